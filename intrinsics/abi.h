@@ -1,0 +1,129 @@
+// What generated code and the runtime share. Plain C++ data: no LLVM, no PTX text, nothing of ours is included.
+//
+// A launch is cut into CTAs; a CTA belongs to one OpenMP worker; a CTA's threads are cut into gangs of W lanes
+// (W = 1, 8, 16 or 32; a gang never spans two warps). Generated code reads these structures by field offset
+// (simt takes the offsets with offsetof, so a change here needs no second place).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace ptxrun::abi {
+
+/// Threads in a warp (PTX ISA 10: WARP_SZ).
+inline constexpr uint32_t kWarpSize = 32;
+
+/// Bytes of the `.shared` window one CTA can address; the CTA of cluster rank r sees its own window at offset
+/// r << kSharedWindowShift of the cluster's arena. A `.shared` address is (rank << kSharedWindowShift) + offset.
+inline constexpr uint32_t kSharedWindowShift = 24;
+/// The first byte of a CTA's static shared memory inside its window. Offsets below are never mapped.
+inline constexpr uint32_t kSharedFirstOffset = 1024;
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+/// Everything that is the same for all CTAs of a launch. Owned by rt, read-only for generated code.
+struct Launch {
+  Dim3 grid;                       ///< %nctaid
+  Dim3 block;                      ///< %ntid
+  Dim3 cluster;                    ///< %cluster_nctaid; 1,1,1 where no cluster was asked for
+  uint32_t isExplicitCluster = 0;  ///< %is_explicit_cluster
+  uint32_t staticSharedBytes = 0;
+  uint32_t dynamicSharedBytes = 0;  ///< %dynamic_smem_size
+  uint32_t workerCount = 1;         ///< %nsmid
+  uint64_t gridId = 0;              ///< %gridid
+  uint64_t gridWorkspace = 0;       ///< %envreg2:%envreg1: zeroed memory of a cooperative launch (grid barriers)
+  const void *params = nullptr;     ///< the kernel's `.param` space, laid out as the PTX declares it
+  void *rt = nullptr;               ///< rt's own record of the launch
+};
+
+/// One CTA while it runs. Owned by rt. Generated code that loops over CTAs itself (CtaRangeFunction) writes `ctaid`.
+struct Cta {
+  const Launch *launch = nullptr;
+  Dim3 ctaid;                   ///< %ctaid
+  uint32_t clusterRank = 0;     ///< %cluster_ctarank
+  Dim3 clusterCtaid{0, 0, 0};   ///< %cluster_ctaid
+  Dim3 clusterid{0, 0, 0};      ///< %clusterid
+  uint32_t smid = 0;            ///< %smid: the worker's number
+  char *sharedBase = nullptr;   ///< host address of `.shared` offset 0 of the *cluster's* arena (rank 0's window)
+  char *localBase = nullptr;    ///< unused stack of `.local` frames, see KernelNeeds::localBytesPerGang
+  void *rt = nullptr;           ///< rt's own record of the CTA
+};
+
+/// One gang while it runs. Owned by rt.
+struct Gang {
+  Cta *cta = nullptr;
+  uint32_t firstThread = 0;  ///< linear thread number (x fastest) of lane 0 in the CTA; a multiple of W
+  uint32_t laneCount = 0;    ///< lanes that exist, 1..W; fewer than W only in the last gang of a CTA
+  uint32_t liveMask = 0;     ///< lanes that have not exited; generated code keeps it only where KernelNeeds::tracksExits
+  void *rt = nullptr;        ///< rt's own record of the gang (fiber, wait reason)
+};
+
+/// A kernel that may suspend: runs one gang to its end. Called on a fiber; suspends inside ptxrun_* entry points.
+using GangFunction = void (*)(const Launch *, Cta *, Gang *);
+/// A kernel that never suspends: runs every thread of the CTAs with linear numbers [first, end), x fastest.
+/// Uses and overwrites `cta->ctaid`. `gang` is scratch (one record, reused for each gang in turn).
+using CtaRangeFunction = void (*)(const Launch *, Cta *, Gang *, uint64_t first, uint64_t end);
+/// A kernel whose every suspension point is inline (LLVM switched-resume coroutine): `start` runs a gang to its first
+/// suspension and returns the frame; the frame's first word is the resume function `void(void*)`, null when the gang is done.
+using GangStartFunction = void *(*)(const Launch *, Cta *, Gang *);
+
+/// What a compiled kernel asks of the runtime. Filled by translate, read by rt.
+struct KernelNeeds {
+  uint32_t lanes = 32;               ///< W
+  uint32_t staticSharedBytes = 0;    ///< from kSharedFirstOffset on
+  uint32_t staticSharedAlign = 1;
+  uint32_t localBytesPerGang = 0;    ///< 0: frames live on the native stack
+  uint32_t stackBytes = 64 * 1024;   ///< native stack a fiber of this kernel needs
+  bool maySuspend = false;           ///< has barriers, spins or waits: needs gangFunction (or gangStart), not ctaRange
+  bool tracksExits = false;
+  bool usesGridBarrier = false;
+};
+
+/// A compiled kernel as rt sees it: code and needs. The code is owned by translate::jit and outlives every launch of it.
+struct KernelCode {
+  GangFunction gang = nullptr;
+  CtaRangeFunction ctaRange = nullptr;  ///< set where !needs.maySuspend
+  GangStartFunction gangStart = nullptr;  ///< optional cheap path, see above
+  KernelNeeds needs;
+};
+
+/// Why a gang suspends; shown in reports.
+enum class WaitReason : uint32_t { barrier, warp, spin, sleep, mbarrier, clusterBarrier, asyncCopy, grid };
+
+/// Why generated code stops a launch (argument of ptxrun_trap).
+enum class TrapKind : uint32_t { trap, breakpoint, assertion, illegalInstruction, notConvergent };
+
+}  // namespace ptxrun::abi
+
+// Entry points of the runtime that generated code calls; rt defines them, jit resolves them by name. `mask` arguments
+// hold one bit per lane of the gang (bit 0 = lane 0). Sections are the PTX ISA's.
+extern "C" {
+/// bar.sync / barrier.sync (9.7.13.1): `threads` = 0 means all threads of the CTA. Suspends.
+void ptxrun_bar_sync(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
+/// bar.arrive: counts the lanes of `mask`; never suspends.
+void ptxrun_bar_arrive(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
+/// bar.red: suspends, returns how many participating threads had their predicate set (popc); `.and` and `.or`
+/// are derived: *participants receives the number of threads that took part.
+uint32_t ptxrun_bar_red(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask, uint32_t predicates,
+                        uint32_t *participants);
+/// The lanes in `mask` have exited: they no longer count at barriers and collectives.
+void ptxrun_exit_lanes(ptxrun::abi::Gang *, uint32_t mask);
+/// Lets others run. Called on back edges of spin loops, failed waits and nanosleep (hint in ns, 0 = none).
+void ptxrun_yield(ptxrun::abi::Gang *, ptxrun::abi::WaitReason, uint32_t nanoseconds);
+/// The one collective of gangs narrower than a warp: waits until every live thread of the warp named in `memberMask`
+/// (bit = %laneid) has arrived with the same memberMask, then fills all 32 entries of `out` (threads that take part)
+/// and returns the mask of threads that took part. `in` has W entries, valid where `mask` (gang lanes) is set.
+uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out);
+/// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.
+[[noreturn]] void ptxrun_trap(ptxrun::abi::Gang *, ptxrun::abi::TrapKind, uint32_t mask, uint32_t line);
+/// Device-side library functions, one lane each (CUDA's device runtime).
+int32_t ptxrun_vprintf(ptxrun::abi::Gang *, const char *format, const void *arguments);
+void *ptxrun_malloc(ptxrun::abi::Gang *, uint64_t bytes);
+void ptxrun_free(ptxrun::abi::Gang *, void *);
+[[noreturn]] void ptxrun_assertfail(ptxrun::abi::Gang *, uint32_t lane, const char *message, const char *file, uint32_t line,
+                                    const char *function);
+/// %clock64 (a steady counter at about 1 GHz), %globaltimer (nanoseconds since the epoch).
+uint64_t ptxrun_clock64();
+uint64_t ptxrun_globaltimer();
+}

@@ -1,0 +1,58 @@
+// Running a compiled kernel over a grid. rt knows nothing of PTX or LLVM; its tests use plain C++ functions as kernels.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "intrinsics/abi.h"
+
+namespace ptxrun::rt {
+
+enum class Status {
+  ok,
+  illegalAddress,     ///< fault in generated code
+  trap,               ///< trap, brkpt
+  assertion,          ///< __assertfail
+  deadlock,           ///< every gang of a group waits
+  timeout,            ///< LaunchRequest::timeout passed
+  cancelled,          ///< cancel flag
+  outOfMemory,        ///< shared/local arenas
+  invalid,            ///< request does not fit (block too large, ...)
+};
+
+/// What went wrong and where. `pc` is resolved to a PTX line by the caller (jit::Kernel::placeOf).
+struct Failure {
+  Status status = Status::ok;
+  std::string message;             ///< one sentence; for deadlock the full report
+  const void *pc = nullptr;
+  uint64_t address = 0;            ///< faulting address
+  bool isWrite = false;
+  uint32_t ptxLine = 0;            ///< known for traps
+  abi::Dim3 ctaid{0, 0, 0};
+  uint32_t firstThread = 0, threadCount = 0;  ///< linear threads that may have done it: one where it is known
+};
+
+enum class Schedule { fast, serial, seeded };
+
+struct LaunchRequest {
+  const abi::KernelCode *code = nullptr;
+  abi::Dim3 grid, block, cluster;
+  uint32_t dynamicSharedBytes = 0;
+  const void *params = nullptr;      ///< copied by the caller if it must outlive; read during the launch
+  bool isCooperative = false;
+  int threads = 0;                   ///< workers; 0 = OMP_NUM_THREADS or all cores
+  std::chrono::nanoseconds timeout{0};   ///< 0 = none
+  const std::atomic<bool> *cancel = nullptr;
+  std::atomic<uint64_t> *finishedCtas = nullptr;  ///< progress, optional
+  Schedule schedule = Schedule::fast;
+  uint64_t seed = 0;
+  std::function<void(std::string_view)> printf;  ///< receives device printf text; null: stdout
+};
+
+/// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs inline.
+/// Safe to call from several threads at once.
+Failure run(const LaunchRequest &);
+
+}  // namespace ptxrun::rt

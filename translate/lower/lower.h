@@ -1,0 +1,22 @@
+// The stage from CheckedModule to LaneModule.
+#pragma once
+#include <llvm/Support/Error.h>
+
+#include "translate/check/checked_module.h"
+#include "translate/lower/lane_module.h"
+#include "translate/support/diagnostics.h"
+
+namespace ptxrun::lower {
+
+struct LowerOptions {
+  bool optimise = true;   ///< run the scalar pass list (mem2reg/SROA, inlining, InstCombine, GVN, LICM ...)
+};
+
+/// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its line.
+llvm::Expected<LaneModule> lowerKernel(const check::Module &, const check::Function &kernel, const LowerOptions &,
+                                       support::Diagnostics &);
+
+/// The lane contract (lane_module.h); returns the first sentence that does not hold, empty if all do.
+std::string verifyLaneModule(const LaneModule &);
+
+}  // namespace ptxrun::lower

@@ -1,0 +1,52 @@
+// translate's front door: PTX text in, kernels out. Knows nothing of devices, streams or threads.
+#pragma once
+#include <llvm/Support/Error.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "translate/check/checked_module.h"
+#include "translate/jit/kernel.h"
+#include "translate/simt/gang_module.h"
+#include "translate/support/diagnostics.h"
+
+namespace ptxrun::translate {
+
+struct Options {
+  std::string dumpDirectory;       ///< numbered files of every stage and a manifest; empty: none
+  std::string stopAfter;           ///< stage name (parse, check, lower, simt, jit); empty: run all
+  bool useCache = true;            ///< the on-disk code cache
+  std::string cacheDirectory;      ///< empty: $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun
+};
+
+/// What one launch needs compiled. Variants are cached by this key.
+struct VariantKey {
+  unsigned lanes = 0;                ///< 0 = automatic
+  std::array<uint32_t, 3> block{};
+  bool isGridBelow2G = true;
+};
+
+/// Address of a module variable (name as in the PTX) that generated code refers to; null if unknown.
+using VariableResolver = std::function<void *(std::string_view name)>;
+
+/// One PTX module, parsed and checked. Kernels compile at their first use. Thread-safe.
+class Module {
+ public:
+  virtual ~Module() = default;
+  /// Parses and checks; on errors returns null and `diagnostics` (its text()) says why.
+  static std::unique_ptr<Module> load(std::string name, std::string text, const Options &, std::string &errorText);
+  virtual const check::Module &checked() const = 0;
+  /// The compiled variant; from memory, from the disk cache, or compiled now. Errors carry diagnostics text.
+  /// The resolver must give the same addresses for the module's whole life.
+  virtual llvm::Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &,
+                                                              const VariableResolver &) = 0;
+};
+
+/// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512.
+simt::CpuLevel cpuLevel();
+
+}  // namespace ptxrun::translate
