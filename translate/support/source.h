@@ -31,6 +31,7 @@ class SourceFile {
   std::string_view line(uint32_t number) const;
 
  private:
+  void findLines() const;
   std::string name_;
   std::string text_;
   mutable std::vector<uint32_t> lineStarts_;
