@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Makes the committed PTX anew from the .cu files; needs nvcc 13. Arguments: names without .cu (default: all).
+set -euo pipefail
+cd "$(dirname "$0")"
+command -v nvcc >/dev/null || { echo "nvcc is not on PATH; the committed .ptx files need no rebuilding to be run" >&2; exit 1; }
+[ $# -gt 0 ] || set -- $(basename -s .cu -- *.cu)
+for name in "$@"; do
+  case $name in
+    sha256 | philox) options=(-arch=sm_90) ;;
+    stencil2d | quicksort | bfs) options=(-arch=sm_80 -lineinfo) ;;
+    *) options=(-arch=sm_80) ;;
+  esac
+  nvcc -ptx -std=c++17 "${options[@]}" "$name.cu" -o "$name.ptx"
+  sed -i -E 's|^(\t\.file\t[0-9]+ ")[^"]*/|\1|' "$name.ptx"  # no path of this machine
+  echo "$name.ptx: $(wc -l <"$name.ptx") lines"
+done
