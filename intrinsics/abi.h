@@ -46,7 +46,8 @@ struct Cta {
   Dim3 clusterid{0, 0, 0};      ///< %clusterid
   uint32_t smid = 0;            ///< %smid: the worker's number
   char *sharedBase = nullptr;   ///< host address of `.shared` offset 0 of the *cluster's* arena (rank 0's window)
-  char *localBase = nullptr;    ///< unused stack of `.local` frames, see KernelNeeds::localBytesPerGang
+  char *localBase = nullptr;    ///< gang g (g = firstThread / W) owns localBytesPerGang bytes at localBase + g * that;
+                                ///< 64-byte aligned, contents undefined. Null where KernelNeeds::localBytesPerGang is 0
   void *rt = nullptr;           ///< rt's own record of the CTA
 };
 
@@ -62,10 +63,14 @@ struct Gang {
 /// A kernel that may suspend: runs one gang to its end. Called on a fiber; suspends inside ptxrun_* entry points.
 using GangFunction = void (*)(const Launch *, Cta *, Gang *);
 /// A kernel that never suspends: runs every thread of the CTAs with linear numbers [first, end), x fastest.
-/// Uses and overwrites `cta->ctaid`. `gang` is scratch (one record, reused for each gang in turn).
+/// Uses and overwrites `cta->ctaid`. `gang` is scratch (one record, reused for each gang in turn): code that can fault or
+/// trap keeps gang->firstThread and laneCount true, reports read them. Never used for launches with explicit clusters.
 using CtaRangeFunction = void (*)(const Launch *, Cta *, Gang *, uint64_t first, uint64_t end);
 /// A kernel whose every suspension point is inline (LLVM switched-resume coroutine): `start` runs a gang to its first
 /// suspension and returns the frame; the frame's first word is the resume function `void(void*)`, null when the gang is done.
+/// The frame comes from ptxrun_frame_alloc and is reclaimed by rt (coro.free / destroy need not be called). A kernel that
+/// ends without suspending may return null instead of a frame. Such code calls only the two-step forms (ptxrun_*_begin)
+/// of the entry points that suspend, see below.
 using GangStartFunction = void *(*)(const Launch *, Cta *, Gang *);
 
 /// What a compiled kernel asks of the runtime. Filled by translate, read by rt.
@@ -98,23 +103,43 @@ enum class TrapKind : uint32_t { trap, breakpoint, assertion, illegalInstruction
 
 // Entry points of the runtime that generated code calls; rt defines them, jit resolves them by name. `mask` arguments
 // hold one bit per lane of the gang (bit 0 = lane 0). Sections are the PTX ISA's.
+//
+// Two forms of everything that suspends:
+//   on fibers (GangFunction)            ptxrun_X(...)        returns when the wait is over
+//   in coroutines (GangStartFunction)   ptxrun_X_begin(...)  never switches stacks. Returns true when the gang must suspend:
+//                                       the code then does coro.suspend at once (no other entry point in between) and is
+//                                       resumed when the wait is over; false: it just goes on. Results are written through
+//                                       pointers, which must stay valid over the suspension (they point into the frame).
 extern "C" {
 /// bar.sync / barrier.sync (9.7.13.1): `threads` = 0 means all threads of the CTA. Suspends.
+/// The arrival of a gang stands for all lanes of the gang that have not exited (at W = 1 arrival is per thread, exactly);
+/// a warp has arrived when all its gangs with live lanes have; `threads` counts warps, as the ISA says.
 void ptxrun_bar_sync(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
-/// bar.arrive: counts the lanes of `mask`; never suspends.
+bool ptxrun_bar_sync_begin(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
+/// bar.arrive: never suspends.
 void ptxrun_bar_arrive(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
 /// bar.red: suspends, returns how many participating threads had their predicate set (popc); `.and` and `.or`
 /// are derived: *participants receives the number of threads that took part.
 uint32_t ptxrun_bar_red(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask, uint32_t predicates,
                         uint32_t *participants);
-/// The lanes in `mask` have exited: they no longer count at barriers and collectives.
+/// result[0] = popc, result[1] = participants, valid when the wait is over (also where false is returned).
+bool ptxrun_bar_red_begin(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask, uint32_t predicates,
+                          uint32_t *result);
+/// The lanes in `mask` have exited: they no longer count at barriers and collectives. Not needed at the gang's end: what
+/// is left of a gang exits when its function returns (or its coroutine is done).
 void ptxrun_exit_lanes(ptxrun::abi::Gang *, uint32_t mask);
 /// Lets others run. Called on back edges of spin loops, failed waits and nanosleep (hint in ns, 0 = none).
 void ptxrun_yield(ptxrun::abi::Gang *, ptxrun::abi::WaitReason, uint32_t nanoseconds);
+bool ptxrun_yield_begin(ptxrun::abi::Gang *, ptxrun::abi::WaitReason, uint32_t nanoseconds);
 /// The one collective of gangs narrower than a warp: waits until every live thread of the warp named in `memberMask`
-/// (bit = %laneid) has arrived with the same memberMask, then fills all 32 entries of `out` (threads that take part)
-/// and returns the mask of threads that took part. `in` has W entries, valid where `mask` (gang lanes) is set.
+/// (bit = %laneid) has arrived with the same memberMask, then fills all 32 entries of `out` (threads that take part;
+/// the rest are zero) and returns the mask of threads that took part. `in` has W entries, valid where `mask` (gang lanes)
+/// is set. Lanes of one gang with different masks call once per mask.
 uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out);
+bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out,
+                              uint32_t *participants);
+/// Memory for a coroutine frame, 64-byte aligned; lives until the gang ends. At most one per gang.
+void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.
 [[noreturn]] void ptxrun_trap(ptxrun::abi::Gang *, ptxrun::abi::TrapKind, uint32_t mask, uint32_t line);
 /// Device-side library functions, one lane each (CUDA's device runtime).
