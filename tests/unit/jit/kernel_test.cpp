@@ -1,0 +1,216 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/jit/gang_fixture.h"
+#include "translate/jit/jit.h"
+
+namespace ptxrun::test {
+namespace {
+
+using simt::CpuLevel;
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string saxpyIr() {
+  std::string ir(kSaxpyGang);
+  ir = replaced(ir, "PARAMS", std::to_string(offsetof(abi::Launch, params)));
+  return replaced(ir, "FIRST", std::to_string(offsetof(abi::Gang, firstThread)));
+}
+
+std::vector<CpuLevel> levels() {
+  std::vector<CpuLevel> out;
+  for (CpuLevel level : {CpuLevel::sse4, CpuLevel::avx2, CpuLevel::avx512})
+    if (level <= jit::cpuLevel()) out.push_back(level);
+  return out;
+}
+
+std::shared_ptr<jit::Kernel> build(const std::string &ir, CpuLevel level, const jit::VariableResolver &resolver = {},
+                                   jit::SourceMap sources = {}) {
+  auto object = jit::compile(parseGang(ir), "saxpy", level);
+  if (!object) {
+    ADD_FAILURE() << llvm::toString(object.takeError());
+    return nullptr;
+  }
+  auto kernel = jit::load(std::move(*object), resolver, std::move(sources));
+  if (!kernel) {
+    ADD_FAILURE() << llvm::toString(kernel.takeError());
+    return nullptr;
+  }
+  return *kernel;
+}
+
+struct SaxpyParams {
+  const float *x;
+  float *y;
+  float a;
+  int32_t n;
+};
+
+void runGang(const jit::Kernel &kernel, const void *params, uint32_t firstThread) {
+  abi::Launch launch;
+  launch.params = params;
+  abi::Cta cta;
+  cta.launch = &launch;
+  abi::Gang gang;
+  gang.cta = &cta;
+  gang.firstThread = firstThread;
+  gang.laneCount = 8;
+  kernel.code().gang(&launch, &cta, &gang);
+}
+
+TEST(Kernel, MultipliesAndAddsWithTwoRoundingsOnEveryLevel) {
+  for (CpuLevel level : levels()) {
+    const auto kernel = build(saxpyIr(), level);
+    ASSERT_TRUE(kernel);
+    std::vector<float> x(16), y(16), expected(16);
+    for (int i = 0; i < 16; ++i) {
+      x[i] = 1.0f + float(i) * 0x1p-20f;
+      y[i] = -1.0f - float(i) * 0x1p-19f;
+      volatile float product = (1.0f + 0x1p-12f) * x[i];  // volatile: rounded before the addition
+      expected[i] = product + y[i];
+    }
+    const SaxpyParams params{x.data(), y.data(), 1.0f + 0x1p-12f, 16};
+    runGang(*kernel, &params, 0);
+    runGang(*kernel, &params, 8);
+    EXPECT_EQ(0, std::memcmp(y.data(), expected.data(), 64)) << jit::levelName(level);
+  }
+}
+
+TEST(Kernel, FusesWhereTheModuleSaysFmaOnEveryLevel) {
+  std::string ir = replaced(saxpyIr(), "%m = fmul <8 x float> %av, %xv, !dbg !11",
+                            "%s = call <8 x float> @llvm.fma.v8f32(<8 x float> %av, <8 x float> %xv, <8 x float> %yv)");
+  ir = replaced(ir, "%s = fadd <8 x float> %m, %yv, !dbg !12", "");
+  ir += "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)\n";
+  ir = replaced(ir, "%yv)", "%yv), !dbg !11");
+  for (CpuLevel level : levels()) {
+    const auto kernel = build(ir, level);
+    ASSERT_TRUE(kernel);
+    std::vector<float> x(8, 1.0f + 0x1p-23f), y(8, -1.0f);
+    const SaxpyParams params{x.data(), y.data(), 1.0f + 0x1p-23f, 8};
+    runGang(*kernel, &params, 0);
+    EXPECT_EQ(y[3], std::fmaf(x[3], x[3], -1.0f)) << jit::levelName(level);
+  }
+}
+
+TEST(Kernel, BindsVariablesAndRuntimeSymbolsByName) {
+  static uint32_t seen = 0;
+  static void *seenVariable = nullptr;
+  jit::registerRuntimeSymbol("ptxrun_jit_test_hook", reinterpret_cast<const void *>(+[](void *variable, uint32_t value) {
+                               seen = value;
+                               seenVariable = variable;
+                             }));
+  int variable = 7;
+  const auto kernel = build(R"(
+    @ptxrun.var.counter = external global i32
+    declare void @ptxrun_jit_test_hook(ptr, i32)
+    define void @gang(ptr %launch, ptr %cta, ptr %gang) {
+      %v = load i32, ptr @ptxrun.var.counter
+      call void @ptxrun_jit_test_hook(ptr @ptxrun.var.counter, i32 %v)
+      ret void
+    })",
+                            jit::cpuLevel(),
+                            [&](std::string_view name) -> void * { return name == "counter" ? &variable : nullptr; });
+  ASSERT_TRUE(kernel);
+  runGang(*kernel, nullptr, 0);
+  EXPECT_EQ(seen, 7u);
+  EXPECT_EQ(seenVariable, &variable);
+}
+
+TEST(Kernel, NamesTheVariableThatNobodyKnows) {
+  auto object = jit::compile(parseGang(R"(
+    @ptxrun.var.lost = external global i32
+    define void @gang(ptr %launch, ptr %cta, ptr %gang) {
+      store i32 1, ptr @ptxrun.var.lost
+      ret void
+    })"),
+                             "k", jit::cpuLevel());
+  ASSERT_TRUE(bool(object));
+  auto kernel = jit::load(std::move(*object), [](std::string_view) -> void * { return nullptr; }, {});
+  ASSERT_FALSE(bool(kernel));
+  EXPECT_NE(llvm::toString(kernel.takeError()).find("lost"), std::string::npos);
+}
+
+TEST(Kernel, RefusesAModuleWithoutEntryPoint) {
+  auto object = jit::compile(parseGang("define void @other() { ret void }"), "k", jit::cpuLevel());
+  ASSERT_FALSE(bool(object));
+  EXPECT_NE(llvm::toString(object.takeError()).find("gang"), std::string::npos);
+}
+
+TEST(Kernel, RefusesAModuleWithWordsOfTheLaneVocabulary) {
+  auto object = jit::compile(parseGang(R"(
+    declare i32 @ptx.activemask()
+    define void @gang(ptr %launch, ptr %cta, ptr %gang) {
+      %m = call i32 @ptx.activemask()
+      store i32 %m, ptr %gang
+      ret void
+    })"),
+                             "k", jit::cpuLevel());
+  ASSERT_FALSE(bool(object));
+  EXPECT_NE(llvm::toString(object.takeError()).find("ptx.activemask"), std::string::npos);
+}
+
+TEST(Kernel, KnowsThePtxLineOfEveryAddress) {
+  const auto kernel = build(saxpyIr(), jit::cpuLevel(), {}, [](uint32_t line) {
+    return jit::SourceLine{"saxpy.cu", line + 100};
+  });
+  ASSERT_TRUE(kernel);
+  const char *code = reinterpret_cast<const char *>(kernel->code().gang);
+  std::set<uint32_t> lines;
+  for (int i = 0; i < 60; ++i) {
+    const auto place = kernel->placeOf(code + i);
+    if (!place) break;
+    EXPECT_EQ(place->kernel, "saxpy");
+    if (place->ptxLine == 0) continue;
+    lines.insert(place->ptxLine);
+    EXPECT_EQ(place->sourceFile, "saxpy.cu");
+    EXPECT_EQ(place->sourceLine, place->ptxLine + 100);
+  }
+  EXPECT_TRUE(lines.count(13)) << "the store";
+  EXPECT_TRUE(lines.count(11)) << "the multiplication";
+  int local = 0;
+  EXPECT_FALSE(kernel->placeOf(&local));
+}
+
+TEST(Kernel, TellsTheListenerOfItsCodeAndItsEnd) {
+  static const void *begin = nullptr, *end = nullptr, *unloaded = nullptr;
+  jit::setCodeListener({[](const void *b, const void *e) { begin = b, end = e; },
+                        [](const void *b, const void *) { unloaded = b; }});
+  auto kernel = build(saxpyIr(), jit::cpuLevel());
+  ASSERT_TRUE(kernel);
+  const void *code = reinterpret_cast<const void *>(kernel->code().gang);
+  EXPECT_LE(begin, code);
+  EXPECT_GT(end, code);
+  kernel.reset();
+  EXPECT_EQ(unloaded, begin);
+  jit::setCodeListener({});
+}
+
+TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) {
+        const auto kernel = build(saxpyIr(), jit::cpuLevel());
+        std::vector<float> x(8, 2.0f), y(8, 1.0f);
+        const SaxpyParams params{x.data(), y.data(), 3.0f, 8};
+        runGang(*kernel, &params, 0);
+        good += y[7] == 7.0f;
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(good, 20);
+}
+
+}  // namespace
+}  // namespace ptxrun::test

@@ -1,0 +1,119 @@
+// GangModule to relocatable object: verify, name, optimise, generate code.
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <cassert>
+
+#include "translate/jit/jit.h"
+#include "translate/jit/optimise.h"
+#include "translate/jit/target.h"
+
+namespace ptxrun::jit {
+
+using namespace llvm;
+
+namespace {
+
+const char *kEntries[] = {"gang", "cta_range", "gang_start"};
+
+/// The contract of GangModule; the sentence that does not hold, empty if all do.
+std::string whatIsWrong(const simt::GangModule &in) {
+  const auto isDefined = [&](const char *name) {
+    const Function *function = in.module->getFunction(name);
+    return function && !function->isDeclaration();
+  };
+  if (!isDefined("gang")) return "there is no entry point `gang`";
+  if (in.hasCtaRange && !isDefined("cta_range")) return "there is no entry point `cta_range`";
+  if (in.hasGangStart && !isDefined("gang_start")) return "there is no entry point `gang_start`";
+  for (const Function &function : *in.module)
+    if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("ptx."))
+      return "`" + function.getName().str() + "` was left in the code";
+#ifndef NDEBUG
+  std::string text;
+  raw_string_ostream out(text);
+  if (verifyModule(*in.module, &out)) return text;
+#endif
+  return "";
+}
+
+/// Only the entry points stay visible; helpers may be inlined away or dropped.
+void nameAndHide(Module &module, std::string_view kernel) {
+  for (Function &function : module) {
+    if (function.isDeclaration()) continue;
+    const bool isEntry = is_contained(kEntries, function.getName());
+    function.setLinkage(isEntry ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
+    if (isEntry) function.setName(Twine(StringRef(kernel.data(), kernel.size())) + "." + function.getName());
+  }
+}
+
+void setFunctionAttributes(Module &module, simt::CpuLevel level) {
+  for (Function &function : module) {
+    if (function.isDeclaration()) continue;
+    function.removeFnAttr("target-features");  // bitcode of intrinsics carries its own compiler's list
+    function.addFnAttr("target-cpu", levelCpu(level));
+    function.addFnAttr("tune-cpu", tuneCpu());
+    function.addFnAttr(Attribute::NoUnwind);
+    function.setUWTableKind(UWTableKind::None);
+    if (level != simt::CpuLevel::avx512) continue;
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr("min-legal-vector-width", "512");
+  }
+}
+
+std::string generate(Module &module, TargetMachine &machine) {
+  SmallString<0> elf;
+  raw_svector_ostream out(elf);
+  legacy::PassManager passes;
+  MCContext *context = nullptr;
+  [[maybe_unused]] const bool hasFailed = machine.addPassesToEmitMC(passes, context, out, /*DisableVerify=*/true);
+  assert(!hasFailed && "jit: X86 can emit objects");
+  passes.run(module);
+  return std::string(elf.str());
+}
+
+std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort) {
+  const std::unique_ptr<Module> copy = CloneModule(module);
+  const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
+  machine->Options.MCOptions.AsmVerbose = true;
+  SmallString<0> text;
+  raw_svector_ostream out(text);
+  legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, CodeGenFileType::AssemblyFile)) return "";
+  passes.run(*copy);
+  return std::string(text.str());
+}
+
+}  // namespace
+
+Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt::CpuLevel level,
+                             const CompileObserver &observer) {
+  if (const std::string wrong = whatIsWrong(in); !wrong.empty())
+    return createStringError("jit: kernel '%s': %s", std::string(kernel).c_str(), wrong.c_str());
+  Module &module = *in.module;
+  const Effort effort = measure(module);
+  const CodeGenOptLevel codegen = effort.isHuge() ? CodeGenOptLevel::Less : CodeGenOptLevel::Default;
+  BorrowedTarget target(level, codegen);
+  module.setTargetTriple(target->getTargetTriple().str());
+  module.setDataLayout(target->createDataLayout());
+  nameAndHide(module, kernel);
+  setFunctionAttributes(module, level);
+
+  optimise(module, *target, effort);
+  if (observer.afterOptimise) observer.afterOptimise(module);
+  if (observer.afterAssembly) observer.afterAssembly(assemblyOf(module, level, codegen));
+
+  ObjectCode out;
+  out.kernel = kernel;
+  out.needs = in.needs;
+  out.reason = std::move(in.reason);
+  out.hasCtaRange = in.hasCtaRange;
+  out.hasGangStart = in.hasGangStart;
+  out.elf = generate(module, *target);
+  return out;
+}
+
+}  // namespace ptxrun::jit

@@ -1,0 +1,84 @@
+#include "translate/jit/optimise.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+namespace ptxrun::jit {
+
+using namespace llvm;
+
+namespace {
+
+InstCombineOptions oneRound() { return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false); }
+
+bool hasCallsToInline(const Module &module) {
+  for (const Function &function : module)
+    if (!function.isDeclaration() && function.hasFnAttribute(Attribute::AlwaysInline)) return true;
+  return false;
+}
+
+FunctionPassManager passesFor(const Effort &effort) {
+  FunctionPassManager passes;
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/!effort.isLarge()));
+  passes.addPass(InstCombinePass(oneRound()));
+  passes.addPass(SimplifyCFGPass());
+  if (effort.isHuge()) return passes;
+
+  LoopPassManager loops;
+  loops.addPass(LoopRotatePass(/*EnableHeaderDuplication=*/true, /*PrepareForLTO=*/false));
+  loops.addPass(LICMPass(LICMOptions()));
+  passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  if (!effort.isLarge()) passes.addPass(GVNPass(GVNOptions().setPRE(false).setLoadPRE(true)));
+  passes.addPass(LoopUnrollPass(LoopUnrollOptions(2).setPartial(false).setRuntime(false).setUpperBound(false).setPeeling(false)));
+  passes.addPass(InstCombinePass(oneRound()));
+  passes.addPass(DSEPass());
+  passes.addPass(ADCEPass());
+  passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().convertSwitchToLookupTable(true).sinkCommonInsts(true)));
+  return passes;
+}
+
+}  // namespace
+
+Effort measure(const Module &module) {
+  Effort effort;
+  for (const Function &function : module) effort.instructions += function.getInstructionCount();
+  return effort;
+}
+
+void optimise(Module &module, TargetMachine &machine, const Effort &effort) {
+  LoopAnalysisManager loopAnalyses;
+  FunctionAnalysisManager functionAnalyses;
+  CGSCCAnalysisManager sccAnalyses;
+  ModuleAnalysisManager moduleAnalyses;
+  PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(moduleAnalyses);
+  builder.registerCGSCCAnalyses(sccAnalyses);
+  builder.registerFunctionAnalyses(functionAnalyses);
+  builder.registerLoopAnalyses(loopAnalyses);
+  builder.crossRegisterProxies(loopAnalyses, functionAnalyses, sccAnalyses, moduleAnalyses);
+
+  ModulePassManager passes;
+  if (hasCallsToInline(module)) {
+    passes.addPass(AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+    passes.addPass(GlobalDCEPass());
+  }
+  passes.addPass(createModuleToFunctionPassAdaptor(passesFor(effort)));
+  passes.run(module, moduleAnalyses);
+}
+
+}  // namespace ptxrun::jit

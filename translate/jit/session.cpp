@@ -1,0 +1,134 @@
+#include "translate/jit/session.h"
+
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
+#include <llvm/ExecutionEngine/Orc/Debugging/PerfSupportPlugin.h>
+#include <llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "translate/jit/jit.h"
+#include "translate/jit/target.h"
+
+namespace ptxrun::jit {
+
+using namespace llvm;
+using namespace llvm::orc;
+
+namespace {
+
+/// Notes where the executable sections of each object came to lie.
+class RangePlugin : public ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(MaterializationResponsibility &what, jitlink::LinkGraph &,
+                        jitlink::PassConfiguration &config) override {
+    const JITDylib *dylib = &what.getTargetJITDylib();
+    config.PostAllocationPasses.push_back([this, dylib](jitlink::LinkGraph &graph) {
+      note(*dylib, graph);
+      return Error::success();
+    });
+  }
+  Error notifyFailed(MaterializationResponsibility &) override { return Error::success(); }
+  Error notifyRemovingResources(JITDylib &, ResourceKey) override { return Error::success(); }
+  void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
+
+  CodeRange take(const JITDylib &dylib) {
+    std::lock_guard lock(mutex_);
+    const auto node = ranges_.extract(&dylib);
+    return node ? node.mapped() : CodeRange();
+  }
+
+ private:
+  void note(const JITDylib &dylib, jitlink::LinkGraph &graph) {
+    CodeRange range;
+    for (jitlink::Section &section : graph.sections()) {
+      if ((section.getMemProt() & MemProt::Exec) == MemProt::None || section.blocks().empty()) continue;
+      const jitlink::SectionRange place(section);
+      const uint64_t begin = place.getStart().getValue(), end = place.getEnd().getValue();
+      range.begin = range.begin ? std::min(range.begin, begin) : begin;
+      range.end = std::max(range.end, end);
+      if (section.getName() == ".text") range.textBegin = begin, range.textEnd = end;
+    }
+    std::lock_guard lock(mutex_);
+    ranges_[&dylib] = range;
+  }
+
+  std::mutex mutex_;
+  std::map<const JITDylib *, CodeRange> ranges_;
+};
+
+std::shared_ptr<RangePlugin> &rangePlugin() {
+  static auto *instance = new std::shared_ptr<RangePlugin>(std::make_shared<RangePlugin>());
+  return *instance;
+}
+
+bool isSwitchOn(const char *name) {
+  const char *value = std::getenv(name);
+  return value && *value && std::string_view(value) != "0";
+}
+
+/// PTXRUN_GDB=1: gdb learns of every object through its JIT interface, with PTX lines.
+void addGdb(ExecutionSession &session, ObjectLinkingLayer &layer) {
+  auto registrar = std::make_unique<EPCDebugObjectRegistrar>(
+      session, ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBAllocAction));
+  layer.addPlugin(std::make_unique<DebugObjectManagerPlugin>(session, std::move(registrar),
+                                                             /*RequireDebugSections=*/false,
+                                                             /*AutoRegisterCode=*/true));
+}
+
+/// PTXRUN_PERF=1: a jitdump in ~/.debug/jit (or $JITDUMPDIR) for `perf inject --jit`.
+void addPerf(ExecutionSession &session, ObjectLinkingLayer &layer) {
+  layer.addPlugin(std::make_unique<PerfSupportPlugin>(
+      session.getExecutorProcessControl(), ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
+      ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfEnd),
+      ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfImpl), /*EmitDebugInfo=*/true,
+      /*EmitUnwindInfo=*/false));
+}
+
+Expected<std::unique_ptr<LLJIT>> createSession() {
+  LLJITBuilder builder;
+  JITTargetMachineBuilder machine{Triple("x86_64-unknown-linux-gnu")};
+  builder.setJITTargetMachineBuilder(std::move(machine));
+  builder.setLinkProcessSymbolsByDefault(false);
+  builder.setPlatformSetUp(setUpInactivePlatform);  // kernels have no static constructors
+  builder.setObjectLinkingLayerCreator(
+      [](ExecutionSession &session, const Triple &) -> Expected<std::unique_ptr<ObjectLayer>> {
+        auto layer = std::make_unique<ObjectLinkingLayer>(session);
+        layer->addPlugin(rangePlugin());
+        if (isSwitchOn("PTXRUN_GDB")) addGdb(session, *layer);
+        if (isSwitchOn("PTXRUN_PERF")) addPerf(session, *layer);
+        return layer;
+      });
+  return builder.create();
+}
+
+}  // namespace
+
+Expected<LLJIT *> session() {
+  static std::mutex mutex;
+  static LLJIT *instance = nullptr;  // never destroyed: worker threads may still run its code when the process exits
+  std::lock_guard lock(mutex);
+  if (instance) return instance;
+  Expected<std::unique_ptr<LLJIT>> created = createSession();
+  if (!created) return created.takeError();
+  instance = created->release();
+  // Every failure also reaches the caller of load(), which reports it.
+  instance->getExecutionSession().setErrorReporter([](Error error) { consumeError(std::move(error)); });
+  return instance;
+}
+
+CodeRange takeCodeRange(const JITDylib &dylib) { return rangePlugin()->take(dylib); }
+
+void prepare() {
+  Expected<LLJIT *> made = session();
+  if (!made) consumeError(made.takeError());
+  const BorrowedTarget target(cpuLevel(), CodeGenOptLevel::Default);
+}
+
+}  // namespace ptxrun::jit
