@@ -1,0 +1,210 @@
+#include "translate/jit/code_cache.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace ptxrun::test {
+namespace {
+
+namespace fs = std::filesystem;
+using jit::CacheKey;
+using jit::CacheKeyBuilder;
+using jit::CodeCache;
+using jit::ObjectCode;
+
+class Cache : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ptxrun-cache-test-XXXXXX").string();
+    ASSERT_TRUE(::mkdtemp(pattern.data()));
+    root_ = pattern;
+    directory_ = root_ + "/cache";
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  static CacheKey key(uint64_t number) { return CacheKeyBuilder().add(number).finish(); }
+
+  static ObjectCode object(size_t bytes, char fill) {
+    ObjectCode code;
+    code.kernel = "kernel";
+    code.reason = "warp operations";
+    code.needs.lanes = 16;
+    code.needs.staticSharedBytes = 4096;
+    code.hasCtaRange = true;
+    code.elf = std::string(bytes, fill);
+    return code;
+  }
+
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> out;
+    for (const auto &entry : fs::directory_iterator(directory_)) out.push_back(entry.path());
+    return out;
+  }
+  uint64_t bytesOnDisk() const {
+    uint64_t sum = 0;
+    for (const fs::path &file : files()) sum += fs::file_size(file);
+    return sum;
+  }
+
+  std::string root_, directory_;
+};
+
+TEST_F(Cache, ReturnsWhatWasStored) {
+  const CodeCache cache(directory_);
+  EXPECT_FALSE(cache.find(key(1)));
+  cache.store(key(1), object(1000, 'a'));
+  const auto found = cache.find(key(1));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->kernel, "kernel");
+  EXPECT_EQ(found->reason, "warp operations");
+  EXPECT_EQ(found->needs.lanes, 16u);
+  EXPECT_EQ(found->needs.staticSharedBytes, 4096u);
+  EXPECT_TRUE(found->hasCtaRange);
+  EXPECT_FALSE(found->hasGangStart);
+  EXPECT_EQ(found->elf, std::string(1000, 'a'));
+  EXPECT_FALSE(cache.find(key(2)));
+}
+
+TEST_F(Cache, KeysOfDifferentPartsDiffer) {
+  EXPECT_NE(CacheKeyBuilder().add("ab").add("c").finish(), CacheKeyBuilder().add("a").add("bc").finish());
+  EXPECT_NE(CacheKeyBuilder().add(1).finish(), CacheKeyBuilder().add(2).finish());
+  EXPECT_EQ(CacheKeyBuilder().add("ab").finish(), CacheKeyBuilder().add("ab").finish());
+}
+
+TEST_F(Cache, IgnoresAnEntryTruncatedAtAnyByteAndReplacesIt) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(100, 'a'));
+  const fs::path file = files().at(0);
+  std::string whole(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(whole.data(), std::streamsize(whole.size()));
+  for (size_t size = 0; size < whole.size(); size += 3) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc).write(whole.data(), std::streamsize(size));
+    EXPECT_FALSE(cache.find(key(1))) << size;
+  }
+  cache.store(key(1), object(100, 'b'));
+  ASSERT_TRUE(cache.find(key(1)));
+  EXPECT_EQ(cache.find(key(1))->elf, std::string(100, 'b'));
+}
+
+TEST_F(Cache, IgnoresAnEntryWithAnyByteChanged) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  const fs::path file = files().at(0);
+  std::string whole(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(whole.data(), std::streamsize(whole.size()));
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = char(damaged[at] ^ 0x20);
+    std::ofstream(file, std::ios::binary | std::ios::trunc).write(damaged.data(), std::streamsize(damaged.size()));
+    EXPECT_FALSE(cache.find(key(1))) << at;
+  }
+}
+
+TEST_F(Cache, IgnoresAnEntryUnderTheWrongName) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  const fs::path first = files().at(0);
+  cache.store(key(2), object(50, 'b'));
+  for (const fs::path &file : files())
+    if (file != first) fs::copy_file(first, file, fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(cache.find(key(1)));
+  EXPECT_FALSE(cache.find(key(2)));
+}
+
+TEST_F(Cache, IgnoresAnEntryThatAnyoneMayWrite) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  fs::permissions(files().at(0), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.find(key(1)));
+}
+
+TEST_F(Cache, StaysBelowItsLimitAndKeepsWhatWasUsedLast) {
+  const uint64_t limit = 100'000;
+  const CodeCache cache(directory_, limit);
+  for (uint64_t i = 0; i < 200; ++i) {
+    cache.store(key(i), object(2000, 'a'));  // larger than limit / 64: each store sweeps
+    EXPECT_LE(bytesOnDisk(), limit);
+  }
+  EXPECT_TRUE(cache.find(key(199)));
+  EXPECT_FALSE(cache.find(key(0)));
+}
+
+TEST_F(Cache, FindingMarksAnOldEntryAsUsed) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(1000, 'a'));
+  const fs::path first = files().at(0);
+  cache.store(key(2), object(1000, 'b'));
+  for (const fs::path &file : files())
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(file == first ? 50 : 40));
+  ASSERT_TRUE(cache.find(key(1)));
+  cache.shrinkTo(1500);
+  EXPECT_TRUE(cache.find(key(1)));
+  EXPECT_FALSE(cache.find(key(2)));
+}
+
+TEST_F(Cache, SweepsWhatKilledProcessesLeft) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(10, 'a'));
+  const fs::path old = fs::path(directory_) / "tmp-1-0-1", fresh = fs::path(directory_) / "tmp-2-0-1";
+  std::ofstream(old) << "half an ent";
+  std::ofstream(fresh) << "half an ent";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(3));
+  cache.shrinkTo(1 << 20);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(fresh)) << "its process may still be writing";
+  EXPECT_TRUE(cache.find(key(1)));
+}
+
+TEST_F(Cache, DoesNothingWhereItCannotWrite) {
+  const CodeCache cache("/proc/ptxrun-no-such-place");
+  cache.store(key(1), object(10, 'a'));
+  EXPECT_FALSE(cache.find(key(1)));
+}
+
+TEST_F(Cache, ReadersSeeWholeEntriesWhileWritersAreKilled) {
+  const CodeCache cache(directory_);
+  const auto isWhole = [](const ObjectCode &code) {
+    return code.elf.size() == 200'000 && code.elf.find_first_not_of(code.elf[0]) == std::string::npos;
+  };
+  for (int round = 0; round < 20; ++round) {
+    const pid_t writer = ::fork();
+    ASSERT_GE(writer, 0);
+    if (writer == 0) {
+      for (char fill = 'a';; fill = fill == 'z' ? 'a' : char(fill + 1)) cache.store(key(7), object(200'000, fill));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 + round % 7));
+    if (const auto found = cache.find(key(7))) {
+      EXPECT_TRUE(isWhole(*found));
+    }
+    ::kill(writer, SIGKILL);
+    ::waitpid(writer, nullptr, 0);
+    if (const auto found = cache.find(key(7))) {
+      EXPECT_TRUE(isWhole(*found));
+    }
+  }
+  EXPECT_TRUE(cache.find(key(7)));
+}
+
+TEST_F(Cache, IsFoundThroughTheEnvironment) {
+  ::setenv("PTXRUN_CACHE", "off", 1);
+  EXPECT_EQ(jit::cacheDirectory(""), "");
+  EXPECT_EQ(jit::cacheDirectory("/given"), "/given");
+  ::setenv("PTXRUN_CACHE", "/elsewhere", 1);
+  EXPECT_EQ(jit::cacheDirectory(""), "/elsewhere");
+  ::unsetenv("PTXRUN_CACHE");
+  ::setenv("XDG_CACHE_HOME", "/xdg", 1);
+  EXPECT_EQ(jit::cacheDirectory(""), "/xdg/ptxrun");
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "/home/someone", 1);
+  EXPECT_EQ(jit::cacheDirectory(""), "/home/someone/.cache/ptxrun");
+}
+
+}  // namespace
+}  // namespace ptxrun::test

@@ -1,0 +1,258 @@
+#include "translate/jit/code_cache.h"
+
+#include <fcntl.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/xxhash.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <vector>
+
+namespace ptxrun::jit {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kMagic[8] = {'p', 't', 'x', 'r', 'u', 'n', 'K', '1'};
+constexpr const char *kEntrySuffix = ".kernel";
+constexpr const char *kTemporaryPrefix = "tmp-";
+constexpr auto kTouchInterval = std::chrono::hours(1);       // finding an entry marks it at most this often
+constexpr auto kTemporaryLifetime = std::chrono::hours(1);   // older ones belong to a process that died
+
+/// Followed by kernel name, reason and object, in this order. All numbers little-endian, as the CPU has them.
+struct Header {
+  char magic[8];
+  uint64_t checksum;  ///< xxh3 of everything after this field
+  CacheKey key;
+  abi::KernelNeeds needs;
+  uint32_t hasCtaRange, hasGangStart;
+  uint64_t nameBytes, reasonBytes, elfBytes;
+};
+static_assert(std::is_trivially_copyable_v<Header>);
+constexpr size_t kChecksummedFrom = offsetof(Header, key);
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+bool readAll(int descriptor, std::string &bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(descriptor, bytes.data() + done, bytes.size() - done);
+    if (got <= 0) return false;
+    done += size_t(got);
+  }
+  return true;
+}
+
+bool writeAll(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
+    if (put <= 0) return false;
+    bytes.remove_prefix(size_t(put));
+  }
+  return true;
+}
+
+uint64_t checksumOf(std::string_view entry) {
+  const auto *begin = reinterpret_cast<const uint8_t *>(entry.data());
+  return llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(begin + kChecksummedFrom, entry.size() - kChecksummedFrom));
+}
+
+std::string encode(const CacheKey &key, const ObjectCode &code) {
+  Header header;
+  std::memset(static_cast<void *>(&header), 0, sizeof header);  // padding is hashed too
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.key = key;
+  header.needs = code.needs;
+  header.hasCtaRange = code.hasCtaRange;
+  header.hasGangStart = code.hasGangStart;
+  header.nameBytes = code.kernel.size();
+  header.reasonBytes = code.reason.size();
+  header.elfBytes = code.elf.size();
+  std::string entry(reinterpret_cast<const char *>(&header), sizeof header);
+  entry += code.kernel;
+  entry += code.reason;
+  entry += code.elf;
+  const uint64_t checksum = checksumOf(entry);
+  std::memcpy(entry.data() + offsetof(Header, checksum), &checksum, sizeof checksum);
+  return entry;
+}
+
+std::optional<ObjectCode> decode(const CacheKey &key, std::string_view entry) {
+  Header header;
+  if (entry.size() < sizeof header) return std::nullopt;
+  std::memcpy(static_cast<void *>(&header), entry.data(), sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key != key) return std::nullopt;
+  if (header.checksum != checksumOf(entry)) return std::nullopt;
+  const uint64_t rest = entry.size() - sizeof header;
+  if (header.nameBytes > rest || header.reasonBytes > rest || header.elfBytes > rest) return std::nullopt;
+  if (header.nameBytes + header.reasonBytes + header.elfBytes != rest) return std::nullopt;
+  ObjectCode code;
+  size_t at = sizeof header;
+  const auto take = [&](uint64_t bytes) {
+    const std::string_view part = entry.substr(at, bytes);
+    at += bytes;
+    return std::string(part);
+  };
+  code.kernel = take(header.nameBytes);
+  code.reason = take(header.reasonBytes);
+  code.elf = take(header.elfBytes);
+  code.needs = header.needs;
+  code.hasCtaRange = header.hasCtaRange != 0;
+  code.hasGangStart = header.hasGangStart != 0;
+  return code;
+}
+
+/// Code from a file that somebody else may have written is not run.
+bool isTrusted(const struct stat &status) {
+  return S_ISREG(status.st_mode) && (status.st_uid == ::geteuid() || status.st_uid == 0) &&
+         (status.st_mode & S_IWOTH) == 0;
+}
+
+void markUsed(int descriptor, const struct stat &status) {
+  using std::chrono::system_clock;
+  if (system_clock::now() - system_clock::from_time_t(status.st_mtime) < kTouchInterval) return;
+  ::futimens(descriptor, nullptr);
+}
+
+double randomFraction() {
+  thread_local std::minstd_rand generator(std::random_device{}());
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+std::string temporaryName() {
+  static std::atomic<uint32_t> counter = 0;
+  return kTemporaryPrefix + std::to_string(::getpid()) + "-" + std::to_string(counter++) + "-" +
+         std::to_string(std::random_device{}());
+}
+
+}  // namespace
+
+struct CacheKeyBuilder::State {
+  llvm::BLAKE3 hasher;
+};
+
+CacheKeyBuilder::CacheKeyBuilder() : state_(std::make_unique<State>()) {}
+CacheKeyBuilder::~CacheKeyBuilder() = default;
+
+CacheKeyBuilder &CacheKeyBuilder::add(std::string_view part) {
+  add(uint64_t(part.size()));
+  state_->hasher.update(llvm::StringRef(part.data(), part.size()));
+  return *this;
+}
+
+CacheKeyBuilder &CacheKeyBuilder::add(uint64_t number) {
+  uint8_t bytes[8];
+  std::memcpy(bytes, &number, 8);
+  state_->hasher.update(llvm::ArrayRef<uint8_t>(bytes, 8));
+  return *this;
+}
+
+CacheKey CacheKeyBuilder::finish() { return state_->hasher.final(); }
+
+CodeCache::CodeCache(std::string directory, uint64_t limitBytes)
+    : directory_(std::move(directory)), limitBytes_(limitBytes) {}
+
+std::string CodeCache::pathOf(const CacheKey &key) const {
+  return directory_ + "/" + llvm::toHex(key, /*LowerCase=*/true) + kEntrySuffix;
+}
+
+std::optional<ObjectCode> CodeCache::find(const CacheKey &key) const {
+  const File file(::open(pathOf(key).c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (!file || ::fstat(file.descriptor(), &status) != 0 || !isTrusted(status)) return std::nullopt;
+  std::string entry(size_t(status.st_size), '\0');
+  if (!readAll(file.descriptor(), entry)) return std::nullopt;
+  std::optional<ObjectCode> code = decode(key, entry);
+  if (code) markUsed(file.descriptor(), status);
+  return code;
+}
+
+void CodeCache::store(const CacheKey &key, const ObjectCode &code) const {
+  std::error_code ignored;
+  if (fs::create_directories(directory_, ignored)) fs::permissions(directory_, fs::perms::owner_all, ignored);
+  const std::string entry = encode(key, code);
+  const std::string temporary = directory_ + "/" + temporaryName();
+  bool isWritten = false;
+  {
+    const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file) return;
+    isWritten = writeAll(file.descriptor(), entry);
+  }
+  if (!isWritten || ::rename(temporary.c_str(), pathOf(key).c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    return;
+  }
+  // One sweep per 1/64 of the limit written, down to 3/4: the limit is passed with a chance of e^-16.
+  if (randomFraction() * double(limitBytes_) < 64.0 * double(entry.size())) shrinkTo(limitBytes_ / 4 * 3);
+}
+
+void CodeCache::shrinkTo(uint64_t bytes) const {
+  struct Entry {
+    fs::file_time_type used;
+    uint64_t bytes;
+    fs::path path;
+  };
+  std::vector<Entry> entries;
+  uint64_t total = 0;
+  std::error_code error;
+  const auto now = fs::file_time_type::clock::now();
+  for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;  // another process may sweep at the same time
+    const std::string name = it->path().filename().string();
+    const auto used = it->last_write_time(gone);
+    if (gone) continue;
+    if (name.starts_with(kTemporaryPrefix)) {
+      if (now - used > kTemporaryLifetime) fs::remove(it->path(), gone);
+      continue;
+    }
+    if (!name.ends_with(kEntrySuffix)) continue;
+    const uint64_t size = it->file_size(gone);
+    if (gone) continue;
+    entries.push_back({used, size, it->path()});
+    total += size;
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) { return a.used < b.used; });
+  for (const Entry &entry : entries) {
+    if (total <= bytes) return;
+    fs::remove(entry.path, error);
+    total -= entry.bytes;
+  }
+}
+
+std::string cacheDirectory(const std::string &wanted) {
+  if (!wanted.empty()) return wanted;
+  const auto variable = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  const std::string chosen = variable("PTXRUN_CACHE");
+  if (chosen == "off" || chosen == "0") return "";
+  if (!chosen.empty()) return chosen;
+  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/ptxrun";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/ptxrun";
+  return "";
+}
+
+}  // namespace ptxrun::jit
