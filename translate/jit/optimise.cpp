@@ -2,6 +2,9 @@
 
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Coroutines/CoroCleanup.h>
+#include <llvm/Transforms/Coroutines/CoroEarly.h>
+#include <llvm/Transforms/Coroutines/CoroSplit.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -29,6 +32,25 @@ bool hasCallsToInline(const Module &module) {
   for (const Function &function : module)
     if (!function.isDeclaration() && function.hasFnAttribute(Attribute::AlwaysInline)) return true;
   return false;
+}
+
+bool hasCoroutine(const Module &module) {
+  for (const Function &function : module)
+    if (function.isPresplitCoroutine()) return true;
+  return false;
+}
+
+/// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is cleaned away.
+void addCoroutinePasses(ModulePassManager &passes) {
+  passes.addPass(CoroEarlyPass());
+  FunctionPassManager before;
+  before.addPass(SROAPass(SROAOptions::ModifyCFG));
+  before.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  before.addPass(InstCombinePass(oneRound()));
+  before.addPass(SimplifyCFGPass());
+  passes.addPass(createModuleToFunctionPassAdaptor(std::move(before)));
+  passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(CoroSplitPass(/*OptimizeFrame=*/true)));
+  passes.addPass(CoroCleanupPass());
 }
 
 FunctionPassManager passesFor(const Effort &effort) {
@@ -77,6 +99,7 @@ void optimise(Module &module, TargetMachine &machine, const Effort &effort) {
     passes.addPass(AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
     passes.addPass(GlobalDCEPass());
   }
+  if (hasCoroutine(module)) addCoroutinePasses(passes);
   passes.addPass(createModuleToFunctionPassAdaptor(passesFor(effort)));
   passes.run(module, moduleAnalyses);
 }

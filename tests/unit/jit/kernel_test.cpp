@@ -195,6 +195,68 @@ TEST(Kernel, TellsTheListenerOfItsCodeAndItsEnd) {
   jit::setCodeListener({});
 }
 
+TEST(Kernel, SuspendsAndResumesAsACoroutine) {
+  alignas(64) static char frame[4096];
+  static std::vector<uint32_t> seen;
+  jit::registerRuntimeSymbol("ptxrun_frame_alloc",
+                             reinterpret_cast<const void *>(+[](abi::Gang *, uint64_t bytes) -> void * {
+                               return bytes <= sizeof frame ? frame : nullptr;
+                             }));
+  jit::registerRuntimeSymbol("ptxrun_jit_test_note",
+                             reinterpret_cast<const void *>(+[](uint32_t value) { seen.push_back(value); }));
+  const auto kernel = build(R"(
+    declare token @llvm.coro.id(i32, ptr, ptr, ptr)
+    declare i64 @llvm.coro.size.i64()
+    declare ptr @llvm.coro.begin(token, ptr)
+    declare i8 @llvm.coro.suspend(token, i1)
+    declare i1 @llvm.coro.end(ptr, i1, token)
+    declare ptr @ptxrun_frame_alloc(ptr, i64)
+    declare void @ptxrun_jit_test_note(i32)
+    define void @gang(ptr %launch, ptr %cta, ptr %gang) { ret void }
+    define ptr @gang_start(ptr %launch, ptr %cta, ptr %gang) presplitcoroutine {
+    entry:
+      %id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)
+      %size = call i64 @llvm.coro.size.i64()
+      %memory = call ptr @ptxrun_frame_alloc(ptr %gang, i64 %size)
+      %frame = call ptr @llvm.coro.begin(token %id, ptr %memory)
+      br label %loop
+    loop:
+      %i = phi i32 [ 0, %entry ], [ %next, %again ]
+      call void @ptxrun_jit_test_note(i32 %i)
+      %next = add i32 %i, 1
+      %more = icmp ult i32 %next, 3
+      br i1 %more, label %wait, label %finish
+    wait:
+      %s = call i8 @llvm.coro.suspend(token none, i1 false)
+      switch i8 %s, label %end [ i8 0, label %again
+                                 i8 1, label %end ]
+    again:
+      br label %loop
+    finish:
+      %f = call i8 @llvm.coro.suspend(token none, i1 true)
+      br label %end
+    end:
+      %unused = call i1 @llvm.coro.end(ptr %frame, i1 false, token none)
+      ret ptr %frame
+    })",
+                            jit::cpuLevel());
+  ASSERT_TRUE(kernel);
+  ASSERT_TRUE(kernel->code().gangStart);
+  abi::Launch launch;
+  abi::Cta cta;
+  abi::Gang gang;
+  void *handle = kernel->code().gangStart(&launch, &cta, &gang);
+  ASSERT_EQ(handle, frame);
+  EXPECT_EQ(seen, (std::vector<uint32_t>{0}));
+  for (int resumed = 0; resumed < 2; ++resumed) {
+    auto *resume = *static_cast<void (**)(void *)>(handle);
+    ASSERT_TRUE(resume);
+    resume(handle);
+  }
+  EXPECT_EQ(seen, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(*static_cast<void **>(handle), nullptr) << "done";
+}
+
 TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
