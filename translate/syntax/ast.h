@@ -2,7 +2,6 @@
 // Nodes live in the module's arena, names and mnemonics are interned: equal spelling, equal number.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,7 +26,6 @@ struct ExprItem {
     warpSize,   ///< WARP_SZ
     symbol,     ///< name of a variable, function or section label
     generic,    ///< generic(name)
-    component,  ///< channel constants of texref initialisers: a bare identifier after `=`
     unary,      ///< op on the top item
     castSigned, castUnsigned,  ///< (.s64) (.u64)
     binary,     ///< op on the two top items
@@ -52,7 +50,7 @@ using Expression = std::span<const ExprItem>;
 /// One operand as written.
 struct Operand {
   enum class Kind : uint8_t {
-    name,        ///< %r1, label, variable, function; component for `%v.x`, isNegated for `!%p`
+    name,        ///< %r1, label, variable, function; suffix for `%v.x`, `%r.b0`; isNegated for `!%p`
     constant,    ///< expression
     nameOffset,  ///< name + expression (`var+4`, `[%r+-4]`'s inside)
     indexed,     ///< name[children[0]]: `array[%r1]`, `array[3]`
@@ -65,8 +63,8 @@ struct Operand {
   Kind kind = Kind::sink;
   bool isNegated = false;
   bool isUnified = false;
-  char component = 0;  ///< as written: x y z w r g b a; 0: none
   NameId name = 0;
+  NameId suffix = 0;  ///< "x", "b0", "h1" after a name's dot; 0: none
   Span span;
   /// constant: items; nameOffset: the offset's items.
   Expression expression() const { return {items_, count_}; }
@@ -102,7 +100,7 @@ struct Instruction {
   std::span<const Operand> operands;
 };
 
-/// `.b32`-like type suffix with `.v2/.v4` and the names that follow it.
+/// What stands after `=`: an expression, or a list in braces of initialisers or of texref fields.
 struct Initializer {
   bool isList = false;                    ///< { elements }
   bool hasField = false;                  ///< `field = value` of a texref, samplerref or surfref
@@ -198,8 +196,8 @@ struct TargetsDirective {
 struct Statement {
   enum class Kind : uint8_t { instruction, label, declaration, openBlock, closeBlock, loc, pragma, targets };
   Kind kind = Kind::instruction;
-  NameId name = 0;  ///< label
-  Span span;
+  NameId label = 0;  ///< label: its name
+  Span span;         ///< label: the name; blocks: the brace; else empty, the node has it
   union {
     const Instruction *instruction = nullptr;
     const Declaration *declaration;
@@ -219,7 +217,8 @@ struct Function {
   Span nameSpan, span;
   std::span<const Attribute> attributes;
   Prototype prototype;
-  std::vector<Statement> body;
+  std::span<const Statement> body;
+  uint32_t instructionCount = 0;
   Span closingBrace;
 };
 
@@ -231,11 +230,19 @@ struct FileDirective {
   Span span;
 };
 
-/// `.section .debug_str { label: .b8 1,2 }`: kept token by token, in the order written.
+/// `5`, `-1`, `label`, `.debug_str+4`, `end-begin` in a section.
+struct SectionValue {
+  NameId symbol = 0;  ///< with its dot for a section's name; 0: a number
+  NameId minus = 0;   ///< symbol-minus
+  bool isNegative = false;
+  uint64_t number = 0;  ///< the number, or what is added to symbol
+};
+
+/// `.section .debug_str { label: .b8 1,2 }`, in the order written.
 struct SectionLine {
   NameId label = 0;  ///< `label:` when type is 0
   NameId type = 0;   ///< b8 b16 b32 b64
-  std::span<const Expression> values;
+  std::span<const SectionValue> values;
   Span span;
 };
 struct SectionDirective {
@@ -244,6 +251,7 @@ struct SectionDirective {
   Span span;
 };
 
+/// `.alias alias, aliasee;`
 struct AliasDirective {
   NameId alias = 0, aliasee = 0;
   Span aliasSpan, aliaseeSpan, span;
@@ -282,7 +290,6 @@ struct Module {
   std::vector<Mnemonic> mnemonics;
   Header header;
   std::vector<Item> items;
-  std::vector<std::unique_ptr<Function>> functions;  ///< owns what items point to
 };
 
 }  // namespace ptxrun::syntax::ast
