@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "translate/isa/types.h"
@@ -48,10 +49,12 @@ struct Form {
   Handler handler = Handler::none;
   std::string_view intrinsic; ///< name of the lane library's function, empty where there is none
   uint32_t since = 10;        ///< PTX version, 7.8 is 78
-  // The isa library extends this with patterns, target rules and the like.
-  uint32_t pattern = 0;       ///< index into the generated pattern tables
+  uint32_t pattern = 0;       ///< index into the generated pattern tables (pattern.h)
+  std::string_view instruction; ///< "mbarrier.arrive": the manual's heading
 };
 
 std::span<const Form> forms();
+/// What a form needs, as the manual says it: "sm_90 or higher", "sm_100a, sm_100f family", empty for every target.
+std::string targetText(const Form &);
 
 }  // namespace ptxrun::isa

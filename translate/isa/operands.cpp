@@ -1,0 +1,454 @@
+// The operand half of matching: does an argument fit an operand, and which argument is which operand.
+#include <algorithm>
+
+#include "translate/isa/pattern.h"
+
+namespace ptxrun::isa {
+namespace {
+
+using Kind = Argument::Kind;
+
+/// Integer types and .f16x2 registers mix; bits mix with everything of their size; floats only with themselves and bits.
+/// (PTX ISA 9.4.1 and what ptxas accepts.)
+enum class Family : uint8_t { predicate, bits, integer, pair, half, floating, other };
+
+Family familyOf(Type type) {
+  if (type == Type::pred)
+    return Family::predicate;
+  if (isBits(type))
+    return Family::bits;
+  if (isSigned(type) || isUnsigned(type))
+    return Family::integer;
+  if (type == Type::f16x2)
+    return Family::pair;
+  if (type == Type::f16)
+    return Family::half;
+  return type == Type::f32 || type == Type::f64 ? Family::floating : Family::other;
+}
+
+bool registerFits(Type want, Type have, bool mayBeWider) {
+  const Family wanted = familyOf(want), had = familyOf(have);
+  if (wanted == Family::predicate || had == Family::predicate)
+    return wanted == had;
+  const unsigned wantBits = bitWidth(want), haveBits = bitWidth(have);
+  if (haveBits < wantBits || (haveBits > wantBits && !mayBeWider))
+    return false;
+  if (wanted == Family::bits || had == Family::bits)
+    return true;
+  if (wanted == Family::integer)
+    return had == Family::integer || (had == Family::pair && haveBits == wantBits);
+  return wanted != Family::other && want == have;
+}
+
+Type doubled(Type type) {
+  switch (type) {
+  case Type::u16:
+    return Type::u32;
+  case Type::s16:
+    return Type::s32;
+  case Type::u32:
+    return Type::u64;
+  default:
+    return Type::s64;
+  }
+}
+
+bool isAddressRegister(Type type) { return familyOf(type) == Family::bits || familyOf(type) == Family::integer; }
+
+std::string dotted(Type type) { return "." + std::string(spelling(type)); }
+
+std::string describe(const Argument &a) {
+  switch (a.kind) {
+  case Kind::sink:
+    return "'_'";
+  case Kind::reg:
+    return std::string("a ") + dotted(a.type) + " register" + (a.vector > 1 ? " vector" : "");
+  case Kind::special:
+    return a.vector > 1 ? "a whole special register" : "a special register";
+  case Kind::integer:
+    return "an integer constant";
+  case Kind::floating:
+    return "a floating point constant";
+  case Kind::address:
+    return "an address in brackets";
+  case Kind::variable:
+    return "the name of a variable";
+  case Kind::function:
+    return "the name of a function";
+  case Kind::label:
+  case Kind::labels:
+  case Kind::prototype:
+    return "a label";
+  case Kind::vector:
+    return "a vector of " + std::to_string(a.elements.size());
+  case Kind::list:
+    return "a list in parentheses";
+  }
+  return "something else";
+}
+
+/// One question, "does this argument fit", asked with or without wanting to know why not.
+class Fit {
+ public:
+  Fit(const OperandPattern &o, const OperandContext &c, std::string *why, int *element)
+      : o_(o), c_(c), why_(why), element_(element) {}
+
+  bool test(const Argument &a) {
+    switch (o_.kind) {
+    case OperandKind::value:
+      return value(a);
+    case OperandKind::any:
+      return any(a);
+    case OperandKind::addr:
+    case OperandKind::ptr:
+      return addressValue(a);
+    case OperandKind::address:
+      return address(a);
+    case OperandKind::imm:
+      return immediate(a);
+    case OperandKind::pack:
+    case OperandKind::unpack:
+      return pack(a);
+    case OperandKind::opaque:
+      return opaque(a);
+    case OperandKind::label:
+      return a.kind == Kind::label || no("expected a label", a);
+    case OperandKind::labels:
+      return a.kind == Kind::labels || no("expected the label of a .branchtargets list", a);
+    case OperandKind::callee:
+      return a.kind == Kind::function || (a.kind == Kind::reg && isAddressRegister(a.type) && a.vector == 1) ||
+             no("expected a function or a register with its address", a);
+    case OperandKind::prototype:
+      return a.kind == Kind::prototype || a.kind == Kind::variable ||
+             no("expected the label of a .callprototype or .calltargets", a);
+    case OperandKind::list:
+      return a.kind == Kind::list || no("expected a list in parentheses", a);
+    }
+    return false;
+  }
+
+ private:
+  bool no(std::string message, const Argument &found) {
+    if (why_)
+      *why_ = std::move(message) + ", found " + describe(found);
+    return false;
+  }
+  bool has(OperandFlags flag) const { return (o_.flags & flag) != 0; }
+
+  bool value(const Argument &a) {
+    unsigned low, high;
+    operandArity(o_, c_, low, high);
+    const Type type = operandType(o_, c_);
+    return high == 0 ? scalar(a, type) : vector(a, type, low, high);
+  }
+
+  bool scalar(const Argument &a, Type type) {
+    switch (a.kind) {
+    case Kind::reg:
+      return reg(a, type);
+    case Kind::integer:
+    case Kind::floating:
+      return constant(a, type);
+    case Kind::sink:
+      return (has(kDestination) && has(kSink)) || no("expected " + wanted(type), a);
+    default:
+      return no("expected " + wanted(type), a);
+    }
+  }
+
+  bool reg(const Argument &a, Type type) {
+    if (a.vector != 1)
+      return no("expected " + wanted(type), a);
+    if (a.isNegated && (has(kDestination) || type != Type::pred))
+      return no("only a predicate that is read can be negated", a);
+    if (a.selector != Token::none && !has(kSelectable))
+      return no("a byte or half-word selector cannot stand here", a);
+    return registerFits(type, a.type, has(kWider)) || no("expected " + wanted(type), a);
+  }
+
+  bool constant(const Argument &a, Type type) {
+    if (has(kDestination) || has(kRegisterOnly))
+      return no("expected a register of type " + dotted(type), a);
+    const Family family = familyOf(type);
+    const bool isInteger = family == Family::integer || family == Family::bits || family == Family::predicate;
+    if (a.kind == Kind::integer ? isInteger : family == Family::floating)
+      return true;
+    return no("expected " + wanted(type), a);
+  }
+
+  bool vector(const Argument &a, Type type, unsigned low, unsigned high) {
+    const std::string size = low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+    if (a.kind == Kind::reg && a.vector >= low && a.vector <= high && a.vector > 1)
+      return registerFits(type, a.type, has(kWider)) || no("expected elements of type " + dotted(type), a);
+    if (a.kind != Kind::vector || a.elements.size() < low || a.elements.size() > high)
+      return no("expected a vector of " + size + (low == 1 && high == 1 ? " element" : " elements"), a);
+    return elements(a, type);
+  }
+
+  /// All elements fit, are equally wide, and not all are sinks.
+  bool elements(const Argument &a, Type type) {
+    unsigned width = 0;
+    bool isNamed = false;
+    for (size_t i = 0; i != a.elements.size(); ++i) {
+      const Argument &e = a.elements[i];
+      if (element_)
+        *element_ = int(i);
+      if (e.kind == Kind::sink ? !has(kDestination) : !scalar(e, type))
+        return e.kind == Kind::sink ? no("'_' cannot be read", e) : false;
+      isNamed |= e.kind != Kind::sink;
+      if (e.kind == Kind::reg && width && bitWidth(e.type) != width)
+        return no("the elements of a vector are equally wide", e);
+      if (e.kind == Kind::reg)
+        width = bitWidth(e.type);
+    }
+    if (element_)
+      *element_ = -1;
+    return isNamed || no("expected at least one register in the vector", a);
+  }
+
+  bool any(const Argument &a) {
+    const Type type = operandType(o_, c_);
+    const Family family = familyOf(type);
+    if (a.kind == Kind::special) {
+      if (a.vector != 1)
+        return no("a component (.x, .y, .z) of the special register is missing", a);
+      if (family == Family::floating)
+        return no("a special register has no floating point value", a);
+      return family == Family::predicate ? a.type == Type::pred : specialFits(a, type);
+    }
+    if (a.kind == Kind::variable || a.kind == Kind::function)
+      return family == Family::integer || family == Family::bits ||
+             no("expected " + wanted(type) + "; an address needs an integer type", a);
+    return scalar(a, type);
+  }
+
+  bool specialFits(const Argument &a, Type type) {
+    if (bitWidth(a.type) == bitWidth(type) || (bitWidth(type) == 16 && bitWidth(a.type) == 32))
+      return true;
+    if (bitWidth(type) == 32 && bitWidth(a.type) == 64)
+      return a.special == findSpecialRegister("gridid") || no("the special register is 64 bits wide", a);
+    return no("expected the special register's own width, " + std::to_string(bitWidth(a.type)) + " bits", a);
+  }
+
+  bool addressValue(const Argument &a) {
+    if (a.kind == Kind::variable)
+      return true;
+    const Type type = operandType(o_, c_);
+    if (type == Type::none)
+      return (a.kind == Kind::reg && isAddressRegister(a.type)) || no("expected a register with an address or a variable", a);
+    return scalar(a, type);
+  }
+
+  bool immediate(const Argument &a) {
+    auto ranges = rangesOf(o_);
+    std::string allowed;
+    for (const ImmediateRange &r : ranges) {
+      if (a.kind == Kind::integer && a.integer >= r.low && a.integer <= r.high)
+        return true;
+      allowed += (allowed.empty() ? "" : ", ") + std::to_string(r.low);
+      if (r.high != r.low)
+        allowed += " to " + std::to_string(r.high);
+    }
+    if (a.kind != Kind::integer)
+      return no("expected an integer constant", a);
+    if (why_)
+      *why_ = "expected a constant of " + allowed + ", found " + std::to_string(a.integer);
+    return false;
+  }
+
+  bool pack(const Argument &a) {
+    const unsigned total = bitWidth(operandType(o_, c_));
+    const bool isRead = o_.kind == OperandKind::pack;
+    if (a.kind == Kind::reg && a.vector > 1)
+      return bitWidth(a.type) * a.vector == total || no("the vector is not as wide as the type", a);
+    const size_t n = a.elements.size();
+    if (a.kind != Kind::vector || (n != 2 && n != 4) || total / n < 8)
+      return no("expected a vector of 2 or 4 elements, " + std::to_string(total) + " bits in all", a);
+    const Type element = total / n == 8 ? Type::b8 : total / n == 16 ? Type::b16 : total / n == 32 ? Type::b32 : Type::b64;
+    bool isNamed = false;
+    for (size_t i = 0; i != n; ++i) {
+      const Argument &e = a.elements[i];
+      if (element_)
+        *element_ = int(i);
+      if (e.kind == Kind::sink && !isRead)
+        continue;
+      isNamed = true;
+      if (e.kind == Kind::integer && isRead)
+        continue;
+      if (e.kind != Kind::reg || e.vector != 1 || !registerFits(element, e.type, false))
+        return no("expected elements of " + std::to_string(total / n) + " bits", e);
+    }
+    if (element_)
+      *element_ = -1;
+    return isNamed || no("expected at least one register in the vector", a);
+  }
+
+  bool opaque(const Argument &a) {
+    if (a.kind == Kind::variable)
+      return a.type == Type::texref || a.type == Type::samplerref || a.type == Type::surfref || a.isParameter ||
+             no("expected a texture, sampler or surface", a);
+    return (a.kind == Kind::reg && a.vector == 1 && registerFits(Type::b64, a.type, false)) ||
+           no("expected a texture, sampler or surface, or a 64-bit register with its handle", a);
+  }
+
+  bool address(const Argument &a) {
+    if (a.kind != Kind::address)
+      return no("expected an address in brackets", a);
+    return base(a) && nested(a);
+  }
+
+  bool base(const Argument &a) {
+    if (a.base == Argument::Base::reg)
+      return isAddressRegister(a.type) || o_.spaceRule == SpaceRule::opaque ||
+             no("expected an integer register in the address", a);
+    StateSpace space = StateSpace::generic;
+    if (!requiredSpace(space))
+      return true;
+    if (a.base == Argument::Base::none) {
+      if (space == StateSpace::local)
+        return true;
+      if (why_)
+        *why_ = "an absolute address is possible only in .local";
+      return false;
+    }
+    if (space == StateSpace::generic ? a.space == StateSpace::global || a.space == StateSpace::shared ||
+                                           a.space == StateSpace::local
+                                     : isWithin(a.space, space))
+      return true;
+    if (why_)
+      *why_ = "expected an address in " + (space == StateSpace::generic ? std::string("generic space")
+                                                                       : "." + std::string(spelling(space))) +
+              ", found a variable in ." + std::string(spelling(a.space));
+    return false;
+  }
+
+  static bool isWithin(StateSpace declared, StateSpace space) {
+    return declared == space || (space == StateSpace::sharedCluster && declared == StateSpace::shared);
+  }
+
+  /// The space the address must lie in; false where any will do.
+  bool requiredSpace(StateSpace &space) const {
+    switch (o_.spaceRule) {
+    case SpaceRule::fixed:
+      space = o_.space;
+      return true;
+    case SpaceRule::slot:
+      space = writtenSpace();
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  StateSpace writtenSpace() const {
+    if (o_.spaceSlot < 0 || !c_.assignment->choice[o_.spaceSlot])
+      return StateSpace::generic;
+    const Slot &slot = slotsOf(*c_.pattern)[o_.spaceSlot];
+    const std::string_view word = spelling(choicesOf(slot)[c_.assignment->choice[o_.spaceSlot] - 1].token);
+    if (word == "shared::cluster")
+      return StateSpace::sharedCluster;
+    if (word.starts_with("shared"))
+      return StateSpace::shared;
+    if (word.starts_with("param"))
+      return StateSpace::param;
+    return word == "const" ? StateSpace::constant : word == "global" ? StateSpace::global : StateSpace::local;
+  }
+
+  bool nested(const Argument &a) {
+    auto parts = nestedOf(o_);
+    size_t next = 0;
+    for (const OperandPattern &part : parts) {
+      if (next < a.elements.size() && isa::fits(part, c_, a.elements[next], why_, element_))
+        ++next;
+      else if (!(part.flags & kOptional))
+        return next < a.elements.size() ? false : no("expected more inside the brackets: " + std::string(part.name), a);
+    }
+    return next == a.elements.size() || no("too much inside the brackets", a);
+  }
+
+  std::string wanted(Type type) const {
+    std::string text = type == Type::pred ? "a predicate" : "a register";
+    if (type != Type::pred)
+      text += " of type " + dotted(type) + (has(kWider) ? " or wider" : "");
+    if (!has(kDestination) && !has(kRegisterOnly) && type != Type::pred) {
+      const Family family = familyOf(type);
+      if (family == Family::integer || family == Family::bits)
+        text += " or an integer constant";
+      if (family == Family::floating)
+        text += " or a floating point constant";
+    }
+    return text;
+  }
+
+  const OperandPattern &o_;
+  const OperandContext &c_;
+  std::string *why_;
+  int *element_;
+};
+
+}  // namespace
+
+Type operandType(const OperandPattern &o, const OperandContext &c) {
+  Type type = o.type;
+  if (o.typeSlot >= 0) {
+    const unsigned choice = c.assignment->choice[o.typeSlot];
+    type = choice ? typeOf(choicesOf(slotsOf(*c.pattern)[o.typeSlot])[choice - 1].token) : Type::none;
+  }
+  return o.flags & kDoubled ? doubled(type) : type;
+}
+
+void operandArity(const OperandPattern &o, const OperandContext &c, unsigned &low, unsigned &high) {
+  low = o.arity[0], high = o.arity[1];
+  if (o.aritySlot < 0)
+    return;
+  low = high = 0;
+  if (const unsigned choice = c.assignment->choice[o.aritySlot]) {
+    const std::string_view word = spelling(choicesOf(slotsOf(*c.pattern)[o.aritySlot])[choice - 1].token);
+    for (char digit : word)  // "v4", "x16"
+      if (digit >= '0' && digit <= '9')
+        low = high = low * 10 + unsigned(digit - '0');
+  }
+}
+
+bool fits(const OperandPattern &o, const OperandContext &c, const Argument &a, std::string *why, int *element) {
+  return Fit(o, c, why, element).test(a);
+}
+
+namespace {
+
+/// Left to right; an optional operand is tried first as written, then as left out.
+bool bindFrom(const OperandContext &c, std::span<const OperandPattern> operands, size_t i, std::span<const Argument> args,
+              size_t j, BoundOperand *bound) {
+  if (i == operands.size())
+    return j == args.size();
+  const OperandPattern &o = operands[i];
+  const bool isConditional = o.conditionSlot >= 0;
+  const bool mayBePresent = !isConditional || c.assignment->choice[o.conditionSlot];
+  const bool mayBeAbsent = (o.flags & kOptional) && !(isConditional && mayBePresent);
+  if (mayBePresent && j < args.size() && fits(o, c, args[j], nullptr, nullptr)) {
+    const bool isJoined = args[j].isJoined, mayJoin = (o.flags & kJoined) != 0;
+    const bool isNextOptional = mayJoin && i + 1 < operands.size() && (operands[i + 1].flags & kOptional);
+    if (isJoined == mayJoin || (!isJoined && isNextOptional)) {
+      bound[i] = {int8_t(j), operandType(o, c)};
+      if (mayJoin && !isJoined) {
+        bound[i + 1] = {-1, operandType(operands[i + 1], c)};
+        if (bindFrom(c, operands, i + 2, args, j + 1, bound))
+          return true;
+      } else if (bindFrom(c, operands, i + 1, args, j + 1, bound)) {
+        return true;
+      }
+    }
+  }
+  if (!mayBeAbsent)
+    return false;
+  bound[i] = {-1, operandType(o, c)};
+  return bindFrom(c, operands, i + 1, args, j, bound);
+}
+
+}  // namespace
+
+bool bindOperands(const OperandContext &c, std::span<const Argument> args, BoundOperand *bound) {
+  return bindFrom(c, operandsOf(*c.pattern), 0, args, 0, bound);
+}
+
+}  // namespace ptxrun::isa
