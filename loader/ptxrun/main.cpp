@@ -1,0 +1,56 @@
+// The `ptxrun` command.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "loader/ptxrun/commands.h"
+#include "loader/ptxrun/errors.h"
+
+namespace {
+
+constexpr const char *kFooter = R"(Exit codes:
+    0  done, and results as expected
+    1  a module was rejected, a launch failed, or results differ
+    2  wrong command line, launch description or input file
+    3  --timeout passed
+  130  interrupted (Ctrl-C)
+
+Environment:
+  PTXRUN_CPU=sse4|avx2|avx512   the instruction set to generate code for (default: the CPU's best)
+  PTXRUN_CACHE=DIR              the code cache (default: $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun)
+  OMP_NUM_THREADS=N             threads of a launch, where --threads is not given)";
+
+int usage(const CLI::App &app, const CLI::ParseError &error) {
+  int code = app.exit(error);
+  return code == 0 ? ptxrun::command::kSuccess : ptxrun::command::kUsage;
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+  using namespace ptxrun::command;
+  CLI::App app{"Runs CUDA kernels (NVIDIA PTX) on the CPU: translated to native SIMD code, on all cores.", "ptxrun"};
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Help of all sub-commands");
+  app.footer(kFooter);
+  addRun(app);
+  addInspect(app);
+  addVersion(app);
+  try {
+    app.parse(count, arguments);
+    return kSuccess;
+  } catch (const CLI::ParseError &error) {
+    return usage(app, error);
+  } catch (const UsageError &error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "ptxrun: %s\n", error.what());
+    return kUsage;
+  } catch (const Failed &failure) {
+    std::fflush(stdout);
+    if (*failure.what()) std::fprintf(stderr, "%s\n", failure.what());
+    return failure.code;
+  } catch (const std::exception &error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "ptxrun: %s\n", error.what());
+    return kFailure;
+  }
+}
