@@ -20,9 +20,11 @@
 // themselves, through guard().
 //
 // Code that a handler emits may span several blocks: b.ir's insertion point after the handler is where the next
-// instruction goes. Debug locations are set already.
+// instruction goes; where it has a terminator, what follows up to the next label is dead and is not lowered. Debug
+// locations are set already.
 #pragma once
 #include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
@@ -89,7 +91,9 @@ class LaneBuilder {
 
   // --- Values --------------------------------------------------------------------------------------------------------
 
-  llvm::ConstantInt *constant(unsigned bits, uint64_t value) { return ir.getInt(llvm::APInt(bits, value)); }
+  llvm::ConstantInt *constant(unsigned bits, uint64_t value, bool isSigned = false) {
+    return ir.getInt(llvm::APInt(bits, value, isSigned));
+  }
   /// A floating point constant of `type` (half, bfloat, float, double), rounded to nearest.
   llvm::Constant *constant(llvm::Type *type, double value) { return llvm::ConstantFP::get(type, value); }
   /// Reinterprets any scalar as iN of its own width; the reverse is cast().
@@ -127,6 +131,7 @@ class LaneBuilder {
     pure,        ///< memory(none), speculatable
     ordered,     ///< reads a clock: order is kept, no memory visible to IR
     convergent,  ///< warp collective without memory effect of its own
+    activeMask,  ///< convergent, and never merged or removed: its value depends on where it stands
     sync,        ///< convergent and orders memory: barriers
     memory,      ///< may read and write memory (vprintf, malloc)
     noReturn,    ///< does not return; the caller adds `unreachable`
@@ -141,6 +146,10 @@ class LaneBuilder {
   llvm::Value *address(const check::Operand &, isa::StateSpace);
   /// The pointer to access: one inttoptr of address(); host pointers throughout except `.shared` (address space 3).
   llvm::Value *pointer(const check::Operand &, isa::StateSpace);
+  /// The host address of `.shared` offset 0, as i64.
+  llvm::Value *sharedBase();
+  /// The host pointer of a variable that has one, null for `.shared` variables and for no variable.
+  llvm::Value *variablePointer(const check::Variable *);
   /// The state space an instruction names (`ld.shared`), generic where it names none. `.shared::cta` is shared.
   static isa::StateSpace space(const check::Instruction &);
 
@@ -150,10 +159,13 @@ class LaneBuilder {
   llvm::Value *guard(const check::Instruction &);
   /// The block that starts at a label.
   llvm::BasicBlock *block(const check::Label &);
-  /// A fresh block, placed after the current one.
+  /// A fresh block of the function.
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
-  /// Starts a block for code that control cannot reach, after a terminator was emitted.
-  void startUnreachable();
+  /// Branches on the guard and enters the block that runs where it holds; returns the block after it, null where there is
+  /// no guard. For control handlers, whose guards nobody else looks at.
+  llvm::BasicBlock *enterGuarded(const check::Instruction &);
+  /// Leaves that block (unless it ended already) and goes on in `after`; nothing for null.
+  void leaveGuarded(llvm::BasicBlock *after);
   /// Ends the kernel's or function's lane: `ret` in a kernel, ptx.exit in a function.
   void exitLane();
   /// Returns from the function with the values of its return parameters.
@@ -181,16 +193,19 @@ class LaneBuilder {
   llvm::AllocaInst *slot(const check::Register &, unsigned element = 0);
 
  private:
-  void declareRegisters();
-  void declareVariables();
+  void countFloatUses();
+  void startBlockAt(size_t statement);
+  void declareCarry();
+  llvm::Type *registerType(const check::Register &);
   void bindParameters();
   void createBlocks();
   void lowerInstruction(const check::Instruction &);
   void setLocation(uint32_t line);
   llvm::Value *readRegister(const check::Register &, unsigned element);
   void writeRegister(const check::Register &, unsigned element, llvm::Value *, bool isSigned);
-  llvm::Value *readAddressValue(const check::Operand &, unsigned bits);
-  llvm::Value *immediate(uint64_t bits, isa::Type);
+  llvm::Value *readRaw(const check::Operand &, isa::Type);
+  llvm::Value *addressAsValue(const check::Operand &, unsigned bits);
+  llvm::Value *immediate(const check::Operand &, isa::Type);
   llvm::Value *special(isa::SpecialRegister, uint8_t component);
   llvm::AllocaInst *allocaAtEntry(llvm::Type *, const llvm::Twine &name, unsigned alignment = 0);
 
@@ -200,13 +215,13 @@ class LaneBuilder {
   const check::Instruction *current_ = nullptr;
   llvm::Value *laneGuard_ = nullptr;      ///< the guard write() selects by, while a guarded lane form is lowered
   std::vector<llvm::SmallVector<llvm::AllocaInst *, 1>> slots_;  ///< by Register::index
-  std::vector<llvm::Value *> storage_;    ///< by Variable::index
-  std::vector<llvm::BasicBlock *> labelBlocks_;  ///< by Label::index
+  std::vector<int32_t> floatUses_;        ///< by Register::index: uses as f32 or f64 less uses as an integer
+  llvm::DenseMap<const check::Variable *, llvm::Value *> storage_;
+  std::vector<llvm::BasicBlock *> statementBlocks_;  ///< by statement: the block a label starts there, or null
   llvm::AllocaInst *carry_ = nullptr;
   llvm::BasicBlock *entry_ = nullptr;     ///< allocas only
+  llvm::DISubprogram *subprogram_ = nullptr;
   bool failed_ = false;
 };
-
-using LowerHandler = void (*)(LaneBuilder &, const check::Instruction &);
 
 }  // namespace ptxrun::lower

@@ -1,0 +1,84 @@
+// LaneBuilder: addresses. Everything but `.shared` is a host address; a `.shared` address is an offset in the window.
+#include "translate/lower/lane_builder.h"
+#include "translate/lower/module_builder.h"
+
+namespace ptxrun::lower {
+
+using check::Operand;
+using isa::StateSpace;
+
+StateSpace LaneBuilder::space(const check::Instruction &in) {
+  using isa::Token;
+  for (const Token token : in.modifiers)
+    switch (token) {
+    case Token::global:
+      return StateSpace::global;
+    case Token::shared:
+    case Token::shared_cta:
+      return StateSpace::shared;
+    case Token::shared_cluster:
+      return StateSpace::sharedCluster;
+    case Token::local:
+      return StateSpace::local;
+    case Token::const_:
+      return StateSpace::constant;
+    case Token::param:
+    case Token::param_entry:
+    case Token::param_func:
+      return StateSpace::param;
+    default:
+      break;
+    }
+  return StateSpace::generic;
+}
+
+namespace {
+bool isShared(StateSpace space) {
+  return space == StateSpace::shared || space == StateSpace::sharedCluster;
+}
+}  // namespace
+
+llvm::Value *LaneBuilder::sharedBase() {
+  return word("ptx.shared.base", ir.getInt64Ty(), {}, WordEffect::pure);
+}
+
+/// The host pointer of a variable that has one, null for `.shared` variables and no variable.
+llvm::Value *LaneBuilder::variablePointer(const check::Variable *variable) {
+  if (!variable || isShared(variable->space))
+    return nullptr;
+  if (const uint32_t *offset = module_.paramOffset(*variable))
+    return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), target_->getArg(0), *offset);
+  if (variable->space == StateSpace::global || variable->space == StateSpace::constant)
+    return module_.boundVariable(*variable);
+  return storage(*variable);
+}
+
+llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
+  const uint64_t offset = static_cast<uint64_t>(operand.integer);
+  if (operand.variable && isShared(operand.variable->space)) {
+    const uint64_t place = module_.sharedOffset(*operand.variable) + offset;
+    if (isShared(space))
+      return constant(32, place);
+    return ir.CreateAdd(sharedBase(), constant(64, place));
+  }
+  const unsigned bits = isShared(space) ? 32 : 64;
+  if (llvm::Value *pointer = variablePointer(operand.variable))
+    return ir.CreateAdd(ir.CreatePtrToInt(pointer, intType(bits)), constant(bits, offset));
+  if (!operand.reg)
+    return constant(bits, offset);
+  llvm::Value *base =
+      extend(toBits(readRegister(*operand.reg, operand.component ? operand.component - 1 : 0)),
+             intType(bits), false);
+  return offset == 0 ? base : ir.CreateAdd(base, constant(bits, offset));
+}
+
+llvm::Value *LaneBuilder::pointer(const Operand &operand, StateSpace space) {
+  if (llvm::Value *base = variablePointer(operand.variable))
+    return operand.integer == 0
+               ? base
+               : ir.CreateConstGEP1_64(ir.getInt8Ty(), base, static_cast<uint64_t>(operand.integer));
+  return ir.CreateIntToPtr(address(operand, space),
+                           ir.getPtrTy(isShared(space) ? kShared : kGeneric));
+}
+
+}  // namespace ptxrun::lower

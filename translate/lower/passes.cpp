@@ -1,0 +1,143 @@
+#include "translate/lower/passes.h"
+
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/CorrelatedValuePropagation.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
+
+#include "translate/lower/local_pointers.h"
+
+namespace ptxrun::lower {
+
+namespace {
+
+/// A caller does not grow beyond this many IR instructions by inlining; what is larger stays a call.
+constexpr unsigned kInlineLimit = 200000;
+
+struct Analyses {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  Analyses() {
+    llvm::PassBuilder builder;
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+};
+
+/// Registers become values; what is left of the code is small before it is copied into callers.
+llvm::FunctionPassManager promotion() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::PromotePass());
+  passes.addPass(LocalPointersPass());
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  return passes;
+}
+
+llvm::FunctionPassManager cleaning() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
+  passes.addPass(llvm::CorrelatedValuePropagationPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  return passes;
+}
+
+/// Marks what is inlined: every function that is not recursive, bottom up, as long as its callers stay below the limit.
+/// Returns whether there is anything to inline.
+bool markInlining(llvm::Module &module, llvm::Function &kernel) {
+  bool isAny = false;
+  llvm::CallGraph graph(module);
+  llvm::DenseMap<llvm::Function *, unsigned> sizes;
+  for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+    llvm::Function *function = component->front()->getFunction();
+    if (!function || function->isDeclaration())
+      continue;
+    unsigned size = function->getInstructionCount();
+    for (const auto &[call, callee] : *component->front())
+      if (callee->getFunction() && callee->getFunction()->hasFnAttribute(llvm::Attribute::AlwaysInline))
+        size += sizes.lookup(callee->getFunction());
+    sizes[function] = size;
+    if (function == &kernel || component.hasCycle())
+      continue;
+    const bool isSingle = function->hasOneUse();
+    if (!isSingle && uint64_t{size} * function->getNumUses() > kInlineLimit)
+      continue;
+    function->addFnAttr(llvm::Attribute::AlwaysInline);
+    isAny = true;
+  }
+  return isAny;
+}
+
+/// In the kernel itself, a lane that exits returns.
+void returnInsteadOfExit(llvm::Function &kernel) {
+  llvm::SmallVector<llvm::CallInst *, 8> exits;
+  for (llvm::Instruction &instruction : llvm::instructions(kernel))
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+      if (call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.exit")
+        exits.push_back(call);
+  for (llvm::CallInst *call : exits) {
+    llvm::Instruction *end = call->getParent()->getTerminator();
+    llvm::ReturnInst::Create(kernel.getContext(), nullptr, end->getIterator())
+        ->setDebugLoc(call->getDebugLoc());
+    end->eraseFromParent();
+    call->eraseFromParent();
+  }
+}
+
+void eraseUnusedDeclarations(llvm::Module &module) {
+  for (llvm::Function &function : llvm::make_early_inc_range(module))
+    if (function.use_empty() && (function.isDeclaration() || function.hasInternalLinkage()))
+      function.eraseFromParent();
+  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals()))
+    if (global.use_empty() && global.isDeclaration())
+      global.eraseFromParent();
+}
+
+void runOnAll(llvm::Module &module, llvm::FunctionPassManager &passes, Analyses &analyses) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, analyses.functions);
+}
+
+}  // namespace
+
+void optimise(llvm::Module &module, llvm::Function &kernel) {
+  Analyses analyses;
+  llvm::FunctionPassManager promote = promotion(), clean = cleaning();
+  runOnAll(module, promote, analyses);
+  if (markInlining(module, kernel)) {
+    llvm::ModulePassManager inlining;
+    inlining.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+    inlining.run(module, analyses.modules);
+    returnInsteadOfExit(kernel);
+  }
+  runOnAll(module, clean, analyses);
+  eraseUnusedDeclarations(module);
+}
+
+}  // namespace ptxrun::lower
