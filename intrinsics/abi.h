@@ -138,6 +138,11 @@ bool ptxrun_yield_begin(ptxrun::abi::Gang *, ptxrun::abi::WaitReason, uint32_t n
 uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out);
 bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out,
                               uint32_t *participants);
+/// barrier.cluster.arrive / .wait (9.7.13.3). Counting as for bar_sync. Arrive never suspends; wait ends when all threads of
+/// the cluster that have not exited have arrived. In a launch without clusters the CTA is its own cluster.
+void ptxrun_cluster_arrive(ptxrun::abi::Gang *, uint32_t mask);
+void ptxrun_cluster_wait(ptxrun::abi::Gang *, uint32_t mask);
+bool ptxrun_cluster_wait_begin(ptxrun::abi::Gang *, uint32_t mask);
 /// Memory for a coroutine frame, 64-byte aligned; lives until the gang ends. At most one per gang.
 void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.

@@ -41,7 +41,8 @@ struct LaunchRequest {
   abi::Dim3 grid, block, cluster;
   uint32_t dynamicSharedBytes = 0;
   const void *params = nullptr;      ///< copied by the caller if it must outlive; read during the launch
-  bool isCooperative = false;
+  bool isCooperative = false;        ///< every CTA is started, however many wait for others
+  bool isExplicitCluster = false;    ///< the launch or kernel asked for clusters (also of one CTA): %is_explicit_cluster
   int threads = 0;                   ///< workers; 0 = OMP_NUM_THREADS or all cores
   std::chrono::nanoseconds timeout{0};   ///< 0 = none
   const std::atomic<bool> *cancel = nullptr;

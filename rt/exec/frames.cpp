@@ -1,0 +1,43 @@
+// Memory for coroutine frames: one slot per gang of the group, all of one size, side by side.
+#include <cstdlib>
+
+#include "rt/exec/worker.h"
+#include "rt/observe/report.h"
+
+namespace ptxrun::rt {
+
+namespace {
+constexpr uint64_t kLine = 64;
+
+/// Slots so far apart that the frames of a CTA do not share cache sets.
+uint64_t slotBytes(uint64_t bytes) {
+  bytes = (bytes + kLine - 1) / kLine * kLine;
+  return bytes % 1024 == 0 ? bytes + kLine : bytes;
+}
+
+[[noreturn]] void failFrames(GangState &g) {
+  failHere(g, Status::outOfMemory, "not enough memory for the suspended threads of a thread block");
+}
+} // namespace
+} // namespace ptxrun::rt
+
+extern "C" void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
+  using namespace ptxrun::rt;
+  GangState &g = stateOf(gang);
+  GroupState &group = groupOf(g);
+  uint64_t slot = slotBytes(bytes);
+  if (group.framesFor != group.launch->id || slot > group.frameBytes) {
+    // Frames of one kernel are of one size, so this is the first gang of the first group, before any frame exists.
+    uint64_t all = slot * group.gangCount;
+    if (all > group.framesCapacity) {
+      std::free(group.frames);
+      group.frames = static_cast<char *>(std::aligned_alloc(kLine, all));
+      group.framesCapacity = group.frames ? all : 0;
+    }
+    if (!group.frames)
+      failFrames(g);
+    group.frameBytes = slot;
+    group.framesFor = group.launch->id;
+  }
+  return group.frames + g.index * group.frameBytes;
+}

@@ -1,0 +1,216 @@
+#include "rt/exec/group.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "rt/exec/worker.h"
+#include "rt/sync/async_group.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+uint32_t lowMask(uint32_t bits) { return bits >= 32 ? ~0u : (1u << bits) - 1; }
+
+/// Records for at least as many CTAs and gangs as the launch has in a group.
+bool growRecords(GroupState &g, const LaunchState &launch) {
+  uint32_t gangs = launch.gangsPerCta * launch.ctasPerGroup;
+  if (g.capacityCtas < launch.ctasPerGroup) {
+    delete[] g.ctas;
+    g.ctas = new (std::nothrow) CtaState[launch.ctasPerGroup];
+    g.capacityCtas = g.ctas ? launch.ctasPerGroup : 0;
+    if (!g.ctas)
+      return false;
+    for (uint32_t i = 0; i < g.capacityCtas; ++i)
+      std::memset(g.ctas[i].lanesArrived, 0, sizeof g.ctas[i].lanesArrived);
+  }
+  if (g.capacityGangs < gangs) {
+    for (uint32_t i = 0; i < g.capacityGangs; ++i)
+      freeAsyncGroups(g.gangs[i].async);
+    delete[] g.gangs;
+    g.gangs = new (std::nothrow) GangState[gangs];
+    g.capacityGangs = g.gangs ? gangs : 0;
+  }
+  return g.gangs != nullptr;
+}
+
+bool growLocal(GroupState &g, const LaunchState &launch) {
+  uint64_t bytes = uint64_t{launch.code->needs.localBytesPerGang} * launch.gangsPerCta * launch.ctasPerGroup;
+  if (bytes <= g.localCapacity)
+    return true;
+  std::free(g.local);
+  bytes = (bytes + 63) / 64 * 64;
+  g.local = static_cast<char *>(std::aligned_alloc(64, bytes));
+  g.localCapacity = g.local ? bytes : 0;
+  return g.local != nullptr;
+}
+
+/// What is the same for every group of the launch.
+void fillGangs(GroupState &g, LaunchState &launch) {
+  uint32_t lanes = launch.code->needs.lanes;
+  uint32_t gangsPerWarp = abi::kWarpSize / lanes;
+  for (uint32_t c = 0; c < launch.ctasPerGroup; ++c) {
+    CtaState &cta = g.ctas[c];
+    cta.group = &g;
+    cta.gangs = g.gangs + c * launch.gangsPerCta;
+    cta.gangCount = launch.gangsPerCta;
+    cta.gangsPerWarp = gangsPerWarp;
+    cta.warpCount = (launch.threadsPerCta + abi::kWarpSize - 1) / abi::kWarpSize;
+    cta.allWarps = lowMask(cta.warpCount);
+    cta.cta.launch = &launch.abi;
+    cta.cta.clusterRank = c;
+    cta.cta.rt = &cta;
+    for (uint32_t i = 0; i < launch.gangsPerCta; ++i) {
+      GangState &gang = cta.gangs[i];
+      gang.gang.cta = &cta.cta;
+      gang.gang.firstThread = i * lanes;
+      gang.gang.laneCount = std::min(lanes, launch.threadsPerCta - i * lanes);
+      gang.gang.rt = &gang;
+      gang.cta = &cta;
+      gang.warp = static_cast<uint16_t>(i / gangsPerWarp);
+      gang.laneShift = static_cast<uint8_t>(i % gangsPerWarp * lanes);
+      gang.index = c * launch.gangsPerCta + i;
+    }
+  }
+}
+
+abi::Dim3 ctaPlace(abi::Dim3 cluster, abi::Dim3 shape, uint32_t rank, abi::Dim3 *inCluster) {
+  *inCluster = placeInGrid(rank, shape);
+  return {cluster.x * shape.x + inCluster->x, cluster.y * shape.y + inCluster->y,
+          cluster.z * shape.z + inCluster->z};
+}
+
+/// What a CTA starts with.
+void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 cluster) {
+  CtaState &cta = g.ctas[rank];
+  cta.cta.ctaid = ctaPlace(cluster, launch.abi.cluster, rank, &cta.cta.clusterCtaid);
+  cta.cta.clusterid = cluster;
+  cta.cta.smid = static_cast<uint32_t>(g.worker->number);
+  cta.cta.sharedBase = g.arena->base();
+  cta.cta.localBase = nullptr;
+  if (uint64_t bytes = launch.code->needs.localBytesPerGang)
+    cta.cta.localBase = g.local + rank * launch.gangsPerCta * bytes;
+  cta.liveWarps = cta.allWarps;
+  cta.unfinishedGangs = cta.gangCount;
+  for (uint32_t w = 0; w < cta.warpCount; ++w)
+    cta.warpLive[w] = lowMask(std::min(abi::kWarpSize, launch.threadsPerCta - w * abi::kWarpSize));
+  for (; cta.touchedBarriers; cta.touchedBarriers &= cta.touchedBarriers - 1) {
+    uint32_t b = static_cast<uint32_t>(__builtin_ctz(cta.touchedBarriers));
+    cta.barriers[b] = {};
+    std::memset(cta.lanesArrived[b], 0, sizeof cta.lanesArrived[b]);
+  }
+  for (uint32_t i = 0; i < cta.gangCount; ++i) {
+    GangState &gang = cta.gangs[i];
+    gang.gang.liveMask = lowMask(gang.gang.laneCount);
+    gang.wait = WaitKind::unstarted;
+    gang.frame = nullptr;
+    gang.fiber = nullptr;
+    gang.polledMbarrier = false;
+    if (gang.async)
+      resetAsyncGroups(*gang.async);
+  }
+}
+
+GroupState *failMemory(Worker &worker, LaunchState &launch, GroupState *group, const char *what) {
+  if (group)
+    closeGroup(worker, group);
+  Failure f;
+  f.status = Status::outOfMemory;
+  f.message = std::string("not enough memory for ") + what + " of a thread block";
+  failLaunch(launch, std::move(f));
+  return nullptr;
+}
+
+bool takeArena(Worker &worker, GroupState &g) {
+  if (g.arena)
+    return true;
+  g.arena = new (std::nothrow) SharedArena;
+  (void)worker;
+  return g.arena && g.arena->base();
+}
+
+} // namespace
+
+abi::Dim3 placeInGrid(uint64_t linear, abi::Dim3 grid) {
+  if (linear < grid.x)
+    return {static_cast<uint32_t>(linear), 0, 0};
+  uint64_t rows = linear / grid.x;
+  return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(rows % grid.y),
+          static_cast<uint32_t>(rows / grid.y)};
+}
+
+GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
+  GroupState *group = worker.freeGroups;
+  if (group)
+    worker.freeGroups = group->nextFree;
+  else if (!(group = new (std::nothrow) GroupState))
+    return failMemory(worker, launch, nullptr, "the records");
+  GroupState &g = *group;
+  g.worker = &worker;
+  g.launch = &launch;
+  if (g.preparedFor != launch.id) {
+    if (!growRecords(g, launch))
+      return failMemory(worker, launch, group, "the records");
+    if (!growLocal(g, launch))
+      return failMemory(worker, launch, group, "local memory");
+    if (!takeArena(worker, g))
+      return failMemory(worker, launch, group, "shared memory");
+    for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
+      if (!g.arena->commit(rank, launch.sharedBytes))
+        return failMemory(worker, launch, group, "shared memory");
+    fillGangs(g, launch);
+    g.preparedFor = launch.id;
+  }
+  g.number = number;
+  g.ctaCount = g.liveCtas = launch.ctasPerGroup;
+  g.gangCount = g.unfinished = launch.ctasPerGroup * launch.gangsPerCta;
+  g.nextUnstarted = 0;
+  g.idlePasses = 0;
+  abi::Dim3 cluster = placeInGrid(number, launch.clusterGrid);
+  for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
+    startCta(g, launch, rank, cluster);
+  return group;
+}
+
+void closeGroup(Worker &worker, GroupState *group) {
+  GroupState &g = *group;
+  bool isAbandoned = g.unfinished != 0;
+  if (isAbandoned) {
+    g.ready = g.spinning = g.mbarrierWaiters = {};
+    for (uint32_t c = 0; c < g.ctaCount && g.ctas; ++c) {
+      for (WarpMeeting *&m : g.ctas[c].meetings)
+        while (m) {
+          WarpMeeting *following = m->next;
+          m->next = worker.freeMeetings;
+          worker.freeMeetings = m;
+          m = following;
+        }
+    }
+    g.unfinished = 0;
+  }
+  if (g.clusterBarrier.hasArrivals || g.clusterBarrier.phase)
+    g.clusterBarrier = {};
+  g.nextFree = worker.freeGroups;
+  worker.freeGroups = group;
+}
+
+void freeGroupMemory(Worker &worker) {
+  while (GroupState *g = worker.freeGroups) {
+    worker.freeGroups = g->nextFree;
+    for (uint32_t i = 0; i < g->capacityGangs; ++i)
+      freeAsyncGroups(g->gangs[i].async);
+    delete[] g->gangs;
+    delete[] g->ctas;
+    delete g->arena;
+    std::free(g->frames);
+    std::free(g->local);
+    delete g;
+  }
+  while (WarpMeeting *m = worker.freeMeetings) {
+    worker.freeMeetings = m->next;
+    delete m;
+  }
+}
+
+} // namespace ptxrun::rt

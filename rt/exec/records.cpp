@@ -1,0 +1,38 @@
+#include "rt/exec/records.h"
+
+#include "rt/exec/watchdog.h"
+
+namespace ptxrun::rt {
+
+void GangList::remove(GangState *g) {
+  GangState *before = nullptr;
+  for (GangState *at = head; at; before = at, at = at->next) {
+    if (at != g)
+      continue;
+    (before ? before->next : head) = g->next;
+    if (tail == g)
+      tail = before;
+    return;
+  }
+}
+
+uint32_t GangList::size() const {
+  uint32_t n = 0;
+  for (GangState *g = head; g; g = g->next)
+    ++n;
+  return n;
+}
+
+void failLaunch(LaunchState &launch, Failure failure) {
+  {
+    std::lock_guard guard(launch.lock);
+    if (launch.hasFailed)
+      return;
+    launch.hasFailed = true;
+    launch.stop.store(static_cast<uint32_t>(failure.status), std::memory_order_release);
+    launch.failure = std::move(failure);
+  }
+  interruptWorkers(launch);
+}
+
+} // namespace ptxrun::rt

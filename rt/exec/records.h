@@ -1,0 +1,225 @@
+// What rt keeps about a running launch. The abi records are the first members, so an entry point that gets an abi::Gang *
+// has the GangState *.
+//
+//   LaunchState   one per run(), shared by its workers
+//   GroupState    CTAs that are co-scheduled: one, or the CTAs of a cluster. Belongs to one worker from start to end, so
+//                 nothing inside it needs atomics
+//   CtaState      barriers, live warps
+//   GangState     what a gang waits for, its fiber or coroutine frame
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "intrinsics/abi.h"
+#include "rt/exec/launch.h"
+#include "rt/memory/shared_arena.h"
+
+namespace ptxrun::rt {
+
+struct AsyncGroups;
+struct CtaState;
+struct Fiber;
+struct GroupState;
+struct MbarrierWait;
+struct Worker;
+
+/// What a suspended gang waits for. `running` covers ready gangs as well.
+enum class WaitKind : uint8_t {
+  unstarted,
+  running,
+  barrier,
+  warp,
+  spin,
+  mbarrier,
+  clusterBarrier,
+  done
+};
+
+struct alignas(64) GangState {
+  abi::Gang gang; // first: entry points convert
+  GangState *next = nullptr;  ///< link in the one list the gang is in (ready, spinning, waiters of a barrier)
+  Fiber *fiber = nullptr;
+  void *frame = nullptr;      ///< coroutine
+  CtaState *cta = nullptr;
+  // --- second line
+  uint32_t *result = nullptr; ///< where the end of a wait is told: bar.red, warp gather, mbarrier
+  uint64_t *values = nullptr; ///< `out` of a warp gather
+  uint64_t waitAddress = 0;   ///< mbarrier
+  uint32_t waitPhase = 0;
+  uint32_t waitMask = 0;      ///< lanes that wait, or the membermask
+  uint32_t sleep = 0;         ///< ns asked for by the last yield
+  uint16_t warp = 0;
+  uint8_t laneShift = 0;      ///< laneid of lane 0
+  WaitKind wait = WaitKind::unstarted;
+  uint8_t barrier = 0;
+  bool polledMbarrier = false; ///< a test_wait failed since the last yield
+  uint32_t index = 0;          ///< in the group
+  uint32_t clusterPhase = 0;   ///< of the cluster's barrier, when the gang last arrived
+  AsyncGroups *async = nullptr; ///< pending cp.async, null until the first
+};
+
+/// Lanes of the gang at their places in the warp.
+inline uint32_t warpLanes(const GangState &g, uint32_t gangMask) { return gangMask << g.laneShift; }
+
+/// Intrusive FIFO of gangs.
+struct GangList {
+  GangState *head = nullptr;
+  GangState *tail = nullptr;
+
+  bool empty() const { return !head; }
+  void push(GangState *g) {
+    g->next = nullptr;
+    if (tail)
+      tail->next = g;
+    else
+      head = g;
+    tail = g;
+  }
+  GangState *pop() {
+    GangState *g = head;
+    if (g && !(head = g->next))
+      tail = nullptr;
+    return g;
+  }
+  void append(GangList &other) {
+    if (!other.head)
+      return;
+    if (tail)
+      tail->next = other.head;
+    else
+      head = other.head;
+    tail = other.tail;
+    other = {};
+  }
+  void remove(GangState *g);
+  uint32_t size() const;
+};
+
+inline constexpr uint32_t kBarriers = 16;
+inline constexpr uint32_t kMaxWarps = 32;
+inline constexpr uint32_t kMaxClusterCtas = 16;
+
+/// One of the sixteen barriers of a CTA. All zero between uses.
+struct CtaBarrier {
+  uint32_t warpsArrived = 0; ///< mask of warps that are complete in this use
+  uint32_t arrivals = 0;     ///< count of warp arrivals; a warp that arrives twice counts twice
+  uint32_t expected = 0;     ///< warps; 0 = all of the CTA
+  uint32_t predicates = 0;   ///< bar.red: threads with a true predicate
+  uint32_t participants = 0;
+  GangList waiters;
+};
+
+/// Gangs of one warp that named the same membermask.
+struct WarpMeeting {
+  uint32_t memberMask = 0;
+  uint32_t arrived = 0;
+  GangList waiters;
+  WarpMeeting *next = nullptr;
+  uint64_t values[abi::kWarpSize];
+};
+
+struct CtaState {
+  abi::Cta cta; // first
+  GroupState *group = nullptr;
+  GangState *gangs = nullptr;
+  uint32_t gangCount = 0;
+  uint32_t warpCount = 0;
+  uint32_t allWarps = 0;
+  uint32_t liveWarps = 0;        ///< warps with a thread that has not exited
+  uint32_t gangsPerWarp = 1;
+  uint16_t touchedBarriers = 0;  ///< barriers that may be non-zero
+  uint32_t unfinishedGangs = 0;
+  WarpMeeting *meetings[kMaxWarps] = {};
+  uint32_t warpLive[kMaxWarps] = {};
+  CtaBarrier barriers[kBarriers];
+  uint32_t lanesArrived[kBarriers][kMaxWarps]; ///< used where a warp has several gangs; zero between uses
+};
+
+/// barrier.cluster. `phase` counts completed uses.
+struct ClusterBarrier {
+  uint32_t warpsArrived[kMaxClusterCtas] = {};
+  uint32_t lanesArrived[kMaxClusterCtas][kMaxWarps] = {};
+  uint32_t phase = 0;
+  bool hasArrivals = false;
+  GangList waiters;
+};
+
+struct LaunchState;
+
+struct GroupState {
+  Worker *worker = nullptr;
+  LaunchState *launch = nullptr;
+  GangList ready;
+  GangList spinning;      ///< yielded; run again in the next pass
+  GangList mbarrierWaiters;
+  uint32_t nextUnstarted = 0;
+  uint32_t gangCount = 0;
+  uint32_t unfinished = 0;
+  uint64_t progress = 0;  ///< anything but yields and timed-out waits
+  uint64_t number = 0;    ///< linear number of its first CTA's group in the grid
+  uint32_t ctaCount = 0;
+  uint32_t liveCtas = 0;
+  CtaState *ctas = nullptr;
+  GangState *gangs = nullptr;
+  SharedArena *arena = nullptr;
+  char *frames = nullptr; ///< coroutine frames, one slot per gang
+  uint64_t frameBytes = 0;
+  uint64_t framesCapacity = 0;
+  uint64_t framesFor = 0; ///< launch id frameBytes is true for
+  char *local = nullptr;
+  uint64_t localCapacity = 0;
+  ClusterBarrier clusterBarrier;
+  GroupState *nextFree = nullptr;
+  uint64_t preparedFor = 0; ///< launch id the invariant fields were filled for
+  uint32_t capacityCtas = 0;
+  uint32_t capacityGangs = 0;
+  uint32_t idlePasses = 0;
+  uint64_t idleSince = 0;
+  uint64_t seenProgress = 0;
+};
+
+/// Shared by all workers of one launch.
+struct LaunchState {
+  abi::Launch abi;
+  const LaunchRequest *request = nullptr;
+  const abi::KernelCode *code = nullptr;
+  uint64_t id = 0;
+  uint64_t ctas = 0;
+  uint32_t threadsPerCta = 0;
+  uint32_t gangsPerCta = 0;
+  uint32_t ctasPerGroup = 1;
+  uint64_t groups = 0;
+  abi::Dim3 clusterGrid;   ///< clusters along each axis
+  uint32_t sharedBytes = 0; ///< to commit per CTA from kSharedFirstOffset on
+  int workers = 1;
+  uint32_t maxChunk = 1;
+  bool usesCoroutines = false;
+  bool usesRanges = false;
+  uint32_t maxInFlight = 1; ///< groups per worker
+
+  alignas(64) std::atomic<uint64_t> next{0}; ///< first group nobody has taken
+  alignas(64) std::atomic<uint32_t> stop{0}; ///< Status of the reason to leave, 0 = go on
+  std::atomic<bool> hasSpun{false};
+  std::atomic<bool> isWatched{false};
+  std::atomic<bool> started{false};        ///< these two say to ThreadSanitizer what fork and join order
+  std::atomic<int> finishedWorkers{0};
+  std::mutex lock; ///< guards failure and printed
+  bool hasFailed = false;
+  Failure failure;
+  std::string printed;
+  std::vector<std::atomic<int>> workerThreads; ///< kernel thread ids of its workers, 0 = left
+  alignas(64) char workspace[256] = {};
+
+  bool isStopped() const { return stop.load(std::memory_order_relaxed) != 0; }
+};
+
+inline GangState &stateOf(abi::Gang *gang) { return *reinterpret_cast<GangState *>(gang); }
+inline GroupState &groupOf(GangState &g) { return *g.cta->group; }
+
+/// Records the first failure of a launch and tells its workers to leave. Later failures are dropped.
+void failLaunch(LaunchState &, Failure);
+
+} // namespace ptxrun::rt

@@ -1,0 +1,185 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "rt/exec/costs.h"
+#include "rt/exec/launch.h"
+#include "rt/exec/scheduler.h"
+#include "rt/exec/watchdog.h"
+
+extern "C" void kmp_set_blocktime(int milliseconds);
+
+namespace ptxrun::rt {
+
+namespace {
+
+/// A launch expected to take less than this runs on the calling thread: waking the others would take about as long.
+constexpr uint64_t kInlineNs = 8'000;
+/// A launch that was expected to be short and is not gets help after this time.
+constexpr uint64_t kInlineLimitNs = 20'000;
+constexpr uint32_t kMaxThreadsPerCta = 1024;
+constexpr uint64_t kMaxSharedBytes = (uint64_t{1} << abi::kSharedWindowShift) - abi::kSharedFirstOffset;
+
+uint64_t volume(abi::Dim3 d) { return uint64_t{d.x} * d.y * d.z; }
+
+Failure invalid(std::string message) {
+  Failure f;
+  f.status = Status::invalid;
+  f.message = std::move(message);
+  return f;
+}
+
+/// Whether the request can be run at all; ok or invalid with the reason.
+Failure check(const LaunchRequest &r) {
+  if (!r.code)
+    return invalid("no kernel code given");
+  uint32_t lanes = r.code->needs.lanes;
+  if (lanes != 1 && lanes != 8 && lanes != 16 && lanes != 32)
+    return invalid("a gang cannot have " + std::to_string(lanes) + " lanes");
+  if (volume(r.grid) == 0 || volume(r.block) == 0 || volume(r.cluster) == 0)
+    return invalid("a grid, block or cluster dimension is zero");
+  if (volume(r.block) > kMaxThreadsPerCta)
+    return invalid("a thread block of " + std::to_string(volume(r.block)) +
+                   " threads is too large; at most 1024 are possible");
+  if (volume(r.cluster) > kMaxClusterCtas)
+    return invalid("a cluster of " + std::to_string(volume(r.cluster)) +
+                   " thread blocks is too large; at most 16 are possible");
+  if (r.grid.x % r.cluster.x || r.grid.y % r.cluster.y || r.grid.z % r.cluster.z)
+    return invalid("the grid is not a multiple of the cluster in every dimension");
+  if (uint64_t{r.code->needs.staticSharedBytes} + r.dynamicSharedBytes > kMaxSharedBytes)
+    return invalid("more shared memory asked for than a thread block's window holds");
+  if (!r.code->gang && !r.code->gangStart && (r.code->needs.maySuspend || !r.code->ctaRange))
+    return invalid("the kernel has no entry point for this launch");
+  return {};
+}
+
+void chooseForm(LaunchState &l) {
+  const auto &code = *l.code;
+  bool isPlain = l.ctasPerGroup == 1 && !l.abi.isExplicitCluster;
+  l.usesRanges = code.ctaRange && !code.needs.maySuspend && isPlain && !l.request->isCooperative;
+  l.usesCoroutines = !l.usesRanges && code.gangStart;
+  if (l.usesRanges)
+    l.maxChunk = 1u << 16;
+  else
+    l.maxChunk = l.request->isCooperative || l.ctasPerGroup > 1 ? 1 : 8;
+  uint32_t gangsPerGroup = l.gangsPerCta * l.ctasPerGroup;
+  l.maxInFlight = l.request->isCooperative ? ~0u : std::max(8u, 8192 / gangsPerGroup);
+}
+
+void fill(LaunchState &l, const LaunchRequest &r) {
+  static std::atomic<uint64_t> lastId{0};
+  l.request = &r;
+  l.code = r.code;
+  l.id = lastId.fetch_add(1, std::memory_order_relaxed) + 1;
+  l.ctas = volume(r.grid);
+  l.threadsPerCta = static_cast<uint32_t>(volume(r.block));
+  l.gangsPerCta = (l.threadsPerCta + r.code->needs.lanes - 1) / r.code->needs.lanes;
+  l.ctasPerGroup = static_cast<uint32_t>(volume(r.cluster));
+  l.groups = l.ctas / l.ctasPerGroup;
+  l.clusterGrid = {r.grid.x / r.cluster.x, r.grid.y / r.cluster.y, r.grid.z / r.cluster.z};
+  const auto &needs = r.code->needs;
+  uint32_t shared = needs.staticSharedBytes + r.dynamicSharedBytes;
+  // Dynamic shared memory starts at an aligned place behind the static part.
+  l.sharedBytes = shared ? shared + std::max(needs.staticSharedAlign, 128u) : 0;
+  l.abi.grid = r.grid;
+  l.abi.block = r.block;
+  l.abi.cluster = r.cluster;
+  l.abi.isExplicitCluster = r.isExplicitCluster || l.ctasPerGroup > 1;
+  l.abi.staticSharedBytes = needs.staticSharedBytes;
+  l.abi.dynamicSharedBytes = r.dynamicSharedBytes;
+  l.abi.gridId = l.id;
+  l.abi.gridWorkspace = r.isCooperative ? reinterpret_cast<uint64_t>(l.workspace) : 0;
+  l.abi.params = r.params;
+  l.abi.rt = &l;
+  chooseForm(l);
+}
+
+int workersFor(const LaunchState &l) {
+  const LaunchRequest &r = *l.request;
+  if (r.schedule != Schedule::fast || l.groups == 1)
+    return 1;
+  int threads = r.threads > 0 ? r.threads : omp_get_max_threads();
+  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), l.groups));
+}
+
+/// The calling thread's part of the launch.
+void work(LaunchState &l, int number, uint64_t deadline) {
+  Worker &worker = workerOfThread();
+  if (worker.launch) {
+    failLaunch(l, invalid("a launch was started from within a launch on the same thread"));
+    return;
+  }
+  worker.launch = &l;
+  worker.number = number;
+  worker.isSeeded = l.request->schedule == Schedule::seeded;
+  worker.random.state = l.request->seed;
+  requireStackBytes(worker, l.code->needs.stackBytes);
+  auto &slot = l.workerThreads[static_cast<size_t>(number)];
+  slot.store(worker.threadId, std::memory_order_relaxed);
+  if (l.usesRanges)
+    runRanges(worker, l, deadline);
+  else
+    runGroups(worker, l, deadline);
+  slot.store(0, std::memory_order_relaxed);
+  if (l.isStopped())
+    abandonFibers(worker);
+  worker.launch = nullptr;
+  worker.running = nullptr;
+}
+
+void workTogether(LaunchState &l) {
+  static thread_local bool hasBlocktime = false;
+  if (!hasBlocktime) {
+    kmp_set_blocktime(1); // parked soon after a launch, but awake for one that follows at once
+    hasBlocktime = true;
+  }
+  l.started.store(true, std::memory_order_release);
+#pragma omp parallel num_threads(l.workers)
+  {
+    if (l.started.load(std::memory_order_acquire))
+      work(l, omp_get_thread_num(), 0);
+    l.finishedWorkers.fetch_add(1, std::memory_order_acq_rel);
+  }
+  (void)l.finishedWorkers.load(std::memory_order_acquire);
+}
+
+void printText(LaunchState &l) {
+  if (l.printed.empty())
+    return;
+  if (l.request->printf) {
+    l.request->printf(l.printed);
+    return;
+  }
+  fwrite(l.printed.data(), 1, l.printed.size(), stdout);
+  fflush(stdout);
+}
+
+} // namespace
+
+Failure run(const LaunchRequest &request) {
+  if (Failure f = check(request); f.status != Status::ok)
+    return f;
+  LaunchState l;
+  fill(l, request);
+  l.workers = workersFor(l);
+  l.abi.workerCount = static_cast<uint32_t>(l.workers);
+  l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
+  watch(l);
+  uint64_t start = nowNs();
+  uint64_t expected = expectedNs(*l.code, l.threadsPerCta, l.ctas);
+  if (l.workers == 1) {
+    work(l, 0, 0);
+  } else {
+    if (expected < kInlineNs && !request.isCooperative)
+      work(l, 0, start + kInlineLimitNs);
+    if (l.next.load(std::memory_order_relaxed) < l.groups && !l.isStopped())
+      workTogether(l);
+  }
+  rememberNs(*l.code, l.threadsPerCta, l.ctas, (nowNs() - start) * static_cast<uint64_t>(l.workers));
+  unwatch(l);
+  printText(l);
+  return l.hasFailed ? std::move(l.failure) : Failure{};
+}
+
+} // namespace ptxrun::rt

@@ -1,0 +1,19 @@
+// Which sanitizers this build has; fibers announce their stack switches to them.
+#pragma once
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PTXRUN_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define PTXRUN_TSAN 1
+#endif
+#endif
+
+#ifdef PTXRUN_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef PTXRUN_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif

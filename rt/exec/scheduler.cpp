@@ -1,0 +1,345 @@
+#include "rt/exec/scheduler.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "rt/exec/group.h"
+#include "rt/observe/report.h"
+#include "rt/sync/exits.h"
+#include "rt/sync/mbarrier.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+GangState *takeFromList(GangList &list, uint32_t position) {
+  GangState *g = list.head;
+  while (position--)
+    g = g->next;
+  list.remove(g);
+  return g;
+}
+
+/// Any ready gang, or the next one never started; now and then none, so that other groups get a turn.
+GangState *pickSeeded(Worker &worker, GroupState &group) {
+  bool hasUnstarted = group.nextUnstarted < group.gangCount;
+  uint32_t ready = group.ready.size();
+  uint32_t choices = ready + hasUnstarted;
+  if (choices == 0 || worker.random.below(16) == 0)
+    return nullptr;
+  uint32_t choice = worker.random.below(choices);
+  return choice < ready ? takeFromList(group.ready, choice) : &group.gangs[group.nextUnstarted++];
+}
+
+inline GangState *pickNext(Worker &worker, GroupState &group) {
+  if (worker.isSeeded) [[unlikely]]
+    return pickSeeded(worker, group);
+  if (GangState *gang = group.ready.pop()) [[likely]]
+    return gang;
+  if (group.launch->isStopped()) [[unlikely]]
+    return nullptr;
+  return group.nextUnstarted < group.gangCount ? &group.gangs[group.nextUnstarted++] : nullptr;
+}
+
+void gangJob(Fiber &);
+
+/// The fiber `gang` is to be continued on; null when it could not be made (the launch has then failed).
+Fiber *fiberOf(Worker &worker, GangState &gang) {
+  if (gang.fiber)
+    return gang.fiber;
+  Fiber *fiber = takeFiber(worker, gangJob);
+  if (!fiber) {
+    Failure f;
+    f.status = Status::outOfMemory;
+    f.message = "not enough memory for the stacks of a thread block";
+    failLaunch(*worker.launch, std::move(f));
+    return nullptr;
+  }
+  fiber->gang = &gang;
+  return gang.fiber = fiber;
+}
+
+/// From a fiber to `gang`, or to the native stack when it is null or cannot run.
+inline void switchToGang(Worker &worker, Fiber &from, GangState *gang) {
+  Fiber *to = gang ? fiberOf(worker, *gang) : nullptr;
+  worker.running = to ? gang : nullptr;
+  worker.current = to ? to : &worker.native;
+  switchFiber(from, *worker.current);
+}
+
+/// Runs the fiber's gang to its end and, on the same stack, gangs not started yet.
+void gangJob(Fiber &fiber) {
+  Worker &worker = *fiber.worker;
+  for (;;) {
+    GangState &gang = *fiber.gang;
+    GroupState &group = groupOf(gang);
+    gang.wait = WaitKind::running;
+    group.launch->code->gang(&group.launch->abi, &gang.cta->cta, &gang.gang);
+    finishGang(gang);
+    GangState *next = pickNext(worker, group);
+    if (next && !next->fiber) {
+      next->fiber = &fiber;
+      fiber.gang = next;
+      worker.running = next;
+      continue;
+    }
+    fiber.gang = nullptr;
+    fiber.next = worker.idle;
+    worker.idle = &fiber;
+    switchToGang(worker, fiber, next);
+    return; // entered again with another gang, perhaps another job
+  }
+}
+
+/// Runs every gang of worker.coroutineGroup that is ready or not started, until none is.
+void coroutineJob(Fiber &fiber) {
+  Worker &worker = *fiber.worker;
+  GroupState &group = *worker.coroutineGroup;
+  auto start = group.launch->code->gangStart;
+  while (GangState *gang = pickNext(worker, group)) {
+    worker.running = gang;
+    if (gang->wait == WaitKind::unstarted) {
+      gang->wait = WaitKind::running;
+      gang->frame = start(&group.launch->abi, &gang->cta->cta, &gang->gang);
+    } else {
+      (*static_cast<void (**)(void *)>(gang->frame))(gang->frame);
+    }
+    if (!gang->frame || !*static_cast<void **>(gang->frame))
+      finishGang(*gang);
+  }
+  worker.running = nullptr;
+  worker.current = &worker.native;
+  switchFiber(fiber, worker.native);
+}
+
+void rangeJob(Fiber &fiber) {
+  Worker &worker = *fiber.worker;
+  GroupState &group = *worker.rangeGroup;
+  group.launch->code->ctaRange(&group.launch->abi, &group.ctas->cta, &group.gangs->gang,
+                               worker.rangeFirst, worker.rangeEnd);
+  worker.running = nullptr;
+  worker.current = &worker.native;
+  switchFiber(fiber, worker.native);
+}
+
+Fiber *carrierFor(Worker &worker, void (*job)(Fiber &)) {
+  if (!worker.carrier && !(worker.carrier = takeFiber(worker, job))) {
+    Failure f;
+    f.status = Status::outOfMemory;
+    f.message = "not enough memory for the stack of a worker";
+    failLaunch(*worker.launch, std::move(f));
+    return nullptr;
+  }
+  worker.carrier->job = job;
+  return worker.carrier;
+}
+
+/// Runs the group's gangs until none is ready.
+void runReady(Worker &worker, GroupState &group) {
+  if (group.launch->usesCoroutines) {
+    worker.coroutineGroup = &group;
+    if (Fiber *carrier = carrierFor(worker, coroutineJob))
+      enterFiber(worker, *carrier);
+    return;
+  }
+  GangState *gang = pickNext(worker, group);
+  Fiber *fiber = gang ? fiberOf(worker, *gang) : nullptr;
+  if (!fiber)
+    return;
+  worker.running = gang;
+  enterFiber(worker, *fiber);
+}
+
+enum class Pass { finished, spinning, stopped };
+
+/// One pass over a group: every gang that can run runs until it waits or yields.
+Pass runPass(Worker &worker, GroupState &group) {
+  LaunchState &launch = *group.launch;
+  for (;;) {
+    runReady(worker, group);
+    if (launch.isStopped())
+      return Pass::stopped;
+    if (group.unfinished == 0)
+      return Pass::finished;
+    if (!group.ready.empty() || group.nextUnstarted < group.gangCount) {
+      if (worker.isSeeded)
+        return Pass::spinning;
+      continue;
+    }
+    if (!group.spinning.empty()) {
+      group.ready.append(group.spinning);
+      return Pass::spinning;
+    }
+    if (completeLateCopies(group))
+      continue;
+    if (releaseTimedWaits(group))
+      return Pass::spinning;
+    failDeadlock(group);
+    return Pass::stopped;
+  }
+}
+
+void relax(uint32_t idleSweeps, uint32_t sleepNs) {
+  if (idleSweeps < 32) {
+    __builtin_ia32_pause();
+  } else if (idleSweeps < 256 && sleepNs == 0) {
+    sched_yield();
+  } else {
+    timespec pause{0, static_cast<long>(std::clamp<uint32_t>(sleepNs, 1'000, 50'000))};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+void countFinished(LaunchState &launch, uint64_t groups) {
+  if (auto *finished = launch.request->finishedCtas)
+    finished->fetch_add(groups * launch.ctasPerGroup, std::memory_order_relaxed);
+}
+
+/// The groups a worker has taken but not opened yet, and those in flight.
+class GroupQueue {
+public:
+  GroupQueue(Worker &worker, LaunchState &launch, uint64_t deadline)
+      : worker_(worker), launch_(launch), deadline_(deadline) {}
+
+  bool open() {
+    if (first_ == end_) {
+      bool isLate = deadline_ && worker_.inFlight.empty() && nowNs() > deadline_;
+      if (isLate || !takeChunk(launch_, &first_, &end_))
+        return false;
+    }
+    GroupState *group = openGroup(worker_, launch_, first_);
+    if (!group)
+      return false;
+    ++first_;
+    worker_.inFlight.push_back(group);
+    return true;
+  }
+  bool hasRoom() const { return worker_.inFlight.size() < launch_.maxInFlight; }
+
+private:
+  Worker &worker_;
+  LaunchState &launch_;
+  uint64_t deadline_;
+  uint64_t first_ = 0, end_ = 0;
+};
+
+/// One pass over each group in flight. Tells whether any made progress.
+bool sweep(Worker &worker, LaunchState &launch) {
+  bool hasProgress = false;
+  for (size_t i = 0; i < worker.inFlight.size();) {
+    size_t at = worker.isSeeded ? worker.random.below(static_cast<uint32_t>(worker.inFlight.size())) : i;
+    GroupState *group = worker.inFlight[at];
+    uint64_t before = group->progress;
+    Pass pass = runPass(worker, *group);
+    if (pass == Pass::stopped)
+      return false;
+    hasProgress |= group->progress != before;
+    if (pass == Pass::finished) {
+      worker.inFlight.erase(worker.inFlight.begin() + static_cast<long>(at));
+      closeGroup(worker, group);
+      countFinished(launch, 1);
+      hasProgress = true;
+      if (worker.isSeeded)
+        return true;
+      continue;
+    }
+    ++i;
+  }
+  return hasProgress;
+}
+
+} // namespace
+
+void suspendGang(GangState &self) {
+  GroupState &group = groupOf(self);
+  Worker &worker = *group.worker;
+  GangState *next = pickNext(worker, group);
+  if (next == &self)
+    return;
+  switchToGang(worker, *self.fiber, next);
+}
+
+void finishGang(GangState &gang) {
+  GroupState &group = groupOf(gang);
+  gang.wait = WaitKind::done;
+  --group.unfinished;
+  --gang.cta->unfinishedGangs;
+  ++group.progress;
+  exitLanes(gang, ~0u);
+}
+
+bool takeChunk(LaunchState &launch, uint64_t *first, uint64_t *end) {
+  uint64_t n = launch.next.load(std::memory_order_relaxed);
+  uint64_t chunk;
+  do {
+    if (n >= launch.groups || launch.isStopped())
+      return false;
+    uint64_t share = (launch.groups - n) / (static_cast<uint64_t>(launch.workers) * 8);
+    uint64_t most = launch.hasSpun.load(std::memory_order_relaxed) ? 1 : launch.maxChunk;
+    chunk = std::clamp<uint64_t>(share, 1, most);
+  } while (!launch.next.compare_exchange_weak(n, n + chunk, std::memory_order_acq_rel));
+  *first = n;
+  *end = n + chunk;
+  return true;
+}
+
+void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
+  GroupQueue queue(worker, launch, deadline);
+  uint32_t idleSweeps = 0;
+  while (!launch.isStopped()) {
+    if (worker.inFlight.empty() && !queue.open())
+      break;
+    // A seeded schedule also mixes groups that need not wait for each other.
+    if (worker.isSeeded && worker.inFlight.size() < 4 && queue.hasRoom() && worker.random.below(4) == 0)
+      queue.open();
+    if (sweep(worker, launch)) {
+      idleSweeps = 0;
+      continue;
+    }
+    if (launch.isStopped())
+      break;
+    // Everything here spins, perhaps on CTAs that have not started: start one, unless much was started already.
+    ++idleSweeps;
+    if (!launch.hasSpun.load(std::memory_order_relaxed))
+      launch.hasSpun.store(true, std::memory_order_relaxed);
+    bool isPatient = launch.request->isCooperative || idleSweeps >= worker.inFlight.size();
+    if (isPatient && queue.hasRoom() && queue.open()) {
+      idleSweeps = 0;
+      continue;
+    }
+    relax(idleSweeps, 0);
+  }
+  for (GroupState *group : worker.inFlight)
+    closeGroup(worker, group);
+  worker.inFlight.clear();
+}
+
+void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
+  GroupState *group = openGroup(worker, launch, 0);
+  Fiber *carrier = group ? carrierFor(worker, rangeJob) : nullptr;
+  if (carrier) {
+    worker.rangeGroup = group;
+    uint64_t first = 0, end = 0;
+    while (!(deadline && nowNs() > deadline) && takeChunk(launch, &first, &end)) {
+      worker.rangeFirst = first;
+      worker.rangeEnd = end;
+      worker.running = group->gangs;
+      enterFiber(worker, *carrier);
+      if (launch.isStopped())
+        break;
+      countFinished(launch, end - first);
+    }
+    worker.rangeGroup = nullptr;
+  }
+  if (group)
+    closeGroup(worker, group);
+}
+
+uint64_t nowNs() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+} // namespace ptxrun::rt

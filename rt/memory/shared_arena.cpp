@@ -1,0 +1,44 @@
+#include "rt/memory/shared_arena.h"
+
+#include <sys/mman.h>
+
+namespace ptxrun::rt {
+
+namespace {
+constexpr uint64_t kHalf = uint64_t{1} << 31;
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kReserved = 2 * kHalf + kPage;
+} // namespace
+
+SharedArena::SharedArena() {
+  void *memory = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return;
+  reservation_ = memory;
+  // kSharedFirstOffset falls on a page boundary, so that the byte before it is in a page never mapped.
+  base_ = static_cast<char *>(memory) + kHalf + kPage - abi::kSharedFirstOffset;
+}
+
+SharedArena::~SharedArena() {
+  if (reservation_)
+    munmap(reservation_, kReserved);
+}
+
+bool SharedArena::commitSlow(uint32_t rank, uint32_t bytes) {
+  uint32_t rounded = (bytes + kPage - 1) / kPage * kPage;
+  char *first = base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
+  if (!base_ || mprotect(first, rounded, PROT_READ | PROT_WRITE) != 0)
+    return false;
+  committed_[rank] = rounded;
+  return true;
+}
+
+bool SharedArena::contains(uint64_t address, int64_t *offset) const {
+  auto low = reinterpret_cast<uint64_t>(reservation_);
+  if (!base_ || address < low || address >= low + kReserved)
+    return false;
+  *offset = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(base_));
+  return true;
+}
+
+} // namespace ptxrun::rt

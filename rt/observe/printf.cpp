@@ -1,0 +1,179 @@
+#include "rt/observe/printf.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "rt/exec/faults.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+/// The packed arguments of one call.
+class ArgumentReader {
+public:
+  explicit ArgumentReader(const void *arguments) : start_(static_cast<const char *>(arguments)) {}
+
+  template <typename T> T take() {
+    offset_ = (offset_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    T value;
+    std::memcpy(&value, start_ + offset_, sizeof(T));
+    offset_ += sizeof(T);
+    ++count_;
+    return value;
+  }
+  int count() const { return count_; }
+
+private:
+  const char *start_;
+  size_t offset_ = 0;
+  int count_ = 0;
+};
+
+/// One conversion specification, from behind the '%'.
+struct Specification {
+  char text[32] = "%"; ///< flags, width and precision, as snprintf wants them
+  size_t length = 1;
+  int longs = 0;
+  char type = 0;
+
+  void add(char c) {
+    if (length < sizeof text - 6)
+      text[length++] = c;
+  }
+  void addNumber(int value) {
+    char digits[12];
+    snprintf(digits, sizeof digits, "%d", value);
+    for (const char *d = digits; *d; ++d)
+      add(*d);
+  }
+};
+
+const char *parse(const char *at, Specification &s, ArgumentReader &arguments) {
+  for (; *at && std::strchr("#0 +-.123456789*", *at); ++at) {
+    if (*at == '*')
+      s.addNumber(arguments.take<int>());
+    else
+      s.add(*at);
+  }
+  for (; *at && std::strchr("hlzjt", *at); ++at)
+    s.longs += *at == 'l' || *at == 'z' || *at == 'j' || *at == 't';
+  s.type = *at;
+  return *at ? at + 1 : at;
+}
+
+template <typename T> void print(std::string &out, const char *format, T value) {
+  char buffer[512];
+  int n = snprintf(buffer, sizeof buffer, format, value);
+  if (n < static_cast<int>(sizeof buffer)) {
+    out.append(buffer, static_cast<size_t>(n < 0 ? 0 : n));
+    return;
+  }
+  size_t before = out.size();
+  out.resize(before + static_cast<size_t>(n) + 1);
+  snprintf(out.data() + before, static_cast<size_t>(n) + 1, format, value);
+  out.resize(before + static_cast<size_t>(n));
+}
+
+void convert(std::string &out, Specification &s, ArgumentReader &arguments) {
+  auto complete = [&s](const char *end) {
+    std::strcpy(s.text + s.length, end);
+    return s.text;
+  };
+  char type[2] = {s.type, 0};
+  char longType[4] = {'l', 'l', s.type, 0};
+  switch (s.type) {
+  case 'd':
+  case 'i':
+  case 'o':
+  case 'u':
+  case 'x':
+  case 'X':
+    if (s.longs)
+      print(out, complete(longType), arguments.take<long long>());
+    else
+      print(out, complete(type), arguments.take<int>());
+    break;
+  case 'c':
+    print(out, complete(type), arguments.take<int>());
+    break;
+  case 'a':
+  case 'A':
+  case 'e':
+  case 'E':
+  case 'f':
+  case 'F':
+  case 'g':
+  case 'G':
+    print(out, complete(type), arguments.take<double>());
+    break;
+  case 's':
+    if (const char *text = arguments.take<const char *>())
+      print(out, complete(type), text);
+    else
+      print(out, complete(type), "(null)");
+    break;
+  case 'p':
+    print(out, complete(type), arguments.take<void *>());
+    break;
+  default: // not a conversion: printed as it stands
+    out.append(s.text, s.length);
+    if (s.type)
+      out.push_back(s.type);
+  }
+}
+
+} // namespace
+
+int formatText(std::string &out, const char *format, const void *arguments) {
+  ArgumentReader reader(arguments);
+  while (*format) {
+    const char *percent = std::strchr(format, '%');
+    if (!percent) {
+      out.append(format);
+      break;
+    }
+    out.append(format, percent);
+    format = percent + 1;
+    if (*format == '%') {
+      out.push_back('%');
+      ++format;
+      continue;
+    }
+    Specification s;
+    format = parse(format, s, reader);
+    convert(out, s, reader);
+  }
+  return reader.count();
+}
+
+void appendText(LaunchState &launch, std::string_view text) {
+  std::lock_guard guard(launch.lock);
+  launch.printed.append(text);
+}
+
+void copyGuestText(Worker &worker, char *to, size_t capacity, const char *from) {
+  GuestAccess access(worker);
+  size_t i = 0;
+  for (; from && from[i] && i + 1 < capacity; ++i)
+    to[i] = from[i];
+  to[i] = 0;
+}
+
+} // namespace ptxrun::rt
+
+using namespace ptxrun::rt;
+
+extern "C" int32_t ptxrun_vprintf(ptxrun::abi::Gang *gang, const char *format, const void *arguments) {
+  Worker &worker = *groupOf(stateOf(gang)).worker;
+  if (!format)
+    return -1;
+  worker.scratch.clear();
+  int count;
+  {
+    GuestAccess access(worker);
+    count = formatText(worker.scratch, format, arguments);
+  }
+  appendText(*worker.launch, worker.scratch);
+  return count;
+}

@@ -1,0 +1,18 @@
+// Failures as text: who waits where, which thread did it.
+#pragma once
+#include <string>
+
+#include "rt/exec/records.h"
+
+namespace ptxrun::rt {
+
+/// On a kernel's stack: fails the launch at this gang and never returns. No object with a destructor may live in the callers.
+[[noreturn]] void failHere(GangState &, Status, std::string message, uint32_t line = 0);
+/// The group can never go on: fails the launch with a report of who waits where.
+void failDeadlock(GroupState &);
+/// Where the gang is, for a Failure.
+void fillPlace(Failure &, const GangState &);
+/// "thread block (1,2,3), threads 32 to 63".
+std::string describeGang(const GangState &);
+
+} // namespace ptxrun::rt

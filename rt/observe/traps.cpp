@@ -1,0 +1,77 @@
+// How a kernel ends a launch itself: trap, brkpt, __assertfail.
+#include "rt/observe/printf.h"
+#include "rt/observe/report.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+const char *describeTrap(abi::TrapKind kind) {
+  switch (kind) {
+  case abi::TrapKind::trap:
+    return "trap";
+  case abi::TrapKind::breakpoint:
+    return "breakpoint (brkpt)";
+  case abi::TrapKind::assertion:
+    return "assertion failed";
+  case abi::TrapKind::illegalInstruction:
+    return "illegal instruction";
+  case abi::TrapKind::notConvergent:
+    return "threads of a warp that ought to be converged are not";
+  }
+  return "trap";
+}
+
+std::string triple(abi::Dim3 d) {
+  return "[" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + "]";
+}
+
+std::string trapMessage(const GangState &g, abi::TrapKind kind, uint32_t mask) {
+  std::string s = describeTrap(kind);
+  s += " in " + describeGang(g);
+  if (mask && __builtin_popcount(mask) < static_cast<int>(g.gang.laneCount)) {
+    s += ", lanes";
+    for (; mask; mask &= mask - 1)
+      s += " " + std::to_string(__builtin_ctz(mask));
+  }
+  return s;
+}
+
+/// The line CUDA prints; the gang's first thread is the one that failed.
+std::string assertionText(const GangState &g, const char *message, const char *file, uint32_t line,
+                          const char *function) {
+  const abi::Dim3 &block = g.cta->cta.launch->block;
+  uint32_t t = g.gang.firstThread;
+  abi::Dim3 thread{t % block.x, t / block.x % block.y, t / block.x / block.y};
+  return std::string(file) + ":" + std::to_string(line) + ": " + function + ": block: " +
+         triple(g.cta->cta.ctaid) + ", thread: " + triple(thread) + " Assertion `" + message + "` failed.";
+}
+
+} // namespace
+} // namespace ptxrun::rt
+
+using namespace ptxrun;
+using namespace ptxrun::rt;
+
+extern "C" {
+
+void ptxrun_trap(abi::Gang *gang, abi::TrapKind kind, uint32_t mask, uint32_t line) {
+  GangState &g = stateOf(gang);
+  Status status = kind == abi::TrapKind::assertion ? Status::assertion : Status::trap;
+  failHere(g, status, trapMessage(g, kind, mask), line);
+}
+
+void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, const char *file, uint32_t line,
+                       const char *function) {
+  GangState &g = stateOf(gang);
+  Worker &worker = *groupOf(g).worker;
+  char texts[3][1024]; // copied first: a bad pointer is reported as a fault, and nothing is left behind
+  copyGuestText(worker, texts[0], message);
+  copyGuestText(worker, texts[1], file);
+  copyGuestText(worker, texts[2], function);
+  g.gang.firstThread += lane; // the report names the one thread
+  g.gang.laneCount = 1;
+  appendText(*worker.launch, assertionText(g, texts[0], texts[1], line, texts[2]) + "\n");
+  failHere(g, Status::assertion, assertionText(g, texts[0], texts[1], line, texts[2]));
+}
+}

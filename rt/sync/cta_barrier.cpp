@@ -1,0 +1,158 @@
+#include "rt/sync/cta_barrier.h"
+
+#include "rt/exec/scheduler.h"
+#include "rt/observe/report.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+inline bool isComplete(const CtaState &cta, const CtaBarrier &b) {
+  bool allLiveArrived = (b.warpsArrived & cta.liveWarps) == cta.liveWarps;
+  if (b.expected == 0)
+    return allLiveArrived;
+  if (b.arrivals >= b.expected) [[likely]]
+    return true;
+  uint32_t exited = cta.allWarps & ~cta.liveWarps & ~b.warpsArrived;
+  return allLiveArrived && b.arrivals + static_cast<uint32_t>(__builtin_popcount(exited)) >= b.expected;
+}
+
+void tellResults(CtaBarrier &b) {
+  for (GangState *g = b.waiters.head; g; g = g->next) {
+    if (!g->result)
+      continue;
+    g->result[0] = b.predicates;
+    g->result[1] = b.participants;
+    g->result = nullptr;
+  }
+  b.predicates = b.participants = 0;
+}
+
+inline void complete(CtaState &cta, uint32_t id) {
+  CtaBarrier &b = cta.barriers[id];
+  GroupState &group = *cta.group;
+  if (b.participants)
+    tellResults(b);
+  group.ready.append(b.waiters);
+  b.warpsArrived = b.arrivals = 0;
+  cta.touchedBarriers &= static_cast<uint16_t>(~(1u << id));
+}
+
+/// Counts the warp of `w` once all of its live lanes have arrived.
+inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, uint32_t lanes) {
+  if (cta.gangsPerWarp > 1) {
+    uint32_t &arrived = cta.lanesArrived[id][w];
+    arrived |= lanes;
+    if ((arrived & cta.warpLive[w]) != cta.warpLive[w])
+      return;
+    arrived = 0;
+  }
+  b.warpsArrived |= 1u << w;
+  ++b.arrivals;
+}
+
+[[noreturn]] void failBarrierNumber(GangState &g, uint32_t id) {
+  failHere(g, Status::invalid, "barrier " + std::to_string(id) + " does not exist; barriers are 0 to 15");
+}
+
+/// True when the arrival completes the barrier.
+inline bool arrive(GangState &g, uint32_t id, uint32_t threads, uint32_t predicates, uint32_t participants) {
+  if (id >= kBarriers) [[unlikely]]
+    failBarrierNumber(g, id);
+  CtaState &cta = *g.cta;
+  CtaBarrier &b = cta.barriers[id];
+  ++cta.group->progress;
+  cta.touchedBarriers |= static_cast<uint16_t>(1u << id);
+  b.expected = (threads + abi::kWarpSize - 1) / abi::kWarpSize;
+  b.predicates += predicates;
+  b.participants += participants;
+  arriveWarp(cta, b, id, g.warp, warpLanes(g, g.gang.liveMask));
+  return isComplete(cta, b);
+}
+
+inline void wait(GangState &g, uint32_t id, uint32_t *result) {
+  g.wait = WaitKind::barrier;
+  g.barrier = static_cast<uint8_t>(id);
+  g.result = result;
+  g.cta->barriers[id].waiters.push(&g);
+}
+
+/// True when the gang must suspend.
+inline bool beginSync(abi::Gang *gang, uint32_t id, uint32_t threads) {
+  GangState &g = stateOf(gang);
+  if (!arrive(g, id, threads, 0, 0)) [[likely]] {
+    wait(g, id, nullptr);
+    return true;
+  }
+  complete(*g.cta, id);
+  GroupState &group = groupOf(g);
+  return isToYieldSeeded(*group.worker, group, g);
+}
+
+inline bool beginRed(abi::Gang *gang, uint32_t id, uint32_t threads, uint32_t mask, uint32_t predicates,
+                     uint32_t *result) {
+  GangState &g = stateOf(gang);
+  uint32_t lanes = mask & g.gang.liveMask;
+  auto count = static_cast<uint32_t>(__builtin_popcount(lanes));
+  auto set = static_cast<uint32_t>(__builtin_popcount(predicates & lanes));
+  if (!arrive(g, id, threads, set, count)) {
+    wait(g, id, result);
+    return true;
+  }
+  result[0] = g.cta->barriers[id].predicates;
+  result[1] = g.cta->barriers[id].participants;
+  complete(*g.cta, id);
+  GroupState &group = groupOf(g);
+  return isToYieldSeeded(*group.worker, group, g);
+}
+
+} // namespace
+
+void recheckBarriers(CtaState &cta) {
+  for (uint32_t touched = cta.touchedBarriers; touched; touched &= touched - 1) {
+    auto id = static_cast<uint32_t>(__builtin_ctz(touched));
+    CtaBarrier &b = cta.barriers[id];
+    for (uint32_t w = 0; cta.gangsPerWarp > 1 && w < cta.warpCount; ++w)
+      if (cta.lanesArrived[id][w] && cta.warpLive[w])
+        arriveWarp(cta, b, id, w, 0);
+    if (isComplete(cta, b))
+      complete(cta, id);
+  }
+}
+
+} // namespace ptxrun::rt
+
+using namespace ptxrun;
+using namespace ptxrun::rt;
+
+extern "C" {
+
+void ptxrun_bar_sync(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  if (beginSync(gang, barrier, threads))
+    suspendGang(stateOf(gang));
+}
+
+bool ptxrun_bar_sync_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  return beginSync(gang, barrier, threads);
+}
+
+void ptxrun_bar_arrive(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  GangState &g = stateOf(gang);
+  if (arrive(g, barrier, threads, 0, 0))
+    complete(*g.cta, barrier);
+}
+
+uint32_t ptxrun_bar_red(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t mask,
+                        uint32_t predicates, uint32_t *participants) {
+  uint32_t result[2];
+  if (beginRed(gang, barrier, threads, mask, predicates, result))
+    suspendGang(stateOf(gang));
+  *participants = result[1];
+  return result[0];
+}
+
+bool ptxrun_bar_red_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t mask,
+                          uint32_t predicates, uint32_t *result) {
+  return beginRed(gang, barrier, threads, mask, predicates, result);
+}
+}

@@ -1,0 +1,10 @@
+// Where gangs narrower than a warp meet for a collective (vote, shfl, match, redux, bar.warp.sync; PTX ISA 9.7.13, 9.7.9.6).
+#pragma once
+#include "rt/exec/records.h"
+
+namespace ptxrun::rt {
+
+/// After lanes of the warp have exited: completes meetings that waited for no one else.
+void recheckMeetings(CtaState &, uint32_t warp);
+
+} // namespace ptxrun::rt

@@ -1,0 +1,34 @@
+// Spin loops give way: the gang runs again after all others of its group had their turn, and after other groups had theirs.
+#include "rt/exec/scheduler.h"
+
+namespace ptxrun::rt {
+
+namespace {
+inline void queueSpinning(abi::Gang *gang, abi::WaitReason, uint32_t nanoseconds) {
+  GangState &g = stateOf(gang);
+  g.wait = WaitKind::spin;
+  g.sleep = nanoseconds;
+  groupOf(g).spinning.push(&g);
+}
+} // namespace
+
+} // namespace ptxrun::rt
+
+using namespace ptxrun;
+using namespace ptxrun::rt;
+
+extern "C" {
+
+void ptxrun_yield(abi::Gang *gang, abi::WaitReason reason, uint32_t nanoseconds) {
+  GangState &g = stateOf(gang);
+  if (g.wait == WaitKind::unstarted) // a CTA range: nobody to give way to
+    return;
+  queueSpinning(gang, reason, nanoseconds);
+  suspendGang(g);
+}
+
+bool ptxrun_yield_begin(abi::Gang *gang, abi::WaitReason reason, uint32_t nanoseconds) {
+  queueSpinning(gang, reason, nanoseconds);
+  return true;
+}
+}
