@@ -72,6 +72,9 @@ struct LoadOptions {
   std::string stopAfter;       ///< stage name (parse, check, lower, simt, jit); empty: run all
   bool useCache = true;        ///< the on-disk code cache
   std::string cacheDirectory;  ///< empty: the default place
+  /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran it; `kernel` is empty
+  /// for stages of the whole module.
+  std::function<void(std::string_view stage, std::string_view kernel, double milliseconds)> onStage;
 };
 
 /// What a compiled variant looks like from outside; the code itself stays with the module.
@@ -82,6 +85,7 @@ struct Variant {
   bool isFromCache = false;
 };
 
+/// The shape and environment of one launch.
 struct LaunchOptions {
   abi::Dim3 grid, block;
   abi::Dim3 cluster{0, 0, 0};        ///< 0,0,0: the kernel's .reqnctapercluster, else 1,1,1
@@ -120,7 +124,12 @@ class Module {
   /// Compiles if need be, runs to the end on the calling thread and OpenMP workers. A failure's message names kernel,
   /// PTX line, source line, CTA, thread and address as far as they are known.
   Outcome launch(const KernelInfo &, const LaunchOptions &);
+  /// The same with a variant that compile() gave for this block shape and width.
+  Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
+
+/// Readies compiler and runtime of this process ahead of the first module; returns at once when that is done.
+void prepare();
 
 /// The sentence for a failed launch (see Module::launch). `fileName` is the PTX's name.
 std::string describeFailure(const rt::Failure &, const jit::Kernel &, std::string_view kernelName, std::string_view fileName,

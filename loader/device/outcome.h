@@ -19,6 +19,7 @@ enum class Code {
   assertion,         ///< device-side assert
   timeout,
   cancelled,
+  stopped,           ///< LoadOptions::stopAfter named an earlier stage: not a failure
   fileNotFound,
   notSupported,
 };

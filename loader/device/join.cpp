@@ -1,0 +1,30 @@
+#include "loader/device/join.h"
+
+#include <mutex>
+
+#include "intrinsics/abi.h"
+#include "loader/device/device.h"
+#include "rt/exec/code_ranges.h"
+#include "translate/jit/jit.h"
+
+namespace ptxrun::device {
+
+void joinTranslateAndRuntime() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+#define RUNTIME_ENTRY(name)                                                                        \
+  jit::registerRuntimeSymbol(#name, reinterpret_cast<const void *>(&::name));
+#include "runtime_entries.def"
+#undef RUNTIME_ENTRY
+    jit::setCodeListener(
+        {[](const void *begin, const void *end) { rt::registerCode(begin, end); },
+         [](const void *begin, const void *) { rt::unregisterCode(begin); }});
+  });
+}
+
+void prepare() {
+  joinTranslateAndRuntime();
+  jit::prepare();
+}
+
+}  // namespace ptxrun::device

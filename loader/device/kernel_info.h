@@ -1,0 +1,11 @@
+// What the checked module says of its kernels.
+#pragma once
+#include "loader/device/device.h"
+#include "translate/check/checked_module.h"
+
+namespace ptxrun::device {
+
+/// The module's kernels that have a body, in the order of the PTX.
+std::vector<KernelInfo> describeKernels(const check::Module &);
+
+}  // namespace ptxrun::device

@@ -1,0 +1,101 @@
+#include "loader/device/variables.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "loader/device/memory.h"
+#include "translate/lower/function_address.h"
+
+namespace ptxrun::device {
+
+namespace {
+
+/// At least this, whatever the PTX says: keeps variables of different threads' use in different cache lines.
+constexpr uint64_t kVariableAlignment = 64;
+
+bool livesInDeviceMemory(const check::Variable &variable) {
+  return (variable.space == isa::StateSpace::global ||
+          variable.space == isa::StateSpace::constant) &&
+         variable.linkage != check::Linkage::external_;
+}
+
+std::vector<const check::Variable *> collect(const check::Module &module) {
+  std::vector<const check::Variable *> all;
+  for (const check::Variable *variable : module.variables)
+    if (livesInDeviceMemory(*variable))
+      all.push_back(variable);
+  for (const check::Function *function : module.functions)
+    for (const check::Variable *variable : function->variables)
+      if (livesInDeviceMemory(*variable))
+        all.push_back(variable);
+  return all;
+}
+
+/// Stores the low `width` bytes of an address (its byte `shift`/8 and up, for mask()).
+void storeAddress(char *where, const check::Relocation &relocation, uint64_t address) {
+  const uint64_t value = (address + static_cast<uint64_t>(relocation.addend)) >> relocation.shift;
+  std::memcpy(where + relocation.offset, &value, std::min<size_t>(relocation.width, 8));
+}
+
+}  // namespace
+
+VariableMemory::~VariableMemory() {
+  if (block_)
+    freeMemory(block_);
+}
+
+Outcome VariableMemory::place(const check::Module &module) {
+  const auto variables = collect(module);
+  uint64_t bytes = 0;
+  std::vector<uint64_t> offsets;
+  for (const check::Variable *variable : variables) {
+    const uint64_t alignment = std::max<uint64_t>(variable->alignment, kVariableAlignment);
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    offsets.push_back(bytes);
+    bytes += variable->bytes;
+  }
+  if (variables.empty())
+    return {};
+  block_ = allocateMemory(bytes);
+  if (!block_)
+    return Outcome::failed(Code::outOfMemory, "no memory for the module's variables (" +
+                                                  std::to_string(bytes) + " bytes)");
+  auto *base = static_cast<char *>(block_);
+  std::memset(base, 0, bytes);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const check::Variable &variable = *variables[i];
+    char *address = base + offsets[i];
+    addresses_.emplace(std::string(variable.name), address);
+    if (!variable.function)
+      infos_.push_back({std::string(variable.name), address, variable.bytes,
+                        variable.space == isa::StateSpace::constant, variable.isManaged});
+    if (!variable.initializer.empty())
+      std::memcpy(address, variable.initializer.data(),
+                  std::min<size_t>(variable.initializer.size(), variable.bytes));
+  }
+  for (size_t i = 0; i < variables.size(); ++i)
+    for (const check::Relocation &relocation : variables[i]->relocations) {
+      if (relocation.function) {
+        storeAddress(base + offsets[i], relocation,
+                     lower::functionAddress(module, *relocation.function));
+        continue;
+      }
+      void *target = relocation.variable ? find(relocation.variable->name) : nullptr;
+      if (!target)
+        return Outcome::failed(Code::unresolved,
+                               "the initialiser of '" + std::string(variables[i]->name) +
+                                   "' needs the address of '" +
+                                   std::string(relocation.variable ? relocation.variable->name
+                                                                   : std::string_view("?")) +
+                                   "', which nothing defines");
+      storeAddress(base + offsets[i], relocation, reinterpret_cast<uint64_t>(target));
+    }
+  return {};
+}
+
+void *VariableMemory::find(std::string_view name) const {
+  const auto found = addresses_.find(name);
+  return found == addresses_.end() ? nullptr : found->second;
+}
+
+}  // namespace ptxrun::device

@@ -1,0 +1,33 @@
+// Module variables in device memory.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/device/device.h"
+#include "translate/check/checked_module.h"
+
+namespace ptxrun::device {
+
+/// The `.global` and `.const` variables of a module: their memory, initial values and addresses.
+class VariableMemory {
+ public:
+  VariableMemory() = default;
+  ~VariableMemory();
+  VariableMemory(const VariableMemory &) = delete;
+  VariableMemory &operator=(const VariableMemory &) = delete;
+
+  /// Allocates all variables in one piece, fills in initialisers, then the addresses that these hold.
+  Outcome place(const check::Module &);
+  const std::vector<VariableInfo> &infos() const { return infos_; }
+  /// By its name in the PTX, functions' own variables included; null if there is none.
+  void *find(std::string_view name) const;
+
+ private:
+  void *block_ = nullptr;
+  std::vector<VariableInfo> infos_;
+  std::map<std::string, void *, std::less<>> addresses_;
+};
+
+}  // namespace ptxrun::device

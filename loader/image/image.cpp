@@ -1,0 +1,170 @@
+#include "loader/image/image.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "loader/image/layout.h"
+
+namespace ptxrun::image {
+
+using device::Code;
+using device::Outcome;
+
+namespace {
+
+constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
+constexpr char kElfMagic[] = "\x7f" "ELF";
+
+std::string describeArchitecture(const Entry &entry) {
+  std::string text = std::to_string(entry.architecture);
+  if (entry.suffix)
+    text += entry.suffix;
+  return text;
+}
+
+/// The message for an image without PTX that may run here: what is in it, what to add.
+Outcome noPtx(const std::vector<Entry> &entries, Target target) {
+  std::string found;
+  std::string wanted = std::to_string(target.architecture);
+  bool hasSpecificPtx = false;
+  for (const Entry &entry : entries) {
+    if (!found.empty())
+      found += ", ";
+    const bool isPtx = entry.kind == EntryKind::ptx;
+    found += isPtx                              ? "PTX for compute_"
+             : entry.kind == EntryKind::cubin ? "machine code for sm_"
+                                              : "LTO code for sm_";
+    found += describeArchitecture(entry);
+    hasSpecificPtx |= isPtx;
+  }
+  std::string message = "the image holds no PTX that this device (compute capability " +
+                        std::to_string(target.architecture / 10) + "." +
+                        std::to_string(target.architecture % 10) + ") may run; it holds " +
+                        (found.empty() ? "nothing" : found) + ". ";
+  if (hasSpecificPtx)
+    message += "Set PTXRUN_SM to the architecture of the PTX, or rebuild";
+  else
+    message += "Rebuild";
+  message += " with PTX added: nvcc -gencode arch=compute_" + wanted + ",code=compute_" + wanted;
+  return Outcome::failed(Code::noBinaryForGpu, std::move(message));
+}
+
+Outcome cubinAlone() {
+  return Outcome::failed(
+      Code::noBinaryForGpu,
+      "the image is a cubin: machine code of a GPU, without PTX. Rebuild with PTX added: nvcc "
+      "-gencode arch=compute_75,code=compute_75 (or load the PTX that nvcc -ptx writes)");
+}
+
+Outcome readFatBinary(std::span<const std::byte> bytes, Target target, Image &image) {
+  std::vector<Entry> entries;
+  if (Outcome outcome = listEntries(bytes, entries); !outcome.isOk())
+    return outcome;
+  const Entry *entry = chooseEntry(entries, target);
+  if (!entry)
+    return noPtx(entries, target);
+  std::string text;
+  if (Outcome outcome = unpack(*entry, text); !outcome.isOk())
+    return outcome;
+  image.ptx.push_back(std::move(text));
+  return {};
+}
+
+/// The bytes of the fat binary that starts at an address, as long as its header says.
+std::span<const std::byte> fatBinaryAt(const void *address) {
+  const auto *bytes = static_cast<const std::byte *>(address);
+  const std::span header(bytes, fat_layout::kHeaderBytes);
+  if (readAs<uint32_t>(header, 0) != fat_layout::kMagic)
+    return {};
+  return {bytes, readAs<uint16_t>(header, fat_layout::kHeaderSizeOffset) +
+                     readAs<uint64_t>(header, fat_layout::kBodySizeOffset)};
+}
+
+Outcome readWrapper(const void *address, Target target, Image &image) {
+  const std::span bytes(static_cast<const std::byte *>(address), wrapper_layout::kBytes);
+  const auto *data = reinterpret_cast<const void *>(readAs<uint64_t>(bytes, wrapper_layout::kData));
+  const auto *objects = reinterpret_cast<const void *const *>(
+      readAs<uint64_t>(bytes, wrapper_layout::kSecond));
+  if (readAs<uint32_t>(bytes, wrapper_layout::kVersion) != wrapper_layout::kVersionLinked ||
+      !objects)
+    return readFatBinary(fatBinaryAt(data), target, image);
+  // Objects without PTX (the device runtime library among them) are left out as long as one has some.
+  Outcome first;
+  for (; *objects; ++objects) {
+    Outcome outcome = readFatBinary(fatBinaryAt(*objects), target, image);
+    if (!outcome.isOk() && first.isOk())
+      first = std::move(outcome);
+  }
+  return image.ptx.empty() ? first : Outcome{};
+}
+
+bool startsWithElf(std::span<const std::byte> bytes) {
+  return bytes.size() >= SELFMAG && std::memcmp(bytes.data(), kElfMagic, SELFMAG) == 0;
+}
+
+Outcome readElf(std::span<const std::byte> bytes, Target target, Image &image) {
+  if (readAs<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine)) == kMachineCuda)
+    return cubinAlone();
+  const auto fatBinaries = findFatBinaries(bytes);
+  if (fatBinaries.empty())
+    return Outcome::failed(Code::unsupportedImage, "the ELF file holds no fat binary");
+  Outcome first;
+  for (const auto &fatBinary : fatBinaries) {
+    Outcome outcome = readFatBinary(fatBinary, target, image);
+    if (!outcome.isOk() && first.isOk())
+      first = std::move(outcome);
+  }
+  return image.ptx.empty() ? first : Outcome{};
+}
+
+/// PTX text begins with blanks, a comment or a directive; anything else is not worth a parser's diagnostics.
+Outcome readText(std::string_view text, Image &image) {
+  const size_t start = text.find_first_not_of(" \t\r\n\v\f");
+  if (start == std::string_view::npos)
+    return Outcome::failed(Code::unsupportedImage, "the image is empty");
+  const auto first = static_cast<unsigned char>(text[start]);
+  if (first < ' ' || first >= 0x7f)
+    return Outcome::failed(Code::unsupportedImage,
+                           "the image is neither PTX text nor a fat binary nor an ELF file");
+  image.ptx.emplace_back(text);
+  return {};
+}
+
+}  // namespace
+
+Outcome readImage(const void *address, Target target, Image &image) {
+  // Four bytes can be read whatever it is: a text of up to three characters ends within them.
+  const auto *bytes = static_cast<const std::byte *>(address);
+  const char *text = static_cast<const char *>(address);
+  if (strnlen(text, 4) < 4)
+    return readText(text, image);
+  switch (readAs<uint32_t>({bytes, 4}, 0)) {
+  case wrapper_layout::kMagic: return readWrapper(address, target, image);
+  case fat_layout::kMagic: return readFatBinary(fatBinaryAt(address), target, image);
+  default: break;
+  }
+  if (startsWithElf({bytes, SELFMAG}))
+    return readAs<uint16_t>({bytes, sizeof(Elf64_Ehdr)}, offsetof(Elf64_Ehdr, e_machine)) ==
+                   kMachineCuda
+               ? cubinAlone()
+               : Outcome::failed(Code::unsupportedImage, "the image is an ELF file of the host");
+  return readText(text, image);
+}
+
+Outcome readImage(std::span<const std::byte> bytes, Target target, Image &image) {
+  switch (readAs<uint32_t>(bytes, 0)) {
+  case wrapper_layout::kMagic:
+    return Outcome::failed(Code::unsupportedImage,
+                           "a fat binary wrapper has meaning only inside its process");
+  case fat_layout::kMagic: return readFatBinary(bytes, target, image);
+  default: break;
+  }
+  if (startsWithElf(bytes))
+    return readElf(bytes, target, image);
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  return readText(text.substr(0, text.find('\0')), image);
+}
+
+}  // namespace ptxrun::image

@@ -1,0 +1,53 @@
+// What every file of libcuda shares: how a function is exported, its per-thread-default-stream twin, and the checks at
+// the head of each call.
+#pragma once
+#include "loader/libcuda/cuda_abi.h"
+
+#define PTXRUN_API extern "C" __attribute__((visibility("default")))
+
+/// Defines an exported function that takes a stream, and its variant (`_ptsz`, `_ptds`) for which stream 0 is the
+/// calling thread's own stream. `arguments` repeats the parameter names. The body follows the macro.
+#define PTXRUN_STREAM_API(name, suffix, parameters, arguments)                                     \
+  PTXRUN_API CUresult name parameters;                                                             \
+  PTXRUN_API CUresult name##suffix parameters {                                                    \
+    ptxrun::driver::PerThreadDefaultStream scope;                                                  \
+    return name arguments;                                                                         \
+  }                                                                                                \
+  PTXRUN_API CUresult name parameters
+
+/// Leaves the calling function with the error unless the expression is CUDA_SUCCESS.
+#define PTXRUN_TRY(expression)                                                                     \
+  do {                                                                                             \
+    if (CUresult tried_ = (expression); tried_ != CUDA_SUCCESS)                                    \
+      return tried_;                                                                               \
+  } while (0)
+
+namespace ptxrun::driver {
+
+/// While one lives, stream handle 0 means the calling thread's default stream.
+class PerThreadDefaultStream {
+ public:
+  PerThreadDefaultStream() : before_(isActive_) { isActive_ = true; }
+  ~PerThreadDefaultStream() { isActive_ = before_; }
+  PerThreadDefaultStream(const PerThreadDefaultStream &) = delete;
+  PerThreadDefaultStream &operator=(const PerThreadDefaultStream &) = delete;
+  static bool isActive() { return isActive_; }
+
+ private:
+  bool before_;
+  static inline thread_local bool isActive_ = false;
+};
+
+/// CUDA_SUCCESS once cuInit has run and the process is neither ending nor a fork's child.
+CUresult checkInitialised();
+/// Set by cuInit; returns at once when it is already set.
+CUresult initialise();
+
+/// True when PTXRUN_VERBOSE is set: the driver explains itself on stderr.
+bool isVerbose();
+/// One line on stderr, "ptxrun: <text>".
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/// CUDA_ERROR_NOT_SUPPORTED; says `what` on stderr once per name when verbose.
+CUresult notSupported(const char *what);
+
+}  // namespace ptxrun::driver

@@ -1,0 +1,173 @@
+// Devices: there is one, the CPU.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/device_info.h"
+
+using namespace ptxrun::driver;
+
+namespace {
+
+CUresult enterDevice(CUdevice device) {
+  PTXRUN_TRY(checkInitialised());
+  return checkDevice(device);
+}
+
+bool attributeValue(int attribute, int &value) {
+  const DeviceInfo &device = deviceInfo();
+  switch (attribute) {
+#define ATTRIBUTE(name, number, expression)                                                        \
+  case number: value = (expression); return true;
+#include "loader/libcuda/device_attributes.def"
+#undef ATTRIBUTE
+  default: return false;
+  }
+}
+
+constexpr const char *kPciBusId = "0000:00:00.0";
+
+}  // namespace
+
+PTXRUN_API CUresult cuDeviceGetCount(int *count) {
+  PTXRUN_TRY(checkInitialised());
+  if (!count)
+    return CUDA_ERROR_INVALID_VALUE;
+  *count = deviceCount();
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  PTXRUN_TRY(checkInitialised());
+  if (!device)
+    return CUDA_ERROR_INVALID_VALUE;
+  PTXRUN_TRY(checkDevice(ordinal));
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!name || length <= 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  snprintf(name, static_cast<size_t>(length), "%s", deviceInfo().name.c_str());
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!uuid)
+    return CUDA_ERROR_INVALID_VALUE;
+  *uuid = deviceInfo().uuid;
+  return CUDA_SUCCESS;
+}
+PTXRUN_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
+  return cuDeviceGetUuid_v2(uuid, device);
+}
+
+PTXRUN_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  *bytes = deviceInfo().totalMemory;
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                                         CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!value || !attributeValue(attribute, *value))
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!major || !minor)
+    return CUDA_ERROR_INVALID_VALUE;
+  *major = deviceInfo().major;
+  *minor = deviceInfo().minor;
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetProperties(CUdevprop *properties, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!properties)
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto get = [](CUdevice_attribute attribute) {
+    int value = 0;
+    attributeValue(attribute, value);
+    return value;
+  };
+  properties->maxThreadsPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  for (int axis = 0; axis < 3; ++axis) {
+    properties->maxThreadsDim[axis] =
+        get(static_cast<CUdevice_attribute>(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + axis));
+    properties->maxGridSize[axis] =
+        get(static_cast<CUdevice_attribute>(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + axis));
+  }
+  properties->sharedMemPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  properties->totalConstantMemory = get(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  properties->SIMDWidth = get(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  properties->memPitch = get(CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+  properties->regsPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  properties->clockRate = get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  properties->textureAlign = get(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!id || length <= 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  snprintf(id, static_cast<size_t>(length), "%s", kPciBusId);
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id) {
+  PTXRUN_TRY(checkInitialised());
+  if (!device || !id)
+    return CUDA_ERROR_INVALID_VALUE;
+  unsigned domain = 0, bus = 0, slot = 0;
+  const bool isFull = sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3;
+  const bool isShort = !isFull && sscanf(id, "%x:%x", &bus, &slot) == 2;
+  if (!isFull && !isShort)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (domain || bus || slot)
+    return CUDA_ERROR_INVALID_DEVICE;
+  return cuDeviceGet(device, 0);
+}
+
+PTXRUN_API CUresult cuDeviceCanAccessPeer(int *canAccess, CUdevice device, CUdevice peer) {
+  PTXRUN_TRY(enterDevice(device));
+  PTXRUN_TRY(checkDevice(peer));
+  if (!canAccess)
+    return CUDA_ERROR_INVALID_VALUE;
+  *canAccess = 0;  // a device is no peer of itself
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute, CUdevice source,
+                                            CUdevice destination) {
+  PTXRUN_TRY(enterDevice(source));
+  PTXRUN_TRY(checkDevice(destination));
+  // Two different devices are asked for, and there is only one.
+  if (value)
+    *value = 0;
+  return CUDA_ERROR_INVALID_DEVICE;
+}
+
+PTXRUN_API CUresult cuDeviceGetExecAffinitySupport(int *isSupported, int, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!isSupported)
+    return CUDA_ERROR_INVALID_VALUE;
+  *isSupported = 0;
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuFlushGPUDirectRDMAWrites(int, int) { return checkInitialised(); }
+PTXRUN_API CUresult cuProfilerStart() { return checkInitialised(); }
+PTXRUN_API CUresult cuProfilerStop() { return checkInitialised(); }

@@ -1,0 +1,109 @@
+// cuInit, versions, and what every call checks first.
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "loader/device/device.h"
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/stream.h"
+
+namespace ptxrun::driver {
+
+namespace {
+
+enum class State { untouched, initialised, forked };
+std::atomic<State> state{State::untouched};
+
+/// A fork's child has none of the worker threads: the driver cannot be used there.
+void afterForkInChild() {
+  if (state == State::initialised)
+    state = State::forked;
+}
+
+/// Runs when the library is unloaded or the process ends, after the program's own static destructors.
+__attribute__((destructor)) void atUnload() {
+  if (state == State::initialised)
+    stopWorkers();
+}
+
+}  // namespace
+
+CUresult initialise() {
+  if (state == State::untouched) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      pthread_atfork(nullptr, nullptr, afterForkInChild);
+      ptxrun::device::prepare();
+      state = State::initialised;
+    });
+  }
+  return checkInitialised();
+}
+
+CUresult checkInitialised() {
+  if (shutdownFlag().load(std::memory_order_relaxed))
+    return CUDA_ERROR_DEINITIALIZED;
+  return state.load(std::memory_order_relaxed) == State::initialised ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+bool isVerbose() {
+  static const bool isSet = [] {
+    const char *value = getenv("PTXRUN_VERBOSE");
+    return value && *value && *value != '0';
+  }();
+  return isSet;
+}
+
+void report(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  flockfile(stderr);
+  fputs("ptxrun: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  funlockfile(stderr);
+  va_end(arguments);
+}
+
+CUresult notSupported(const char *what) {
+  if (isVerbose()) {
+    static std::mutex mutex;
+    static auto *told = new std::set<std::string>;
+    std::lock_guard lock(mutex);
+    if (told->insert(what).second)
+      report("%s is not supported", what);
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace ptxrun::driver
+
+using namespace ptxrun::driver;
+
+PTXRUN_API CUresult cuInit(unsigned int flags) {
+  if (flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return initialise();
+}
+
+PTXRUN_API CUresult cuDriverGetVersion(int *version) {
+  if (!version)
+    return CUDA_ERROR_INVALID_VALUE;
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+
+/// Asked for by NVRTC and nvJitLink, which do without; the static runtime is served by `ptxrun exec` instead.
+PTXRUN_API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
+  if (!table || !id)
+    return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}

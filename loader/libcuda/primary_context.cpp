@@ -1,0 +1,74 @@
+// The primary context, which the runtime API shares with everybody. It is active while somebody retains it.
+#include <mutex>
+
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/device_info.h"
+
+using namespace ptxrun::driver;
+
+namespace {
+
+std::mutex primaryMutex;
+unsigned retainCount = 0;
+
+CUresult enterDevice(CUdevice device) {
+  PTXRUN_TRY(checkInitialised());
+  return checkDevice(device);
+}
+
+}  // namespace
+
+PTXRUN_API CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  if (!handle)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(primaryMutex);
+  ++retainCount;
+  *handle = handleOf<CUcontext>(&primaryContext());
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  std::lock_guard lock(primaryMutex);
+  if (retainCount == 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (--retainCount == 0)
+    primaryContext().reset();
+  return CUDA_SUCCESS;
+}
+PTXRUN_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  return cuDevicePrimaryCtxRelease_v2(device);
+}
+
+PTXRUN_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  PTXRUN_TRY(enterDevice(device));
+  std::lock_guard lock(primaryMutex);
+  primaryContext().reset();
+  return CUDA_SUCCESS;
+}
+PTXRUN_API CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  return cuDevicePrimaryCtxReset_v2(device);
+}
+
+PTXRUN_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  PTXRUN_TRY(enterDevice(device));
+  if (flags & ~CU_CTX_FLAGS_MASK)
+    return CUDA_ERROR_INVALID_VALUE;
+  primaryContext().flags = flags;
+  return CUDA_SUCCESS;
+}
+PTXRUN_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
+PTXRUN_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *isActive) {
+  PTXRUN_TRY(enterDevice(device));
+  std::lock_guard lock(primaryMutex);
+  if (flags)
+    *flags = primaryContext().flags;
+  if (isActive)
+    *isActive = retainCount != 0;
+  return CUDA_SUCCESS;
+}

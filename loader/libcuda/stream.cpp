@@ -1,0 +1,206 @@
+#include "loader/libcuda/stream.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "loader/libcuda/context.h"
+
+namespace ptxrun::driver {
+
+namespace {
+
+std::atomic<uint64_t> nextStreamId{1};
+std::atomic<bool> isShuttingDown{false};
+std::atomic<unsigned> runningOperations{0};
+
+/// A queue this long is not going to be emptied by a synchronise that follows at once.
+constexpr size_t kQueueWorthAWorker = 4;
+constexpr auto kWatchInterval = std::chrono::microseconds(50);
+constexpr unsigned kIdleRoundsWatched = 100;
+
+/// Blocks a worker for good: the process is ending and nothing may start any more.
+[[noreturn]] void parkForEver() {
+  for (;;)
+    pause();
+}
+
+}  // namespace
+
+const std::atomic<bool> &shutdownFlag() { return isShuttingDown; }
+
+void stopWorkers() {
+  isShuttingDown = true;
+  for (int i = 0; i < 500 && runningOperations != 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+bool Ticket::isDone() const { return !stream || stream->completed() >= sequence; }
+
+/// Wakes the worker of a stream whose work has been waiting for a round. It polls only while something is going on, so
+/// that a launch that is synchronised at once needs no system call.
+class Watcher {
+ public:
+  static Watcher &instance() {
+    static auto *watcher = new Watcher;
+    return *watcher;
+  }
+
+  /// Called with the context's queue mutex held.
+  void watch(const std::shared_ptr<Stream> &stream) {
+    stream->isWatched_ = true;
+    stream->idleRounds_ = 0;
+    std::lock_guard lock(mutex_);
+    arrivals_.push_back(stream);
+    if (!isStarted_) {
+      isStarted_ = true;
+      std::thread([this] { run(); }).detach();
+    }
+    arrived_.notify_one();
+  }
+
+ private:
+  void run() {
+    std::vector<std::shared_ptr<Stream>> streams;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        if (streams.empty())
+          arrived_.wait(lock, [this] { return !arrivals_.empty(); });
+        streams.insert(streams.end(), arrivals_.begin(), arrivals_.end());
+        arrivals_.clear();
+      }
+      if (isShuttingDown)
+        parkForEver();
+      std::this_thread::sleep_for(kWatchInterval);
+      std::erase_if(streams, [](const auto &stream) { return !keepWatching(*stream); });
+    }
+  }
+
+  static bool keepWatching(Stream &stream) {
+    std::lock_guard lock(stream.context_->queueMutex());
+    const uint64_t completed = stream.completed();
+    if (stream.entries_.empty()) {
+      stream.isWatched_ = stream.isBusy_ || ++stream.idleRounds_ < kIdleRoundsWatched;
+      stream.seenByWatcher_ = completed;
+      return stream.isWatched_;
+    }
+    stream.idleRounds_ = 0;
+    if (stream.seenByWatcher_ == completed)
+      stream.wakeWorkerLocked();
+    stream.seenByWatcher_ = completed;
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<std::shared_ptr<Stream>> arrivals_;
+  bool isStarted_ = false;
+};
+
+Stream::Stream(Context &context, Role role, unsigned flags, int priority)
+    : Object(kKind), context_(&context), role_(role), flags_(flags), priority_(priority),
+      id_(nextStreamId++) {}
+
+Stream::~Stream() = default;
+
+Ticket Stream::submit(std::shared_ptr<Operation> operation, std::vector<Ticket> after) {
+  std::unique_lock lock(context_->queueMutex());
+  context_->addLegacyTickets(*this, after);
+  const bool isLarge = operation && operation->isLarge();
+  entries_.push_back({std::move(operation), std::move(after)});
+  const uint64_t sequence = submitted_.load(std::memory_order_relaxed) + 1;
+  submitted_.store(sequence, std::memory_order_release);
+  context_->pending_.fetch_add(1, std::memory_order_acq_rel);
+  if (isLarge || entries_.size() >= kQueueWorthAWorker)
+    wakeWorkerLocked();
+  else if (!isWatched_)
+    Watcher::instance().watch(shared_from_this());
+  return {shared_from_this(), sequence};
+}
+
+void Stream::runHead(std::unique_lock<std::mutex> &lock) {
+  isBusy_ = true;
+  Entry entry = std::move(entries_.front());
+  entries_.pop_front();
+  lock.unlock();
+  for (const Ticket &ticket : entry.after)
+    if (!ticket.isDone())
+      ticket.stream->drive(ticket.sequence);
+  if (isShuttingDown)
+    parkForEver();
+  if (entry.operation &&
+      (context_->error() == CUDA_SUCCESS || entry.operation->runsAfterFailure())) {
+    runningOperations.fetch_add(1);
+    if (CUresult result = entry.operation->run(*context_); result != CUDA_SUCCESS)
+      context_->fail(result, {});
+    runningOperations.fetch_sub(1);
+  }
+  entry = {};  // an operation may own a module: let it go outside the lock
+  lock.lock();
+  isBusy_ = false;
+  context_->pending_.fetch_sub(1, std::memory_order_acq_rel);
+  completed_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (waiters_ != 0)
+    changed_.notify_all();
+}
+
+void Stream::drive(uint64_t sequence) {
+  if (completed() >= sequence)
+    return;
+  std::unique_lock lock(context_->queueMutex());
+  while (completed() < sequence) {
+    if (!isBusy_) {
+      runHead(lock);
+      continue;
+    }
+    ++waiters_;
+    changed_.wait(lock);
+    --waiters_;
+  }
+}
+
+void Stream::wakeWorker() {
+  std::lock_guard lock(context_->queueMutex());
+  wakeWorkerLocked();
+}
+
+void Stream::wakeWorkerLocked() {
+  if (isWorkerAwake_)
+    return;
+  isWorkerAwake_ = true;
+  if (!hasWorker_) {
+    hasWorker_ = true;
+    std::thread([self = shared_from_this()] { self->runWorker(); }).detach();
+  } else {
+    workArrived_.notify_one();
+  }
+}
+
+void Stream::close() {
+  std::lock_guard lock(context_->queueMutex());
+  isClosed_ = true;
+  if (hasWorker_ || !entries_.empty())
+    wakeWorkerLocked();
+}
+
+void Stream::runWorker() {
+  std::unique_lock lock(context_->queueMutex());
+  for (;;) {
+    while (!entries_.empty()) {
+      if (!isBusy_) {
+        runHead(lock);
+        continue;
+      }
+      ++waiters_;
+      changed_.wait(lock);
+      --waiters_;
+    }
+    if (isClosed_)
+      return;
+    isWorkerAwake_ = false;
+    workArrived_.wait(lock, [this] { return isWorkerAwake_; });
+  }
+}
+
+}  // namespace ptxrun::driver
