@@ -4,7 +4,7 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Linker/Linker.h>
 
-#include "translate/lower/lane_blob.h"
+#include "intrinsics/lane_library.h"
 
 namespace ptxrun::lower {
 
@@ -28,7 +28,7 @@ void adopt(llvm::Function &function) {
 }
 
 llvm::Error linkInto(llvm::Module &module) {
-  const llvm::StringRef bitcode(laneLibraryBitcode().data(), laneLibraryBitcode().size());
+  const llvm::StringRef bitcode = intrinsics::laneLibraryBitcode();
   auto library = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "lane library"),
                                             module.getContext(), /*ShouldLazyLoadMetadata=*/true);
   if (!library)
