@@ -19,6 +19,7 @@
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include "translate/lower/local_pointers.h"
+#include "translate/lower/scalar_form.h"
 
 namespace ptxrun::lower {
 
@@ -64,6 +65,7 @@ llvm::FunctionPassManager cleaning() {
       llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(ScalarFormPass());
   return passes;
 }
 

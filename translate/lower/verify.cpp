@@ -6,6 +6,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "translate/lower/lower.h"
+#include "translate/lower/scalar_form.h"
 #include "translate/lower/vocabulary.h"
 
 namespace ptxrun::lower {
@@ -43,20 +44,6 @@ std::string checkFunctions(const LaneModule &lane) {
   return {};
 }
 
-bool isMemoryVector(const llvm::Instruction &instruction) {
-  return llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::InsertElementInst,
-                   llvm::ExtractElementInst>(instruction);
-}
-
-bool hasVector(const llvm::Instruction &instruction) {
-  if (instruction.getType()->isVectorTy())
-    return true;
-  for (const llvm::Use &operand : instruction.operands())
-    if (operand->getType()->isVectorTy())
-      return true;
-  return false;
-}
-
 std::string checkInstruction(const LaneModule &lane, const llvm::Instruction &instruction) {
   const bool isKernel = instruction.getFunction() == lane.kernel;
   if (const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
@@ -72,7 +59,7 @@ std::string checkInstruction(const LaneModule &lane, const llvm::Instruction &in
   if (const auto *memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
     if (memory->getAddressSpace() != kGeneric)
       return "alloca outside address space 0: " + describe(instruction);
-  if (hasVector(instruction) && !isMemoryVector(instruction))
+  if (isVectorArithmetic(instruction))
     return "vector arithmetic: " + describe(instruction);
   if (llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(
           instruction)) {
