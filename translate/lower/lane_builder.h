@@ -150,6 +150,12 @@ class LaneBuilder {
   llvm::Value *sharedBase();
   /// The host pointer of a variable that has one, null for `.shared` variables and for no variable.
   llvm::Value *variablePointer(const check::Variable *);
+  /// What alloca takes from (9.7.17): `memory` holds kStackBytes, `used` is an i64 in storage. Zero at the function's entry.
+  static constexpr uint64_t kStackBytes = 8192;
+  struct Stack {
+    llvm::AllocaInst *memory = nullptr, *used = nullptr;
+  };
+  const Stack &stack();
   /// The state space an instruction names (`ld.shared`), generic where it names none. `.shared::cta` is shared.
   static isa::StateSpace space(const check::Instruction &);
 
@@ -219,6 +225,7 @@ class LaneBuilder {
   llvm::DenseMap<const check::Variable *, llvm::Value *> storage_;
   std::vector<llvm::BasicBlock *> statementBlocks_;  ///< by statement: the block a label starts there, or null
   llvm::AllocaInst *carry_ = nullptr;
+  Stack stack_;
   llvm::BasicBlock *entry_ = nullptr;     ///< allocas only
   llvm::DISubprogram *subprogram_ = nullptr;
   bool failed_ = false;

@@ -88,6 +88,15 @@ llvm::Value *LaneBuilder::storage(const check::Variable &variable) {
   return place;
 }
 
+const LaneBuilder::Stack &LaneBuilder::stack() {
+  if (stack_.memory)
+    return stack_;
+  stack_.memory = allocaAtEntry(llvm::ArrayType::get(ir.getInt8Ty(), kStackBytes), "stack", 16);
+  stack_.used = allocaAtEntry(intType(64), "stack.used");
+  new llvm::StoreInst(constant(64, 0), stack_.used, entry_->getTerminator()->getIterator());
+  return stack_;
+}
+
 // A register counts as floating point where most typed uses are: nvcc keeps floats in .b32 registers, and a float in an
 // integer variable would leave casts around every phi.
 void LaneBuilder::countFloatUses() {

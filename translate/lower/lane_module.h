@@ -20,7 +20,9 @@ inline constexpr const char *kLaneDataLayout =
 ///  - `kernel` is `void (ptr)`: its argument points to the `.param` space. It returns by `ret void`; `exit` in a device
 ///    function is `call void @ptx.exit()` followed by `unreachable`.
 ///  - Device functions take and return first-class scalars (or, for aggregates in `.param` space, pointers to memory the
-///    caller owns) and are `internal`. What is not recursive or address-taken gets inlined before simt.
+///    caller owns) and are `internal`, named `fn.<PTX name>`. What is not recursive gets inlined before simt.
+///  - There are no indirect calls: a function's address is a number (function_address.h), a call through it a switch.
+///  - Vectors are only loaded, stored, and made from or taken apart into elements (insertelement, extractelement).
 ///  - Everything that is not plain scalar IR is a call to a function named `ptx.*` (vocabulary.h).
 ///  - `.global` and `.const` variables are external globals named `ptxrun.var.<name>` in address space 0 that the loader binds;
 ///    shared variables are constants: the offset in the CTA's window; `.local` variables and stack are allocas (address space 0).

@@ -166,6 +166,9 @@ void lowerStore(LaneBuilder &b, const Instruction &in) {
 /// prefetch, prefetchu, applypriority: they promise nothing, and the processor's own prefetching is better informed.
 void lowerPrefetch(LaneBuilder &, const Instruction &) {}
 
+/// pmevent triggers performance counters, which there are none of.
+void lowerPmevent(LaneBuilder &, const Instruction &) {}
+
 /// discard.L2: the contents become undetermined, so that leaving them is right.
 void lowerDiscard(LaneBuilder &, const Instruction &) {}
 

@@ -193,9 +193,11 @@ llvm::Function *ModuleBuilder::declare(const check::Function &function) {
       isKernel ? llvm::FunctionType::get(llvm::Type::getVoidTy(context()),
                                          {llvm::PointerType::get(context(), 0)}, false)
                : signature(function.signature);
+  // The prefix keeps a function that happens to be called `malloc` or `ptx_...` from meaning something to LLVM or to us.
+  const std::string name = (isKernel ? "" : "fn.") + std::string(function.name);
   target = llvm::Function::Create(
-      type, isKernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage,
-      llvm::StringRef(function.name), module_);
+      type, isKernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name,
+      module_);
   target->addFnAttr(llvm::Attribute::NoUnwind);
   if (!isKernel)
     target->addFnAttr(llvm::Attribute::Convergent);

@@ -31,8 +31,8 @@ TEST(Call, OfARecursiveFunctionStaysACallOfScalars) {
                    "ld.param.b32 a1,[x]; setp.lt.s32 p,a1,2; @p bra DONE; sub.s32 a2,a1,1;\n"
                    "{ .param .b32 y; .param .b32 s; st.param.b32 [y],a2; call.uni (s), f, (y); ld.param.b32 a3,[s]; }\n"
                    "mul.lo.s32 a1,a1,a3;\nDONE: st.param.b32 [r],a1; ret; }"));
-  EXPECT_TRUE(k.contains("define internal i32 @f(i32"));
-  EXPECT_EQ(k.count("call i32 @f("), 2u);
+  EXPECT_TRUE(k.contains("define internal i32 @fn.f(i32"));
+  EXPECT_EQ(k.count("call i32 @fn.f("), 2u);
 }
 
 TEST(Call, PassesAggregatesByPointerAndSroaTakesThemApart) {
