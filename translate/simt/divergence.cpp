@@ -1,0 +1,168 @@
+// Control dependence of shapes: divergent branches, the blocks where parted lanes meet, loops left at different times.
+//
+// Joins are found by propagating labels in block order from the successors of a divergent branch: a block reached by two labels is
+// where lanes that took different ways may meet; its phis vary. If from the branch both the header and an exit
+// of a loop around it can be reached, lanes leave that loop in different iterations; the loop's exits then act like a branch.
+#include <llvm/IR/Instructions.h>
+
+#include <set>
+
+#include "translate/simt/shape.h"
+
+namespace ptxrun::simt {
+
+ShapeAnalysis::ShapeAnalysis(llvm::Function &function, const GangShape &gang, bool varyingArguments)
+    : function_(function), gang_(gang), varyingArguments_(varyingArguments), dominators_(function),
+      postDominators_(function), loops_(dominators_) {
+  computeOrder();
+  if (gang_.lanes > 1)
+    run();
+}
+
+void ShapeAnalysis::push(const llvm::BasicBlock *block) {
+  for (const llvm::Instruction &i : *block)
+    if (queued_.insert(&i).second)
+      worklist_.push_back(&i);
+}
+
+void ShapeAnalysis::run() {
+  for (auto it = order_.rbegin(); it != order_.rend(); ++it)
+    for (auto i = (*it)->rbegin(); i != (*it)->rend(); ++i)
+      if (queued_.insert(&*i).second)
+        worklist_.push_back(&*i);
+  while (!worklist_.empty()) {
+    const llvm::Instruction *i = worklist_.pop_back_val();
+    queued_.erase(i);
+    if (auto *branch = llvm::dyn_cast<llvm::BranchInst>(i)) {
+      Shape s = branch->isConditional() ? shape(branch->getCondition()) : Shape{};
+      if (s.kind != Shape::Kind::unknown && !s.isUniform() && branch->getSuccessor(0) != branch->getSuccessor(1) &&
+          divergentBranches_.insert(branch->getParent()).second)
+        branchDiverges(branch->getParent());
+      continue;
+    }
+    Shape before = shapes_.lookup(i), after = evaluate(*i);
+    if (before.isVarying() || before == after || after.kind == Shape::Kind::unknown)
+      continue;
+    shapes_[i] = after;
+    for (const llvm::User *u : i->users())
+      if (auto *user = llvm::dyn_cast<llvm::Instruction>(u); user && queued_.insert(user).second)
+        worklist_.push_back(user);
+  }
+}
+
+void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts, const llvm::BasicBlock *stop) {
+  llvm::SmallVector<const llvm::BasicBlock *> stack(starts.begin(), starts.end());
+  llvm::DenseSet<const llvm::BasicBlock *> seen;
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    if (b == stop || !seen.insert(b).second)
+      continue;
+    divergentRegion_.insert(b);
+    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+}
+
+void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds, const llvm::Loop *within,
+                                   const llvm::BasicBlock *stop, const llvm::Loop *&leftLoop) {
+  llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> label;
+  std::set<unsigned> todo;
+  llvm::DenseSet<const llvm::Loop *> headerReached, exitReached;
+  auto arrive = [&](const llvm::BasicBlock *at, const llvm::BasicBlock *with) {
+    auto [it, isNew] = label.try_emplace(at, with);
+    if (isNew) {
+      todo.insert(index(at));
+    } else if (it->second != with && it->second != at) {
+      it->second = at;
+      if (joins_.insert(at).second)
+        push(at);
+    }
+  };
+  auto follow = [&](const llvm::BasicBlock *from, const llvm::BasicBlock *to, const llvm::BasicBlock *with) {
+    for (const llvm::Loop *l = within; l; l = l->getParentLoop()) {
+      if (from == nullptr || l->contains(from)) {
+        if (to == l->getHeader()) {
+          headerReached.insert(l);
+          return;
+        }
+        if (!l->contains(to))
+          exitReached.insert(l);
+      }
+    }
+    if (from && index(to) <= index(from))
+      return;  // back edge of a loop inside the region
+    arrive(to, with);
+  };
+  for (const llvm::BasicBlock *s : seeds)
+    follow(nullptr, s, s);
+  while (!todo.empty()) {
+    const llvm::BasicBlock *b = order_[*todo.begin()];
+    todo.erase(todo.begin());
+    if (b == stop)
+      continue;
+    for (const llvm::BasicBlock *s : llvm::successors(b))
+      follow(b, s, label[b]);
+  }
+  leftLoop = nullptr;
+  for (const llvm::Loop *l = within; l; l = l->getParentLoop())
+    if (headerReached.contains(l) && exitReached.contains(l))
+      leftLoop = l;  // the outermost; those inside it that contain the branch are left as well
+}
+
+void ShapeAnalysis::branchDiverges(const llvm::BasicBlock *block) {
+  llvm::SmallVector<const llvm::BasicBlock *> seeds(llvm::succ_begin(block), llvm::succ_end(block));
+  const auto *node = postDominators_.getNode(block);
+  const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  const llvm::Loop *within = loops_.getLoopFor(block), *left = nullptr;
+  propagateJoins(seeds, within, stop, left);
+  markRegion(seeds, stop);
+  for (const llvm::Loop *l = within; left && l; l = l->getParentLoop()) {
+    loopDiverges(l);
+    if (l == left)
+      break;
+  }
+}
+
+void ShapeAnalysis::loopDiverges(const llvm::Loop *loop) {
+  if (!divergentLoops_.insert(loop).second)
+    return;
+  llvm::SmallVector<llvm::BasicBlock *> exits;
+  loop->getUniqueExitBlocks(exits);
+  llvm::SmallVector<const llvm::BasicBlock *> seeds(exits.begin(), exits.end());
+  const llvm::BasicBlock *stop = exits.empty() ? nullptr : exits[0];
+  for (llvm::BasicBlock *e : exits) {
+    push(e);
+    stop = stop ? postDominators_.findNearestCommonDominator(stop, e) : nullptr;
+  }
+  for (const llvm::BasicBlock *b : loop->blocks())
+    divergentRegion_.insert(b);
+  const llvm::Loop *within = loop->getParentLoop(), *left = nullptr;
+  propagateJoins(seeds, within, stop, left);
+  markRegion(seeds, stop);
+  for (const llvm::Loop *l = within; left && l; l = l->getParentLoop()) {
+    loopDiverges(l);
+    if (l == left)
+      break;
+  }
+}
+
+bool ShapeAnalysis::reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const {
+  if (!dominators_.dominates(from, to) || !postDominators_.dominates(to, from))
+    return false;
+  const llvm::Loop *loop = loops_.getLoopFor(from);
+  if (loops_.getLoopFor(to) != loop)
+    return false;
+  // No way from `from` back to the header of its loop that misses `to`.
+  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(from), llvm::succ_end(from));
+  llvm::DenseSet<const llvm::BasicBlock *> seen;
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    if (b == to || !seen.insert(b).second)
+      continue;
+    if (b == from || (loop && b == loop->getHeader()))
+      return false;
+    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+  return true;
+}
+
+}  // namespace ptxrun::simt

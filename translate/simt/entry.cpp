@@ -1,0 +1,157 @@
+#include "translate/simt/entry.h"
+
+#include <llvm/IR/IRBuilder.h>
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Value;
+
+struct Entry {
+  llvm::IRBuilder<> b;
+  const ModuleContext &context;
+  Value *launch = nullptr, *cta = nullptr, *gang = nullptr;
+
+  Value *place(Value *record, size_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset); }
+  Value *read(Value *record, size_t offset) { return b.CreateAlignedLoad(b.getInt32Ty(), place(record, offset), llvm::Align(4)); }
+  void write(Value *record, size_t offset, Value *v) { b.CreateAlignedStore(v, place(record, offset), llvm::Align(4)); }
+
+  /// Lanes below `count`.
+  Value *lanesBelow(Value *count) {
+    const unsigned w = context.lanes;
+    if (w == 1)
+      return b.getTrue();
+    llvm::SmallVector<llvm::Constant *> n;
+    for (unsigned l = 0; l < w; ++l)
+      n.push_back(b.getInt32(l));
+    return b.CreateICmpULT(llvm::ConstantVector::get(n), b.CreateVectorSplat(w, count));
+  }
+  void call(llvm::Function *body, Value *const ctaid[3], Value *firstThread, Value *mask) {
+    b.CreateCall(body, {launch, cta, gang, ctaid[0], ctaid[1], ctaid[2], firstThread, mask});
+  }
+  Value *allLanes() {
+    return context.lanes == 1 ? static_cast<Value *>(b.getTrue())
+                              : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b.getInt1Ty(), context.lanes));
+  }
+  /// Threads of a CTA: a constant where the block is compiled in.
+  Value *threadCount() {
+    Value *n = b.getInt32(1);
+    for (unsigned a = 0; a < 3; ++a)
+      n = b.CreateMul(n, context.options.block[0] ? static_cast<Value *>(b.getInt32(context.options.block[a]))
+                                                  : read(launch, offsetof(abi::Launch, block) + 4 * a));
+    return n;
+  }
+};
+
+llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::ArrayRef<llvm::Type *> types) {
+  auto *f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context.module.getContext()), types, false),
+                                   llvm::GlobalValue::ExternalLinkage, name, context.module);
+  f->addFnAttr(llvm::Attribute::NoUnwind);
+  return f;
+}
+
+/// Runs one gang: the full body if all its lanes exist, else the partial one.
+void dispatch(Entry &e, llvm::Function *full, llvm::Function *partial, Value *const ctaid[3], Value *firstThread, Value *laneCount) {
+  const unsigned w = e.context.lanes;
+  if (!partial) {
+    e.call(full, ctaid, firstThread, e.allLanes());
+    return;
+  }
+  llvm::Function *f = e.b.GetInsertBlock()->getParent();
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(f->getContext(), name, f); };
+  llvm::BasicBlock *onFull = block("gang.full"), *onPart = block("gang.part"), *done = block("gang.done");
+  e.b.CreateCondBr(e.b.CreateICmpEQ(laneCount, e.b.getInt32(w)), onFull, onPart);
+  e.b.SetInsertPoint(onFull);
+  e.call(full, ctaid, firstThread, e.allLanes());
+  e.b.CreateBr(done);
+  e.b.SetInsertPoint(onPart);
+  e.call(partial, ctaid, firstThread, e.lanesBelow(laneCount));
+  e.b.CreateBr(done);
+  e.b.SetInsertPoint(done);
+}
+
+}  // namespace
+
+llvm::FunctionType *wideSignature(const llvm::Function &f, unsigned lanes, bool isKernel) {
+  llvm::LLVMContext &c = f.getContext();
+  llvm::Type *ptr = llvm::PointerType::get(c, 0), *i32 = llvm::Type::getInt32Ty(c), *i1 = llvm::Type::getInt1Ty(c);
+  llvm::SmallVector<llvm::Type *> types{ptr, ptr, ptr, i32, i32, i32, i32};
+  types.push_back(lanes == 1 ? i1 : llvm::FixedVectorType::get(i1, lanes));
+  if (!isKernel)
+    for (const llvm::Argument &a : f.args())
+      types.push_back(Widener::widenType(a.getType(), lanes));
+  return llvm::FunctionType::get(Widener::widenType(f.getReturnType(), lanes), types, false);
+}
+
+void buildGangEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
+  llvm::LLVMContext &c = context.module.getContext();
+  llvm::Type *ptr = llvm::PointerType::get(c, 0);
+  llvm::Function *f = makeEntry(context, "gang", {ptr, ptr, ptr});
+  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "", f)), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  Value *ctaid[3];
+  for (unsigned a = 0; a < 3; ++a)
+    ctaid[a] = e.read(e.cta, offsetof(abi::Cta, ctaid) + 4 * a);
+  Value *first = e.read(e.gang, offsetof(abi::Gang, firstThread)), *count = e.read(e.gang, offsetof(abi::Gang, laneCount));
+  dispatch(e, full, partial, ctaid, first, count);
+  e.b.CreateRetVoid();
+}
+
+/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
+void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
+  llvm::LLVMContext &c = context.module.getContext();
+  llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c), *i32 = llvm::Type::getInt32Ty(c);
+  llvm::Function *f = makeEntry(context, "cta_range", {ptr, ptr, ptr, i64, i64});
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
+  llvm::BasicBlock *entry = block("entry"), *ctas = block("cta"), *gangs = block("gangs"), *next = block("cta.next"), *done = block("done");
+  Entry e{llvm::IRBuilder<>(entry), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  Value *first = f->getArg(3), *end = f->getArg(4);
+  Value *nx = e.read(e.launch, offsetof(abi::Launch, grid)), *ny = e.read(e.launch, offsetof(abi::Launch, grid) + 4);
+  Value *nx64 = e.b.CreateZExt(nx, i64), *ny64 = e.b.CreateZExt(ny, i64);
+  Value *row = e.b.CreateUDiv(first, nx64);
+  Value *x0 = e.b.CreateTrunc(e.b.CreateURem(first, nx64), i32), *y0 = e.b.CreateTrunc(e.b.CreateURem(row, ny64), i32);
+  Value *z0 = e.b.CreateTrunc(e.b.CreateUDiv(row, ny64), i32);
+  Value *threads = e.threadCount();
+  e.b.CreateCondBr(e.b.CreateICmpULT(first, end), ctas, done);
+
+  e.b.SetInsertPoint(ctas);
+  llvm::PHINode *n = e.b.CreatePHI(i64, 2), *x = e.b.CreatePHI(i32, 2), *y = e.b.CreatePHI(i32, 2), *z = e.b.CreatePHI(i32, 2);
+  Value *ctaid[3] = {x, y, z};
+  for (unsigned a = 0; a < 3; ++a)
+    e.write(e.cta, offsetof(abi::Cta, ctaid) + 4 * a, ctaid[a]);
+  e.b.CreateBr(gangs);
+
+  e.b.SetInsertPoint(gangs);
+  llvm::PHINode *thread = e.b.CreatePHI(i32, 2, "first.thread");
+  Value *left = e.b.CreateSub(threads, thread);
+  Value *w = e.b.getInt32(context.lanes);
+  Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
+  e.write(e.gang, offsetof(abi::Gang, firstThread), thread);
+  e.write(e.gang, offsetof(abi::Gang, laneCount), count);
+  e.write(e.gang, offsetof(abi::Gang, liveMask), e.b.getInt32(~0u));
+  dispatch(e, full, partial, ctaid, thread, count);
+  Value *nextThread = e.b.CreateAdd(thread, w);
+  llvm::BasicBlock *gangsEnd = e.b.GetInsertBlock();
+  e.b.CreateCondBr(e.b.CreateICmpULT(nextThread, threads), gangs, next);
+  thread->addIncoming(e.b.getInt32(0), ctas);
+  thread->addIncoming(nextThread, gangsEnd);
+
+  e.b.SetInsertPoint(next);
+  Value *one = e.b.getInt32(1), *zero = e.b.getInt32(0);
+  Value *xUp = e.b.CreateAdd(x, one), *isRowEnd = e.b.CreateICmpEQ(xUp, nx);
+  Value *yUp = e.b.CreateAdd(y, e.b.CreateSelect(isRowEnd, one, zero)), *isPlaneEnd = e.b.CreateICmpEQ(yUp, ny);
+  Value *zUp = e.b.CreateAdd(z, e.b.CreateSelect(isPlaneEnd, one, zero));
+  Value *nUp = e.b.CreateAdd(n, llvm::ConstantInt::get(i64, 1));
+  e.b.CreateCondBr(e.b.CreateICmpULT(nUp, end), ctas, done);
+  n->addIncoming(first, entry);
+  n->addIncoming(nUp, next);
+  x->addIncoming(x0, entry);
+  x->addIncoming(e.b.CreateSelect(isRowEnd, zero, xUp), next);
+  y->addIncoming(y0, entry);
+  y->addIncoming(e.b.CreateSelect(isPlaneEnd, zero, yUp), next);
+  z->addIncoming(z0, entry);
+  z->addIncoming(zUp, next);
+  e.b.SetInsertPoint(done);
+  e.b.CreateRetVoid();
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,318 @@
+// Partial linearisation of control flow: see widener.h.
+#include <llvm/IR/Instructions.h>
+#include <llvm/Analysis/ValueTracking.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+
+/// Items in emission order: the blocks, and behind the last block of each divergent loop its LoopEnd (inner before outer).
+void Widener::planItems() {
+  llvm::DenseMap<const llvm::Loop *, unsigned> left;
+  for (const Block *block : shapes_.order()) {
+    itemOf_[block] = unsigned(items_.size());
+    items_.push_back({block, nullptr, newBlock(block->getName()), {}, {}});
+    for (const llvm::Loop *l = shapes_.loops().getLoopFor(block); l; l = l->getParentLoop()) {
+      auto [it, isNew] = left.try_emplace(l, l->getNumBlocks());
+      if (--it->second == 0 && shapes_.isDivergentLoop(l)) {
+        loopEndOf_[l] = unsigned(items_.size());
+        items_.push_back({nullptr, l, newBlock(l->getHeader()->getName() + ".end"), {}, {}});
+      }
+    }
+  }
+}
+
+void Widener::emitItem(unsigned n) {
+  if (items_[n].loopEnd)
+    emitLoopEnd(n);
+  else
+    emitBlock(n);
+}
+
+/// The innermost divergent loop that an edge leaves, or null.
+const llvm::Loop *Widener::divergentLoopLeft(const Block *from, const Block *to) const {
+  for (const llvm::Loop *l = shapes_.loops().getLoopFor(from); l && !l->contains(to); l = l->getParentLoop())
+    if (shapes_.isDivergentLoop(l))
+      return l;
+  return nullptr;
+}
+
+/// The block whose lanes are exactly those that arrive at `block`, looked for where its dominators are; null if there is none.
+const Widener::Block *Widener::partedAt(const Block *block) const {
+  const auto *node = shapes_.dominators().getNode(block);
+  if (!node || !node->getIDom())
+    return nullptr;
+  const Block *before = node->getIDom()->getBlock();
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(before);
+  while (loop && !loop->contains(block)) {
+    before = loop->getLoopPreheader();
+    loop = loop->getParentLoop();
+  }
+  return before && shapes_.reconverges(before, block) ? before : nullptr;
+}
+
+/// The mask of a block: the entry's, shared with a block that the same lanes passed, or consumed from the block's slot.
+Widener::Value *Widener::maskOf(const Block *block) {
+  if (!shapes_.isInDivergentRegion(block))
+    return entryMask_;
+  llvm::AllocaInst *slot = maskSlot(block);
+  const Block *share = nullptr;
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(block);
+  const bool isHeader = loop && loop->getHeader() == block;
+  if (isHeader) {
+    if (!shapes_.isDivergentLoop(loop) && !everPending_.contains(itemOf_[block]))
+      share = loop->getLoopPreheader();
+  } else if (const Block *before = partedAt(block)) {
+    share = before;
+  } else if (const Block *p = block->getSinglePredecessor(); p && !everPending_.contains(itemOf_[block]) &&
+                                                             !shapes_.isDivergentBranch(p) && !divergentLoopLeft(p, block)) {
+    share = p;
+  }
+  if (share) {
+    b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
+    if (!shapes_.isInDivergentRegion(share))
+      return entryMask_;
+    const Block *root = maskRoot_.lookup(share);
+    maskRoot_[block] = root;
+    return root ? b_.CreateLoad(maskValues_[root]->getAllocatedType(), maskValues_[root], "mask") : entryMask_;
+  }
+  Value *m = b_.CreateLoad(slot->getAllocatedType(), slot, "mask");
+  b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
+  auto *value = entryAlloca(slot->getAllocatedType(), "mask.value");
+  promotable_.push_back(value);
+  maskValues_[block] = value;
+  maskRoot_[block] = block;
+  b_.CreateStore(m, value);
+  return m;
+}
+
+llvm::AllocaInst *Widener::maskSlot(const Block *block) {
+  llvm::AllocaInst *&slot = maskSlots_[block];
+  if (!slot) {
+    auto *type = vec(b_.getInt1Ty(), lanes_);
+    slot = entryAlloca(type, "mask.slot");
+    entry_.CreateStore(llvm::Constant::getNullValue(type), slot);
+    promotable_.push_back(slot);
+  }
+  return slot;
+}
+
+void Widener::emitBlock(unsigned n) {
+  const Block *block = items_[n].block;
+  b_.SetInsertPoint(items_[n].head);
+  b_.SetCurrentDebugLocation(llvm::DebugLoc());
+  local_.clear();
+  localVector_.clear();
+  mask_ = maskOf(block);
+  // Phis read their slots together, before anything else overwrites them.
+  for (const llvm::PHINode &phi : block->phis()) {
+    llvm::AllocaInst *slot = incomingSlot(phi);
+    define(phi, b_.CreateLoad(slot->getAllocatedType(), slot, phi.getName()));
+  }
+  for (const llvm::Instruction &i : *block) {
+    if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
+      continue;
+    b_.SetCurrentDebugLocation(i.getDebugLoc());
+    emitInstruction(i);
+  }
+  b_.SetCurrentDebugLocation(block->getTerminator()->getDebugLoc());
+  emitTerminator(block, n);
+}
+
+/// Values that phis of `to` receive on this edge. All are read before the first is written (they may be each other's).
+void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
+  llvm::SmallVector<std::pair<llvm::AllocaInst *, Value *>> stores;
+  bool isFirst = true;  // no edge into `to` that runs before this one: nothing to blend with
+  for (const Block *p : llvm::predecessors(to))
+    if (p != from && shapes_.index(p) < shapes_.index(from))
+      isFirst = false;
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(to);
+  const bool isHeader = loop && loop->getHeader() == to;
+  const bool isBlended = edgeMask && (divergentLoopLeft(from, to) || (!isFirst && !isHeader));
+  for (const llvm::PHINode &phi : to->phis()) {
+    const Value *in = phi.getIncomingValueForBlock(from);
+    if (llvm::isa<llvm::UndefValue>(in))
+      continue;
+    llvm::AllocaInst *slot = incomingSlot(phi);
+    if (!shapes_.shape(&phi).isVarying()) {
+      stores.push_back({slot, base(in)});
+      continue;
+    }
+    Value *v = vector(in);
+    if (isBlended) {
+      Value *old = b_.CreateLoad(slot->getAllocatedType(), slot);
+      v = laneSelect(edgeMask, v, old);
+    }
+    stores.push_back({slot, v});
+  }
+  for (auto [slot, value] : stores)
+    b_.CreateStore(value, slot);
+}
+
+void Widener::emitEdge(const Block *from, const Block *to, Value *edgeMask) {
+  storePhis(from, to, edgeMask);
+  if (lanes_ == 1 || !shapes_.isInDivergentRegion(to))
+    return;
+  llvm::AllocaInst *slot = maskSlot(to);
+  Value *old = b_.CreateLoad(slot->getAllocatedType(), slot);
+  b_.CreateStore(b_.CreateOr(old, edgeMask ? edgeMask : allOnes()), slot);
+}
+
+/// Where control has to go for an edge: the target's item; nothing if LoopEnd takes care of it.
+std::optional<unsigned> Widener::controlTarget(const Block *from, const Block *to) {
+  if (const llvm::Loop *left = divergentLoopLeft(from, to)) {
+    items_[loopEndOf_[left]].exits.insert(itemOf_[to]);
+    return std::nullopt;
+  }
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(to);
+  if (loop && loop->getHeader() == to && loop->contains(from) && shapes_.isDivergentLoop(loop))
+    return std::nullopt;
+  return itemOf_[to];
+}
+
+bool Widener::isCertain(unsigned n) const {
+  const Item &item = items_[n];
+  if (item.loopEnd || !shapes_.isInDivergentRegion(item.block))
+    return true;
+  return partedAt(item.block) != nullptr;
+}
+
+/// Short pure blocks run under an empty mask rather than being jumped over.
+bool Widener::isCheap(const Block *block) const {
+  constexpr unsigned kLimit = 6;
+  auto *branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+  if (!branch || branch->isConditional() || block->sizeWithoutDebug() > kLimit)
+    return false;
+  const Block *next = branch->getSuccessor(0);
+  if (shapes_.loops().getLoopFor(next) != shapes_.loops().getLoopFor(block))
+    return false;
+  for (const llvm::PHINode &phi : next->phis())
+    if (!shapes_.shape(&phi).isVarying())
+      return false;
+  for (const llvm::Instruction &i : *block)
+    if (!i.isTerminator() && (llvm::isa<llvm::PHINode>(i) || i.mayReadOrWriteMemory() || llvm::isa<llvm::CallBase>(i) ||
+                              !llvm::isSafeToSpeculativelyExecute(&i)))
+      return false;
+  return shapes_.loops().getLoopFor(block) == nullptr || shapes_.loops().getLoopFor(block)->getHeader() != block;
+}
+
+/// Goes to the first of `targets` that has lanes; the others stay pending there. `certain` is known to have lanes.
+void Widener::emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain) {
+  while (!targets.empty()) {
+    const unsigned t = *targets.begin();
+    targets.erase(targets.begin());
+    items_[t].pending.insert(targets.begin(), targets.end());
+    everPending_.insert(targets.begin(), targets.end());
+    const bool isLast = targets.empty();
+    if (isLast || t == certain || isCertain(t) || isCheap(items_[t].block)) {
+      b_.CreateBr(items_[t].head);
+      return;
+    }
+    llvm::AllocaInst *slot = maskSlot(items_[t].block);
+    Value *some = anyLane(b_.CreateLoad(slot->getAllocatedType(), slot));
+    Block *otherwise = newBlock("skip");
+    b_.CreateCondBr(some, items_[t].head, otherwise);
+    b_.SetInsertPoint(otherwise);
+  }
+  b_.CreateUnreachable();
+}
+
+void Widener::emitTerminator(const Block *block, unsigned n) {
+  const llvm::Instruction *terminator = block->getTerminator();
+  if (auto *ret = llvm::dyn_cast<llvm::ReturnInst>(terminator)) {
+    if (Value *v = ret->getReturnValue())
+      b_.CreateRet(lanes_ == 1 ? base(v) : vector(v));
+    else
+      b_.CreateRetVoid();
+    return;
+  }
+  auto *branch = llvm::dyn_cast<llvm::BranchInst>(terminator);
+  if (!branch) {
+    b_.CreateUnreachable();
+    return;
+  }
+  std::set<unsigned> pending = items_[n].pending;
+  if (const llvm::Loop *l = shapes_.loops().getLoopFor(block); l && l->getHeader() == block && shapes_.isDivergentLoop(l)) {
+    pending.insert(loopEndOf_[l]);
+    items_[n].pending = pending;
+  }
+  pending.erase(n);
+  // Pending sets travel forward only; the header of a uniform loop already knows them.
+  auto oneWay = [&](const Block *to) {
+    emitEdge(block, to, mask_);
+    std::optional<unsigned> t = controlTarget(block, to);
+    if (t && *t <= n) {
+      b_.CreateBr(items_[*t].head);
+      return;
+    }
+    std::set<unsigned> targets = pending;
+    if (t)
+      targets.insert(*t);
+    const bool mayBeEmpty = shapes_.isInDivergentRegion(block) && isCheap(block);
+    emitGotos(targets, mayBeEmpty ? std::nullopt : t);
+  };
+  if (branch->isUnconditional()) {
+    oneWay(branch->getSuccessor(0));
+    return;
+  }
+  const Block *onTrue = branch->getSuccessor(0), *onFalse = branch->getSuccessor(1);
+  if (onTrue == onFalse) {
+    oneWay(onTrue);
+    return;
+  }
+  if (!shapes_.isDivergentBranch(block)) {
+    Value *condition = base(branch->getCondition());
+    Block *a = newBlock("uniform.true"), *c = newBlock("uniform.false");
+    b_.CreateCondBr(condition, a, c);
+    auto savedLocal = local_, savedVector = localVector_;
+    b_.SetInsertPoint(a);
+    oneWay(onTrue);
+    local_ = savedLocal;
+    localVector_ = savedVector;
+    b_.SetInsertPoint(c);
+    oneWay(onFalse);
+    return;
+  }
+  // Lanes that are not active may hold poison: it must not reach the test of a mask.
+  Value *condition = b_.CreateFreeze(vector(branch->getCondition()));
+  Value *m = fullMask();
+  Value *maskTrue = b_.CreateAnd(m, condition), *maskFalse = b_.CreateAnd(m, b_.CreateNot(condition));
+  emitEdge(block, onTrue, maskTrue);
+  emitEdge(block, onFalse, maskFalse);
+  std::set<unsigned> targets = pending;
+  std::optional<unsigned> t = controlTarget(block, onTrue), f = controlTarget(block, onFalse), certain;
+  if (t)
+    targets.insert(*t);
+  if (f)
+    targets.insert(*f);
+  if (t && f)
+    certain = std::max(*t, *f);  // reached in the chain only if the nearer one has no lanes
+  emitGotos(targets, certain);
+}
+
+void Widener::emitLoopEnd(unsigned n) {
+  const llvm::Loop *loop = items_[n].loopEnd;
+  b_.SetInsertPoint(items_[n].head);
+  b_.SetCurrentDebugLocation(loop->getLoopLatch()->getTerminator()->getDebugLoc());
+  local_.clear();
+  localVector_.clear();
+  llvm::AllocaInst *slot = maskSlot(loop->getHeader());
+  Value *some = anyLane(b_.CreateLoad(slot->getAllocatedType(), slot));
+  Block *done = newBlock("left");
+  b_.CreateCondBr(some, items_[itemOf_[loop->getHeader()]].head, done);
+  b_.SetInsertPoint(done);
+  std::set<unsigned> targets = items_[n].pending;
+  for (unsigned e : items_[n].exits) {
+    // An exit may leave further divergent loops: then their ends take it on.
+    const llvm::Loop *outer = loop->getParentLoop();
+    while (outer && (outer->contains(items_[e].block) || !shapes_.isDivergentLoop(outer)))
+      outer = outer->getParentLoop();
+    if (outer)
+      items_[loopEndOf_[outer]].exits.insert(e);
+    else
+      targets.insert(e);
+  }
+  emitGotos(targets, std::nullopt);
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,184 @@
+#include "translate/simt/prepare.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/FixIrreducible.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
+
+#include "translate/simt/words.h"
+
+namespace ptxrun::simt {
+namespace {
+
+Word wordAt(const llvm::Instruction &i) {
+  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+  return call && call->getCalledFunction() ? wordOf(call->getCalledFunction()->getName()) : Word{};
+}
+
+void foldBlockShape(llvm::Function &f, const GangShape &gang) {
+  if (!gang.block[0])
+    return;
+  for (llvm::BasicBlock &b : f)
+    for (llvm::Instruction &i : llvm::make_early_inc_range(b)) {
+      Word w = wordAt(i);
+      if (w.kind != Word::Kind::specialRegister && w.kind != Word::Kind::threadIndex)
+        continue;
+      llvm::StringRef name = llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName();
+      uint32_t value;
+      if (name.starts_with("ptx.sreg.ntid."))
+        value = gang.block[w.axis];
+      else if (w.kind == Word::Kind::threadIndex && gang.block[w.axis] == 1)
+        value = 0;
+      else
+        continue;
+      i.replaceAllUsesWith(llvm::ConstantInt::get(i.getType(), value));
+      i.eraseFromParent();
+    }
+}
+
+llvm::BasicBlock *unifyReturns(llvm::Function &f) {
+  llvm::SmallVector<llvm::BasicBlock *> returns;
+  for (llvm::BasicBlock &b : f)
+    if (llvm::isa<llvm::ReturnInst>(b.getTerminator()))
+      returns.push_back(&b);
+  if (returns.size() == 1 && returns[0]->sizeWithoutDebug() == 1)
+    return returns[0];
+  auto *exit = llvm::BasicBlock::Create(f.getContext(), "exit", &f);
+  llvm::PHINode *value = nullptr;
+  if (!f.getReturnType()->isVoidTy())
+    value = llvm::PHINode::Create(f.getReturnType(), unsigned(returns.size()), "result", exit);
+  llvm::ReturnInst::Create(f.getContext(), value, exit);
+  for (llvm::BasicBlock *b : returns) {
+    auto *ret = llvm::cast<llvm::ReturnInst>(b->getTerminator());
+    if (value)
+      value->addIncoming(ret->getReturnValue(), b);
+    llvm::BranchInst::Create(exit, ret->getIterator());
+    ret->eraseFromParent();
+  }
+  return exit;
+}
+
+void branchTo(llvm::BasicBlock *from, llvm::BasicBlock *to) {
+  llvm::Instruction *old = from->getTerminator();
+  llvm::DebugLoc location = old->getDebugLoc();
+  old->eraseFromParent();
+  llvm::BranchInst::Create(to, from)->setDebugLoc(location);
+  for (llvm::PHINode &phi : to->phis())
+    phi.addIncoming(llvm::PoisonValue::get(phi.getType()), from);
+}
+
+bool stopsForGood(const llvm::BasicBlock &b) {
+  for (const llvm::Instruction &i : b)
+    if (wordAt(i).kind == Word::Kind::exit)
+      return false;
+  return true;
+}
+
+/// Code behind a trap is never reached with a lane. To keep it from hiding where the other lanes meet again, the block goes on
+/// where its predecessor's other way goes; a block with several predecessors is copied for each first.
+void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
+  llvm::SmallVector<llvm::BasicBlock *> ends;
+  for (llvm::BasicBlock &b : f)
+    if (llvm::isa<llvm::UnreachableInst>(b.getTerminator()))
+      ends.push_back(&b);
+  for (llvm::BasicBlock *b : ends) {
+    if (!stopsForGood(*b)) {
+      branchTo(b, exit);
+      continue;
+    }
+    llvm::SmallVector<llvm::BasicBlock *> predecessors(llvm::predecessors(b));
+    constexpr unsigned kCopiedInstructions = 24, kCopies = 64;
+    for (unsigned k = 0; k < predecessors.size(); ++k) {
+      llvm::BasicBlock *p = predecessors[k], *mine = b;
+      auto *branch = llvm::dyn_cast<llvm::BranchInst>(p->getTerminator());
+      llvm::BasicBlock *other = branch && branch->isConditional() ? branch->getSuccessor(branch->getSuccessor(0) == b) : nullptr;
+      if (!other || other == b || other == p)
+        other = exit;
+      if (predecessors.size() > 1) {
+        if (b->sizeWithoutDebug() > kCopiedInstructions || predecessors.size() > kCopies || !branch) {
+          branchTo(b, exit);
+          break;
+        }
+        if (k + 1 < predecessors.size()) {
+          llvm::ValueToValueMapTy map;
+          mine = llvm::CloneBasicBlock(b, map, ".copy", &f);
+          for (llvm::Instruction &i : *mine)
+            llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+          for (llvm::PHINode &phi : llvm::make_early_inc_range(mine->phis())) {
+            phi.replaceAllUsesWith(phi.getIncomingValueForBlock(p));
+            phi.eraseFromParent();
+          }
+          b->removePredecessor(p);
+          branch->replaceSuccessorWith(b, mine);
+        }
+      }
+      branchTo(mine, other);
+    }
+    if (predecessors.empty() && llvm::isa<llvm::UnreachableInst>(b->getTerminator()))
+      branchTo(b, exit);
+  }
+}
+
+/// `exit` in the kernel itself is a branch to its end; a device function that may exit is asked about after each call.
+void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
+  llvm::SmallVector<llvm::CallBase *> asked;
+  for (llvm::BasicBlock &b : f)
+    for (llvm::Instruction &i : llvm::make_early_inc_range(b)) {
+      auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+      if (!call)
+        continue;
+      if (wordAt(i).kind == Word::Kind::exit && isKernel && call->getType()->isVoidTy()) {
+        call->eraseFromParent();
+      } else if (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration()) {
+        if (f.getParent()->getFunction("ptx.exit"))
+          asked.push_back(call);
+      }
+    }
+  for (llvm::CallBase *call : asked) {
+    llvm::BasicBlock *before = call->getParent();
+    llvm::BasicBlock *after = before->splitBasicBlock(std::next(call->getIterator()), "after.call");
+    llvm::IRBuilder<> b(before->getTerminator());
+    llvm::FunctionCallee exited = f.getParent()->getOrInsertFunction("ptx.exited", b.getInt1Ty());
+    llvm::Value *left = b.CreateCall(exited);
+    before->getTerminator()->eraseFromParent();
+    llvm::BranchInst::Create(exit, after, left, before);
+    for (llvm::PHINode &phi : exit->phis())
+      phi.addIncoming(llvm::PoisonValue::get(phi.getType()), before);
+  }
+}
+
+}  // namespace
+
+void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
+  llvm::EliminateUnreachableBlocks(f);
+  foldBlockShape(f, gang);
+  llvm::BasicBlock *exit = unifyReturns(f);
+  redirectStops(f, exit);
+  resolveExits(f, isKernel, exit);
+  llvm::EliminateUnreachableBlocks(f);
+  llvm::FunctionAnalysisManager analyses;
+  llvm::PassBuilder().registerFunctionAnalyses(analyses);
+  llvm::LoopAnalysisManager loops;
+  llvm::CGSCCAnalysisManager cgscc;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(cgscc);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, analyses, cgscc, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::LowerSwitchPass());
+  passes.addPass(llvm::FixIrreduciblePass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(llvm::LCSSAPass());
+  passes.run(f, analyses);
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,34 @@
+// Brings a scalar function into the form that ShapeAnalysis and Widener need, and finds what decides the width.
+#pragma once
+#include <llvm/IR/Function.h>
+
+#include <string>
+
+#include "translate/simt/gang_module.h"
+#include "translate/simt/shape.h"
+
+namespace ptxrun::simt {
+
+/// One return, no switches, no irreducible loops, loop-simplified LCSSA form, `exit` and the code behind traps made
+/// ordinary control flow, %ntid constant where the block is known.
+void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
+
+/// What in a prepared function asks for a particular way of running.
+struct Findings {
+  bool hasCollectives = false;    ///< anything that waits for lanes of the warp
+  bool hasVaryingMembers = false; ///< a collective whose membermask differs between lanes
+  bool hasBarriers = false;
+  bool mayExitEarly = false;      ///< lanes return while others go on
+  bool spins = false;             ///< a loop that waits for memory to change
+  std::string needsThreads;       ///< why lanes must progress independently; empty if they need not
+};
+Findings examine(const llvm::Function &, const ShapeAnalysis &);
+
+/// A loop that re-reads memory others write until it likes what it sees: its back edge has to let others run.
+bool isSpinLoop(const llvm::Loop &);
+
+/// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard `if (i < n)` and loops
+/// that all lanes still run get copies without masks. Returns true if the function changed.
+bool addFullGangVersions(llvm::Function &, const GangShape &);
+
+}  // namespace ptxrun::simt

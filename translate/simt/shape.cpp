@@ -1,0 +1,464 @@
+// Data flow of shapes: transfer functions of instructions. Control dependence is in divergence.cpp.
+#include "translate/simt/shape.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "translate/lower/lane_module.h"
+#include "translate/simt/words.h"
+
+namespace ptxrun::simt {
+namespace {
+
+constexpr uint8_t kMaxAlignment = 63;
+
+unsigned widthOf(const llvm::Value *v) {
+  const llvm::Type *t = v->getType();
+  if (t->isIntegerTy())
+    return t->getIntegerBitWidth();
+  if (t->isPointerTy())
+    return t->getPointerAddressSpace() == lower::kShared ? 32 : 64;
+  return 0;
+}
+
+int64_t truncateTo(int64_t value, unsigned width) {
+  if (width >= 64 || width == 0)
+    return value;
+  return int64_t(uint64_t(value) << (64 - width)) >> (64 - width);
+}
+
+uint64_t lowMask(unsigned bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
+
+Shape uniform(unsigned alignment = 0) {
+  return {Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), nullptr, false};
+}
+Shape varying() { return {Shape::Kind::varying, 0, nullptr, false}; }
+
+uint8_t alignmentOf(const llvm::ConstantInt *c) {
+  if (c->isZero())
+    return kMaxAlignment;
+  return uint8_t(std::min<unsigned>(c->getValue().countr_zero(), kMaxAlignment));
+}
+
+int64_t at(const Shape &s, unsigned lane) { return s.offsets ? (*s.offsets)[lane] : 0; }
+
+/// The constant operand of a commutative or shift instruction, as the right-hand side; null if there is none of 64 bits or fewer.
+const llvm::ConstantInt *constantRight(const llvm::Instruction &i) {
+  auto *c = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
+  return c && c->getBitWidth() <= 64 ? c : nullptr;
+}
+
+}  // namespace
+
+const std::vector<int64_t> *ShapeAnalysis::intern(std::vector<int64_t> offsets) const {
+  if (std::all_of(offsets.begin(), offsets.end(), [](int64_t o) { return o == 0; }))
+    return nullptr;
+  return &*pool_.insert(std::move(offsets)).first;
+}
+
+Shape ShapeAnalysis::make(std::vector<int64_t> offsets, unsigned alignment, unsigned width, bool isConditional) const {
+  for (int64_t &o : offsets)
+    o = truncateTo(o, width);
+  Shape s{Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), intern(std::move(offsets)), false};
+  s.isConditional = isConditional;
+  return s;
+}
+
+bool ShapeAnalysis::isDisjoint(const Shape &s) const {
+  if (s.kind != Shape::Kind::offsets || s.isConditional)
+    return false;
+  if (!s.offsets)
+    return true;
+  int64_t limit = s.alignment >= kMaxAlignment ? INT64_MAX : int64_t(1) << s.alignment;
+  return std::all_of(s.offsets->begin(), s.offsets->end(), [&](int64_t o) { return o >= 0 && o < limit; });
+}
+
+Shape ShapeAnalysis::shape(const llvm::Value *v) const {
+  if (gang_.lanes == 1)
+    return uniform();
+  if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(v))
+    return uniform(alignmentOf(c));
+  if (llvm::isa<llvm::Constant>(v))
+    return uniform();
+  if (llvm::isa<llvm::Argument>(v))
+    return varyingArguments_ ? varying() : uniform();
+  auto it = shapes_.find(v);
+  return it == shapes_.end() ? Shape{} : it->second;
+}
+
+/// %tid: the linear thread number is firstThread + lane with firstThread a multiple of W; where the block's rows and the gang's
+/// lanes divide each other the three coordinates have constant offsets too.
+Shape ShapeAnalysis::threadIndex(unsigned axis) const {
+  auto [x, y, z] = gang_.block;
+  const unsigned w = gang_.lanes;
+  if (x == 0)
+    return varying();
+  uint64_t below = axis == 0 ? 1 : axis == 1 ? x : uint64_t(x) * y;      // threads per step of this axis
+  uint64_t extent = axis == 0 ? x : axis == 1 ? y : z;
+  uint64_t period = below * extent;                                      // threads until it starts over
+  bool isLast = (axis == 0 && y * z == 1) || (axis == 1 && z == 1) || axis == 2;
+  if (extent == 1)
+    return uniform(kMaxAlignment);
+  if (below % w == 0)
+    return uniform();                                                   // constant within a gang
+  if (w % below != 0)
+    return varying();
+  if (!isLast && period % w != 0 && w % period != 0)
+    return varying();
+  std::vector<int64_t> offsets(w);
+  const bool startsOver = w % period == 0 && !isLast;                    // whole periods inside a gang: the base is 0
+  for (unsigned lane = 0; lane < w; ++lane)
+    offsets[lane] = startsOver ? lane / below % extent : lane / below;
+  unsigned alignment = startsOver ? kMaxAlignment : std::countr_zero(w / below);
+  return make(std::move(offsets), alignment, 32, false);
+}
+
+Shape ShapeAnalysis::meetAll(const llvm::User &u) const {
+  bool isUnknown = false;
+  for (const llvm::Value *op : u.operands()) {
+    if (llvm::isa<llvm::BasicBlock>(op))
+      continue;
+    Shape s = shape(op);
+    if (s.kind == Shape::Kind::unknown)
+      isUnknown = true;
+    else if (!s.isUniform())
+      return varying();
+  }
+  return isUnknown ? Shape{} : uniform();
+}
+
+Shape ShapeAnalysis::evaluateBits(const llvm::Instruction &i, const Shape &s, uint64_t c) const {
+  if (s.kind != Shape::Kind::offsets || !isDisjoint(s))
+    return s.isUniform() ? uniform() : varying();
+  unsigned a = s.alignment;
+  uint64_t low = lowMask(a >= kMaxAlignment ? 64 : a);
+  std::vector<int64_t> offsets(gang_.lanes);
+  for (unsigned l = 0; l < gang_.lanes; ++l) {
+    uint64_t o = uint64_t(at(s, l));
+    switch (i.getOpcode()) {
+    case llvm::Instruction::And: offsets[l] = int64_t(o & c & low); break;
+    case llvm::Instruction::Or: offsets[l] = int64_t((o | c) & low); break;
+    default: offsets[l] = int64_t((o ^ c) & low); break;
+    }
+  }
+  unsigned alignment = a;
+  if (i.getOpcode() == llvm::Instruction::And)
+    alignment = std::max<unsigned>(a, c ? std::countr_zero(c) : kMaxAlignment);
+  return make(std::move(offsets), alignment, widthOf(&i), false);
+}
+
+Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
+  using I = llvm::Instruction;
+  Shape a = shape(i.getOperand(0)), b = shape(i.getOperand(1));
+  if (a.kind == Shape::Kind::unknown || b.kind == Shape::Kind::unknown)
+    return {};
+  const unsigned width = widthOf(&i);
+  if (width == 0 || width > 64)
+    return a.isUniform() && b.isUniform() ? uniform() : varying();
+  const llvm::ConstantInt *c = constantRight(i);
+  const bool isConditional = a.isConditional || b.isConditional;
+  std::vector<int64_t> offsets(gang_.lanes);
+  auto each = [&](auto f) {
+    for (unsigned l = 0; l < gang_.lanes; ++l)
+      offsets[l] = f(uint64_t(at(a, l)), uint64_t(at(b, l)));
+  };
+  switch (i.getOpcode()) {
+  case I::Or:
+    if (!llvm::cast<llvm::PossiblyDisjointInst>(&i)->isDisjoint() || a.isVarying() || b.isVarying())
+      break;
+    [[fallthrough]];
+  case I::Add:
+  case I::Sub:
+    if (a.isVarying() || b.isVarying())
+      return varying();
+    if (i.getOpcode() == I::Sub)
+      each([](uint64_t x, uint64_t y) { return int64_t(x - y); });
+    else
+      each([](uint64_t x, uint64_t y) { return int64_t(x + y); });
+    return make(offsets, std::min(a.alignment, b.alignment), width, isConditional);
+  case I::Mul:
+    if (a.isVarying() || b.isVarying())
+      return varying();
+    if (!c)
+      return a.isUniform() && b.isUniform() ? uniform(a.alignment + b.alignment) : varying();
+    each([&](uint64_t x, uint64_t) { return int64_t(x * c->getZExtValue()); });
+    return make(offsets, a.alignment + b.alignment, width, isConditional);
+  case I::Shl:
+    if (a.isVarying() || b.isVarying() || !c)
+      break;
+    if (c->getZExtValue() >= width)
+      break;
+    each([&](uint64_t x, uint64_t) { return int64_t(x << c->getZExtValue()); });
+    return make(offsets, a.alignment + unsigned(c->getZExtValue()), width, isConditional);
+  case I::LShr:
+  case I::AShr:
+    if (!c || c->getZExtValue() >= width || a.isVarying() || !isDisjoint(a))
+      break;
+    if (i.getOpcode() == I::AShr && a.offsets && a.alignment >= width - 1 && a.alignment < kMaxAlignment)
+      break;
+    each([&](uint64_t x, uint64_t) { return int64_t(x >> c->getZExtValue()); });
+    return make(offsets, std::max<int>(0, int(a.alignment) - int(c->getZExtValue())), width, false);
+  case I::And:
+  case I::Xor:
+    break;
+  case I::UDiv:
+    if (c && c->getValue().isPowerOf2() && !a.isVarying() && isDisjoint(a)) {
+      unsigned k = c->getValue().logBase2();
+      each([&](uint64_t x, uint64_t) { return int64_t(x >> k); });
+      return make(offsets, std::max<int>(0, int(a.alignment) - int(k)), width, false);
+    }
+    break;
+  default: break;
+  }
+  const unsigned op = i.getOpcode();
+  if (c && (op == I::And || op == I::Or || op == I::Xor) && !a.isVarying()) {
+    if (a.isUniform()) {
+      unsigned alignment = op == I::And ? std::max(a.alignment, b.alignment) : std::min(a.alignment, b.alignment);
+      return uniform(alignment);
+    }
+    return evaluateBits(i, a, c->getZExtValue());
+  }
+  if (!a.isUniform() || !b.isUniform())
+    return varying();
+  if (op == I::And)
+    return uniform(std::max(a.alignment, b.alignment));
+  if (op == I::Or || op == I::Xor || op == I::URem || op == I::SRem)
+    return uniform(std::min(a.alignment, b.alignment));
+  if (op == I::Shl)
+    return uniform(a.alignment);
+  return uniform();
+}
+
+/// Comparing an aligned gang with a bound on the same grid has one answer for all lanes.
+Shape ShapeAnalysis::evaluateCompare(const llvm::Instruction &i) const {
+  auto &cmp = llvm::cast<llvm::CmpInst>(i);
+  Shape a = shape(i.getOperand(0)), b = shape(i.getOperand(1));
+  if (a.kind == Shape::Kind::unknown || b.kind == Shape::Kind::unknown)
+    return {};
+  if (a.isUniform() && b.isUniform())
+    return uniform();
+  if (a.isVarying() || b.isVarying() || a.isConditional || b.isConditional)
+    return varying();
+  if (a.offsets == b.offsets && cmp.isEquality())
+    return uniform();
+  const unsigned width = widthOf(i.getOperand(0));
+  if (width > 64 || !b.isUniform() || !isDisjoint(a) || a.alignment >= width - 1)
+    return varying();
+  switch (cmp.getPredicate()) {
+  case llvm::CmpInst::ICMP_ULT:
+  case llvm::CmpInst::ICMP_UGE:
+  case llvm::CmpInst::ICMP_SLT:
+  case llvm::CmpInst::ICMP_SGE: return b.alignment >= a.alignment ? uniform() : varying();
+  case llvm::CmpInst::ICMP_UGT:
+  case llvm::CmpInst::ICMP_ULE:
+  case llvm::CmpInst::ICMP_SGT:
+  case llvm::CmpInst::ICMP_SLE: {
+    auto *c = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
+    if (c && (c->getValue() + 1).countr_zero() >= a.alignment && !(c->getValue() + 1).isZero())
+      return uniform();
+    return varying();
+  }
+  default: return varying();
+  }
+}
+
+bool ShapeAnalysis::isExtensionExact(const llvm::Value *v, bool isSigned) const {
+  // Bounded walk: a chain of no-wrap additions of exact parts is exact.
+  llvm::SmallVector<const llvm::Value *> parts{v};
+  for (unsigned steps = 0; !parts.empty(); ++steps) {
+    if (steps > 16)
+      return false;
+    const llvm::Value *p = parts.pop_back_val();
+    Shape s = shape(p);
+    if (s.isUniform())
+      continue;
+    if (s.kind != Shape::Kind::offsets || s.isConditional)
+      return false;
+    unsigned width = widthOf(p);
+    if (isDisjoint(s) && (!isSigned || s.alignment >= kMaxAlignment || s.alignment < width))
+      continue;
+    auto *o = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(p);
+    if (!o || !(isSigned ? o->hasNoSignedWrap() : o->hasNoUnsignedWrap()))
+      return false;
+    if (o->getOpcode() == llvm::Instruction::Shl || o->getOpcode() == llvm::Instruction::Mul)
+      parts.push_back(o->getOperand(0));
+    else
+      parts.append({o->getOperand(0), o->getOperand(1)});
+  }
+  return true;
+}
+
+Shape ShapeAnalysis::evaluateGep(const llvm::Instruction &i) const {
+  auto &gep = llvm::cast<llvm::GEPOperator>(i);
+  const llvm::DataLayout &layout = function_.getParent()->getDataLayout();
+  llvm::MapVector<llvm::Value *, llvm::APInt> variable;
+  llvm::APInt constant(layout.getIndexTypeSizeInBits(gep.getType()), 0);
+  Shape base = shape(gep.getPointerOperand());
+  if (base.kind == Shape::Kind::unknown)
+    return {};
+  if (base.isVarying() || !gep.collectOffset(layout, constant.getBitWidth(), variable, constant))
+    return base.isVarying() ? varying() : meetAll(i);
+  std::vector<int64_t> offsets(gang_.lanes);
+  for (unsigned l = 0; l < gang_.lanes; ++l)
+    offsets[l] = at(base, l);
+  bool isConditional = base.isConditional;
+  for (auto &[index, scale] : variable) {
+    Shape s = shape(index);
+    if (s.kind == Shape::Kind::unknown)
+      return {};
+    if (s.isVarying())
+      return varying();
+    if (!s.isUniform() && index->getType()->getScalarSizeInBits() < constant.getBitWidth() && !isExtensionExact(index, true))
+      return varying();
+    isConditional |= s.isConditional;
+    for (unsigned l = 0; l < gang_.lanes; ++l)
+      offsets[l] += at(s, l) * scale.getSExtValue();
+  }
+  return make(std::move(offsets), 0, widthOf(&i), isConditional);
+}
+
+Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
+  const llvm::BasicBlock *block = phi.getParent();
+  bool isJoin = joins_.contains(block);
+  if (const llvm::Value *same = phi.hasConstantValue()) {
+    bool leavesDivergentLoop = false;
+    for (const llvm::BasicBlock *in : phi.blocks())
+      for (const llvm::Loop *l = loops_.getLoopFor(in); l; l = l->getParentLoop())
+        leavesDivergentLoop |= divergentLoops_.contains(l) && !l->contains(block);
+    auto *definition = llvm::dyn_cast<llvm::Instruction>(same);
+    if (!leavesDivergentLoop || !definition)
+      return shape(same);
+    // Defined outside every divergent loop that the edges leave: the same in all iterations.
+    for (const llvm::Loop *l = loops_.getLoopFor(definition->getParent()); l; l = l->getParentLoop())
+      if (divergentLoops_.contains(l) && !l->contains(block))
+        return varying();
+    return shape(same);
+  }
+  if (isJoin)
+    return varying();
+  Shape result;
+  for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
+    for (const llvm::Loop *l = loops_.getLoopFor(phi.getIncomingBlock(k)); l; l = l->getParentLoop())
+      if (divergentLoops_.contains(l) && !l->contains(block))
+        return varying();
+    const llvm::Value *in = phi.getIncomingValue(k);
+    if (llvm::isa<llvm::UndefValue>(in) || in == &phi)
+      continue;
+    Shape s = shape(in);
+    if (s.kind == Shape::Kind::unknown)
+      continue;
+    if (s.isVarying())
+      return varying();
+    if (result.kind == Shape::Kind::unknown)
+      result = s;
+    else if (result.offsets != s.offsets)
+      return varying();
+    result.alignment = std::min(result.alignment, s.alignment);
+    result.isConditional |= s.isConditional;
+  }
+  // A conditional shape must not cross a phi: the test belongs to the block that computes the index.
+  return result.isConditional ? varying() : result;
+}
+
+Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
+  const llvm::Function *callee = call.getCalledFunction();
+  if (!callee)
+    return varying();
+  if (callee->isIntrinsic())
+    return meetAll(call);
+  const Word word = wordOf(callee->getName());
+  switch (word.kind) {
+  case Word::Kind::threadIndex: return threadIndex(word.axis);
+  case Word::Kind::laneId: {
+    std::vector<int64_t> offsets(gang_.lanes);
+    for (unsigned l = 0; l < gang_.lanes; ++l)
+      offsets[l] = l;
+    return make(std::move(offsets), gang_.lanes == 32 ? kMaxAlignment : std::countr_zero(gang_.lanes), 32, false);
+  }
+  case Word::Kind::laneMask: return varying();
+  case Word::Kind::specialRegister: {
+    if (word.axis < 3 && callee->getName().starts_with("ptx.sreg.ntid.") && gang_.block[0])
+      return uniform(std::countr_zero(gang_.block[word.axis]));
+    return uniform();
+  }
+  case Word::Kind::uniformValue: return uniform();
+  case Word::Kind::warpUniform:  // the same for all lanes that take part, if they name the same members
+    return call.arg_size() ? (shape(call.getArgOperand(call.arg_size() - 1)).isVarying() ? varying() : uniform()) : uniform();
+  case Word::Kind::laneTest: return uniform();
+  case Word::Kind::barrier: return uniform();  // bar.red: one result for all
+  default: return varying();
+  }
+}
+
+Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
+  using I = llvm::Instruction;
+  if (i.isBinaryOp())
+    return evaluateBinary(i);
+  switch (i.getOpcode()) {
+  case I::PHI: return evaluatePhi(llvm::cast<llvm::PHINode>(i));
+  case I::ICmp: return evaluateCompare(i);
+  case I::Call: return evaluateCall(llvm::cast<llvm::CallBase>(i));
+  case I::GetElementPtr: return evaluateGep(i);
+  case I::AtomicRMW:
+  case I::AtomicCmpXchg: return varying();
+  case I::Load: {
+    Shape s = shape(i.getOperand(0));
+    return s.kind == Shape::Kind::unknown ? s : s.isUniform() ? uniform() : varying();
+  }
+  case I::Alloca: {
+    auto &alloca = llvm::cast<llvm::AllocaInst>(i);
+    auto size = alloca.getAllocationSize(function_.getParent()->getDataLayout());
+    if (!size || alloca.getParent() != &function_.getEntryBlock())
+      return varying();
+    uint64_t stride = llvm::alignTo(size->getFixedValue(), alloca.getAlign());
+    std::vector<int64_t> offsets(gang_.lanes);
+    for (unsigned l = 0; l < gang_.lanes; ++l)
+      offsets[l] = int64_t(l * stride);
+    return make(std::move(offsets), 0, 64, false);
+  }
+  case I::Trunc:
+  case I::IntToPtr:
+  case I::PtrToInt:
+  case I::Freeze: {
+    Shape s = shape(i.getOperand(0));
+    const unsigned width = widthOf(&i);
+    if (s.kind != Shape::Kind::offsets || s.isUniform())
+      return s.isUniform() ? uniform(width ? s.alignment : 0) : s;
+    if (width == 0 || width > 64 || (i.getOpcode() != I::Trunc && widthOf(i.getOperand(0)) != width))
+      return varying();
+    return make(*s.offsets, s.alignment, width, s.isConditional);
+  }
+  case I::SExt:
+  case I::ZExt: {
+    Shape s = shape(i.getOperand(0));
+    const unsigned from = widthOf(i.getOperand(0)), to = widthOf(&i);
+    if (s.kind != Shape::Kind::offsets)
+      return s;
+    if (s.isUniform())
+      return uniform(s.alignment >= from ? kMaxAlignment : s.alignment);
+    if (from < 16 || to > 64 || s.isConditional)
+      return varying();
+    bool isExact = isExtensionExact(i.getOperand(0), i.getOpcode() == I::SExt);
+    unsigned alignment = s.alignment >= from && s.alignment < kMaxAlignment ? 0 : s.alignment;
+    return make(*s.offsets, alignment, to, !isExact);
+  }
+  case I::Select: {
+    Shape c = shape(i.getOperand(0)), a = shape(i.getOperand(1)), b = shape(i.getOperand(2));
+    if (c.kind == Shape::Kind::unknown || a.kind == Shape::Kind::unknown || b.kind == Shape::Kind::unknown)
+      return {};
+    if (!c.isUniform() || a.isVarying() || b.isVarying() || a.offsets != b.offsets || a.isConditional || b.isConditional)
+      return varying();
+    a.alignment = std::min(a.alignment, b.alignment);
+    return a;
+  }
+  default: return meetAll(i);
+  }
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,114 @@
+// Shapes: how a value of one thread looks across the W lanes of a gang, and which branches lanes may part at.
+#pragma once
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Function.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace ptxrun::simt {
+
+/// A value across lanes. `offsets`: value(lane) = base + offsets[lane] modulo 2^width, with one scalar base; the offsets
+/// are compile-time constants, all zero for a uniform value. `varying`: nothing is known.
+struct Shape {
+  enum class Kind : uint8_t { unknown, offsets, varying };
+  Kind kind = Kind::unknown;
+  /// The base is a multiple of 2^alignment (trailing zero bits known); only meaningful for integers and pointers.
+  uint8_t alignment = 0;
+  /// W entries owned by the analysis; null means all zero (uniform).
+  const std::vector<int64_t> *offsets = nullptr;
+  /// The offsets hold only if some narrower index did not wrap between lanes; the emitter tests that at run time.
+  bool isConditional = false;
+
+  bool isUniform() const { return kind == Kind::offsets && !offsets; }
+  bool hasOffsets() const { return kind == Kind::offsets && offsets; }
+  bool isVarying() const { return kind == Kind::varying; }
+  bool operator==(const Shape &o) const {
+    return kind == o.kind && alignment == o.alignment && offsets == o.offsets && isConditional == o.isConditional;
+  }
+};
+
+/// What is known of the block: decides the shapes of %tid.
+struct GangShape {
+  unsigned lanes = 32;
+  std::array<uint32_t, 3> block{};  ///< 0,0,0: unknown
+};
+
+/// Shapes of all values of a function, and its divergent control. Optimistic data flow to a fixed point; joins of
+/// divergent branches make phis varying (synchronisation dependence), leaving a loop at different
+/// iterations makes its LCSSA phis varying (temporal divergence).
+/// The function must be in loop-simplified LCSSA form, reducible, without switches.
+class ShapeAnalysis {
+ public:
+  /// `varyingArguments`: the function's arguments differ per lane (non-inlined device functions).
+  ShapeAnalysis(llvm::Function &, const GangShape &, bool varyingArguments);
+
+  Shape shape(const llvm::Value *) const;
+  bool isUniform(const llvm::Value *v) const { return shape(v).isUniform(); }
+  /// Lanes may part at the end of this block.
+  bool isDivergentBranch(const llvm::BasicBlock *b) const { return divergentBranches_.contains(b); }
+  /// Lanes may leave this loop in different iterations.
+  bool isDivergentLoop(const llvm::Loop *l) const { return divergentLoops_.contains(l); }
+  /// Some lanes that entered the function may be elsewhere while this block runs.
+  bool isInDivergentRegion(const llvm::BasicBlock *b) const { return divergentRegion_.contains(b); }
+  /// Every lane that enters `from` reaches `to` in the same iteration of every loop around them: the masks are the same.
+  bool reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const;
+  /// Sign- or zero-extending this value cannot tear its lanes apart (no wrap within the gang).
+  bool isExtensionExact(const llvm::Value *, bool isSigned) const;
+
+  const llvm::DominatorTree &dominators() const { return dominators_; }
+  const llvm::PostDominatorTree &postDominators() const { return postDominators_; }
+  const llvm::LoopInfo &loops() const { return loops_; }
+  /// Blocks in topological order of forward edges; loops and dominated regions are contiguous.
+  const std::vector<llvm::BasicBlock *> &order() const { return order_; }
+  unsigned index(const llvm::BasicBlock *b) const { return index_.lookup(b); }
+  const std::vector<int64_t> *intern(std::vector<int64_t>) const;
+  unsigned lanes() const { return gang_.lanes; }
+
+ private:
+  void computeOrder();
+  void run();
+  Shape evaluate(const llvm::Instruction &) const;
+  Shape evaluateCall(const llvm::CallBase &) const;
+  Shape evaluateBinary(const llvm::Instruction &) const;
+  Shape evaluateBits(const llvm::Instruction &, const Shape &, uint64_t constant) const;
+  Shape evaluatePhi(const llvm::PHINode &) const;
+  Shape evaluateCompare(const llvm::Instruction &) const;
+  Shape evaluateGep(const llvm::Instruction &) const;
+  Shape threadIndex(unsigned axis) const;
+  Shape meetAll(const llvm::User &) const;
+  /// Offsets lie in [0, 2^alignment): base and offset do not share bits.
+  bool isDisjoint(const Shape &) const;
+  Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width, bool isConditional) const;
+  void branchDiverges(const llvm::BasicBlock *);
+  void propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds, const llvm::Loop *within,
+                      const llvm::BasicBlock *stop, const llvm::Loop *&leftLoop);
+  void loopDiverges(const llvm::Loop *);
+  void markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts, const llvm::BasicBlock *stop);
+  void push(const llvm::BasicBlock *);
+
+  llvm::Function &function_;
+  GangShape gang_;
+  bool varyingArguments_;
+  llvm::DominatorTree dominators_;
+  llvm::PostDominatorTree postDominators_;
+  llvm::LoopInfo loops_;
+  std::vector<llvm::BasicBlock *> order_;
+  llvm::DenseMap<const llvm::BasicBlock *, unsigned> index_;
+  llvm::DenseMap<const llvm::Value *, Shape> shapes_;
+  llvm::DenseSet<const llvm::BasicBlock *> divergentBranches_, joins_, divergentRegion_;
+  llvm::DenseSet<const llvm::Loop *> divergentLoops_;
+  llvm::SmallVector<const llvm::Instruction *> worklist_;
+  llvm::DenseSet<const llvm::Instruction *> queued_;
+  mutable std::set<std::vector<int64_t>> pool_;
+};
+
+}  // namespace ptxrun::simt

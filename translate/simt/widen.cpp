@@ -1,0 +1,218 @@
+// The stage: choose W, prepare the functions, widen each, build the entry points.
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "translate/simt/entry.h"
+#include "translate/simt/prepare.h"
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+namespace {
+
+struct Width {
+  unsigned lanes;
+  std::string reason;
+};
+
+uint64_t threadsOf(const GangOptions &o) { return uint64_t(o.block[0]) * o.block[1] * o.block[2]; }
+
+/// Functions with a body: the kernel and device functions that were not inlined.
+std::vector<llvm::Function *> bodies(llvm::Module &m) {
+  std::vector<llvm::Function *> list;
+  for (llvm::Function &f : m)
+    if (!f.isDeclaration())
+      list.push_back(&f);
+  return list;
+}
+
+/// Looks at the functions as a gang of `lanes` would run them.
+Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangShape &gang) {
+  Findings all;
+  for (llvm::Function *f : bodies(m)) {
+    ShapeAnalysis shapes(*f, gang, f != kernel);
+    Findings one = examine(*f, shapes);
+    all.hasCollectives |= one.hasCollectives;
+    all.hasVaryingMembers |= one.hasVaryingMembers;
+    all.hasBarriers |= one.hasBarriers;
+    all.mayExitEarly |= one.mayExitEarly;
+    all.spins |= one.spins;
+    if (f != kernel && (one.hasCollectives || one.hasBarriers) && one.needsThreads.empty())
+      one.needsThreads = "a function that is not inlined synchronises";
+    if (all.needsThreads.empty())
+      all.needsThreads = one.needsThreads;
+  }
+  return all;
+}
+
+/// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few threads: few lanes.
+Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
+  const uint64_t threads = threadsOf(o);
+  if (threads == 0)
+    return {1, "the block's shape is not known"};
+  if (threads == 1)
+    return {1, "one thread per block"};
+  unsigned wanted = 32;
+  Findings f = examineAll(m, kernel, {32, o.block});
+  if (!f.needsThreads.empty())
+    return {1, f.needsThreads};
+  if (f.hasCollectives)
+    return {32, "warp operations keep the warp in one gang"};
+  std::string reason = "one gang per warp";
+  if (o.block[0] == 16 && o.block[1] * o.block[2] > 1) {
+    wanted = 16;
+    reason = "rows of 16 threads: a gang of 16 has one row";
+  } else if (o.block[0] == 8 && o.block[1] * o.block[2] > 1) {
+    wanted = 8;
+    reason = "rows of 8 threads: a gang of 8 has one row";
+  } else if (threads <= 8) {
+    wanted = 8;
+    reason = "at most 8 threads per block";
+  } else if (threads <= 16) {
+    wanted = 16;
+    reason = "at most 16 threads per block";
+  }
+  if (wanted != 32) {
+    Findings narrow = examineAll(m, kernel, {wanted, o.block});
+    if (!narrow.needsThreads.empty())
+      return {32, "one gang per warp"};
+  }
+  return {wanted, reason};
+}
+
+Width widthFor(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
+  if (o.lanes == 0)
+    return chooseWidth(m, kernel, o);
+  if (o.lanes == 1)
+    return {1, "asked for"};
+  if (threadsOf(o) == 0)
+    return {1, "the block's shape is not known"};
+  Findings f = examineAll(m, kernel, {o.lanes, o.block});
+  if (!f.needsThreads.empty())
+    return {1, f.needsThreads};
+  if (f.hasVaryingMembers && o.lanes != 32)
+    return {32, "lanes of a warp name different members in one collective"};
+  return {o.lanes, "asked for"};
+}
+
+/// Loops that wait for memory to change let others run before each round.
+void addYields(llvm::Function &f, const GangShape &gang, bool isKernel) {
+  ShapeAnalysis shapes(f, gang, !isKernel);
+  llvm::FunctionCallee yield =
+      f.getParent()->getOrInsertFunction("ptx.yield", llvm::Type::getVoidTy(f.getContext()));
+  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
+    if (isSpinLoop(*l))
+      llvm::CallInst::Create(yield, "", l->getLoopLatch()->getTerminator()->getIterator())
+          ->setDebugLoc(l->getLoopLatch()->getTerminator()->getDebugLoc());
+}
+
+bool suspends(llvm::Module &m) {
+  for (llvm::Function &f : m) {
+    llvm::StringRef n = f.getName();
+    if (f.isDeclaration() && !f.use_empty() &&
+        (n == "ptxrun_bar_sync" || n == "ptxrun_bar_red" || n == "ptxrun_yield" || n == "ptxrun_warp_gather" ||
+         n == "ptxrun_cluster_wait"))
+      return true;
+  }
+  return false;
+}
+
+llvm::Error broken(const llvm::Module &m, const char *when) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (!llvm::verifyModule(m, &out))
+    return llvm::Error::success();
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error in stage simt (%s): %s", when, text.c_str());
+}
+
+llvm::Function *wideFunction(ModuleContext &context, const llvm::Function &f, bool isKernel, const llvm::Twine &name) {
+  auto *wide = llvm::Function::Create(wideSignature(f, context.lanes, isKernel), llvm::GlobalValue::InternalLinkage, name, context.module);
+  wide->addFnAttr(llvm::Attribute::NoUnwind);
+  if (isKernel) {
+    for (unsigned k : {kLaunch, kCta, kGang})
+      wide->addParamAttr(k, llvm::Attribute::NoCapture);
+  }
+  return wide;
+}
+
+llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangShape &gang, llvm::Function *target, bool isFull, bool isKernel) {
+  ShapeAnalysis shapes(f, gang, !isKernel);
+  if (llvm::DISubprogram *place = f.getSubprogram())
+    target->setSubprogram(llvm::DISubprogram::getDistinct(
+        f.getContext(), place->getScope(), target->getName(), target->getName(), place->getFile(), place->getLine(), place->getType(),
+        place->getScopeLine(), nullptr, 0, 0, place->getFlags(), place->getSPFlags(), place->getUnit()));
+  Widener(context, f, *target, shapes, isFull, isKernel).run();
+  return target;
+}
+
+}  // namespace
+
+llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options) {
+  llvm::Module &m = *lane.module;
+  llvm::Function *kernel = lane.kernel;
+  const GangShape anyWidth{32, options.block};
+  for (llvm::Function *f : bodies(m))
+    prepareFunction(*f, anyWidth, f == kernel);
+  Width width = widthFor(m, kernel, options);
+  const GangShape gang{width.lanes, options.block};
+
+  ModuleContext context{m, width.lanes, options, false, false, 0, {}};
+  Findings found = examineAll(m, kernel, gang);
+  context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
+  std::vector<llvm::Function *> scalar = bodies(m);
+  for (llvm::Function *f : scalar) {
+    if (found.spins)
+      addYields(*f, gang, f == kernel);
+    if (f == kernel && width.lanes > 1)
+      addFullGangVersions(*f, gang);
+  }
+  if (llvm::Error e = broken(m, "prepared"))
+    return e;
+  for (llvm::Function *f : scalar)
+    if (f != kernel)
+      context.wide[f] = wideFunction(context, *f, false, f->getName() + ".gang");
+  for (auto &[f, wide] : context.wide)
+    widenOne(context, const_cast<llvm::Function &>(*f), gang, wide, false, false);
+  const uint64_t threads = threadsOf(options);
+  const bool hasPartial = width.lanes > 1 && threads % width.lanes != 0;
+  const bool hasFull = threads == 0 || threads >= width.lanes;
+  llvm::Function *full = nullptr, *partial = nullptr;
+  const std::string name = kernel->getName().str();
+  if (hasFull)
+    full = widenOne(context, *kernel, gang, wideFunction(context, *kernel, true, name + ".full"), true, true);
+  if (hasPartial)
+    partial = widenOne(context, *kernel, gang, wideFunction(context, *kernel, true, name + ".partial"), false, true);
+  if (!full)
+    full = partial;
+
+  // The scalar functions and their words are done.
+  for (llvm::Function *f : scalar)
+    f->dropAllReferences();
+  for (llvm::Function *f : scalar)
+    f->eraseFromParent();
+  for (llvm::Function &f : llvm::make_early_inc_range(m))
+    if (f.isDeclaration() && f.use_empty())
+      f.eraseFromParent();
+  m.setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+
+  GangModule result;
+  result.reason = width.reason;
+  const bool maySuspend = suspends(m);
+  buildGangEntry(context, full, partial);
+  if (!maySuspend) {
+    buildCtaRangeEntry(context, full, partial);
+    result.hasCtaRange = true;
+  }
+  result.needs.lanes = width.lanes;
+  result.needs.staticSharedBytes = lane.staticSharedBytes;
+  result.needs.staticSharedAlign = lane.staticSharedAlign;
+  result.needs.maySuspend = maySuspend;
+  result.needs.tracksExits = context.tracksExits;
+  if (llvm::Error e = broken(m, "widened"))
+    return e;
+  result.module = std::move(lane.module);
+  result.context = std::move(lane.context);
+  return result;
+}
+
+}  // namespace ptxrun::simt

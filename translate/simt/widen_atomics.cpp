@@ -1,0 +1,196 @@
+// Read-modify-write operations and fences.
+//
+// A CTA (and a cluster) stays on one OpenMP thread, so operations on `.shared` memory and operations of `.cta` and `.cluster`
+// scope need no lock prefix; `.gpu` and `.sys` are real atomics. Lanes run one after the other in lane order. Lanes that all address one
+// place without using the result are combined first where the result cannot differ (integer operations).
+#include <llvm/IR/Instructions.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+namespace {
+
+bool staysOnOneThread(llvm::LLVMContext &context, const llvm::Value *pointer, llvm::SyncScope::ID scope) {
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
+    return true;
+  return scope == context.getOrInsertSyncScopeID("cta") || scope == context.getOrInsertSyncScopeID("cluster") ||
+         scope == llvm::SyncScope::SingleThread;
+}
+
+/// The new value that a read-modify-write stores.
+llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old, llvm::Value *v) {
+  using A = llvm::AtomicRMWInst;
+  switch (op) {
+  case A::Xchg: return v;
+  case A::Add: return b.CreateAdd(old, v);
+  case A::Sub: return b.CreateSub(old, v);
+  case A::And: return b.CreateAnd(old, v);
+  case A::Nand: return b.CreateNot(b.CreateAnd(old, v));
+  case A::Or: return b.CreateOr(old, v);
+  case A::Xor: return b.CreateXor(old, v);
+  case A::Max: return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, old, v);
+  case A::Min: return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, old, v);
+  case A::UMax: return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, old, v);
+  case A::UMin: return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, v);
+  case A::FAdd: return b.CreateFAdd(old, v);
+  case A::FSub: return b.CreateFSub(old, v);
+  case A::FMax: return b.CreateMaxNum(old, v);
+  case A::FMin: return b.CreateMinNum(old, v);
+  case A::UIncWrap:
+    return b.CreateSelect(b.CreateICmpUGE(old, v), llvm::ConstantInt::get(old->getType(), 0),
+                          b.CreateAdd(old, llvm::ConstantInt::get(old->getType(), 1)));
+  case A::UDecWrap:
+    return b.CreateSelect(b.CreateOr(b.CreateIsNull(old), b.CreateICmpUGT(old, v)), v,
+                          b.CreateSub(old, llvm::ConstantInt::get(old->getType(), 1)));
+  default: llvm::report_fatal_error("simt: unknown read-modify-write operation");
+  }
+}
+
+/// The reduction of all lanes that a single operation can stand for; null where the order shows.
+llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *v, llvm::Value *mask) {
+  using A = llvm::AtomicRMWInst;
+  auto *type = llvm::cast<llvm::FixedVectorType>(v->getType());
+  if (!type->getElementType()->isIntegerTy())
+    return nullptr;
+  const unsigned bits = type->getScalarSizeInBits();
+  auto neutral = [&](llvm::APInt n) {
+    return mask ? b.CreateSelect(mask, v, llvm::ConstantInt::get(type, n)) : v;
+  };
+  switch (op) {
+  case A::Add: return b.CreateAddReduce(neutral(llvm::APInt(bits, 0)));
+  case A::Or: return b.CreateOrReduce(neutral(llvm::APInt(bits, 0)));
+  case A::Xor: return b.CreateXorReduce(neutral(llvm::APInt(bits, 0)));
+  case A::And: return b.CreateAndReduce(neutral(llvm::APInt::getAllOnes(bits)));
+  case A::Max: return b.CreateIntMaxReduce(neutral(llvm::APInt::getSignedMinValue(bits)), true);
+  case A::Min: return b.CreateIntMinReduce(neutral(llvm::APInt::getSignedMaxValue(bits)), true);
+  case A::UMax: return b.CreateIntMaxReduce(neutral(llvm::APInt(bits, 0)), false);
+  case A::UMin: return b.CreateIntMinReduce(neutral(llvm::APInt::getAllOnes(bits)), false);
+  default: return nullptr;
+  }
+}
+
+}  // namespace
+
+void Widener::emitAtomic(const llvm::Instruction &i) {
+  llvm::LLVMContext &c = b_.getContext();
+  auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
+  auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
+  const Value *pointer = rmw ? rmw->getPointerOperand() : cas->getPointerOperand();
+  const bool isLocal = staysOnOneThread(c, pointer, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID());
+  const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
+  auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
+    if (rmw) {
+      if (!isLocal)
+        return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
+      Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
+      b_.CreateAlignedStore(combine(b_, rmw->getOperation(), old, v), p, align);
+      return old;
+    }
+    if (!isLocal)
+      return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(), cas->getFailureOrdering());
+    Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
+    Value *isEqual = b_.CreateICmpEQ(old, expected);
+    b_.CreateAlignedStore(b_.CreateSelect(isEqual, v, old), p, align);
+    Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(plain(&i)), old, 0);
+    return b_.CreateInsertValue(result, isEqual, 1);
+  };
+  const Value *value = rmw ? rmw->getValOperand() : cas->getNewValOperand();
+  if (lanes_ == 1) {
+    define(i, one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
+    return;
+  }
+  if (rmw && i.use_empty() && shapes_.isUniform(pointer)) {
+    if (Value *sum = reduce(b_, rmw->getOperation(), vector(value), mask())) {
+      one(hostPointer(pointer), sum, nullptr);
+      return;
+    }
+  }
+  Address a = address(pointer);
+  Value *all = a.wraps ? exactPointers(pointer) : pointers(a);
+  llvm::SmallVector<Value *> operands{all, vector(value)};
+  if (cas)
+    operands.push_back(vector(cas->getCompareOperand()));
+  Value *result = laneByLane(i, operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
+                             [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); });
+  if (!i.use_empty())
+    define(i, result);
+}
+
+/// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. Few lanes are written out when
+/// all are active, else a loop runs over the set bits of the mask.
+Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<Value *> operands, llvm::Type *result,
+                                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body) {
+  const bool hasResult = !result->isVoidTy();
+  auto *structure = llvm::dyn_cast<llvm::StructType>(result);
+  auto scalarAt = [&](Value *v, Value *lane) -> Value * {
+    auto *type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+    if (!type)
+      return v;  // uniform
+    if (type->getNumElements() == lanes_)
+      return b_.CreateExtractElement(v, lane);
+    const unsigned n = type->getNumElements() / lanes_;
+    Value *r = llvm::PoisonValue::get(vec(type->getElementType(), n));
+    for (unsigned k = 0; k < n; ++k)
+      r = b_.CreateInsertElement(r, b_.CreateExtractElement(v, b_.CreateAdd(b_.CreateMul(lane, b_.getInt32(n)), b_.getInt32(k))), k);
+    return r;
+  };
+  auto insert = [&](Value *into, Value *v, Value *lane) -> Value * {
+    if (!structure)
+      return b_.CreateInsertElement(into, v, lane);
+    for (unsigned k = 0; k < structure->getNumElements(); ++k)
+      into = b_.CreateInsertValue(
+          into, b_.CreateInsertElement(b_.CreateExtractValue(into, k), b_.CreateExtractValue(v, k), lane), k);
+    return into;
+  };
+  Value *none = hasResult ? llvm::PoisonValue::get(widenType(result, lanes_)) : nullptr;
+  auto scalars = [&](Value *lane) {
+    llvm::SmallVector<Value *> s;
+    for (Value *v : operands)
+      s.push_back(scalarAt(v, lane));
+    return s;
+  };
+  if (!mask()) {
+    Value *gathered = none;
+    for (unsigned l = 0; l < lanes_; ++l) {
+      Value *r = body(scalars(b_.getInt32(l)), b_.getInt32(l));
+      if (hasResult)
+        gathered = insert(gathered, r, b_.getInt32(l));
+    }
+    return gathered;
+  }
+  // bits = mask; do { lane = lowest set bit; ...; clear it } while (bits)
+  Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
+  Value *start = maskBits(mask());
+  b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *bits = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");
+  llvm::PHINode *soFar = hasResult ? b_.CreatePHI(none->getType(), 2) : nullptr;
+  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getTrue()});
+  Value *r = body(scalars(lane), lane);
+  Value *gathered = hasResult ? insert(soFar, r, lane) : nullptr;
+  Value *left = b_.CreateAnd(bits, b_.CreateSub(bits, b_.getInt32(1)));
+  Block *after = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateIsNotNull(left), loop, done);
+  bits->addIncoming(start, before);
+  bits->addIncoming(left, after);
+  b_.SetInsertPoint(done);
+  if (!hasResult)
+    return nullptr;
+  soFar->addIncoming(none, before);
+  soFar->addIncoming(gathered, after);
+  llvm::PHINode *end = b_.CreatePHI(none->getType(), 2, i.getName());
+  end->addIncoming(none, before);
+  end->addIncoming(gathered, after);
+  return end;
+}
+
+/// `.cta` and `.cluster` fences order the compiler only.
+void Widener::emitFence(const llvm::FenceInst &fence) {
+  llvm::LLVMContext &c = b_.getContext();
+  const llvm::SyncScope::ID scope = fence.getSyncScopeID();
+  const bool isLocal = scope == c.getOrInsertSyncScopeID("cta") || scope == c.getOrInsertSyncScopeID("cluster") ||
+                       scope == llvm::SyncScope::SingleThread;
+  b_.CreateFence(fence.getOrdering(), isLocal ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,339 @@
+// Calls: words of the vocabulary, LLVM intrinsics, device functions that were not inlined.
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Analysis/VectorUtils.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+
+void Widener::emitCall(const llvm::CallBase &call) {
+  const llvm::Function *callee = call.getCalledFunction();
+  auto finish = [&](Value *v) {
+    if (v && !call.getType()->isVoidTy())
+      define(call, v);
+  };
+  if (!callee || !callee->isDeclaration()) {
+    finish(emitFunctionCall(call));
+    return;
+  }
+  if (callee->isIntrinsic()) {
+    finish(emitIntrinsic(call));
+    return;
+  }
+  const llvm::StringRef name = callee->getName();
+  const Word word = wordOf(name);
+  switch (word.kind) {
+  case Word::Kind::threadIndex:
+  case Word::Kind::laneId:
+  case Word::Kind::laneMask:
+  case Word::Kind::specialRegister:
+  case Word::Kind::uniformValue: finish(emitSpecialRegister(call, word)); return;
+  case Word::Kind::laneTest: {
+    Value *c = vector(call.getArgOperand(0));
+    if (lanes_ == 1) {
+      finish(c);
+      return;
+    }
+    const bool isAll = name == "ptx.all";
+    Value *m = mask();
+    if (m)
+      c = b_.CreateFreeze(c);
+    if (isAll)
+      finish(b_.CreateAndReduce(m ? b_.CreateOr(c, b_.CreateNot(m)) : c));
+    else
+      finish(b_.CreateOrReduce(m ? b_.CreateAnd(c, m) : c));
+    return;
+  }
+  case Word::Kind::warpUniform:
+  case Word::Kind::warpVarying: finish(emitCollective(call, name)); return;
+  case Word::Kind::barrier: emitBarrier(call, name); return;
+  case Word::Kind::schedule: {
+    Value *hint = call.arg_size() ? (lanes_ == 1 || shapes_.isUniform(call.getArgOperand(0))
+                                         ? base(call.getArgOperand(0))
+                                         : b_.CreateExtractElement(vector(call.getArgOperand(0)), uint64_t(0)))
+                                  : b_.getInt32(0);
+    auto reason = name == "ptx.nanosleep" ? abi::WaitReason::sleep : abi::WaitReason::spin;
+    runtime("ptxrun_yield", b_.getVoidTy(), {argument(kGang), b_.getInt32(uint32_t(reason)), hint});
+    return;
+  }
+  case Word::Kind::stop: emitStop(call, name); return;
+  case Word::Kind::exit:
+    if (name == "ptx.exit") {
+      // The lanes of the mask leave: the function returns for them, and callers ask ptx.exited.
+      Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
+      Value *left = b_.CreateAnd(live, b_.CreateNot(maskBits(mask())));
+      b_.CreateAlignedStore(left, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(kGang), offsetof(abi::Gang, liveMask)), llvm::Align(4));
+      if (context_.tracksExits)
+        runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(mask())});
+    } else {
+      Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
+      finish(b_.CreateNot(bitsToMask(live)));
+    }
+    return;
+  case Word::Kind::library: {
+    static const llvm::StringMap<llvm::StringRef> kEntry{
+        {"ptx.call.vprintf", "ptxrun_vprintf"}, {"ptx.call.malloc", "ptxrun_malloc"}, {"ptx.call.free", "ptxrun_free"}};
+    auto it = kEntry.find(name);
+    if (it == kEntry.end())
+      llvm::report_fatal_error(llvm::Twine("simt: no runtime entry for ") + name);
+    auto callOne = [&](llvm::ArrayRef<Value *> v, Value *) -> Value * {
+      llvm::SmallVector<Value *> arguments{argument(kGang)};
+      for (Value *a : v)
+        arguments.push_back(a->getType()->isIntegerTy(64) && name != "ptx.call.malloc" ? b_.CreateIntToPtr(a, b_.getPtrTy()) : a);
+      llvm::Type *result = name == "ptx.call.malloc" ? static_cast<llvm::Type *>(b_.getPtrTy()) : plain(&call);
+      Value *r = runtime(it->second, result, arguments);
+      return name == "ptx.call.malloc" ? b_.CreatePtrToInt(r, b_.getInt64Ty()) : r;
+    };
+    llvm::SmallVector<Value *> operands;
+    for (const Value *a : call.args())
+      operands.push_back(lanes_ == 1 ? base(a) : vector(a));
+    finish(lanes_ == 1 ? callOne(operands, nullptr) : laneByLane(call, operands, plain(&call), callOne));
+    return;
+  }
+  default: llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
+  }
+}
+
+Widener::Value *Widener::emitThreadIndex(unsigned axis, const Shape &shape) {
+  const auto block = context_.options.block;
+  Value *first = argument(kFirstThread);
+  auto extent = [&](unsigned a) -> Value * {
+    if (block[0])
+      return b_.getInt32(block[a]);
+    return field(kLaunch, offsetof(abi::Launch, block) + 4 * a, b_.getInt32Ty(), true);
+  };
+  Value *thread = first;
+  if (shape.isVarying() && lanes_ > 1) {
+    llvm::SmallVector<llvm::Constant *> lane;
+    for (unsigned l = 0; l < lanes_; ++l)
+      lane.push_back(b_.getInt32(l));
+    thread = b_.CreateAdd(b_.CreateVectorSplat(lanes_, first), llvm::ConstantVector::get(lane));
+  }
+  auto bound = [&](Value *v) { return thread->getType()->isVectorTy() ? b_.CreateVectorSplat(lanes_, v) : v; };
+  // With constant offsets the base is that of lane 0; a coordinate that starts over inside the gang has base 0.
+  if (shape.hasOffsets() && shape.alignment == 63)
+    return b_.getInt32(0);
+  if (axis == 0)
+    return block[1] * block[2] == 1 && block[0] ? thread : b_.CreateURem(thread, bound(extent(0)));
+  if (axis == 1) {
+    Value *row = b_.CreateUDiv(thread, bound(extent(0)));
+    return block[2] == 1 ? row : b_.CreateURem(row, bound(extent(1)));
+  }
+  return b_.CreateUDiv(thread, bound(b_.CreateMul(extent(0), extent(1))));
+}
+
+Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const Word &word) {
+  llvm::StringRef name = call.getCalledFunction()->getName();
+  llvm::Type *i32 = b_.getInt32Ty();
+  auto launchField = [&](size_t offset, llvm::Type *t) { return field(kLaunch, offset, t, true); };
+  auto ctaField = [&](size_t offset, llvm::Type *t) { return field(kCta, offset, t, false); };
+  if (word.kind == Word::Kind::threadIndex)
+    return emitThreadIndex(word.axis, shapes_.shape(&call));
+  if (word.kind == Word::Kind::uniformValue) {
+    if (name == "ptx.shared.window")
+      return b_.getInt64(uint64_t(16) << abi::kSharedWindowShift);
+    return b_.CreatePtrToInt(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), b_.getInt64Ty());
+  }
+  Value *laneBase = lanes_ == 32 ? static_cast<Value *>(b_.getInt32(0)) : b_.CreateAnd(argument(kFirstThread), 31);
+  if (word.kind == Word::Kind::laneId)
+    return laneBase;
+  if (word.kind == Word::Kind::laneMask) {
+    llvm::SmallVector<llvm::Constant *> steps;
+    for (unsigned l = 0; l < lanes_; ++l)
+      steps.push_back(b_.getInt32(l));
+    Value *lane = lanes_ == 1 ? laneBase : b_.CreateAdd(b_.CreateVectorSplat(lanes_, laneBase), llvm::ConstantVector::get(steps));
+    Value *one = llvm::ConstantInt::get(lane->getType(), 1), *bit = b_.CreateShl(one, lane);
+    Value *below = b_.CreateSub(bit, one);
+    if (name.ends_with("_eq"))
+      return bit;
+    if (name.ends_with("_lt"))
+      return below;
+    Value *upTo = b_.CreateOr(below, bit);
+    if (name.ends_with("_le"))
+      return upTo;
+    return b_.CreateNot(name.ends_with("_gt") ? upTo : below);
+  }
+  name.consume_front("ptx.sreg.");
+  auto xyz = [&](size_t offset) { return offset + 4 * word.axis; };
+  if (name.starts_with("ntid."))
+    return context_.options.block[0] ? static_cast<Value *>(b_.getInt32(context_.options.block[word.axis]))
+                                     : launchField(xyz(offsetof(abi::Launch, block)), i32);
+  if (name.starts_with("ctaid."))
+    return argument(kCtaX + word.axis);
+  if (name.starts_with("nctaid."))
+    return launchField(xyz(offsetof(abi::Launch, grid)), i32);
+  if (name.starts_with("cluster_nctaid."))
+    return launchField(xyz(offsetof(abi::Launch, cluster)), i32);
+  if (name.starts_with("cluster_ctaid."))
+    return ctaField(xyz(offsetof(abi::Cta, clusterCtaid)), i32);
+  if (name.starts_with("clusterid."))
+    return ctaField(xyz(offsetof(abi::Cta, clusterid)), i32);
+  if (name.starts_with("nclusterid."))
+    return b_.CreateUDiv(launchField(xyz(offsetof(abi::Launch, grid)), i32), launchField(xyz(offsetof(abi::Launch, cluster)), i32));
+  if (name == "cluster_ctarank")
+    return ctaField(offsetof(abi::Cta, clusterRank), i32);
+  if (name == "cluster_nctarank") {
+    Value *n = launchField(offsetof(abi::Launch, cluster), i32);
+    for (unsigned a = 1; a < 3; ++a)
+      n = b_.CreateMul(n, launchField(offsetof(abi::Launch, cluster) + 4 * a, i32));
+    return n;
+  }
+  if (name == "is_explicit_cluster")
+    return b_.CreateIsNotNull(launchField(offsetof(abi::Launch, isExplicitCluster), i32));
+  if (name == "warpid")
+    return b_.CreateLShr(argument(kFirstThread), 5);
+  if (name == "nwarpid") {
+    Value *threads = b_.getInt32(1);
+    for (unsigned a = 0; a < 3; ++a)
+      threads = b_.CreateMul(threads, context_.options.block[0] ? static_cast<Value *>(b_.getInt32(context_.options.block[a]))
+                                                               : launchField(offsetof(abi::Launch, block) + 4 * a, i32));
+    return b_.CreateLShr(b_.CreateAdd(threads, b_.getInt32(31)), 5);
+  }
+  if (name == "smid")
+    return ctaField(offsetof(abi::Cta, smid), i32);
+  if (name == "nsmid")
+    return launchField(offsetof(abi::Launch, workerCount), i32);
+  if (name == "gridid")
+    return launchField(offsetof(abi::Launch, gridId), b_.getInt64Ty());
+  if (name == "dynamic_smem_size")
+    return launchField(offsetof(abi::Launch, dynamicSharedBytes), i32);
+  if (name == "total_smem_size" || name == "aggr_smem_size")
+    return b_.CreateAdd(launchField(offsetof(abi::Launch, dynamicSharedBytes), i32),
+                        launchField(offsetof(abi::Launch, staticSharedBytes), i32));
+  if (name == "clock64")
+    return runtime("ptxrun_clock64", b_.getInt64Ty(), {});
+  if (name == "clock")
+    return b_.CreateTrunc(runtime("ptxrun_clock64", b_.getInt64Ty(), {}), i32);
+  if (name == "clock_hi")
+    return b_.CreateTrunc(b_.CreateLShr(runtime("ptxrun_clock64", b_.getInt64Ty(), {}), 32), i32);
+  if (name == "globaltimer")
+    return runtime("ptxrun_globaltimer", b_.getInt64Ty(), {});
+  if (name.consume_front("envreg")) {
+    unsigned n = 0;
+    if (!name.getAsInteger(10, n) && (n == 1 || n == 2)) {
+      Value *workspace = launchField(offsetof(abi::Launch, gridWorkspace), b_.getInt64Ty());
+      return b_.CreateTrunc(n == 1 ? b_.CreateLShr(workspace, 32) : workspace, i32);
+    }
+    return b_.getInt32(0);
+  }
+  llvm::report_fatal_error(llvm::Twine("simt: unknown special register ") + name);
+}
+
+/// LLVM's elementwise intrinsics take vectors as they are; others run lane by lane.
+Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
+  const llvm::Intrinsic::ID id = call.getIntrinsicID();
+  if (id == llvm::Intrinsic::dbg_value || id == llvm::Intrinsic::dbg_declare || id == llvm::Intrinsic::lifetime_start ||
+      id == llvm::Intrinsic::lifetime_end || id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl)
+    return nullptr;
+  const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
+  llvm::Type *result = isWide ? wide(&call) : plain(&call);
+  llvm::SmallVector<Value *> operands;
+  for (unsigned k = 0; k < call.arg_size(); ++k) {
+    const Value *a = call.getArgOperand(k);
+    const bool isScalarOperand = llvm::isVectorIntrinsicWithScalarOpAtArg(id, k);
+    operands.push_back(isWide && !isScalarOperand ? vector(a) : base(a));
+  }
+  auto build = [&](llvm::ArrayRef<Value *> v, llvm::Type *r) -> Value * {
+    llvm::SmallVector<llvm::Type *> types;
+    for (Value *o : v)
+      types.push_back(o->getType());
+    llvm::SmallVector<llvm::Type *> overloads;
+    llvm::SmallVector<llvm::Intrinsic::IITDescriptor> table;
+    llvm::Intrinsic::getIntrinsicInfoTableEntries(id, table);
+    llvm::ArrayRef<llvm::Intrinsic::IITDescriptor> rest = table;
+    if (llvm::Intrinsic::matchIntrinsicSignature(llvm::FunctionType::get(r, types, false), rest, overloads))
+      llvm::report_fatal_error(llvm::Twine("simt: intrinsic does not widen: ") + call.getCalledFunction()->getName());
+    llvm::Function *f = llvm::Intrinsic::getDeclaration(&context_.module, id, overloads);
+    llvm::CallInst *c = b_.CreateCall(f, v);
+    if (auto *fp = llvm::dyn_cast<llvm::FPMathOperator>(&call))
+      c->setFastMathFlags(fp->getFastMathFlags());
+    return c;
+  };
+  if (!isWide)
+    return build(operands, result);
+  if (llvm::isTriviallyVectorizable(id) || id == llvm::Intrinsic::fshl || id == llvm::Intrinsic::fshr || result->isStructTy() ||
+      id == llvm::Intrinsic::fptosi_sat || id == llvm::Intrinsic::fptoui_sat || id == llvm::Intrinsic::is_fpclass ||
+      id == llvm::Intrinsic::ldexp)
+    return build(operands, result);
+  return laneByLane(call, operands, plain(&call),
+                    [&](llvm::ArrayRef<Value *> v, Value *) { return build(v, plain(&call)); });
+}
+
+/// Stops the launch for the lanes of the mask. Code behind it is never reached with a lane.
+void Widener::emitStop(const llvm::CallBase &call, llvm::StringRef name) {
+  const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
+  Value *bits = maskBits(mask());
+  if (name == "ptx.call.assertfail") {
+    Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getFalse()});
+    auto ofLane = [&](const Value *v) -> Value * {
+      Value *x = lanes_ == 1 || shapes_.isUniform(v) ? base(v) : b_.CreateExtractElement(vector(v), lane);
+      return x->getType()->isIntegerTy(64) ? b_.CreateIntToPtr(x, b_.getPtrTy()) : x;
+    };
+    runtime("ptxrun_assertfail", b_.getVoidTy(), {argument(kGang), lane, ofLane(call.getArgOperand(0)), ofLane(call.getArgOperand(1)),
+                                                  ofLane(call.getArgOperand(2)), ofLane(call.getArgOperand(3))});
+    return;
+  }
+  auto kind = name == "ptx.brkpt" ? abi::TrapKind::breakpoint : abi::TrapKind::trap;
+  runtime("ptxrun_trap", b_.getVoidTy(), {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
+}
+
+Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee, llvm::ArrayRef<Value *> own, Value *mask) {
+  llvm::SmallVector<Value *> arguments;
+  for (unsigned k = 0; k < kMask; ++k)
+    arguments.push_back(argument(k));
+  arguments.push_back(mask);
+  arguments.append(own.begin(), own.end());
+  return b_.CreateCall(type, callee, arguments);
+}
+
+/// Device functions that were not inlined take every argument as a vector and the mask. A function pointer is called once per
+/// different callee among the active lanes.
+Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
+  llvm::SmallVector<Value *> own;
+  llvm::SmallVector<llvm::Type *> types;
+  for (unsigned k = 0; k < kMask; ++k)
+    types.push_back(argument(k)->getType());
+  types.push_back(lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt1Ty()) : vec(b_.getInt1Ty(), lanes_));
+  for (const Value *a : call.args()) {
+    own.push_back(vector(a));
+    types.push_back(own.back()->getType());
+  }
+  auto *type = llvm::FunctionType::get(wide(&call), types, false);
+  if (const llvm::Function *callee = call.getCalledFunction()) {
+    auto it = context_.wide.find(callee);
+    if (it == context_.wide.end())
+      llvm::report_fatal_error(llvm::Twine("simt: no wide version of ") + callee->getName());
+    return callWide(type, it->second, own, fullMask());
+  }
+  const Value *pointer = call.getCalledOperand();
+  if (lanes_ == 1 || shapes_.isUniform(pointer))
+    return callWide(type, base(pointer), own, fullMask());
+  // do { f = callee of the first lane left; call it for the lanes that have f; } while (lanes are left)
+  Value *callees = b_.CreatePtrToInt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
+  Block *before = b_.GetInsertBlock(), *loop = newBlock("callee"), *done = newBlock("callees.done");
+  Value *all = fullMask();
+  const bool hasResult = !type->getReturnType()->isVoidTy();
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *left = b_.CreatePHI(all->getType(), 2, "lanes.left");
+  llvm::PHINode *soFar = hasResult ? b_.CreatePHI(type->getReturnType(), 2) : nullptr;
+  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {maskBits(left), b_.getTrue()});
+  Value *f = b_.CreateExtractElement(callees, lane);
+  Value *same = b_.CreateAnd(left, b_.CreateICmpEQ(callees, b_.CreateVectorSplat(lanes_, f)));
+  Value *r = callWide(type, b_.CreateIntToPtr(f, b_.getPtrTy()), own, same);
+  Value *merged = hasResult ? laneSelect(same, r, soFar) : nullptr;
+  Value *rest = b_.CreateAnd(left, b_.CreateNot(same));
+  Block *after = b_.GetInsertBlock();
+  b_.CreateCondBr(anyLane(rest), loop, done);
+  left->addIncoming(all, before);
+  left->addIncoming(rest, after);
+  if (soFar) {
+    soFar->addIncoming(llvm::PoisonValue::get(type->getReturnType()), before);
+    soFar->addIncoming(merged, after);
+  }
+  b_.SetInsertPoint(done);
+  return merged;
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,292 @@
+// Warp collectives and CTA barriers (PTX ISA 9.7.13).
+//
+// Collectives are computed on whole warps, as 32-lane vectors. At W = 32 the gang is the warp. Narrower gangs exchange their lanes'
+// values through ptxrun_warp_gather first, compute the same and keep their own part.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+namespace {
+constexpr unsigned kWarp = abi::kWarpSize;
+}
+
+/// A warp as one collective sees it.
+struct Widener::Warp {
+  Value *values = nullptr;       // <32 x T>; lanes that do not take part hold anything
+  Value *participants = nullptr; // i32
+  Value *first = nullptr;        // i32: lane 0 of the gang in the warp
+};
+
+Widener::Value *Widener::firstLaneOf(const Value *v) {
+  if (lanes_ == 1 || shapes_.isUniform(v))
+    return base(v);
+  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {maskBits(mask()), b_.getFalse()});
+  return b_.CreateExtractElement(vector(v), lane);
+}
+
+/// A per-lane operand at its lanes' places in a vector of the whole warp.
+Widener::Value *Widener::placeInWarp(Value *own, const Warp &warp) {
+  if (lanes_ == kWarp)
+    return own;
+  llvm::Type *element = own->getType()->getScalarType();
+  auto *array = entryAlloca(vec(element, 2 * kWarp), "place");
+  b_.CreateAlignedStore(own, b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())), llvm::Align(1));
+  return b_.CreateAlignedLoad(vec(element, kWarp), array, llvm::Align(1));
+}
+
+/// The gang's own part of a vector of the whole warp.
+Widener::Value *Widener::takeOwn(Value *whole, const Warp &warp) {
+  if (lanes_ == kWarp)
+    return whole;
+  llvm::Type *element = whole->getType()->getScalarType();
+  if (element->isIntegerTy(1))
+    return b_.CreateTrunc(takeOwn(b_.CreateZExt(whole, vec(b_.getInt8Ty(), kWarp)), warp),
+                          lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt1Ty()) : vec(b_.getInt1Ty(), lanes_));
+  auto *array = entryAlloca(vec(element, 2 * kWarp), "own");
+  b_.CreateAlignedStore(whole, array, llvm::Align(1));
+  llvm::Type *t = lanes_ == 1 ? element : vec(element, lanes_);
+  return b_.CreateAlignedLoad(t, b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())), llvm::Align(1));
+}
+
+/// Brings the values of all lanes named by `members` together.
+Widener::Warp Widener::gatherWarp(Value *own, Value *members) {
+  Warp warp;
+  warp.first = lanes_ == kWarp ? static_cast<Value *>(b_.getInt32(0)) : b_.CreateAnd(argument(kFirstThread), kWarp - 1);
+  if (lanes_ == kWarp) {
+    warp.values = own;
+    warp.participants = maskBits(mask());
+    return warp;
+  }
+  auto *in = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), lanes_), "gather.in");
+  auto *out = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kWarp), "gather.out");
+  llvm::Type *scalar = own ? own->getType()->getScalarType() : nullptr;
+  if (own) {
+    llvm::Type *bitsType = b_.getIntNTy(scalar->getScalarSizeInBits());
+    Value *bits = b_.CreateBitCast(own, lanes_ == 1 ? bitsType : vec(bitsType, lanes_));
+    bits = b_.CreateZExt(bits, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt64Ty()) : vec(b_.getInt64Ty(), lanes_));
+    b_.CreateAlignedStore(bits, in, llvm::Align(8));
+  }
+  warp.participants = runtime("ptxrun_warp_gather", b_.getInt32Ty(), {argument(kGang), members, maskBits(mask()), in, out});
+  context_.maySuspend = true;
+  if (own) {
+    Value *all = b_.CreateAlignedLoad(vec(b_.getInt64Ty(), kWarp), out, llvm::Align(8));
+    all = b_.CreateTrunc(all, vec(b_.getIntNTy(scalar->getScalarSizeInBits()), kWarp));
+    warp.values = b_.CreateBitCast(all, vec(scalar, kWarp));
+  }
+  return warp;
+}
+
+Widener::Value *Widener::laneNumbers() {
+  llvm::SmallVector<llvm::Constant *> n;
+  for (unsigned l = 0; l < kWarp; ++l)
+    n.push_back(b_.getInt32(l));
+  return llvm::ConstantVector::get(n);
+}
+
+/// whole[index[lane]] for every lane.
+Widener::Value *Widener::permute(Value *whole, Value *index) {
+  if (auto *c = llvm::dyn_cast<llvm::Constant>(index)) {
+    llvm::SmallVector<int> order;
+    for (unsigned l = 0; l < kWarp; ++l)
+      order.push_back(int(llvm::cast<llvm::ConstantInt>(c->getAggregateElement(l))->getZExtValue() & (kWarp - 1)));
+    return b_.CreateShuffleVector(whole, order);
+  }
+  llvm::SmallVector<int> low, high, both;
+  for (unsigned l = 0; l < kWarp; ++l) {
+    (l < 16 ? low : high).push_back(int(l));
+    both.push_back(int(l));
+  }
+  if (context_.options.level == CpuLevel::avx512) {
+    Value *a = b_.CreateShuffleVector(whole, low), *c = b_.CreateShuffleVector(whole, high);
+    auto half = [&](llvm::ArrayRef<int> part) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {}, {a, b_.CreateShuffleVector(index, part), c});
+    };
+    return b_.CreateShuffleVector(half(low), half(high), both);
+  }
+  auto *array = entryAlloca(vec(b_.getInt32Ty(), kWarp), "permute");
+  b_.CreateStore(whole, array);
+  Value *result = llvm::PoisonValue::get(whole->getType());
+  for (unsigned l = 0; l < kWarp; ++l) {
+    Value *from = b_.CreateZExt(b_.CreateAnd(b_.CreateExtractElement(index, l), kWarp - 1), b_.getInt64Ty());
+    result = b_.CreateInsertElement(result, b_.CreateLoad(b_.getInt32Ty(), b_.CreateGEP(b_.getInt32Ty(), array, from)), l);
+  }
+  return result;
+}
+
+/// shfl.sync (9.7.9.6): the source lane j and the predicate, as in the manual's pseudo-code.
+Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef mode) {
+  Warp warp = gatherWarp(vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(3)));
+  auto *ints = vec(b_.getInt32Ty(), kWarp);
+  auto all = [&](uint32_t n) { return llvm::ConstantInt::get(ints, n); };
+  auto operand = [&](const Value *v) -> Value * {
+    if (lanes_ == 1 || shapes_.isUniform(v))
+      return b_.CreateVectorSplat(kWarp, base(v));
+    return placeInWarp(vector(v), warp);
+  };
+  Value *b = b_.CreateAnd(operand(call.getArgOperand(1)), all(31)), *c = operand(call.getArgOperand(2));
+  Value *lane = laneNumbers();
+  Value *segment = b_.CreateAnd(b_.CreateLShr(c, all(8)), all(31)), *clamp = b_.CreateAnd(c, all(31));
+  Value *minLane = b_.CreateAnd(lane, segment);
+  Value *maxLane = b_.CreateOr(minLane, b_.CreateAnd(clamp, b_.CreateNot(segment)));
+  Value *j, *isInside;
+  if (mode == "up") {
+    j = b_.CreateSub(lane, b);
+    isInside = b_.CreateICmpSGE(j, maxLane);
+  } else {
+    j = mode == "down" ? b_.CreateAdd(lane, b)
+        : mode == "bfly" ? b_.CreateXor(lane, b)
+                         : b_.CreateOr(minLane, b_.CreateAnd(b, b_.CreateNot(segment)));
+    isInside = b_.CreateICmpSLE(j, maxLane);
+  }
+  j = b_.CreateSelect(isInside, j, lane);
+  Value *d = permute(warp.values, j);
+  Value *result = llvm::PoisonValue::get(wide(&call));
+  result = b_.CreateInsertValue(result, takeOwn(d, warp), 0);
+  return b_.CreateInsertValue(result, takeOwn(isInside, warp), 1);
+}
+
+/// One i32 of bits for a predicate of the warp, zero where lanes do not take part.
+Widener::Value *Widener::ballot(const Value *predicate, Value *members, Value *&participants) {
+  Value *p = b_.CreateFreeze(vector(predicate));
+  if (lanes_ == kWarp) {
+    participants = maskBits(mask());
+    return b_.CreateAnd(b_.CreateBitCast(p, b_.getInt32Ty()), participants);
+  }
+  Value *byte = b_.CreateZExt(p, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt8Ty()) : vec(b_.getInt8Ty(), lanes_));
+  Warp warp = gatherWarp(byte, members);
+  participants = warp.participants;
+  Value *bits = b_.CreateBitCast(b_.CreateTrunc(warp.values, vec(b_.getInt1Ty(), kWarp)), b_.getInt32Ty());
+  return b_.CreateAnd(bits, participants);
+}
+
+Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mode) {
+  const Value *memberOperand = call.getArgOperand(1);
+  Value *participants;
+  Value *bits = ballot(call.getArgOperand(0), firstLaneOf(memberOperand), participants);
+  auto decide = [&](Value *members) -> Value * {
+    Value *set = b_.CreateAnd(bits, members), *asked = b_.CreateAnd(participants, members);
+    if (mode == "ballot")
+      return set;
+    if (mode == "any")
+      return b_.CreateIsNotNull(set);
+    Value *allSet = b_.CreateICmpEQ(set, asked);
+    return mode == "all" ? allSet : b_.CreateOr(allSet, b_.CreateIsNull(set));
+  };
+  if (lanes_ == 1 || shapes_.isUniform(memberOperand))
+    return decide(base(memberOperand));
+  return laneByLane(call, {vector(memberOperand)}, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
+}
+
+Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
+  Warp warp = gatherWarp(vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(1)));
+  auto *ints = vec(b_.getInt32Ty(), kWarp);
+  Value *members = lanes_ == 1 || shapes_.isUniform(call.getArgOperand(1))
+                       ? b_.CreateVectorSplat(kWarp, base(call.getArgOperand(1)))
+                       : placeInWarp(vector(call.getArgOperand(1)), warp);
+  Value *asked = b_.CreateAnd(members, b_.CreateVectorSplat(kWarp, warp.participants));
+  Value *same = llvm::ConstantInt::get(ints, 0);
+  for (unsigned l = 0; l < kWarp; ++l) {
+    Value *isEqual = b_.CreateICmpEQ(warp.values, b_.CreateVectorSplat(kWarp, b_.CreateExtractElement(warp.values, l)));
+    same = b_.CreateOr(same, b_.CreateSelect(isEqual, llvm::ConstantInt::get(ints, 1u << l), llvm::ConstantInt::get(ints, 0)));
+  }
+  same = b_.CreateAnd(same, asked);
+  if (!isAll)
+    return takeOwn(same, warp);
+  Value *agree = b_.CreateICmpEQ(same, asked);
+  Value *result = llvm::PoisonValue::get(wide(&call));
+  result = b_.CreateInsertValue(result, takeOwn(b_.CreateSelect(agree, asked, llvm::ConstantInt::get(ints, 0)), warp), 0);
+  return b_.CreateInsertValue(result, takeOwn(agree, warp), 1);
+}
+
+/// redux.sync (9.7.13.7) over the lanes of `bits`.
+Widener::Value *Widener::reduceLanes(Value *values, Value *bits, llvm::StringRef op) {
+  Value *m = b_.CreateBitCast(bits, vec(b_.getInt1Ty(), kWarp));
+  llvm::Type *t = values->getType();
+  auto with = [&](uint32_t neutral) { return b_.CreateSelect(m, values, llvm::ConstantInt::get(t, neutral)); };
+  if (op == "add") return b_.CreateAddReduce(with(0));
+  if (op == "and") return b_.CreateAndReduce(with(~0u));
+  if (op == "or") return b_.CreateOrReduce(with(0));
+  if (op == "xor") return b_.CreateXorReduce(with(0));
+  if (op == "min") return b_.CreateIntMinReduce(with(0x7fffffff), true);
+  if (op == "max") return b_.CreateIntMaxReduce(with(0x80000000), true);
+  if (op == "umin") return b_.CreateIntMinReduce(with(~0u), false);
+  if (op == "umax") return b_.CreateIntMaxReduce(with(0), false);
+  const bool isMin = op.starts_with("fmin"), keepsNan = op.contains(".nan");
+  if (op.contains(".abs"))
+    values = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, values);
+  Value *isNan = b_.CreateFCmpUNO(values, values);
+  Value *used = keepsNan ? m : b_.CreateAnd(m, b_.CreateNot(isNan));
+  Value *neutral = llvm::ConstantFP::getInfinity(t, !isMin);
+  Value *v = b_.CreateSelect(used, values, neutral);
+  Value *r = b_.CreateIntrinsic(isMin ? llvm::Intrinsic::vector_reduce_fminimum : llvm::Intrinsic::vector_reduce_fmaximum, {t}, {v});
+  Value *isAnyNan = b_.CreateOrReduce(b_.CreateAnd(m, isNan)), *isNoneUsed = b_.CreateNot(b_.CreateOrReduce(used));
+  Value *canonical = b_.CreateBitCast(b_.getInt32(0x7fffffff), b_.getFloatTy());
+  return b_.CreateSelect(keepsNan ? isAnyNan : isNoneUsed, canonical, r);
+}
+
+Widener::Value *Widener::emitRedux(const llvm::CallBase &call, llvm::StringRef op) {
+  const Value *memberOperand = call.getArgOperand(1);
+  Warp warp = gatherWarp(vector(call.getArgOperand(0)), firstLaneOf(memberOperand));
+  auto over = [&](Value *members) { return reduceLanes(warp.values, b_.CreateAnd(members, warp.participants), op); };
+  if (lanes_ == 1 || shapes_.isUniform(memberOperand))
+    return over(base(memberOperand));
+  return laneByLane(call, {vector(memberOperand)}, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) { return over(v[0]); });
+}
+
+Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::StringRef name) {
+  if (name == "ptx.activemask") {
+    Value *bits = maskBits(mask());
+    return lanes_ == kWarp ? bits : b_.CreateShl(bits, b_.CreateAnd(argument(kFirstThread), kWarp - 1));
+  }
+  if (name == "ptx.bar.warp.sync") {
+    if (lanes_ == kWarp)
+      b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
+    else
+      gatherWarp(nullptr, firstLaneOf(call.getArgOperand(0)));
+    return nullptr;
+  }
+  if (name.consume_front("ptx.shfl.sync."))
+    return emitShuffle(call, name.take_until([](char c) { return c == '.'; }));
+  if (name.consume_front("ptx.vote.sync."))
+    return emitVote(call, name);
+  if (name.consume_front("ptx.match."))
+    return emitMatch(call, name.starts_with("all"));
+  if (name.consume_front("ptx.redux.sync."))
+    return emitRedux(call, name);
+  if (name == "ptx.elect.sync") {
+    Warp warp = gatherWarp(nullptr, firstLaneOf(call.getArgOperand(0)));
+    Value *asked = b_.CreateAnd(warp.participants, firstLaneOf(call.getArgOperand(0)));
+    Value *leader = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {asked, b_.getFalse()});
+    Value *is = takeOwn(b_.CreateICmpEQ(laneNumbers(), b_.CreateVectorSplat(kWarp, leader)), warp);
+    Value *result = llvm::PoisonValue::get(wide(&call));
+    result = b_.CreateInsertValue(result, lanes_ == 1 ? leader : b_.CreateVectorSplat(lanes_, leader), 0);
+    return b_.CreateInsertValue(result, is, 1);
+  }
+  llvm::report_fatal_error(llvm::Twine("simt: unknown collective ") + name);
+}
+
+void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {
+  Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)), *bits = maskBits(mask());
+  if (name == "ptx.bar.arrive") {
+    runtime("ptxrun_bar_arrive", b_.getVoidTy(), {argument(kGang), id, threads, bits});
+    return;
+  }
+  context_.maySuspend = true;
+  if (name == "ptx.bar.sync") {
+    runtime("ptxrun_bar_sync", b_.getVoidTy(), {argument(kGang), id, threads, bits});
+    return;
+  }
+  Value *p = b_.CreateFreeze(vector(call.getArgOperand(2)));
+  Value *predicates = b_.CreateAnd(maskBits(p), bits);
+  auto *participants = entryAlloca(b_.getInt32Ty(), "participants");
+  Value *count = runtime("ptxrun_bar_red", b_.getInt32Ty(), {argument(kGang), id, threads, bits, predicates, participants});
+  Value *result = count;
+  if (name == "ptx.bar.red.and")
+    result = b_.CreateICmpEQ(count, b_.CreateLoad(b_.getInt32Ty(), participants));
+  else if (name == "ptx.bar.red.or")
+    result = b_.CreateIsNotNull(count);
+  define(call, result);
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,230 @@
+// One instruction of one thread -> the instruction(s) of a gang.
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Operator.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+
+void Widener::emitInstruction(const llvm::Instruction &i) {
+  using I = llvm::Instruction;
+  switch (i.getOpcode()) {
+  case I::Load: emitLoad(llvm::cast<llvm::LoadInst>(i)); return;
+  case I::Store: emitStore(llvm::cast<llvm::StoreInst>(i)); return;
+  case I::AtomicRMW:
+  case I::AtomicCmpXchg: emitAtomic(i); return;
+  case I::Fence: emitFence(llvm::cast<llvm::FenceInst>(i)); return;
+  case I::Call: emitCall(llvm::cast<llvm::CallBase>(i)); return;
+  default: break;
+  }
+  Shape s = shapes_.shape(&i);
+  if (s.isVarying())
+    define(i, emitVarying(i));
+  else
+    define(i, s.hasOffsets() || i.getOpcode() == I::Alloca ? emitOffsets(i, s) : emitUniform(i));
+}
+
+/// GEPs are byte arithmetic: constant plus index times scale, so that pointers to `.shared` can be plain 32-bit integers.
+Widener::Value *Widener::emitAddress(const llvm::GEPOperator &gep, bool isWide) {
+  const llvm::DataLayout layout(lower::kLaneDataLayout);
+  const bool isShared = gep.getPointerAddressSpace() == lower::kShared;
+  const unsigned width = isShared ? 32 : 64;
+  llvm::MapVector<llvm::Value *, llvm::APInt> variable;
+  llvm::APInt constant(width, 0);
+  llvm::Type *scalarIndex = b_.getIntNTy(width);
+  llvm::Type *index = isWide ? widenType(scalarIndex, lanes_) : scalarIndex;
+  auto operand = [&](const Value *v) { return isWide ? exactVector(v) : base(v); };
+  Value *pointer = operand(gep.getPointerOperand());
+  if (!gep.collectOffset(layout, width, variable, constant))
+    llvm::report_fatal_error("simt: address of a type without a fixed size");
+  Value *sum = llvm::ConstantInt::get(index, constant.sext(width));
+  for (auto &[v, scale] : variable) {
+    Value *n = b_.CreateSExtOrTrunc(operand(v), index);
+    sum = b_.CreateAdd(b_.CreateMul(n, llvm::ConstantInt::get(index, scale)), sum);
+  }
+  if (isShared)
+    return b_.CreateAdd(pointer, sum);
+  return b_.CreateGEP(b_.getInt8Ty(), pointer, sum);
+}
+
+/// A scalar clone on bases. All special cases are conversions that lost their meaning with the `.shared` pointer type.
+Widener::Value *Widener::emitUniform(const llvm::Instruction &i) {
+  if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
+    return emitAddress(*gep, false);
+  // Compares of gangs on one grid with a bound between gangs (ShapeAnalysis::evaluateCompare): the bases decide.
+  llvm::SmallVector<Value *> operands;
+  for (const Value *op : i.operands())
+    operands.push_back(base(op));
+  return emitElementwise(i, operands);
+}
+
+/// The base of a value with offsets; mirrors ShapeAnalysis::evaluate.
+Widener::Value *Widener::emitOffsets(const llvm::Instruction &i, const Shape &s) {
+  using I = llvm::Instruction;
+  if (auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i)) {
+    const llvm::DataLayout &layout = source_.getParent()->getDataLayout();
+    uint64_t stride = llvm::alignTo(alloca->getAllocationSize(layout)->getFixedValue(), alloca->getAlign());
+    llvm::AllocaInst *frame = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), stride * lanes_), i.getName());
+    frame->setAlignment(std::max(alloca->getAlign(), llvm::Align(64)));
+    return frame;
+  }
+  if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
+    return emitAddress(*gep, false);
+  if (i.getOpcode() == I::Call)
+    return emitSpecialRegister(llvm::cast<llvm::CallBase>(i), wordOf(llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName()));
+  llvm::SmallVector<Value *> operands;
+  for (const Value *op : i.operands())
+    operands.push_back(base(op));
+  if (i.getOpcode() == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(&i)->isDisjoint() &&
+      !llvm::isa<llvm::Constant>(i.getOperand(1)))
+    return b_.CreateAdd(operands[0], operands[1], i.getName());
+  if (i.getOpcode() == I::Or || i.getOpcode() == I::Xor) {
+    // base' = base op (c without the bits the offsets live in)
+    if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1))) {
+      Shape from = shapes_.shape(i.getOperand(0));
+      unsigned width = c->getBitWidth();
+      llvm::APInt low = llvm::APInt::getLowBitsSet(width, std::min<unsigned>(from.alignment, width));
+      if (i.getOpcode() == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(&i)->isDisjoint())
+        return b_.CreateAdd(operands[0], operands[1], i.getName());
+      Value *high = llvm::ConstantInt::get(i.getType(), c->getValue() & ~low);
+      return i.getOpcode() == I::Or ? b_.CreateOr(operands[0], high) : b_.CreateXor(operands[0], high);
+    }
+  }
+  (void)s;
+  Value *v = emitElementwise(i, operands);
+  // Flags were proven for each lane, not for the base.
+  if (auto *clone = llvm::dyn_cast<llvm::Instruction>(v))
+    clone->dropPoisonGeneratingFlags();
+  return v;
+}
+
+/// The same operation on the given operands, scalar or wide.
+Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::ArrayRef<Value *> op) {
+  using I = llvm::Instruction;
+  const bool isWide = lanes_ > 1 && !op.empty() && shapes_.shape(&i).kind != Shape::Kind::unknown &&
+                      (shapes_.shape(&i).isVarying() || isOffMainLine_);
+  llvm::Type *result = isWide ? wide(&i) : plain(&i);
+  switch (i.getOpcode()) {
+  case I::PtrToInt:
+    if (op[0]->getType()->getScalarType()->isPointerTy())
+      return b_.CreatePtrToInt(op[0], result);
+    return b_.CreateZExtOrTrunc(op[0], result);
+  case I::IntToPtr:
+    if (result->getScalarType()->isPointerTy())
+      return b_.CreateIntToPtr(op[0], result);
+    return b_.CreateZExtOrTrunc(op[0], result);
+  case I::AddrSpaceCast:
+    if (op[0]->getType()->getScalarType()->isPointerTy() == result->getScalarType()->isPointerTy())
+      return op[0];
+    llvm::report_fatal_error("simt: cast between .shared and other pointers");
+  case I::BitCast: return b_.CreateBitCast(op[0], result);
+  case I::ExtractValue: return b_.CreateExtractValue(op[0], llvm::cast<llvm::ExtractValueInst>(i).getIndices());
+  case I::InsertValue:
+    return b_.CreateInsertValue(op[0], op[1], llvm::cast<llvm::InsertValueInst>(i).getIndices());
+  case I::Select:
+    if (isWide && op[0]->getType()->isVectorTy())
+      return laneSelect(op[0], op[1], op[2]);
+    return b_.CreateSelect(op[0], op[1], op[2]);
+  case I::ICmp:
+  case I::FCmp: return b_.CreateCmp(llvm::cast<llvm::CmpInst>(i).getPredicate(), op[0], op[1]);
+  case I::Freeze: return b_.CreateFreeze(op[0]);
+  default: break;
+  }
+  if (i.isCast())
+    return b_.CreateCast(llvm::cast<llvm::CastInst>(i).getOpcode(), op[0], result);
+  I *clone = i.clone();
+  clone->mutateType(result);
+  for (unsigned k = 0; k < op.size(); ++k)
+    clone->setOperand(k, op[k]);
+  clone->dropUnknownNonDebugMetadata();
+  b_.Insert(clone, i.getName());
+  return clone;
+}
+
+Widener::Value *Widener::emitVarying(const llvm::Instruction &i) {
+  using I = llvm::Instruction;
+  switch (i.getOpcode()) {
+  case I::UDiv:
+  case I::SDiv:
+  case I::URem:
+  case I::SRem: return emitVaryingDivision(i);
+  case I::ExtractElement:
+  case I::InsertElement:
+  case I::ShuffleVector: return emitVectorElement(i);
+  case I::GetElementPtr: return emitAddress(llvm::cast<llvm::GEPOperator>(i), true);
+  case I::Select:
+    if (shapes_.isUniform(i.getOperand(0)))
+      return b_.CreateSelect(base(i.getOperand(0)), vector(i.getOperand(1)), vector(i.getOperand(2)));
+    break;
+  case I::Alloca: llvm::report_fatal_error("simt: alloca of variable size outside W = 1");
+  default: break;
+  }
+  llvm::SmallVector<Value *> operands;
+  for (const Value *op : i.operands())
+    operands.push_back(vector(op));
+  return emitElementwise(i, operands);
+}
+
+/// x86 divides no vectors of integers, and a lane that is not active must not trap. 32-bit quotients are exact in double:
+/// |a/b - q| >= 1/b > the rounding error of a/b for 32-bit a and b.
+Widener::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
+  using I = llvm::Instruction;
+  Value *a = vector(i.getOperand(0)), *d = vector(i.getOperand(1));
+  if (llvm::isa<llvm::Constant>(i.getOperand(1)))
+    return emitElementwise(i, {a, d});
+  if (mask())
+    d = b_.CreateSelect(mask(), d, llvm::ConstantInt::get(d->getType(), 1));
+  const unsigned width = i.getType()->getScalarSizeInBits();
+  if (width > 32 || i.getType()->isVectorTy())
+    return emitElementwise(i, {a, d});
+  const bool isSigned = i.getOpcode() == I::SDiv || i.getOpcode() == I::SRem;
+  llvm::Type *doubles = vec(b_.getDoubleTy(), lanes_);
+  auto toDouble = [&](Value *v) { return isSigned ? b_.CreateSIToFP(v, doubles) : b_.CreateUIToFP(v, doubles); };
+  Value *q = b_.CreateFDiv(toDouble(a), toDouble(d));
+  // A 64-bit target holds INT_MIN / -1 too; the truncation wraps as two's complement does.
+  llvm::Type *longs = vec(b_.getInt64Ty(), lanes_);
+  q = b_.CreateTrunc(b_.CreateFPToSI(q, longs), a->getType());
+  if (i.getOpcode() == I::UDiv || i.getOpcode() == I::SDiv)
+    return q;
+  return b_.CreateSub(a, b_.CreateMul(q, d));
+}
+
+/// Vectors of one thread lie lane by lane in one wide vector: element k of lane l is element l * n + k.
+Widener::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
+  llvm::SmallVector<int> order;
+  if (auto *e = llvm::dyn_cast<llvm::ExtractElementInst>(&i)) {
+    auto *type = llvm::cast<llvm::FixedVectorType>(e->getVectorOperandType());
+    const unsigned n = type->getNumElements();
+    if (auto *k = llvm::dyn_cast<llvm::ConstantInt>(e->getIndexOperand())) {
+      for (unsigned l = 0; l < lanes_; ++l)
+        order.push_back(int(l * n + k->getZExtValue()));
+      return b_.CreateShuffleVector(vector(e->getVectorOperand()), order);
+    }
+  } else if (auto *e = llvm::dyn_cast<llvm::InsertElementInst>(&i)) {
+    const unsigned n = llvm::cast<llvm::FixedVectorType>(e->getType())->getNumElements();
+    if (auto *k = llvm::dyn_cast<llvm::ConstantInt>(e->getOperand(2))) {
+      // Spread the scalars to element 0 of each lane's group, then pick from the two.
+      Value *scalars = vector(e->getOperand(1));
+      llvm::SmallVector<int> spread;
+      for (unsigned l = 0; l < lanes_; ++l)
+        for (unsigned m = 0; m < n; ++m)
+          spread.push_back(m == k->getZExtValue() ? int(l) : -1);
+      Value *wideScalars = b_.CreateShuffleVector(scalars, spread);
+      if (llvm::isa<llvm::UndefValue>(e->getOperand(0)))
+        return wideScalars;
+      for (unsigned p = 0; p < lanes_ * n; ++p)
+        order.push_back(int(p % n == k->getZExtValue() ? lanes_ * n + p : p));
+      return b_.CreateShuffleVector(vector(e->getOperand(0)), wideScalars, order);
+    }
+  } else {
+    auto &shuffle = llvm::cast<llvm::ShuffleVectorInst>(i);
+    const unsigned n = llvm::cast<llvm::FixedVectorType>(shuffle.getOperand(0)->getType())->getNumElements();
+    for (unsigned l = 0; l < lanes_; ++l)
+      for (int m : shuffle.getShuffleMask())
+        order.push_back(m < 0 ? -1 : unsigned(m) < n ? int(l * n + m) : int(lanes_ * n + l * n + m - n));
+    return b_.CreateShuffleVector(vector(shuffle.getOperand(0)), vector(shuffle.getOperand(1)), order);
+  }
+  llvm::report_fatal_error("simt: element of a vector with a variable index");
+}
+
+}  // namespace ptxrun::simt

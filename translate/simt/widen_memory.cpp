@@ -1,0 +1,385 @@
+// Loads and stores: the shape of the address decides between one scalar access, vector accesses with shuffles, and lanes one by one.
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+namespace {
+
+/// Lanes whose accesses follow each other in memory.
+struct Run {
+  unsigned firstLane, lanes;
+  int64_t offset;
+};
+
+std::vector<Run> runsOf(const std::vector<int64_t> &offsets, int64_t size) {
+  std::vector<Run> runs;
+  for (unsigned l = 0; l < offsets.size(); ++l) {
+    if (!runs.empty() && offsets[l] == runs.back().offset + int64_t(runs.back().lanes) * size)
+      ++runs.back().lanes;
+    else
+      runs.push_back({l, 1, offsets[l]});
+  }
+  return runs;
+}
+
+void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
+  to->setVolatile(from.isVolatile() || from.isAtomic());
+  if (from.hasMetadata(llvm::LLVMContext::MD_invariant_load))
+    to->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(to->getContext(), {}));
+}
+
+}  // namespace
+
+/// A host pointer for a uniform pointer value (`.shared` ones are offsets into the arena).
+Widener::Value *Widener::hostPointer(const Value *pointer) {
+  Value *p = base(pointer);
+  if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
+    return p;
+  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+  return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(p, b_.getInt64Ty()));
+}
+
+/// True where the narrower index under a conditional address wraps between the lanes of this gang.
+Widener::Value *Widener::wrapTest(const Value *v) {
+  Value *wraps = b_.getFalse();
+  llvm::SmallVector<const Value *> stack{v};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty()) {
+    const Value *p = stack.pop_back_val();
+    if (!shapes_.shape(p).isConditional || !seen.insert(p).second)
+      continue;
+    auto *i = llvm::cast<llvm::Instruction>(p);
+    const bool isSigned = i->getOpcode() == llvm::Instruction::SExt;
+    if (!isSigned && i->getOpcode() != llvm::Instruction::ZExt) {
+      for (const Value *op : i->operands())
+        stack.push_back(op);
+      continue;
+    }
+    const auto &offsets = *shapes_.shape(i->getOperand(0)).offsets;
+    auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
+    Value *index = base(i->getOperand(0));
+    auto test = [&](int64_t step) {
+      if (step == 0)
+        return;
+      const bool isDown = step < 0;
+      llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow)
+                                      : (isSigned ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow);
+      Value *r = b_.CreateBinaryIntrinsic(id, index, llvm::ConstantInt::get(index->getType(), uint64_t(isDown ? -step : step)));
+      wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
+    };
+    test(*low);
+    test(*high);
+  }
+  return wraps;
+}
+
+Widener::Address Widener::address(const Value *pointer) {
+  Shape s = shapes_.shape(pointer);
+  if (!s.isVarying()) {
+    Address a{hostPointer(pointer), s.offsets, nullptr, nullptr};
+    if (s.isConditional)
+      a.wraps = wrapTest(pointer);
+    return a;
+  }
+  Value *index;
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
+    index = b_.CreateSExt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
+    return {field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), nullptr, index, nullptr};
+  }
+  // uniform + varying: a scalar base with a vector index
+  if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
+    if (auto *add = llvm::dyn_cast<llvm::BinaryOperator>(cast->getOperand(0)); add && add->getOpcode() == llvm::Instruction::Add)
+      for (unsigned k = 0; k < 2; ++k)
+        if (shapes_.isUniform(add->getOperand(k)) && !llvm::isa<llvm::Constant>(add->getOperand(k)))
+          return {b_.CreateIntToPtr(base(add->getOperand(k)), b_.getPtrTy()), nullptr, vector(add->getOperand(1 - k)), nullptr};
+  return {nullptr, nullptr, vector(pointer), nullptr};
+}
+
+Widener::Value *Widener::pointers(const Address &a) {
+  if (!a.base)
+    return a.index;
+  if (a.index)
+    return b_.CreateGEP(b_.getInt8Ty(), a.base, a.index);
+  return fromOffsets(a.base, Shape{Shape::Kind::offsets, 0, a.offsets, false}, b_.getPtrTy());
+}
+
+Widener::Value *Widener::exactPointers(const Value *pointer) {
+  const bool wasOff = std::exchange(isOffMainLine_, true);
+  Value *p = exactVector(pointer);
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
+    Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+    p = b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(p, vec(b_.getInt64Ty(), lanes_)));
+  }
+  isOffMainLine_ = wasOff;
+  return p;
+}
+
+void Widener::emitLoad(const llvm::LoadInst &load) {
+  const Value *pointer = load.getPointerOperand();
+  if (shapes_.isUniform(pointer)) {
+    llvm::LoadInst *l = b_.CreateAlignedLoad(plain(&load), hostPointer(pointer), load.getAlign(), load.getName());
+    if (load.isAtomic())
+      l->setAtomic(load.getOrdering(), load.getSyncScopeID());
+    l->setVolatile(load.isVolatile());
+    if (load.hasMetadata(llvm::LLVMContext::MD_invariant_load))
+      l->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+    define(load, l);
+    return;
+  }
+  Address a = address(pointer);
+  Value *result;
+  if (!a.offsets) {
+    result = loadEach(load, pointers(a));
+  } else if (!a.wraps) {
+    result = loadOffsets(load, a);
+  } else {
+    // if the index wraps inside the gang: lane by lane; else as the shape says
+    Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"), *done = newBlock("load.done");
+    b_.CreateCondBr(a.wraps, slow, fast, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+    b_.SetInsertPoint(slow);
+    Value *slowly = loadEach(load, exactPointers(pointer));
+    slow = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(fast);
+    Value *fastly = loadOffsets(load, a);
+    fast = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    llvm::PHINode *phi = b_.CreatePHI(fastly->getType(), 2, load.getName());
+    phi->addIncoming(slowly, slow);
+    phi->addIncoming(fastly, fast);
+    result = phi;
+  }
+  if (load.isAtomic() && llvm::isAcquireOrStronger(load.getOrdering()))
+    b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
+  define(load, result);
+}
+
+/// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a window that all lanes cover is loaded
+/// once and permuted (reading between two accessed bytes less than a page apart touches no other page); the rest is lane by lane.
+Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &a) {
+  llvm::Type *type = plain(&load);
+  auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
+  llvm::Type *element = wideType->getElementType();
+  const unsigned perLane = wideType->getNumElements() / lanes_;
+  const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(type).getFixedValue());
+  const int64_t elementSize = size / perLane;
+  if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) != elementSize * 8)
+    return loadEach(load, pointers(a));
+  std::vector<Run> runs = runsOf(*a.offsets, size);
+  auto at = [&](int64_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset)); };
+  if (runs.size() == 1) {
+    if (!mask()) {
+      llvm::LoadInst *l = b_.CreateAlignedLoad(wideType, at(runs[0].offset), load.getAlign(), load.getName());
+      copyAccessTraits(l, load);
+      return l;
+    }
+    return b_.CreateMaskedLoad(wideType, at(runs[0].offset), load.getAlign(), repeatMask(mask(), perLane), nullptr, load.getName());
+  }
+  auto [low, high] = std::minmax_element(a.offsets->begin(), a.offsets->end());
+  const int64_t span = *high - *low + size;
+  const bool isOnGrid = std::all_of(a.offsets->begin(), a.offsets->end(), [&](int64_t o) { return (o - *low) % elementSize == 0; });
+  if (!mask() && isOnGrid && span <= 4 * size * int64_t(lanes_) && span <= 4096) {
+    llvm::LoadInst *window =
+        b_.CreateAlignedLoad(vec(element, unsigned(span / elementSize)), at(*low), std::min(load.getAlign(), llvm::Align(uint64_t(elementSize))));
+    copyAccessTraits(window, load);
+    llvm::SmallVector<int> order;
+    for (int64_t o : *a.offsets)
+      for (unsigned k = 0; k < perLane; ++k)
+        order.push_back(int((o - *low) / elementSize + k));
+    return b_.CreateShuffleVector(window, order, load.getName());
+  }
+  if (runs.size() <= 4) {
+    Value *result = nullptr;
+    for (const Run &run : runs) {
+      auto *part = vec(element, run.lanes * perLane);
+      Value *piece;
+      if (mask()) {
+        llvm::SmallVector<int> lanesOfRun;
+        for (unsigned l = 0; l < run.lanes * perLane; ++l)
+          lanesOfRun.push_back(int(run.firstLane * perLane + l));
+        piece = b_.CreateMaskedLoad(part, at(run.offset), load.getAlign(),
+                                    b_.CreateShuffleVector(repeatMask(mask(), perLane), lanesOfRun));
+      } else {
+        llvm::LoadInst *l = b_.CreateAlignedLoad(part, at(run.offset), load.getAlign());
+        copyAccessTraits(l, load);
+        piece = l;
+      }
+      llvm::SmallVector<int> widen, merge;
+      const unsigned total = lanes_ * perLane, first = run.firstLane * perLane;
+      for (unsigned p = 0; p < total; ++p) {
+        bool isHere = p >= first && p < first + run.lanes * perLane;
+        widen.push_back(isHere ? int(p - first) : -1);
+        merge.push_back(isHere ? int(total + p) : int(p));
+      }
+      Value *spread = b_.CreateShuffleVector(piece, widen);
+      result = result ? b_.CreateShuffleVector(result, spread, merge) : spread;
+    }
+    return result;
+  }
+  return loadEach(load, pointers(a));
+}
+
+/// Each lane from its own pointer. Lanes that are not active read a dummy, so that nothing branches.
+Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
+  llvm::Type *type = plain(&load);
+  const bool isPlain = !load.isVolatile() && !load.isAtomic();
+  const unsigned bits = type->getScalarSizeInBits();
+  if (!type->isVectorTy() && isPlain && (bits == 32 || bits == 64))
+    return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr, load.getName());
+  if (mask()) {
+    const uint64_t size = load.getDataLayout().getTypeStoreSize(type).getFixedValue();
+    llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
+    dummy->setAlignment(llvm::Align(64));
+    pointers = b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, dummy));
+  }
+  Value *result = nullptr;
+  const unsigned perLane = type->isVectorTy() ? llvm::cast<llvm::FixedVectorType>(type)->getNumElements() : 1;
+  llvm::SmallVector<Value *> pieces;
+  for (unsigned l = 0; l < lanes_; ++l) {
+    llvm::LoadInst *one = b_.CreateAlignedLoad(type, b_.CreateExtractElement(pointers, l), load.getAlign());
+    one->setVolatile(load.isVolatile());
+    if (load.isAtomic())
+      one->setAtomic(load.getOrdering(), load.getSyncScopeID());
+    if (perLane > 1) {
+      pieces.push_back(one);
+    } else {
+      result = b_.CreateInsertElement(result ? result : llvm::PoisonValue::get(wide(&load)), one, l);
+    }
+  }
+  while (pieces.size() > 1) {
+    llvm::SmallVector<Value *> next;
+    for (unsigned k = 0; k < pieces.size(); k += 2) {
+      llvm::SmallVector<int> order;
+      for (unsigned e = 0; e < 2 * llvm::cast<llvm::FixedVectorType>(pieces[k]->getType())->getNumElements(); ++e)
+        order.push_back(int(e));
+      next.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], order));
+    }
+    pieces = next;
+  }
+  return result ? result : pieces[0];
+}
+
+void Widener::emitStore(const llvm::StoreInst &store) {
+  const Value *pointer = store.getPointerOperand(), *value = store.getValueOperand();
+  if (store.isAtomic() && llvm::isReleaseOrStronger(store.getOrdering()))
+    b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
+  if (shapes_.isUniform(pointer)) {
+    Value *v;
+    if (shapes_.isUniform(value)) {
+      v = base(value);
+    } else {
+      // All lanes write one place: which one wins is open; the last active one does.
+      Value *all = vector(value);
+      Value *lane = mask() ? b_.CreateSub(b_.getInt32(31), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
+                                                                              {maskBits(mask()), b_.getTrue()}))
+                           : static_cast<Value *>(b_.getInt32(lanes_ - 1));
+      if (auto *each = llvm::dyn_cast<llvm::FixedVectorType>(plain(value))) {
+        v = llvm::PoisonValue::get(each);
+        Value *first = b_.CreateMul(lane, b_.getInt32(each->getNumElements()));
+        for (unsigned k = 0; k < each->getNumElements(); ++k)
+          v = b_.CreateInsertElement(v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))), k);
+      } else {
+        v = b_.CreateExtractElement(all, lane);
+      }
+    }
+    llvm::StoreInst *s = b_.CreateAlignedStore(v, hostPointer(pointer), store.getAlign());
+    s->setVolatile(store.isVolatile());
+    if (store.isAtomic())
+      s->setAtomic(store.getOrdering(), store.getSyncScopeID());
+    return;
+  }
+  Address a = address(pointer);
+  Value *v = vector(value);
+  if (!a.offsets) {
+    storeEach(store, pointers(a), v);
+  } else if (!a.wraps) {
+    if (!storeOffsets(store, a, v))
+      storeEach(store, pointers(a), v);
+  } else {
+    Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"), *done = newBlock("store.done");
+    b_.CreateCondBr(a.wraps, slow, fast, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+    b_.SetInsertPoint(slow);
+    storeEach(store, exactPointers(pointer), v);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(fast);
+    if (!storeOffsets(store, a, v))
+      storeEach(store, pointers(a), v);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  }
+}
+
+bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value *v) {
+  auto *wideType = llvm::cast<llvm::FixedVectorType>(v->getType());
+  llvm::Type *element = wideType->getElementType();
+  const unsigned perLane = wideType->getNumElements() / lanes_;
+  const int64_t size = int64_t(store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
+  if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8)
+    return false;
+  // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
+  std::vector<unsigned> lanesByAddress(lanes_);
+  for (unsigned l = 0; l < lanes_; ++l)
+    lanesByAddress[l] = l;
+  std::sort(lanesByAddress.begin(), lanesByAddress.end(), [&](unsigned x, unsigned y) { return (*a.offsets)[x] < (*a.offsets)[y]; });
+  std::vector<int64_t> sorted;
+  for (unsigned l : lanesByAddress)
+    sorted.push_back((*a.offsets)[l]);
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return false;
+  std::vector<Run> runs = runsOf(sorted, size);
+  if (runs.size() > 4)
+    return false;
+  for (const Run &run : runs) {
+    llvm::SmallVector<int> order;
+    for (unsigned l = run.firstLane; l < run.firstLane + run.lanes; ++l)
+      for (unsigned k = 0; k < perLane; ++k)
+        order.push_back(int(lanesByAddress[l] * perLane + k));
+    Value *part = b_.CreateShuffleVector(v, order);
+    Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(run.offset));
+    if (mask()) {
+      b_.CreateMaskedStore(part, to, store.getAlign(), b_.CreateShuffleVector(repeatMask(mask(), perLane), order));
+    } else {
+      b_.CreateAlignedStore(part, to, store.getAlign())->setVolatile(store.isVolatile() || store.isAtomic());
+    }
+  }
+  return true;
+}
+
+/// Each lane to its own pointer, in lane order; lanes that are not active write a dummy.
+void Widener::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v) {
+  llvm::Type *type = plain(store.getValueOperand());
+  const bool isPlain = !store.isVolatile() && !store.isAtomic();
+  const unsigned bits = type->getScalarSizeInBits();
+  if (!type->isVectorTy() && isPlain && (bits == 32 || bits == 64)) {
+    b_.CreateMaskedScatter(v, pointers, store.getAlign(), fullMask());
+    return;
+  }
+  const uint64_t size = store.getDataLayout().getTypeStoreSize(type).getFixedValue();
+  if (mask()) {
+    llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
+    dummy->setAlignment(llvm::Align(64));
+    pointers = b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, dummy));
+  }
+  for (unsigned l = 0; l < lanes_; ++l) {
+    Value *one;
+    if (auto *each = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+      llvm::SmallVector<int> order;
+      for (unsigned k = 0; k < each->getNumElements(); ++k)
+        order.push_back(int(l * each->getNumElements() + k));
+      one = b_.CreateShuffleVector(v, order);
+    } else {
+      one = b_.CreateExtractElement(v, l);
+    }
+    llvm::StoreInst *s = b_.CreateAlignedStore(one, b_.CreateExtractElement(pointers, l), store.getAlign());
+    s->setVolatile(store.isVolatile());
+    if (store.isAtomic())
+      s->setAtomic(store.getOrdering(), store.getSyncScopeID());
+  }
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,316 @@
+// Values of the scalar function as scalars and vectors of the wide one, and the slots they cross blocks in.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+
+llvm::Type *Widener::plainType(llvm::Type *t) {
+  if (t->isPointerTy()) {
+    llvm::LLVMContext &c = t->getContext();
+    if (t->getPointerAddressSpace() == lower::kShared)
+      return llvm::Type::getInt32Ty(c);
+    return llvm::PointerType::get(c, 0);
+  }
+  if (auto *s = llvm::dyn_cast<llvm::StructType>(t)) {
+    llvm::SmallVector<llvm::Type *> elements;
+    for (llvm::Type *e : s->elements())
+      elements.push_back(plainType(e));
+    return llvm::StructType::get(t->getContext(), elements);
+  }
+  return t;
+}
+
+llvm::Type *Widener::widenType(llvm::Type *t, unsigned lanes) {
+  t = plainType(t);
+  if (lanes == 1 || t->isVoidTy())
+    return t;
+  if (auto *s = llvm::dyn_cast<llvm::StructType>(t)) {
+    llvm::SmallVector<llvm::Type *> elements;
+    for (llvm::Type *e : s->elements())
+      elements.push_back(widenType(e, lanes));
+    return llvm::StructType::get(t->getContext(), elements);
+  }
+  if (auto *v = llvm::dyn_cast<llvm::FixedVectorType>(t))
+    return llvm::FixedVectorType::get(v->getElementType(), v->getNumElements() * lanes);
+  return llvm::FixedVectorType::get(t, lanes);
+}
+
+llvm::Type *Widener::representation(const llvm::Instruction &i) {
+  return shapes_.shape(&i).isVarying() ? wide(&i) : plain(&i);
+}
+
+llvm::AllocaInst *Widener::slotOf(const llvm::Instruction &i) {
+  llvm::AllocaInst *&slot = slots_[&i];
+  if (!slot) {
+    slot = entryAlloca(representation(i), i.getName() + ".slot");
+    promotable_.push_back(slot);
+  }
+  return slot;
+}
+
+llvm::AllocaInst *Widener::slotFor(const Value *v) {
+  if (auto *i = llvm::dyn_cast<llvm::Instruction>(v))
+    return slotOf(*i);
+  return slots_.lookup(v);
+}
+
+llvm::AllocaInst *Widener::incomingSlot(const llvm::PHINode &phi) {
+  llvm::AllocaInst *&slot = incoming_[&phi];
+  if (!slot) {
+    slot = entryAlloca(representation(phi), phi.getName() + ".in");
+    promotable_.push_back(slot);
+  }
+  return slot;
+}
+
+bool Widener::needsSlot(const llvm::Instruction &i) const {
+  for (const llvm::User *u : i.users()) {
+    auto *user = llvm::cast<llvm::Instruction>(u);
+    if (shapes_.shape(user).isConditional)
+      return true;  // exactVector may want it anywhere
+    if (user->getParent() != i.getParent() || llvm::isa<llvm::PHINode>(user))
+      return true;
+  }
+  return false;
+}
+
+void Widener::define(const llvm::Instruction &i, Value *v) {
+  if (shapes_.shape(&i).isVarying() && lanes_ > 1)
+    localVector_[&i] = v;
+  else
+    local_[&i] = v;
+  // A conditional shape may be recomputed exactly from its operands wherever it is needed (exactVector).
+  if (needsSlot(i))
+    b_.CreateStore(v, slotOf(i));
+}
+
+/// Constants: pointers to `.shared` become offsets, pointers of other spaces lose their space.
+Widener::Value *Widener::plainConstant(const llvm::Constant *c) {
+  auto *constant = const_cast<llvm::Constant *>(c);
+  llvm::Type *t = plainType(c->getType());
+  if (llvm::isa<llvm::PoisonValue>(c))
+    return llvm::PoisonValue::get(t);
+  if (llvm::isa<llvm::UndefValue>(c))
+    return llvm::UndefValue::get(t);
+  if (!c->getType()->isPointerTy())
+    return constant;
+  if (c->getType()->getPointerAddressSpace() == lower::kShared) {
+    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(c); e && e->getOpcode() == llvm::Instruction::IntToPtr)
+      return e->getOperand(0);
+    if (c->isNullValue())
+      return b_.getInt32(0);
+  }
+  if (c->isNullValue())
+    return llvm::ConstantPointerNull::get(llvm::cast<llvm::PointerType>(t));
+  if (auto *f = llvm::dyn_cast<llvm::Function>(c)) {
+    auto it = context_.wide.find(f);
+    return it == context_.wide.end() ? constant : it->second;
+  }
+  if (c->getType() == t)
+    return constant;
+  if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(c); e && e->getOpcode() == llvm::Instruction::IntToPtr)
+    return llvm::ConstantExpr::getIntToPtr(e->getOperand(0), t);
+  return b_.CreateAddrSpaceCast(constant, t);
+}
+
+/// The scalar of a uniform value, or the common base of a value with offsets.
+Widener::Value *Widener::base(const Value *v) {
+  if (auto *c = llvm::dyn_cast<llvm::Constant>(v))
+    return plainConstant(c);
+  if (Value *known = local_.lookup(v))
+    return known;
+  llvm::AllocaInst *slot = slotFor(v);
+  Value *loaded = b_.CreateLoad(slot->getAllocatedType(), slot, v->getName());
+  if (!isOffMainLine_)
+    local_[v] = loaded;
+  return loaded;
+}
+
+Widener::Value *Widener::splat(Value *scalar, llvm::Type *scalarType) {
+  if (lanes_ == 1)
+    return scalar;
+  if (auto *s = llvm::dyn_cast<llvm::StructType>(scalarType)) {
+    Value *result = llvm::PoisonValue::get(widenType(s, lanes_));
+    for (unsigned k = 0; k < s->getNumElements(); ++k)
+      result = b_.CreateInsertValue(result, splat(b_.CreateExtractValue(scalar, k), s->getElementType(k)), k);
+    return result;
+  }
+  if (auto *v = llvm::dyn_cast<llvm::FixedVectorType>(scalarType)) {
+    llvm::SmallVector<int> order;
+    for (unsigned l = 0; l < lanes_; ++l)
+      for (unsigned k = 0; k < v->getNumElements(); ++k)
+        order.push_back(int(k));
+    return b_.CreateShuffleVector(scalar, order);
+  }
+  return b_.CreateVectorSplat(lanes_, scalar);
+}
+
+Widener::Value *Widener::fromOffsets(Value *base, const Shape &shape, llvm::Type *scalarType) {
+  llvm::Type *t = plainType(scalarType);
+  if (!shape.offsets)
+    return splat(base, t);
+  llvm::SmallVector<llvm::Constant *> offsets;
+  llvm::Type *offsetType = t->isPointerTy() ? b_.getInt64Ty() : t;
+  for (int64_t o : *shape.offsets)
+    offsets.push_back(llvm::ConstantInt::getSigned(offsetType, o));
+  Value *steps = llvm::ConstantVector::get(offsets);
+  if (t->isPointerTy())
+    return b_.CreateGEP(b_.getInt8Ty(), base, steps);
+  return b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), steps);
+}
+
+/// A value whose offsets hold only if an index does not wrap, computed lane by lane from operands that are certain.
+Widener::Value *Widener::exactVector(const Value *v) {
+  Shape s = shapes_.shape(v);
+  if (!s.isConditional)
+    return vector(v);
+  auto *i = llvm::cast<llvm::Instruction>(v);
+  const bool wasOff = std::exchange(isOffMainLine_, true);
+  Value *result;
+  if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(i)) {
+    result = emitAddress(*gep, true);
+  } else {
+    llvm::SmallVector<Value *> operands;
+    for (const Value *op : i->operands())
+      operands.push_back(exactVector(op));
+    result = emitElementwise(*i, operands);
+  }
+  isOffMainLine_ = wasOff;
+  return result;
+}
+
+/// The value as W lanes (or as the scalar it is at W = 1).
+Widener::Value *Widener::vector(const Value *v) {
+  if (lanes_ == 1)
+    return base(v);
+  if (auto *c = llvm::dyn_cast<llvm::Constant>(v))
+    return splat(plainConstant(c), plain(v));
+  Shape s = shapes_.shape(v);
+  if (s.isConditional)
+    return exactVector(v);
+  if (Value *known = localVector_.lookup(v))
+    return known;
+  Value *result;
+  if (s.isVarying()) {
+    llvm::AllocaInst *slot = slotFor(v);
+    result = b_.CreateLoad(slot->getAllocatedType(), slot, v->getName());
+  } else {
+    result = fromOffsets(base(v), s, v->getType());
+  }
+  if (!isOffMainLine_)
+    localVector_[v] = result;
+  return result;
+}
+
+Widener::Value *Widener::laneSelect(Value *mask, Value *onTrue, Value *onFalse) {
+  if (auto *s = llvm::dyn_cast<llvm::StructType>(onTrue->getType())) {
+    Value *result = llvm::PoisonValue::get(s);
+    for (unsigned k = 0; k < s->getNumElements(); ++k)
+      result = b_.CreateInsertValue(
+          result, laneSelect(mask, b_.CreateExtractValue(onTrue, k), b_.CreateExtractValue(onFalse, k)), k);
+    return result;
+  }
+  if (auto *v = llvm::dyn_cast<llvm::FixedVectorType>(onTrue->getType()); v && v->getNumElements() != lanes_)
+    mask = repeatMask(mask, v->getNumElements() / lanes_);
+  return b_.CreateSelect(mask, onTrue, onFalse);
+}
+
+/// One mask bit per lane -> one per element of a value with `times` elements per lane.
+Widener::Value *Widener::repeatMask(Value *mask, unsigned times) {
+  if (!mask || times == 1)
+    return mask;
+  llvm::SmallVector<int> order;
+  for (unsigned l = 0; l < lanes_; ++l)
+    order.append(times, int(l));
+  return b_.CreateShuffleVector(mask, order);
+}
+
+Widener::Value *Widener::allOnes() {
+  if (lanes_ == 1)
+    return b_.getTrue();
+  return llvm::Constant::getAllOnesValue(vec(b_.getInt1Ty(), lanes_));
+}
+
+Widener::Value *Widener::anyLane(Value *mask) {
+  return lanes_ == 1 ? mask : b_.CreateOrReduce(mask);
+}
+
+Widener::Value *Widener::maskBits(Value *mask) {
+  if (!mask)
+    return b_.getInt32(lanes_ == 32 ? ~0u : (1u << lanes_) - 1);
+  if (lanes_ == 1)
+    return b_.CreateZExt(mask, b_.getInt32Ty());
+  return b_.CreateZExtOrTrunc(b_.CreateBitCast(mask, b_.getIntNTy(lanes_)), b_.getInt32Ty());
+}
+
+Widener::Value *Widener::bitsToMask(Value *bits) {
+  Value *n = b_.CreateZExtOrTrunc(bits, b_.getIntNTy(lanes_));
+  return lanes_ == 1 ? n : b_.CreateBitCast(n, vec(b_.getInt1Ty(), lanes_));
+}
+
+llvm::AllocaInst *Widener::entryAlloca(llvm::Type *t, const llvm::Twine &name) {
+  return entry_.CreateAlloca(t, nullptr, name);
+}
+
+Widener::Block *Widener::newBlock(const llvm::Twine &name) {
+  return Block::Create(context_.module.getContext(), name, &target_);
+}
+
+Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments) {
+  llvm::SmallVector<llvm::Type *> types;
+  for (Value *a : arguments)
+    types.push_back(a->getType());
+  llvm::FunctionCallee f = context_.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+  llvm::CallInst *call = b_.CreateCall(f, arguments);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  return call;
+}
+
+/// A field of the Launch, Cta or Gang record.
+Widener::Value *Widener::field(unsigned which, size_t offset, llvm::Type *t, bool isInvariant) {
+  llvm::LoadInst *load = b_.CreateAlignedLoad(
+      t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(which), offset), llvm::Align(t->isPointerTy() || t->isIntegerTy(64) ? 8 : 4));
+  if (isInvariant)
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+  return load;
+}
+
+Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target, const ShapeAnalysis &shapes,
+                 bool isFull, bool isKernel)
+    : context_(context), source_(source), target_(target), shapes_(shapes), isFull_(isFull), isKernel_(isKernel),
+      lanes_(shapes.lanes()), b_(target.getContext()), entry_(target.getContext()) {}
+
+void Widener::run() {
+  Block *prologue = newBlock("prologue");
+  Block *first = newBlock("first");
+  entry_.SetInsertPoint(prologue);
+  llvm::Instruction *toFirst = entry_.CreateBr(first);
+  entry_.SetInsertPoint(toFirst);
+  entryMask_ = isFull_ || lanes_ == 1 ? nullptr : argument(kMask);
+  b_.SetInsertPoint(first);
+  for (unsigned n = 0; n < source_.arg_size(); ++n) {
+    const llvm::Argument *own = source_.getArg(n);
+    Value *v = isKernel_ ? field(kLaunch, offsetof(abi::Launch, params), b_.getPtrTy(), true) : argument(kFirstOwn + n);
+    auto *slot = entryAlloca(v->getType(), own->getName());
+    b_.CreateStore(v, slot);
+    promotable_.push_back(slot);
+    slots_[own] = slot;
+  }
+  planItems();
+  b_.CreateBr(items_[0].head);
+  for (unsigned n = 0; n < items_.size(); ++n)
+    emitItem(n);
+  llvm::EliminateUnreachableBlocks(target_);
+  std::vector<llvm::AllocaInst *> live;
+  for (llvm::AllocaInst *a : promotable_)
+    if (llvm::isAllocaPromotable(a))
+      live.push_back(a);
+  llvm::DominatorTree dominators(target_);
+  llvm::PromoteMemToReg(live, dominators);
+}
+
+}  // namespace ptxrun::simt

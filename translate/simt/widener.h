@@ -1,0 +1,202 @@
+// Turns one scalar function into a function of W lanes. The heart of simt.
+//
+// Control flow is linearised partially: blocks are emitted in the order of ShapeAnalysis. A uniform branch stays a branch. At a
+// divergent branch both ways run one after the other, each under its mask; a way whose mask is empty is jumped over. What still has
+// to run later is kept as a set of pending items that travels along the emitted edges:
+//
+//     b: br divergent c, T, F    =>   mask[T] |= m & c; mask[F] |= m & ~c
+//                                     if any(mask[T]) goto T (pending: F)  else goto F
+//     end of T                   =>   if any(mask[F]) goto F (pending: join) else goto join
+//
+// A loop that lanes leave in different iterations gets an item of its own behind its blocks (LoopEnd):
+//
+//     LoopEnd: if any(mask[header]) goto header  else goto the first exit whose mask is not empty
+//
+// Values that are used outside their block live in stack slots while code is emitted and are promoted at the end, so that no
+// dominance has to be repaired by hand. Masks are slots too: a block consumes its mask (reads and clears it).
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "translate/simt/gang_module.h"
+#include "translate/simt/shape.h"
+#include "translate/simt/words.h"
+
+namespace ptxrun::simt {
+
+/// What all functions of one gang module share.
+struct ModuleContext {
+  llvm::Module &module;         ///< the module under construction: scalar functions in, wide functions out
+  unsigned lanes;
+  GangOptions options;
+  bool tracksExits = false;     ///< barriers count exited lanes
+  bool maySuspend = false;
+  uint32_t localBytes = 0;
+  /// Wide versions of device functions that were not inlined.
+  std::map<const llvm::Function *, llvm::Function *> wide;
+};
+
+/// Leading parameters of every wide function.
+enum WideArgument : unsigned { kLaunch, kCta, kGang, kCtaX, kCtaY, kCtaZ, kFirstThread, kMask, kFirstOwn };
+
+class Widener {
+ public:
+  /// `target` is empty and has the wide signature; with `isFull` its mask argument is known to be all ones.
+  Widener(ModuleContext &, llvm::Function &source, llvm::Function &target, const ShapeAnalysis &, bool isFull, bool isKernel);
+  void run();
+
+  /// The wide type of a scalar type: <W x T>; vectors become <W*n x T> lane by lane; structs element by element.
+  static llvm::Type *widenType(llvm::Type *, unsigned lanes);
+  /// Pointers to `.shared` are 32-bit offsets, all other pointers host pointers.
+  static llvm::Type *plainType(llvm::Type *);
+
+ private:
+  using Value = llvm::Value;
+  using Block = llvm::BasicBlock;
+
+  // A place in the emission order: a block, or the end of a divergent loop.
+  struct Item {
+    const Block *block = nullptr;
+    const llvm::Loop *loopEnd = nullptr;
+    Block *head = nullptr;
+    std::set<unsigned> pending;  // item numbers that wait while control is here
+    std::set<unsigned> exits;    // loopEnd: blocks that lanes left to
+  };
+
+  // linearize.cpp
+  void planItems();
+  void emitItem(unsigned);
+  void emitBlock(unsigned);
+  void emitLoopEnd(unsigned);
+  void emitTerminator(const Block *, unsigned item);
+  void emitEdge(const Block *from, const Block *to, Value *edgeMask);
+  void emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain);
+  std::optional<unsigned> controlTarget(const Block *from, const Block *to);
+  bool isCertain(unsigned item) const;
+  const Block *partedAt(const Block *) const;
+  bool isCheap(const Block *) const;
+  const llvm::Loop *divergentLoopLeft(const Block *from, const Block *to) const;
+  Value *maskOf(const Block *);
+  void storePhis(const Block *from, const Block *to, Value *edgeMask);
+  llvm::AllocaInst *maskSlot(const Block *);
+  Value *anyLane(Value *mask);
+
+  // widen_values.cpp
+  llvm::AllocaInst *slotOf(const llvm::Instruction &);
+  llvm::AllocaInst *slotFor(const Value *);
+  llvm::AllocaInst *incomingSlot(const llvm::PHINode &);
+  llvm::Type *representation(const llvm::Instruction &);
+  Value *laneSelect(Value *mask, Value *onTrue, Value *onFalse);
+  bool needsSlot(const llvm::Instruction &) const;
+  void define(const llvm::Instruction &, Value *);
+  Value *base(const Value *);
+  Value *vector(const Value *);
+  Value *plainConstant(const llvm::Constant *);
+  Value *splat(Value *scalar, llvm::Type *scalarType);
+  Value *exactVector(const Value *);
+  Value *fromOffsets(Value *base, const Shape &, llvm::Type *scalarType);
+  Value *rawBase(const llvm::Instruction &);
+  llvm::Type *plain(const Value *v) { return plainType(v->getType()); }
+  llvm::Type *wide(const Value *v) { return widenType(v->getType(), lanes_); }
+
+  // widen_instructions.cpp
+  void emitInstruction(const llvm::Instruction &);
+  Value *emitUniform(const llvm::Instruction &);
+  Value *emitOffsets(const llvm::Instruction &, const Shape &);
+  Value *emitVarying(const llvm::Instruction &);
+  Value *emitElementwise(const llvm::Instruction &, llvm::ArrayRef<Value *> operands);
+  Value *emitVaryingDivision(const llvm::Instruction &);
+  Value *emitVectorElement(const llvm::Instruction &);
+  Value *emitAddress(const llvm::GEPOperator &, bool isWide);
+  Value *laneByLane(const llvm::Instruction &, llvm::ArrayRef<Value *> operands, llvm::Type *result,
+                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>);
+
+  // widen_memory.cpp
+  struct Address {
+    Value *base = nullptr;      // host pointer
+    const std::vector<int64_t> *offsets = nullptr;  // bytes per lane; null with index null: uniform
+    Value *index = nullptr;     // <W x i64> byte offsets, varying
+    Value *wraps = nullptr;     // i1: offsets do not hold, use exact pointers
+  };
+  Address address(const Value *pointer);
+  Value *pointers(const Address &);
+  Value *exactPointers(const Value *pointer);
+  Value *hostPointer(const Value *pointer);
+  void emitLoad(const llvm::LoadInst &);
+  void emitStore(const llvm::StoreInst &);
+  Value *loadOffsets(const llvm::LoadInst &, const Address &);
+  Value *loadEach(const llvm::LoadInst &, Value *pointers);
+  bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
+  void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
+  Value *wrapTest(const Value *pointer);
+  Value *repeatMask(Value *mask, unsigned times);
+
+  // widen_atomics.cpp
+  void emitAtomic(const llvm::Instruction &);
+  void emitFence(const llvm::FenceInst &);
+
+  // widen_calls.cpp, widen_collectives.cpp
+  void emitCall(const llvm::CallBase &);
+  Value *emitSpecialRegister(const llvm::CallBase &, const Word &);
+  Value *emitThreadIndex(unsigned axis, const Shape &);
+  Value *emitFunctionCall(const llvm::CallBase &);
+  Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments, Value *mask);
+  Value *emitCollective(const llvm::CallBase &, llvm::StringRef name);
+  struct Warp;
+  Value *emitShuffle(const llvm::CallBase &, llvm::StringRef mode);
+  Value *emitVote(const llvm::CallBase &, llvm::StringRef mode);
+  Value *emitMatch(const llvm::CallBase &, bool isAll);
+  Value *emitRedux(const llvm::CallBase &, llvm::StringRef op);
+  Value *reduceLanes(Value *values, Value *bits, llvm::StringRef op);
+  Value *ballot(const Value *predicate, Value *members, Value *&participants);
+  Warp gatherWarp(Value *own, Value *members);
+  Value *placeInWarp(Value *own, const Warp &);
+  Value *takeOwn(Value *whole, const Warp &);
+  Value *permute(Value *whole, Value *index);
+  Value *laneNumbers();
+  Value *firstLaneOf(const Value *);
+  void emitBarrier(const llvm::CallBase &, llvm::StringRef name);
+  void emitStop(const llvm::CallBase &, llvm::StringRef name);
+  Value *emitIntrinsic(const llvm::CallBase &);
+
+  // common
+  Value *mask() { return mask_; }                ///< of the block being emitted; null = all lanes
+  Value *fullMask() { return mask_ ? mask_ : allOnes(); }
+  Value *allOnes();
+  Value *maskBits(Value *mask);                  ///< i32, one bit per lane
+  Value *bitsToMask(Value *bits);
+  Value *runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments);
+  Value *field(unsigned argument, size_t offset, llvm::Type *, bool isInvariant);
+  Value *argument(unsigned n) { return target_.getArg(n); }
+  llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
+  Block *newBlock(const llvm::Twine &name);
+  llvm::FixedVectorType *vec(llvm::Type *element, unsigned n) { return llvm::FixedVectorType::get(element, n); }
+  Value *laneBool(bool isTrue) { return b_.getInt1(isTrue); }
+
+  ModuleContext &context_;
+  llvm::Function &source_;
+  llvm::Function &target_;
+  const ShapeAnalysis &shapes_;
+  const bool isFull_, isKernel_;
+  const unsigned lanes_;
+  llvm::IRBuilder<> b_;
+  llvm::IRBuilder<> entry_;
+  std::vector<Item> items_;
+  llvm::DenseMap<const Block *, unsigned> itemOf_;
+  llvm::DenseMap<const llvm::Loop *, unsigned> loopEndOf_;
+  std::set<unsigned> everPending_;
+  llvm::DenseMap<const Value *, llvm::AllocaInst *> slots_, incoming_;
+  llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
+  llvm::DenseMap<const Block *, const Block *> maskRoot_;  // block whose consumed mask this block shares; null: entry mask
+  llvm::DenseMap<const Value *, Value *> local_, localVector_;  // of the block being emitted
+  std::vector<llvm::AllocaInst *> promotable_;
+  llvm::DenseMap<const Value *, Value *> allocas_;
+  Value *mask_ = nullptr;
+  Value *entryMask_ = nullptr;
+  bool isOffMainLine_ = false;  // inside a slow path: what is computed must not be cached
+};
+
+}  // namespace ptxrun::simt

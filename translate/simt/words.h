@@ -1,0 +1,34 @@
+// The vocabulary of a LaneModule (lower/vocabulary.h) as simt sees it: what kind of thing each `ptx.*` function is.
+#pragma once
+#include <llvm/ADT/StringRef.h>
+
+namespace ptxrun::simt {
+
+struct Word {
+  enum class Kind : uint8_t {
+    none,             ///< not a word of ours
+    threadIndex,      ///< %tid.{x,y,z}
+    laneId,           ///< %laneid
+    laneMask,         ///< %lanemask_*
+    specialRegister,  ///< the same for all lanes of a gang
+    uniformValue,     ///< addresses of windows, counters: one value per gang
+    laneTest,         ///< ptx.all, ptx.any (made by versions.cpp): i1 of the lanes of the current mask
+    warpUniform,      ///< a collective whose result is the same for all lanes that take part
+    warpVarying,      ///< a collective with a result per lane
+    barrier,          ///< CTA barriers
+    schedule,         ///< nanosleep, yield
+    stop,             ///< trap, brkpt, assertfail
+    exit,             ///< ptx.exit, ptx.exited
+    library,          ///< vprintf, malloc, free: lane by lane
+    other,            ///< lane by lane
+  };
+  Kind kind = Kind::none;
+  unsigned axis = 0;                 ///< 0..2 for threadIndex and vector special registers
+};
+
+Word wordOf(llvm::StringRef name);
+
+/// True for the words that wait for other lanes of the warp and take a membermask as their last argument.
+inline bool isCollective(Word::Kind k) { return k == Word::Kind::warpUniform || k == Word::Kind::warpVarying; }
+
+}  // namespace ptxrun::simt
