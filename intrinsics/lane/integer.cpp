@@ -5,26 +5,33 @@ namespace ptxrun::lane {
 
 // Division never faults. By zero the quotient is all ones and the remainder the dividend; MININT / -1 is MININT with
 // remainder 0: what NVIDIA's GPUs give (the manual leaves both unspecified).
-#define DIVISION(width, Unsigned, Signed)                                                              \
+//
+// 16- and 32-bit quotients are taken in floating point, which widens where integer division does not: a quotient that is
+// no integer misses the next one by at least 1/b, relatively 1/a, more than half an ulp of `Wide`; so truncation is exact.
+#define DIVISION(width, Unsigned, Signed, Wide)                                                        \
   LANE Unsigned ptx_div_u##width(Unsigned a, Unsigned b) {                                             \
-    return pick(b == 0, (Unsigned)~(Unsigned)0, (Unsigned)(a / pick(b == 0, (Unsigned)1, b)));         \
+    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                             \
+    return pick(b == 0, (Unsigned)~(Unsigned)0, (Unsigned)((Wide)a / (Wide)divisor));                  \
   }                                                                                                    \
   LANE Unsigned ptx_rem_u##width(Unsigned a, Unsigned b) {                                             \
-    return pick(b == 0, a, (Unsigned)(a % pick(b == 0, (Unsigned)1, b)));                              \
+    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                             \
+    return pick(b == 0, a, (Unsigned)(a - (Unsigned)((Wide)a / (Wide)divisor) * divisor));             \
   }                                                                                                    \
   LANE Signed ptx_div_s##width(Signed a, Signed b) {                                                   \
     const bool isSpecial = (b == 0) | (b == -1);                                                       \
-    const Signed quotient = (Signed)(a / pick(isSpecial, (Signed)1, b));                               \
+    const Signed divisor = pick(isSpecial, (Signed)1, b);                                              \
+    const Signed quotient = (Signed)((Wide)a / (Wide)divisor);                                         \
     return pick(b == 0, (Signed)-1, pick(b == -1, (Signed)(0 - (Unsigned)a), quotient));               \
   }                                                                                                    \
   LANE Signed ptx_rem_s##width(Signed a, Signed b) {                                                   \
     const bool isSpecial = (b == 0) | (b == -1);                                                       \
-    const Signed remainder = (Signed)(a % pick(isSpecial, (Signed)1, b));                              \
+    const Signed divisor = pick(isSpecial, (Signed)1, b);                                              \
+    const Signed remainder = (Signed)(a - (Signed)((Wide)a / (Wide)divisor) * divisor);                \
     return pick(b == 0, a, pick(b == -1, (Signed)0, remainder));                                       \
   }
-DIVISION(16, uint16_t, int16_t)
-DIVISION(32, uint32_t, int32_t)
-DIVISION(64, uint64_t, int64_t)
+DIVISION(16, uint16_t, int16_t, float)
+DIVISION(32, uint32_t, int32_t, double)
+DIVISION(64, uint64_t, int64_t, decltype(a))
 
 /// The position of the n-th set bit of `word` (n from 0), 32 if there is none: binary search over population counts.
 LANE_INLINE uint32_t selectBit(uint32_t word, uint32_t n) {
