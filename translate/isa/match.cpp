@@ -26,6 +26,45 @@ Spelling splitOpcode(std::string_view text) {
   return s;
 }
 
+namespace {
+
+bool isGlobalOrGeneric(const Pattern &pattern, const Assignment &assignment) {
+  auto slots = slotsOf(pattern);
+  for (size_t i = 0; i != slots.size(); ++i)
+    if (slots[i].kind == SlotKind::space && assignment.choice[i])
+      return choicesOf(slots[i])[assignment.choice[i] - 1].token == Token::global;
+  return true;
+}
+
+/// Vectors of memory instructions: 128 bits at most; 256 as .v8 of 32 or .v4 of 64 bits from PTX 8.8 and sm_100 on.
+bool isVectorPossible(const Pattern &pattern, const Assignment &assignment, const Target &target, bool isWideAsked,
+                      std::string *why) {
+  auto slots = slotsOf(pattern);
+  unsigned count = 1, width = 0;
+  for (size_t i = 0; i != slots.size(); ++i) {
+    if (!assignment.choice[i])
+      continue;
+    const Token token = choicesOf(slots[i])[assignment.choice[i] - 1].token;
+    if (slots[i].kind == SlotKind::vector)
+      count = unsigned(spelling(token)[1] - '0');
+    if (slots[i].kind == SlotKind::type && !width)
+      width = bitWidth(typeOf(token));
+  }
+  const unsigned total = count * width;
+  const bool isWide = total == 256 && (width == 32 || width == 64);
+  if ((count == 1 || total <= 128) && !isWideAsked)
+    return true;
+  if (pattern.isWide && isWide && target.version >= 88 && target.sm >= 100)
+    return true;
+  if (why)
+    *why = !pattern.isWide || (!isWide && !isWideAsked) ? "a vector of more than 128 bits is not possible here"
+           : isWide ? "256-bit vectors need PTX ISA 8.8 or later and sm_100 or higher"
+                    : "an L2 eviction priority needs a 256-bit vector: .v8 of 32 or .v4 of 64 bits";
+  return false;
+}
+
+}  // namespace
+
 bool isAvailable(const Form &form, const Assignment &assignment, const Target &target, std::string *why) {
   const Pattern &pattern = patternOf(form);
   auto needs = [&](unsigned since, TargetRule rule, const std::string &what) {
@@ -45,13 +84,20 @@ bool isAvailable(const Form &form, const Assignment &assignment, const Target &t
     return false;
   }
   auto slots = slotsOf(pattern);
+  bool isWideAsked = false;
   for (size_t i = 0; i != slots.size(); ++i)
     if (assignment.choice[i]) {
       const Choice &choice = choicesOf(slots[i])[assignment.choice[i] - 1];
+      isWideAsked |= choice.isWide;
+      if (choice.isGlobal && !isGlobalOrGeneric(pattern, assignment)) {
+        if (why)
+          *why = "'." + std::string(spelling(choice.token)) + "' is possible with .global and generic addresses only";
+        return false;
+      }
       if (!needs(choice.since, choice.rule, "'." + std::string(spelling(choice.token)) + "'"))
         return false;
     }
-  return true;
+  return isVectorPossible(pattern, assignment, target, isWideAsked, why);
 }
 
 struct Matcher::State {

@@ -44,10 +44,12 @@ struct Argument {
   uint8_t vector = 1;
   StateSpace space = StateSpace::generic;  ///< where the variable was declared (address with Base::variable, variable)
   Base base = Base::none;                  ///< of an address; none: `[4096]`
-  bool isNegated = false;                  ///< `!p`
+  bool isNegated = false;                  ///< `!p`, or `-r` (vmad)
+  bool isUnified = false;                  ///< `.unified` stands behind the address
+  bool isIndexed = false;                  ///< `var[4]`, `var[%r1]`: stands for an address (`ld`) or a value (`mov`)
   bool isJoined = false;                   ///< `d|p`: a `|` stands between this argument and the next
   bool isParameter = false;                ///< the variable is a function's or kernel's `.param` (not one declared in a body)
-  Token selector = Token::none;            ///< `.b0 ... .b3`, `.h0`, `.h1` behind a register of a video instruction
+  Token selector = Token::none;            ///< findSelector() of what stands behind a video instruction's register
   SpecialRegister special = SpecialRegister::none;
   int64_t integer = 0;
   std::span<const Argument> elements;
@@ -113,6 +115,17 @@ SpecialRegister findSpecialRegister(std::string_view name);
 /// Type of a special register (of one component) and its number of components (1, or 4 for tid and the like).
 Type typeOf(SpecialRegister);
 unsigned componentsOf(SpecialRegister);
+
+/// Selectors and masks of video operands: `.b0`, `.h1`, and of the SIMD ones `.h32`, `.b7654`, `.b20`.
+struct Selector {
+  bool isHalf = false;      ///< half-words, else bytes
+  uint8_t count = 0;        ///< 0: none
+  uint8_t elements[4] = {}; ///< as written, highest lane first
+};
+/// A selector by its spelling without the dot, Token::none where it is none. (Not a token of the table: spelling(Token) and
+/// the modifiers of forms do not know it.)
+Token findSelector(std::string_view spelling);
+Selector selectorOf(Token);
 
 /// A type suffix by its spelling without the dot ("f16x2"), Type::none where it is none.
 Type findType(std::string_view spelling);

@@ -8,13 +8,15 @@ namespace {
 
 using Kind = Argument::Kind;
 
-/// Integer types and .f16x2 registers mix; bits mix with everything of their size; floats only with themselves and bits.
-/// (PTX ISA 9.4.1 and what ptxas accepts.)
+/// Bits mix with everything of their size, signed with unsigned, floats only with themselves and bits; packed types live in
+/// .f16x2 and .b32 registers; narrow and alternate floats in bits only (PTX ISA 9.4.1 and what ptxas accepts).
 enum class Family : uint8_t { predicate, bits, integer, pair, half, floating, other };
 
 Family familyOf(Type type) {
   if (type == Type::pred)
     return Family::predicate;
+  if (type == Type::u16x2 || type == Type::s16x2 || type == Type::u8x4 || type == Type::s8x4)
+    return Family::pair;
   if (isBits(type))
     return Family::bits;
   if (isSigned(type) || isUnsigned(type))
@@ -26,7 +28,8 @@ Family familyOf(Type type) {
   return type == Type::f32 || type == Type::f64 ? Family::floating : Family::other;
 }
 
-bool registerFits(Type want, Type have, bool mayBeWider) {
+/// `isGeneric`: the type was written in the instruction; an integer may then stand in an .f16x2 register too.
+bool registerFits(Type want, Type have, bool mayBeWider, bool isGeneric = true) {
   const Family wanted = familyOf(want), had = familyOf(have);
   if (wanted == Family::predicate || had == Family::predicate)
     return wanted == had;
@@ -36,7 +39,9 @@ bool registerFits(Type want, Type have, bool mayBeWider) {
   if (wanted == Family::bits || had == Family::bits)
     return true;
   if (wanted == Family::integer)
-    return had == Family::integer || (had == Family::pair && haveBits == wantBits);
+    return had == Family::integer || (had == Family::pair && isGeneric);
+  if (wanted == Family::pair)
+    return had == Family::pair;
   return wanted != Family::other && want == have;
 }
 
@@ -100,8 +105,9 @@ class Fit {
     case OperandKind::any:
       return any(a);
     case OperandKind::addr:
-    case OperandKind::ptr:
       return addressValue(a);
+    case OperandKind::ptr:
+      return pointer(a);
     case OperandKind::address:
       return address(a);
     case OperandKind::imm:
@@ -151,6 +157,8 @@ class Fit {
       return constant(a, type);
     case Kind::sink:
       return (has(kDestination) && has(kSink)) || no("expected " + wanted(type), a);
+    case Kind::special:
+      return (has(kSpecial) && a.vector == 1 && a.type != Type::pred) || no("expected " + wanted(type), a);
     default:
       return no("expected " + wanted(type), a);
     }
@@ -159,11 +167,11 @@ class Fit {
   bool reg(const Argument &a, Type type) {
     if (a.vector != 1)
       return no("expected " + wanted(type), a);
-    if (a.isNegated && (has(kDestination) || type != Type::pred))
+    if (a.isNegated && (has(kDestination) || (type != Type::pred && !has(kNegatable))))
       return no("only a predicate that is read can be negated", a);
     if (a.selector != Token::none && !has(kSelectable))
       return no("a byte or half-word selector cannot stand here", a);
-    return registerFits(type, a.type, has(kWider)) || no("expected " + wanted(type), a);
+    return registerFits(type, a.type, has(kWider), o_.typeSlot >= 0) || no("expected " + wanted(type), a);
   }
 
   bool constant(const Argument &a, Type type) {
@@ -185,25 +193,37 @@ class Fit {
     return elements(a, type);
   }
 
-  /// All elements fit, are equally wide, and not all are sinks.
+  /// All elements fit, are of one class, and not all are sinks.
   bool elements(const Argument &a, Type type) {
-    unsigned width = 0;
-    bool isNamed = false;
+    const Argument *named = nullptr;
     for (size_t i = 0; i != a.elements.size(); ++i) {
       const Argument &e = a.elements[i];
       if (element_)
         *element_ = int(i);
-      if (e.kind == Kind::sink ? !has(kDestination) : !scalar(e, type))
-        return e.kind == Kind::sink ? no("'_' cannot be read", e) : false;
-      isNamed |= e.kind != Kind::sink;
-      if (e.kind == Kind::reg && width && bitWidth(e.type) != width)
-        return no("the elements of a vector are equally wide", e);
-      if (e.kind == Kind::reg)
-        width = bitWidth(e.type);
+      if (e.kind == Kind::sink) {
+        if (!has(kDestination))
+          return no("'_' cannot be read", e);
+        continue;
+      }
+      if (!integerForFloat(e, type) && !scalar(e, type))
+        return false;
+      if (named && named->kind == Kind::reg && e.kind == Kind::reg && !mixes(named->type, e.type))
+        return no("the elements of a vector are of one type", e);
+      named = &e;
     }
     if (element_)
       *element_ = -1;
-    return isNamed || no("expected at least one register in the vector", a);
+    return named || no("expected at least one register in the vector", a);
+  }
+
+  /// ptxas takes {%u1, %u2} where .v2.f32 is asked for, as one vector of 64 bits.
+  bool integerForFloat(const Argument &e, Type type) const {
+    return has(kWider) && familyOf(type) == Family::floating && e.kind == Kind::reg && e.vector == 1 &&
+           familyOf(e.type) == Family::integer && bitWidth(e.type) == bitWidth(type);
+  }
+
+  static bool mixes(Type a, Type b) {
+    return bitWidth(a) == bitWidth(b) && (registerFits(a, b, false) || registerFits(b, a, false));
   }
 
   bool any(const Argument &a) {
@@ -212,7 +232,7 @@ class Fit {
     if (a.kind == Kind::special) {
       if (a.vector != 1)
         return no("a component (.x, .y, .z) of the special register is missing", a);
-      if (family == Family::floating)
+      if (family == Family::floating || family == Family::half)
         return no("a special register has no floating point value", a);
       return family == Family::predicate ? a.type == Type::pred : specialFits(a, type);
     }
@@ -231,12 +251,18 @@ class Fit {
   }
 
   bool addressValue(const Argument &a) {
-    if (a.kind == Kind::variable)
-      return true;
-    const Type type = operandType(o_, c_);
-    if (type == Type::none)
-      return (a.kind == Kind::reg && isAddressRegister(a.type)) || no("expected a register with an address or a variable", a);
-    return scalar(a, type);
+    if (a.kind != Kind::variable)
+      return scalar(a, operandType(o_, c_));
+    const StateSpace space = writtenSpace();
+    return space == StateSpace::generic || isWithin(a.space, space) ||
+           no("expected a variable in ." + std::string(spelling(space)), a);
+  }
+
+  bool pointer(const Argument &a) {
+    const unsigned bits = bitWidth(a.type);
+    return a.kind == Kind::integer ||
+           (a.kind == Kind::reg && a.vector == 1 && isAddressRegister(a.type) && (bits == 32 || bits == 64)) ||
+           no("expected a register with an address", a);
   }
 
   bool immediate(const Argument &a) {
@@ -262,9 +288,9 @@ class Fit {
     if (a.kind == Kind::reg && a.vector > 1)
       return bitWidth(a.type) * a.vector == total || no("the vector is not as wide as the type", a);
     const size_t n = a.elements.size();
-    if (a.kind != Kind::vector || (n != 2 && n != 4) || total / n < 8)
-      return no("expected a vector of 2 or 4 elements, " + std::to_string(total) + " bits in all", a);
-    const Type element = total / n == 8 ? Type::b8 : total / n == 16 ? Type::b16 : total / n == 32 ? Type::b32 : Type::b64;
+    if (a.kind != Kind::vector || (n != 1 && n != 2 && n != 4) || total / n < 8)
+      return no("expected a vector of 1, 2 or 4 elements, " + std::to_string(total) + " bits in all", a);
+    const Type element = total / n == 8 ? Type::b8 : total / n == 16 ? Type::b16 : total / n == 32 ? Type::b32 : total / n == 64 ? Type::b64 : Type::b128;
     bool isNamed = false;
     for (size_t i = 0; i != n; ++i) {
       const Argument &e = a.elements[i];
@@ -294,6 +320,8 @@ class Fit {
   bool address(const Argument &a) {
     if (a.kind != Kind::address)
       return no("expected an address in brackets", a);
+    if (a.isUnified && !has(kUnified))
+      return no("'.unified' cannot stand here", a);
     return base(a) && nested(a);
   }
 

@@ -25,6 +25,8 @@ struct Choice {
   Token token;
   uint16_t since;
   TargetRule rule;
+  bool isWide;    ///< only with 256-bit vectors
+  bool isGlobal;  ///< only with .global and generic addresses
 };
 
 /// How a slot's tokens are placed: types, state spaces and words that belong to the instruction's name keep their order among
@@ -45,7 +47,7 @@ enum class OperandKind : uint8_t {
   value, address, imm, label, labels, callee, prototype, list,
   any,     ///< mov's source: a value, special register, address of a variable or function
   addr,    ///< an address as a value: register, variable, variable + offset
-  ptr,     ///< the same, of any integer width
+  ptr,     ///< an address of 32 or 64 bits in a register
   pack,    ///< {a, b}: together as wide as the type
   unpack,  ///< the same, written
   opaque,  ///< a texture, sampler or surface: its variable, or a .u64 register with its address
@@ -60,7 +62,7 @@ struct ImmediateRange {
 
 enum OperandFlags : uint16_t {
   kDestination = 1, kWider = 2, kSink = 4, kRegisterOnly = 8, kNegatable = 16, kOptional = 32, kJoined = 64,
-  kSelectable = 128, kDoubled = 256, kUnified = 512,
+  kSelectable = 128, kDoubled = 256, kUnified = 512, kSpecial = 1024,
 };
 
 struct OperandPattern {
@@ -89,6 +91,7 @@ struct Pattern {
   uint16_t until;    ///< last PTX version that has it; 0: all later ones
   uint16_t ceiling;  ///< only below this sm; 0: no limit
   TargetRule rule;
+  bool isWide;       ///< 256-bit vectors are possible where the target has them (else 128 bits are the most)
 };
 
 struct OpcodeEntry {

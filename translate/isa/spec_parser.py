@@ -31,6 +31,8 @@ class Choice:
 
     def __init__(self, token, since=0, targets=()):
         self.token, self.since, self.targets = token, since, tuple(targets)
+        self.isWide = False    # only with 256-bit vectors
+        self.isGlobal = False  # only with .global and generic addresses
 
 
 class Slot:
@@ -61,7 +63,7 @@ class Operand:
         self.arity = (0, 0)      # vector of that many elements; (0, 0) a scalar
         self.aritySlot = -1      # arity given by the modifier written there
         self.isDestination = self.mayBeWider = self.maySink = self.isRegisterOnly = False
-        self.mayNegate = self.isOptional = self.isJoined = self.maySelect = self.isUnified = False
+        self.mayNegate = self.isOptional = self.isJoined = self.maySelect = self.isUnified = self.maySpecial = False
         self.conditionSlot = -1
         self.space = None        # of an address: fixed
         self.spaceSlot = -1
@@ -162,6 +164,10 @@ def readChoice(path, number, item):
             choice.since = version(part)
         elif part.startswith("sm_"):
             choice.targets = tuple(part.split("|"))
+        elif part == "wide":
+            choice.isWide = True
+        elif part == "global":
+            choice.isGlobal = True
         else:
             raise SpecError(path, number, f"expected a version or a target after @, found '{part}'")
     return choice
@@ -181,12 +187,14 @@ def buildForm(path, number, heading, notation, attributes, sets):
 
 
 def readAttributes(form, words):
-    form.isTodo = form.isVolatile = False
+    form.isTodo = form.isWide = False
     form.effect = form.handler = form.intrinsic = ""
-    form.since, form.until, form.targets, form.ceiling, form.flags = 10, 0, (), 0, set()
+    form.since, form.until, form.targets, form.ceiling = 10, 0, (), 0
     for word in words:
         if word == "todo":
             form.isTodo = True
+        elif word == "wide":
+            form.isWide = True
         elif word in EFFECTS:
             form.effect = word
         elif word.startswith("lower"):
@@ -220,7 +228,7 @@ def readSlots(path, number, text, sets):
             depth, group = 0, 0
             position += 1
         else:
-            match = re.match(r"\.([A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*(?:@[A-Za-z0-9_.|]*[A-Za-z0-9])?)", text[position:])
+            match = re.match(r"\.([A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*(?:@[A-Za-z0-9_.|]*[A-Za-z0-9])*)", text[position:])
             if not match:
                 raise SpecError(path, number, f"cannot read modifiers at '{text[position:]}'")
             word = match[1]
@@ -250,7 +258,7 @@ def printable(notation, form, sets):
     tail = re.sub(r" if \.[A-Za-z0-9_:]+", "", tail)
     tail = re.sub(r":(?:imm\([^)]*\)|\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*(?:::[A-Za-z]+)?)", "", tail)
     tail = re.sub(r"<[^>]*>", "", tail)
-    tail = re.sub(r"(?<=[\w}])[*_!]+(?=[,|{}\]]|$)", "", tail)
+    tail = re.sub(r"(?<=[\w}])[*_!^%]+(?=[,|{}\]]|$)", "", tail)
     return (head + " " + tail).strip() + ";"
 
 
@@ -352,7 +360,7 @@ class OperandReader:
             self.classify(operand, match[0], match[1])
         else:
             operand.typeSlot = self.defaultType(operand)
-        while self.position < len(self.text) and self.text[self.position] in "*_!<?^":
+        while self.position < len(self.text) and self.text[self.position] in "*_!<^%":
             mark = self.text[self.position]
             self.position += 1
             if mark == "*":
@@ -363,6 +371,8 @@ class OperandReader:
                 operand.isRegisterOnly = True
             elif mark == "^":
                 operand.maySelect = True
+            elif mark == "%":
+                operand.maySpecial = True
             else:
                 end = self.text.index(">", self.position)
                 self.arity(operand, self.text[self.position:end])
@@ -379,6 +389,8 @@ class OperandReader:
             operand.kind = word
             if word in ("any", "addr", "pack", "unpack", "ptr"):
                 operand.typeSlot = self.defaultType(operand)
+            if word == "addr":
+                operand.spaceSlot = self.spaceSlot()
         elif word == "wide":
             operand.isDoubled = True
             operand.typeSlot = self.defaultType(operand)
@@ -396,12 +408,15 @@ class OperandReader:
             low, _, high = text.partition("..")
             operand.arity = (int(low), int(high or low))
 
+    def spaceSlot(self):
+        return next((i for i, slot in enumerate(self.form.slots) if slot.kind == "space"), -1)
+
     def defaultType(self, operand):
+        if operand.kind == "ptr":
+            return -1
         for index, slot in enumerate(self.form.slots):
             if slot.kind == "type":
                 return index
-        if operand.kind == "ptr":
-            return -1
         self.fail(f"operand {operand.name} needs a type")
 
     def address(self, operand):
@@ -420,10 +435,7 @@ class OperandReader:
             else:
                 self.fail(f"unknown state space '{space}'")
         else:
-            for index, slot in enumerate(self.form.slots):
-                if slot.kind == "space":
-                    operand.spaceSlot = index
-                    break
+            operand.spaceSlot = self.spaceSlot()
         while not self.take("]"):
             isOptional = self.take("{,")
             if not isOptional and not self.take(","):

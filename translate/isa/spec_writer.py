@@ -41,7 +41,6 @@ class Writer:
         for form in table.forms:
             for slot in form.slots:
                 tokens.update(c.token for c in slot.choices)
-        tokens.update(["b0", "b1", "b2", "b3", "h0", "h1"])  # selectors of video operands
         tokens.update(["v2", "v4", "v8"])
         self.tokens = sorted(tokens)
 
@@ -53,11 +52,15 @@ class Writer:
             entries.append("{%s, %s}" % (match[1], "'%s'" % match[2] if match[2] else "0"))
         return "{%d, %d}" % (self.targets.add(entries) if entries else 0, len(entries))
 
+    def choice(self, c):
+        return "{Token::%s, %d, %s, %s, %s}" % (identifier(c.token), c.since, self.rule(c.targets), flag(c.isWide),
+                                                flag(c.isGlobal))
+
     def form(self, form):
         """Slots and operands are appended; the pattern's line is returned."""
         firstSlot = len(self.slots)
         for slot in form.slots:
-            entries = ["{Token::%s, %d, %s}" % (identifier(c.token), c.since, self.rule(c.targets)) for c in slot.choices]
+            entries = [self.choice(c) for c in slot.choices]
             self.slots.append("{%d, %d, SlotKind::%s, %s, %s, %d, %s}" % (
                 self.choices.add(entries), len(entries), slot.kind, flag(slot.isOptional), flag(slot.isInPlace), slot.group,
                 string(slot.name)))
@@ -68,15 +71,15 @@ class Writer:
         first = len(self.operands)
         for operand, start in zip(form.operands, nested):
             self.operands.append(self.operand(operand, start))
-        return "{%d, %d, %d, %d, %d, %d, %s}" % (firstSlot, len(form.slots), first, len(form.operands), form.until, form.ceiling,
-                                                 self.rule(form.targets))
+        return "{%d, %d, %d, %d, %d, %d, %s, %s}" % (firstSlot, len(form.slots), first, len(form.operands), form.until, form.ceiling,
+                                                     self.rule(form.targets), flag(form.isWide))
 
     def operand(self, o, nested):
         ranges = ["{%d, %d}" % pair for pair in o.immediates or []]
         flags = [name for name, isSet in (
             ("kDestination", o.isDestination), ("kWider", o.mayBeWider), ("kSink", o.maySink), ("kRegisterOnly", o.isRegisterOnly),
             ("kNegatable", o.mayNegate), ("kOptional", o.isOptional), ("kJoined", o.isJoined), ("kSelectable", o.maySelect),
-            ("kDoubled", o.isDoubled), ("kUnified", o.isUnified)) if isSet]
+            ("kDoubled", o.isDoubled), ("kUnified", o.isUnified), ("kSpecial", o.maySpecial)) if isSet]
         space = o.space if o.kind == "address" else None
         rule = "none" if o.kind != "address" else "fixed" if space in spec_parser.SPACES.values() else space or "slot"
         fixed = space if rule == "fixed" else "generic"

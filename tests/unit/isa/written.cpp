@@ -120,6 +120,10 @@ class OperandReader {
       in_.take(',');
       elements.push_back(operand());
     }
+    if (in_.take('.')) {
+      a.isUnified = in_.name() == "unified";
+      out_.isUnderstood &= a.isUnified;
+    }
     out_.storage.push_back(std::move(elements));
     a.elements = out_.storage.back();
     return a;
@@ -127,7 +131,8 @@ class OperandReader {
 
   Argument scalar() {
     Argument a;
-    const bool isNegated = in_.take('!');
+    const bool isMinus = in_.rest().starts_with("-%") && in_.take('-');
+    const bool isNegated = in_.take('!') || isMinus;
     const char first = in_.peek();
     if (std::isdigit((unsigned char)first) || first == '-' || first == '+')
       return number();
@@ -156,7 +161,7 @@ class OperandReader {
       if (part.size() == 1)
         a.vector = 1;
       else
-        a.selector = findToken(part);
+        a.selector = findSelector(part);
     }
     if (a.kind == Argument::Kind::variable && in_.take('[')) {
       number();
@@ -219,8 +224,10 @@ void Environment::declare(std::string_view statement, bool isParameter) {
       a.space = s;
     if (word == "v2" || word == "v4")
       a.vector = uint8_t(word[1] - '0');
-    if (word == "align" || word == "maxntid")
+    if (word == "align")
       in.name();
+    if (word == "attribute")
+      in = Reader(in.rest().substr(std::min(in.rest().size(), in.rest().find("))") + 2)));
     if (isFunction)
       break;
   }
