@@ -93,6 +93,8 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
     cta.cta.localBase = g.local + rank * launch.gangsPerCta * bytes;
   cta.liveWarps = cta.allWarps;
   cta.unfinishedGangs = cta.gangCount;
+  cta.isLockstep = false;
+  cta.lockstepBarrier = ~0u;
   for (uint32_t w = 0; w < cta.warpCount; ++w)
     cta.warpLive[w] = lowMask(std::min(abi::kWarpSize, launch.threadsPerCta - w * abi::kWarpSize));
   for (; cta.touchedBarriers; cta.touchedBarriers &= cta.touchedBarriers - 1) {

@@ -132,6 +132,9 @@ struct CtaState {
   uint32_t gangsPerWarp = 1;
   uint16_t touchedBarriers = 0;  ///< barriers that may be non-zero
   uint32_t unfinishedGangs = 0;
+  uint32_t lockstepBarrier = ~0u; ///< see exec/lockstep.h
+  uint32_t lockstepPending = 0;   ///< gangs that have not arrived in this sweep
+  bool isLockstep = false;
   WarpMeeting *meetings[kMaxWarps] = {};
   uint32_t warpLive[kMaxWarps] = {};
   CtaBarrier barriers[kBarriers];
@@ -181,6 +184,13 @@ struct GroupState {
   uint64_t seenProgress = 0;
 };
 
+/// A launch that helpers may join. Guarded by the pool's lock.
+struct HelpOffer {
+  void (*work)(LaunchState &, int number, uint64_t deadline) = nullptr;
+  int nextNumber = 1;
+  bool isOpen = false;
+};
+
 /// Shared by all workers of one launch.
 struct LaunchState {
   abi::Launch abi;
@@ -202,10 +212,11 @@ struct LaunchState {
 
   alignas(64) std::atomic<uint64_t> next{0}; ///< first group nobody has taken
   alignas(64) std::atomic<uint32_t> stop{0}; ///< Status of the reason to leave, 0 = go on
+  std::atomic<uint64_t> workNs{0}; ///< time its workers spent on it
   std::atomic<bool> hasSpun{false};
   std::atomic<bool> isWatched{false};
-  std::atomic<bool> started{false};        ///< these two say to ThreadSanitizer what fork and join order
-  std::atomic<int> finishedWorkers{0};
+  std::atomic<uint32_t> helpers{0}; ///< that joined and have not left
+  HelpOffer offer;
   std::mutex lock; ///< guards failure and printed
   bool hasFailed = false;
   Failure failure;

@@ -5,17 +5,16 @@
 
 #include "rt/exec/costs.h"
 #include "rt/exec/launch.h"
+#include "rt/exec/pool.h"
 #include "rt/exec/scheduler.h"
 #include "rt/exec/watchdog.h"
-
-extern "C" void kmp_set_blocktime(int milliseconds);
 
 namespace ptxrun::rt {
 
 namespace {
 
 /// A launch expected to take less than this runs on the calling thread: waking the others would take about as long.
-constexpr uint64_t kInlineNs = 8'000;
+constexpr uint64_t kInlineNs = 15'000;
 /// A launch that was expected to be short and is not gets help after this time.
 constexpr uint64_t kInlineLimitNs = 20'000;
 constexpr uint32_t kMaxThreadsPerCta = 1024;
@@ -110,6 +109,7 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     failLaunch(l, invalid("a launch was started from within a launch on the same thread"));
     return;
   }
+  uint64_t start = nowNs();
   worker.launch = &l;
   worker.number = number;
   worker.isSeeded = l.request->schedule == Schedule::seeded;
@@ -126,22 +126,19 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     abandonFibers(worker);
   worker.launch = nullptr;
   worker.running = nullptr;
+  l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
 }
 
-void workTogether(LaunchState &l) {
-  static thread_local bool hasBlocktime = false;
-  if (!hasBlocktime) {
-    kmp_set_blocktime(1); // parked soon after a launch, but awake for one that follows at once
-    hasBlocktime = true;
-  }
-  l.started.store(true, std::memory_order_release);
-#pragma omp parallel num_threads(l.workers)
-  {
-    if (l.started.load(std::memory_order_acquire))
-      work(l, omp_get_thread_num(), 0);
-    l.finishedWorkers.fetch_add(1, std::memory_order_acq_rel);
-  }
-  (void)l.finishedWorkers.load(std::memory_order_acquire);
+/// The calling thread works at once; helpers join unless the launch is expected to be over before they wake.
+void workTogether(LaunchState &l, uint64_t start) {
+  bool isShort = expectedNs(*l.code, l.threadsPerCta, l.ctas) < kInlineNs && !l.request->isCooperative;
+  if (isShort)
+    work(l, 0, start + kInlineLimitNs);
+  if (l.next.load(std::memory_order_relaxed) >= l.groups || l.isStopped())
+    return;
+  offerLaunch(l, work);
+  work(l, 0, 0);
+  withdrawLaunch(l);
 }
 
 void printText(LaunchState &l) {
@@ -167,16 +164,11 @@ Failure run(const LaunchRequest &request) {
   l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
   watch(l);
   uint64_t start = nowNs();
-  uint64_t expected = expectedNs(*l.code, l.threadsPerCta, l.ctas);
-  if (l.workers == 1) {
+  if (l.workers == 1)
     work(l, 0, 0);
-  } else {
-    if (expected < kInlineNs && !request.isCooperative)
-      work(l, 0, start + kInlineLimitNs);
-    if (l.next.load(std::memory_order_relaxed) < l.groups && !l.isStopped())
-      workTogether(l);
-  }
-  rememberNs(*l.code, l.threadsPerCta, l.ctas, (nowNs() - start) * static_cast<uint64_t>(l.workers));
+  else
+    workTogether(l, start);
+  rememberNs(*l.code, l.threadsPerCta, l.ctas, l.workNs.load(std::memory_order_relaxed));
   unwatch(l);
   printText(l);
   return l.hasFailed ? std::move(l.failure) : Failure{};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rt/exec/group.h"
+#include "rt/exec/lockstep.h"
 #include "rt/observe/report.h"
 #include "rt/sync/exits.h"
 #include "rt/sync/mbarrier.h"
@@ -97,6 +98,8 @@ void coroutineJob(Fiber &fiber) {
   Worker &worker = *fiber.worker;
   GroupState &group = *worker.coroutineGroup;
   auto start = group.launch->code->gangStart;
+  if (group.nextUnstarted == 0 && group.ctaCount == 1 && !worker.isSeeded)
+    runLockstep(worker, group);
   while (GangState *gang = pickNext(worker, group)) {
     worker.running = gang;
     if (gang->wait == WaitKind::unstarted) {

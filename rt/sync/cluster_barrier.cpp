@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 
 namespace ptxrun::rt {
@@ -38,6 +39,7 @@ void arriveLanes(GangState &g, uint32_t lanes) {
 
 bool beginWait(abi::Gang *gang) {
   GangState &g = stateOf(gang);
+  leaveLockstep(g);
   GroupState &group = groupOf(g);
   ClusterBarrier &b = group.clusterBarrier;
   if (b.phase != g.clusterPhase)
@@ -66,6 +68,7 @@ extern "C" {
 
 void ptxrun_cluster_arrive(abi::Gang *gang, uint32_t) {
   GangState &g = stateOf(gang);
+  leaveLockstep(g);
   GroupState &group = groupOf(g);
   ++group.progress;
   g.clusterPhase = group.clusterBarrier.phase;

@@ -1,5 +1,6 @@
 #include "rt/sync/cta_barrier.h"
 
+#include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
 
@@ -59,6 +60,7 @@ inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, ui
 inline bool arrive(GangState &g, uint32_t id, uint32_t threads, uint32_t predicates, uint32_t participants) {
   if (id >= kBarriers) [[unlikely]]
     failBarrierNumber(g, id);
+  leaveLockstep(g);
   CtaState &cta = *g.cta;
   CtaBarrier &b = cta.barriers[id];
   ++cta.group->progress;
@@ -108,6 +110,15 @@ inline bool beginRed(abi::Gang *gang, uint32_t id, uint32_t threads, uint32_t ma
 
 } // namespace
 
+void arriveAndQueue(GangState &g, uint32_t barrier) {
+  if (arrive(g, barrier, 0, 0, 0)) {
+    complete(*g.cta, barrier);
+    makeReady(groupOf(g), g);
+  } else {
+    wait(g, barrier, nullptr);
+  }
+}
+
 void recheckBarriers(CtaState &cta) {
   for (uint32_t touched = cta.touchedBarriers; touched; touched &= touched - 1) {
     auto id = static_cast<uint32_t>(__builtin_ctz(touched));
@@ -133,6 +144,15 @@ void ptxrun_bar_sync(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32
 }
 
 bool ptxrun_bar_sync_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  CtaState &cta = *stateOf(gang).cta;
+  if (arriveInLockstep(cta, barrier, threads)) [[likely]]
+    return true;
+  // In a kernel that uses another barrier than the last one, the first to arrive in a sweep chooses.
+  if (cta.isLockstep && threads == 0 && barrier < kBarriers && cta.lockstepPending == cta.gangCount) {
+    cta.lockstepBarrier = barrier;
+    --cta.lockstepPending;
+    return true;
+  }
   return beginSync(gang, barrier, threads);
 }
 

@@ -14,4 +14,7 @@ namespace ptxrun::rt {
 /// After threads of the CTA have exited: completes barriers that waited for no one else.
 void recheckBarriers(CtaState &);
 
+/// The gang has arrived at the full barrier: it waits there, or is ready where it was the last.
+void arriveAndQueue(GangState &, uint32_t barrier);
+
 } // namespace ptxrun::rt

@@ -1,5 +1,6 @@
 #include "rt/sync/exits.h"
 
+#include "rt/exec/lockstep.h"
 #include "rt/sync/cluster_barrier.h"
 #include "rt/sync/cta_barrier.h"
 #include "rt/sync/warp_gather.h"
@@ -28,5 +29,7 @@ void exitLanes(GangState &g, uint32_t mask) {
 } // namespace ptxrun::rt
 
 extern "C" void ptxrun_exit_lanes(ptxrun::abi::Gang *gang, uint32_t mask) {
-  ptxrun::rt::exitLanes(ptxrun::rt::stateOf(gang), mask);
+  ptxrun::rt::GangState &g = ptxrun::rt::stateOf(gang);
+  ptxrun::rt::leaveLockstep(g);
+  ptxrun::rt::exitLanes(g, mask);
 }

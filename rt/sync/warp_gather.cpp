@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
 
@@ -61,6 +62,7 @@ void complete(CtaState &cta, uint32_t warp, WarpMeeting *m) {
 bool begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out,
            uint32_t *participants) {
   GangState &g = stateOf(gang);
+  leaveLockstep(g);
   CtaState &cta = *g.cta;
   WarpMeeting *m = findMeeting(g, memberMask);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {

@@ -1,4 +1,5 @@
 // Spin loops give way: the gang runs again after all others of its group had their turn, and after other groups had theirs.
+#include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 
 namespace ptxrun::rt {
@@ -6,6 +7,7 @@ namespace ptxrun::rt {
 namespace {
 inline void queueSpinning(abi::Gang *gang, abi::WaitReason, uint32_t nanoseconds) {
   GangState &g = stateOf(gang);
+  leaveLockstep(g);
   g.wait = WaitKind::spin;
   g.sleep = nanoseconds;
   groupOf(g).spinning.push(&g);

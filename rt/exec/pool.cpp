@@ -1,0 +1,163 @@
+#include "rt/exec/pool.h"
+
+#include <linux/futex.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <thread>
+
+#include "rt/exec/faults.h"
+#include "rt/exec/scheduler.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+/// A helper polls this long for the next launch before it sleeps: programs often launch again soon.
+constexpr uint64_t kHelperSpinNs = 100'000;
+constexpr uint64_t kOwnerSpinNs = 20'000;
+
+void futexWait(std::atomic<uint32_t> &word, uint32_t seen) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+void futexWake(std::atomic<uint32_t> &word, int count) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+/// Polls until `isOver` or the time is up.
+template <typename Predicate> bool spinUntil(uint64_t nanoseconds, Predicate isOver) {
+  uint64_t end = nowNs() + nanoseconds;
+  for (uint32_t i = 0;; ++i) {
+    if (isOver())
+      return true;
+    if (i % 64 == 63) {
+      if (nowNs() > end)
+        return false;
+      sched_yield();
+    }
+    __builtin_ia32_pause();
+  }
+}
+
+class Pool {
+public:
+  void offer(LaunchState &launch, void (*work)(LaunchState &, int, uint64_t)) {
+    int helpers = launch.workers - 1;
+    {
+      std::lock_guard guard(lock_);
+      launch.offer = {work, 1, true};
+      launches_.push_back(&launch);
+      growTo(helpers);
+    }
+    posted_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) > 0)
+      futexWake(posted_, helpers);
+  }
+
+  void withdraw(LaunchState &launch) {
+    {
+      std::lock_guard guard(lock_);
+      if (!launch.offer.isOpen)
+        return;
+      launch.offer.isOpen = false;
+      launches_.erase(std::find(launches_.begin(), launches_.end(), &launch));
+    }
+    auto hasLeft = [&] { return launch.helpers.load(std::memory_order_acquire) == 0; };
+    if (spinUntil(kOwnerSpinNs, hasLeft))
+      return;
+    while (uint32_t left = launch.helpers.load(std::memory_order_acquire))
+      futexWait(launch.helpers, left);
+  }
+
+private:
+  /// Under the lock: starts a team of further helpers if there are fewer than `count`.
+  void growTo(int count) {
+    int missing = std::max(count, omp_get_max_threads() - 1) - helperCount_;
+    if (count <= helperCount_ || missing <= 0)
+      return;
+    helperCount_ += missing;
+    std::thread([this, missing] {
+      blockSignals();
+#pragma omp parallel num_threads(missing)
+      helperLoop();
+    }).detach();
+  }
+
+  /// Signals of the program are for its own threads.
+  static void blockSignals() {
+    sigset_t set;
+    sigfillset(&set);
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, interruptSignal()})
+      sigdelset(&set, signal);
+    pthread_sigmask(SIG_SETMASK, &set, nullptr);
+  }
+
+  void helperLoop() {
+    blockSignals();
+    for (;;) {
+      uint32_t seen = posted_.load(std::memory_order_acquire);
+      if (LaunchState *launch = join()) {
+        helpUntilDone(*launch);
+        continue;
+      }
+      auto isPosted = [&] { return posted_.load(std::memory_order_acquire) != seen; };
+      if (spinUntil(kHelperSpinNs, isPosted))
+        continue;
+      sleepers_.fetch_add(1, std::memory_order_seq_cst);
+      if (posted_.load(std::memory_order_seq_cst) == seen)
+        futexWait(posted_, seen);
+      sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    }
+  }
+
+  /// The oldest launch that still wants helpers; this thread counts as joined.
+  LaunchState *join() {
+    std::lock_guard guard(lock_);
+    for (LaunchState *launch : launches_) {
+      if (launch->offer.nextNumber >= launch->workers || launch->isStopped() ||
+          launch->next.load(std::memory_order_relaxed) >= launch->groups)
+        continue;
+      joined_ = launch->offer.nextNumber++;
+      launch->helpers.fetch_add(1, std::memory_order_acq_rel);
+      return launch;
+    }
+    return nullptr;
+  }
+
+  void helpUntilDone(LaunchState &launch) {
+    launch.offer.work(launch, joined_, 0);
+    // The owner may return, and the launch be gone, as soon as the count is down; waking a word that is gone is harmless.
+    if (launch.helpers.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      futexWake(launch.helpers, 1);
+  }
+
+  std::mutex lock_;
+  std::vector<LaunchState *> launches_;
+  int helperCount_ = 0;
+  std::atomic<uint32_t> posted_{0};   ///< grows with every offer; helpers sleep on it
+  std::atomic<uint32_t> sleepers_{0};
+  static thread_local int joined_;    ///< number in the launch this helper joined last
+};
+
+thread_local int Pool::joined_ = 0;
+
+Pool &pool() {
+  static auto *instance = new Pool; // never destroyed: helpers live as long as the process
+  return *instance;
+}
+
+} // namespace
+
+void offerLaunch(LaunchState &launch, void (*work)(LaunchState &, int, uint64_t)) {
+  pool().offer(launch, work);
+}
+
+void withdrawLaunch(LaunchState &launch) { pool().withdraw(launch); }
+
+} // namespace ptxrun::rt
