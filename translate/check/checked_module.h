@@ -1,15 +1,20 @@
 // CheckedModule: every name resolved, every instruction bound to its entry in the instruction table, operands typed.
 // The hand-over from check to lower. Everything is owned by the module's arena and lives as long as the module.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "translate/isa/match.h"
 #include "translate/isa/table.h"
 #include "translate/isa/types.h"
+#include "translate/support/arena.h"
 #include "translate/support/source.h"
 
 namespace ptxrun::check {
@@ -50,7 +55,7 @@ struct Variable {
   Linkage linkage = Linkage::internal;
   bool isManaged = false;
   bool isPointer = false;                ///< `.param .u64 .ptr` (or `.ptr.global` ...)
-  std::span<const uint8_t> initializer;  ///< empty: zero
+  std::span<const uint8_t> initializer;  ///< the first bytes; the rest, or all where it is empty, is zero
   std::span<const Relocation> relocations;
   Function *function = nullptr;          ///< the function it is declared in, null at module scope
   uint32_t index = 0;                    ///< dense within its function (or module)
@@ -79,17 +84,19 @@ struct Operand {
     integer,          ///< integer (two's complement, already truncated to the operand's width)
     floating,         ///< bits: IEEE bits of the operand's type (f32 in the low half)
     special,          ///< special: a special register
-    address,          ///< [base + offset]: reg or variable or neither; also `var` or `var+4` as a value (mov, st of an address)
+    address,          ///< [base + offset]: reg or variable or neither; also `var` or `var+4` as a value (mov, st of an address);
+                      ///< `var[%r1+2]` has both: variable + scale * reg + offset
     vector,           ///< elements: {a, b, c, d}; each a reg, sink, integer, floating
     function,         ///< function's address (mov) or callee
     label,            ///< branch target
     labels,           ///< `.branchtargets` list of brx.idx: labels
     prototype,        ///< `.callprototype` of an indirect call, or functions of `.calltargets`
-    tensor,           ///< [tensormap address, {coordinates}]: elements[0] is the address, elements[1] the vector
+    tensor,           ///< [address, ...]: elements[0] is the address, then what follows it: {coordinates}, or a sampler and {coordinates}
     list,             ///< call's (a, b, c): elements
   };
   Kind kind = Kind::absent;
-  bool isNegated = false;   ///< `!p`
+  bool isNegated = false;   ///< `!p`, `-r`
+  bool isUnified = false;   ///< `[a].unified`
   isa::Type type = isa::Type::none;  ///< the type the instruction reads or writes this operand as
   uint8_t component = 0;    ///< 1..4: element x, y, z, w of a vector register or special register; 0: whole
   const Register *reg = nullptr;
@@ -97,6 +104,7 @@ struct Operand {
   const Function *function = nullptr;
   const Prototype *prototype = nullptr;
   isa::SpecialRegister special{};
+  uint32_t scale = 0;       ///< address with variable and reg: bytes per index
   int64_t integer = 0;      ///< the value; for address: the byte offset
   uint64_t bits = 0;
   const Label *label = nullptr;
@@ -104,6 +112,7 @@ struct Operand {
   std::span<const Label *const> labels;
   std::span<const Function *const> functions;
   support::Span span;
+  isa::Token selector{};    ///< `.b0 ... .b3`, `.h0`, `.h1` of a video instruction's register
   explicit operator bool() const { return kind != Kind::absent; }
 };
 
@@ -136,6 +145,7 @@ struct Function {
   std::string_view name;
   bool isEntry = false;
   bool isDeclaration = false;      ///< no body (extern, or forward declaration never defined)
+  const Function *aliasee = nullptr;  ///< `.alias`: the function whose body stands for this declaration
   Linkage linkage = Linkage::internal;
   Prototype signature;             ///< for entries: no returns, parameters are the kernel's `.param`s in order
   std::vector<Register *> registers;
@@ -163,7 +173,21 @@ struct Module {
   const Function *findFunction(std::string_view) const;
 };
 
-/// A Module with the arena that owns everything it points to.
-class CheckedModule;
+/// A Module with all it points to: arena, and the matcher that holds the modifiers' spans. The source text that names
+/// point into must outlive it. Does not move, so references into module() stay good.
+class CheckedModule {
+ public:
+  explicit CheckedModule(isa::Target target) : matcher_(target) {}
+  CheckedModule(const CheckedModule &) = delete;
+  CheckedModule &operator=(const CheckedModule &) = delete;
+  const Module &module() const { return module_; }
+
+ private:
+  friend class Checker;
+  Module module_;
+  support::Arena arena_;
+  isa::Matcher matcher_;
+  std::deque<Function> functions_;
+};
 
 }  // namespace ptxrun::check

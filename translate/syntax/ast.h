@@ -53,7 +53,7 @@ struct Operand {
     name,        ///< %r1, label, variable, function; suffix for `%v.x`, `%r.b0`; isNegated for `!%p`
     constant,    ///< expression
     nameOffset,  ///< name + expression (`var+4`, `[%r+-4]`'s inside)
-    indexed,     ///< name[children[0]]: `array[%r1]`, `array[3]`
+    indexed,     ///< name[children[0]]: `array[%r1]`, `array[3]`, `array[%r1+2]`
     sink,        ///< _
     address,     ///< [children...], isUnified for a trailing `.unified`
     vector,      ///< {children...}
@@ -61,7 +61,8 @@ struct Operand {
     pair,        ///< children[0]|children[1]
   };
   Kind kind = Kind::sink;
-  bool isNegated = false;
+  bool isNegated = false;  ///< `!` before a name
+  bool isMinus = false;    ///< `-` before a name (vmad)
   bool isUnified = false;
   NameId name = 0;
   NameId suffix = 0;  ///< "x", "b0", "h1" after a name's dot; 0: none

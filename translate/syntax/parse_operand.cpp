@@ -72,15 +72,17 @@ bool Parser::primaryOperand(ast::Operand &result, int depth) {
     if (isCall_ && depth == 0)
       return bracketed(result, OperandKind::list, Kind::closeParen, depth);
     break;
-  case Kind::exclamation: {
-    // `!p`, or a constant expression that begins with `!`.
+  case Kind::exclamation:
+  case Kind::minus: {
+    // `!p` and `-r`, or a constant expression that begins so.
+    bool isNot = is(Kind::exclamation);
     uint32_t begin = token_.span.begin, position = lexer_.position();
     Token operatorToken = token_;
     advance();
     if (is(Kind::identifier) && text(token_.span) != "WARP_SZ") {
       if (!namedOperand(result))
         return false;
-      result.isNegated = true;
+      (isNot ? result.isNegated : result.isMinus) = true;
       result.span.begin = begin;
       return true;
     }
@@ -89,7 +91,7 @@ bool Parser::primaryOperand(ast::Operand &result, int depth) {
     break;
   }
   case Kind::integer: case Kind::decimal: case Kind::hexFloat: case Kind::hexDouble:
-  case Kind::plus: case Kind::minus: case Kind::tilde: case Kind::dotWord:
+  case Kind::plus: case Kind::tilde: case Kind::dotWord:
     break;
   default: return failAtToken("an operand", "PTX ISA 6: instruction operands");
   }
@@ -128,25 +130,35 @@ bool Parser::namedOperand(ast::Operand &result) {
   } else if (accept(Kind::openBracket)) {
     auto index = module_.arena.makeArray<ast::Operand>(1);
     result.kind = OperandKind::indexed;
-    if (is(Kind::identifier) && text(token_.span) != "WARP_SZ") {
-      index[0].kind = OperandKind::name;
-      index[0].span = token_.span;
-      index[0].name = name(token_.span);
-      advance();
-    } else {
-      ast::Expression value;
-      Span span = token_.span;
-      if (!expression(value))
-        return false;
-      index[0].kind = OperandKind::constant;
-      index[0].setExpression(value);
-      index[0].span = from(span.begin);
-    }
+    if (!arrayIndex(index[0]))
+      return false;
     if (!expect(Kind::closeBracket, "after this index"))
       return false;
     result.setChildren(index);
   }
   result.span = from(begin);
+  return true;
+}
+
+// 3, %r1, %r1+2
+bool Parser::arrayIndex(ast::Operand &index) {
+  uint32_t begin = token_.span.begin;
+  ast::Expression value;
+  index.kind = OperandKind::constant;
+  if (is(Kind::identifier) && text(token_.span) != "WARP_SZ") {
+    index.kind = OperandKind::name;
+    index.name = name(token_.span);
+    advance();
+    if (!accept(Kind::plus)) {
+      index.span = from(begin);
+      return true;
+    }
+    index.kind = OperandKind::nameOffset;
+  }
+  if (!expression(value))
+    return false;
+  index.setExpression(value);
+  index.span = from(begin);
   return true;
 }
 

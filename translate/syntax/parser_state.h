@@ -77,6 +77,7 @@ class Parser {
   bool operand(ast::Operand &, int depth);
   bool primaryOperand(ast::Operand &, int depth);
   bool namedOperand(ast::Operand &);
+  bool arrayIndex(ast::Operand &);
   bool bracketed(ast::Operand &, ast::Operand::Kind, Kind close, int depth);
   bool expression(ast::Expression &);
   bool expressionItems(int minimumPrecedence, int depth);

@@ -1,0 +1,282 @@
+// Functions, kernels, prototypes and their directives (PTX ISA 11.2 to 11.4).
+#include <algorithm>
+
+#include "translate/check/checker.h"
+
+namespace ptxrun::check {
+
+using isa::StateSpace;
+using isa::Type;
+
+namespace {
+
+constexpr const char *kPrototypeNote = "PTX ISA 11.2: kernel entry points and functions";
+/// Bytes of kernel parameters: since PTX 8.1 on sm_70, and before.
+constexpr uint64_t kMostParameterBytes = 32764, kMostParameterBytesOld = 4352;
+
+Linkage linkageOf(ast::Linkage linkage) {
+  switch (linkage) {
+  case ast::Linkage::external_: return Linkage::external_;
+  case ast::Linkage::visible: return Linkage::visible;
+  case ast::Linkage::weak: return Linkage::weak;
+  default: return Linkage::internal;
+  }
+}
+
+bool isSameParameter(const Variable &a, const Variable &b) {
+  bool isSameSize = a.bytes == b.bytes || a.bytes == 0 || b.bytes == 0;
+  return a.space == b.space && isSameSize && a.vector == b.vector && isa::bitWidth(a.type) == isa::bitWidth(b.type) &&
+         isa::isFloat(a.type) == isa::isFloat(b.type);
+}
+
+}  // namespace
+
+void Checker::function(const ast::Function &written) {
+  Function *made = declareFunction(written);
+  if (!made || !written.hasBody)
+    return;
+  function_ = made;
+  made->isDeclaration = false;
+  made->span = written.nameSpan;
+  made->line = lines_.line(written.nameSpan.begin);
+  scopes_.open();
+  bindParameters(written.prototype, made->signature, *made);
+  body(written, *made);
+  scopes_.close();
+  function_ = nullptr;
+}
+
+// The Function that this declaration or definition is about, made at its first mention. Null if it must not be.
+Function *Checker::declareFunction(const ast::Function &written) {
+  const RegisterRange *range;
+  Binding known = scopes_.find(written.name, range);
+  Function fresh;
+  fresh.name = text(written.name);
+  fresh.isEntry = written.isEntry;
+  fresh.isDeclaration = true;
+  fresh.linkage = linkageOf(written.linkage);
+  fresh.span = written.nameSpan;
+  fresh.line = lines_.line(written.nameSpan.begin);
+  fresh.signature = prototype(written.prototype, &fresh, written.isEntry, true);
+  directives(written, fresh);
+  if (written.hasBody && fresh.linkage == Linkage::external_) {
+    error(written.nameSpan, quote(written.name) + " is declared .extern and cannot have a body here", kPrototypeNote);
+    fresh.linkage = Linkage::visible;
+  }
+  if (known.kind == Binding::Kind::none) {
+    Function &kept = result_->functions_.emplace_back(std::move(fresh));
+    for (Variable *parameter : kept.signature.parameters)
+      parameter->function = &kept;
+    for (Variable *parameter : kept.signature.returns)
+      parameter->function = &kept;
+    Binding binding;
+    binding.kind = Binding::Kind::function;
+    binding.function = &kept;
+    scopes_.declare(written.name, binding);
+    return &kept;
+  }
+  bool isFunction = known.kind == Binding::Kind::function && known.function->isEntry == fresh.isEntry;
+  if (!isFunction) {
+    error(written.nameSpan, quote(written.name) + " is declared as something else before", kPrototypeNote);
+    return nullptr;
+  }
+  Function &before = *known.function;
+  std::string difference;
+  if (!before.isDeclaration) {
+    error(written.nameSpan, quote(written.name) + " is defined already", kPrototypeNote);
+    return nullptr;
+  }
+  if (!isSamePrototype(before.signature, fresh.signature, difference)) {
+    error(written.nameSpan, quote(written.name) + " was declared with another prototype before: " + difference, kPrototypeNote);
+    return nullptr;
+  }
+  if (!written.hasBody)
+    return &before;
+  if (before.linkage != Linkage::external_ && fresh.linkage == Linkage::internal)
+    fresh.linkage = before.linkage;
+  // The definition's names and directives are the ones that count; the object stays, for what refers to it already.
+  before = std::move(fresh);
+  for (Variable *parameter : before.signature.parameters)
+    parameter->function = &before;
+  for (Variable *parameter : before.signature.returns)
+    parameter->function = &before;
+  return &before;
+}
+
+Prototype Checker::prototype(const ast::Prototype &written, Function *owner, bool isEntry, bool isNamed) {
+  Prototype made;
+  made.returns = parameters(written.returns, owner, isEntry, true, isNamed);
+  made.parameters = parameters(written.parameters, owner, isEntry, false, isNamed);
+  functionDirectives(written.directives, made);
+  uint64_t bytes = 0;
+  for (const Variable *one : made.parameters) {
+    uint64_t align = std::max(1u, one->alignment);
+    bytes = (bytes + align - 1) / align * align + one->bytes;
+  }
+  bool isLarge = header_.target.version >= 81 && header_.target.sm >= 70;
+  if (isEntry && bytes > (isLarge ? kMostParameterBytes : kMostParameterBytesOld))
+    error(written.parameters.back().span, "this kernel has too many bytes of parameters (" + std::to_string(bytes) + ", at most " +
+                                              std::to_string(isLarge ? kMostParameterBytes : kMostParameterBytesOld) + ")",
+          kPrototypeNote);
+  return made;
+}
+
+std::span<Variable *const> Checker::parameters(std::span<const ast::Declaration> list, Function *owner, bool isEntry,
+                                               bool areReturns, bool isNamed) {
+  auto made = arena_.makeArray<Variable *>(list.size());
+  Function *outer = function_;
+  function_ = owner;  // parameters are declared inside their function
+  for (size_t i = 0; i < list.size(); ++i) {
+    const ast::Declaration &written = list[i];
+    const ast::Declarator &declarator = written.declarators[0];
+    auto *one = made[i] = arena_.make<Variable>();
+    one->name = text(declarator.name);
+    one->span = declarator.span;
+    one->function = owner;
+    one->index = uint32_t(i);
+    one->isPointer = written.isPointer;
+    one->type = declaredType(written);
+    one->space = written.space == syntax::keyword_reg ? StateSpace::reg : StateSpace::param;
+    one->vector = one->type == Type::none ? 1 : std::max<uint8_t>(1, declaredVector(written, one->type));
+    if (one->type == Type::none || !layOut(written, declarator, *one))
+      continue;
+    bool isBlank = declarator.name == syntax::keyword__;
+    if (isNamed && isBlank)
+      error(declarator.span, "a parameter needs a name", kPrototypeNote);
+    checkParameter(written, *one, isEntry, areReturns, i + 1 == list.size(), list.size());
+  }
+  function_ = outer;
+  return made;
+}
+
+bool Checker::checkParameter(const ast::Declaration &written, Variable &made, bool isEntry, bool areReturns, bool isLast,
+                             size_t count) {
+  bool isParam = written.space == syntax::keyword_param, isReg = written.space == syntax::keyword_reg;
+  bool isOpaque = made.type == Type::texref || made.type == Type::samplerref || made.type == Type::surfref;
+  bool isIncomplete = made.bytes == 0;
+  if (isEntry && !isParam)
+    return error(written.spaceSpan, "a kernel's parameters are .param variables", kPrototypeNote);
+  if (!isParam && !isReg)
+    return error(written.spaceSpan, "a function's parameters are .param or .reg variables", kPrototypeNote);
+  if (made.type == Type::pred && isParam)
+    return error(written.typeSpan, "a predicate can only be a register");
+  if (isParam && made.vector > 1)
+    return error(written.typeSpan, ".param variables cannot be vectors; use an array", kPrototypeNote);
+  if (isParam && made.type == Type::f16x2)
+    return error(written.typeSpan, ".param variables cannot have type .f16x2; use .b32", kPrototypeNote);
+  if (isReg && !made.dimensions.empty())
+    return error(made.span, "registers cannot be arrays");
+  if (made.type == Type::samplerref && !header_.isTexmodeIndependent)
+    return error(written.typeSpan, "samplers need .target texmode_independent", "PTX ISA 5.3: texture, sampler and surface types");
+  if (isOpaque && !isEntry)
+    return error(written.typeSpan, "textures, samplers and surfaces can be parameters of kernels only");
+  if (isIncomplete && (isEntry || areReturns))
+    return error(made.span, "this parameter needs a size", kPrototypeNote);
+  if (isIncomplete && !isLast)
+    return error(made.span, "only the last parameter may be an array without size", kPrototypeNote);
+  if (areReturns && isParam && count > 1)
+    return error(made.span, "a function returns one .param variable; several results must be registers", kPrototypeNote);
+  if (written.isPointer && written.hasPointerAlign &&
+      (written.pointerAlign == 0 || (written.pointerAlign & (written.pointerAlign - 1)) != 0))
+    return error(written.span, "an alignment must be a power of two", "PTX ISA 11.2.2: .ptr");
+  return true;
+}
+
+// Parameters are names of the function's scope; `.reg` ones are registers of it as well.
+void Checker::bindParameters(const ast::Prototype &written, const Prototype &signature, Function &made) {
+  auto bind = [&](std::span<const ast::Declaration> list, std::span<Variable *const> variables) {
+    for (size_t i = 0; i < list.size() && i < variables.size(); ++i) {
+      const ast::Declarator &declarator = list[i].declarators[0];
+      Binding binding;
+      if (variables[i]->type == Type::none) {
+        binding.kind = Binding::Kind::unknown;
+      } else if (variables[i]->space == StateSpace::reg) {
+        binding.kind = Binding::Kind::reg;
+        binding.reg = makeRegister(variables[i]->name, variables[i]->type, variables[i]->vector);
+      } else {
+        binding.kind = Binding::Kind::variable;
+        binding.variable = variables[i];
+      }
+      if (declarator.name != syntax::keyword__ && !scopes_.declare(declarator.name, binding))
+        error(declarator.span, quote(declarator.name) + " is declared already in this scope", kPrototypeNote);
+    }
+  };
+  (void)made;
+  bind(written.returns, signature.returns);
+  bind(written.parameters, signature.parameters);
+}
+
+void Checker::functionDirectives(std::span<const ast::PerformanceDirective> list, Prototype &made) {
+  for (const ast::PerformanceDirective &one : list)
+    if (one.name == syntax::keyword_noreturn) {
+      made.isNoReturn = true;
+      if (!made.returns.empty())
+        error(one.span, "a function that does not return has no result", "PTX ISA 11.4: .noreturn");
+    }
+}
+
+// .maxntid and its like (11.4).
+void Checker::directives(const ast::Function &written, Function &made) {
+  const ast::PerformanceDirective *seen[syntax::keywordEnd] = {};
+  for (const ast::PerformanceDirective &one : written.prototype.directives) {
+    uint32_t numbers[3] = {1, 1, 1};
+    for (size_t i = 0; i < one.arguments.size(); ++i)
+      numbers[i] = uint32_t(std::min<uint64_t>(one.arguments[i].bits, UINT32_MAX));
+    bool hasZero = std::any_of(one.arguments.begin(), one.arguments.end(), [](const ast::ExprItem &n) { return n.bits == 0; });
+    bool mayBeZero = one.name == syntax::keyword_reqnctapercluster || one.name == syntax::keyword_maxclusterrank ||
+                     one.name == syntax::keyword_abi_preserve || one.name == syntax::keyword_abi_preserve_control;
+    if (hasZero && !mayBeZero)
+      error(one.span, "this directive takes numbers above zero", "PTX ISA 11.4: performance-tuning directives");
+    seen[one.name] = &one;
+    switch (one.name) {
+    case syntax::keyword_maxntid: std::copy_n(numbers, 3, made.maxntid.begin()); break;
+    case syntax::keyword_reqntid: std::copy_n(numbers, 3, made.reqntid.begin()); break;
+    case syntax::keyword_reqnctapercluster:
+      if (!hasZero)
+        std::copy_n(numbers, 3, made.reqnctapercluster.begin());
+      break;
+    case syntax::keyword_maxnreg: made.maxnreg = numbers[0]; break;
+    case syntax::keyword_minnctapersm: made.minnctapersm = numbers[0]; break;
+    case syntax::keyword_maxclusterrank: made.maxclusterrank = numbers[0]; break;
+    case syntax::keyword_explicitcluster: made.explicitcluster = true; break;
+    case syntax::keyword_blocksareclusters: made.blocksareclusters = true; break;
+    case syntax::keyword_maxnctapersm:
+      if (header_.target.version >= 21)
+        error(one.span, ".maxnctapersm is not supported since PTX 2.1; use .minnctapersm", "PTX ISA 11.4: performance-tuning directives");
+      break;
+    case syntax::keyword_pragma: pragma(one.strings, one.span, true); break;
+    default: break;
+    }
+    bool isCluster = one.name == syntax::keyword_reqnctapercluster || one.name == syntax::keyword_explicitcluster ||
+                     one.name == syntax::keyword_maxclusterrank || one.name == syntax::keyword_blocksareclusters;
+    if (isCluster && header_.target.sm < 90)
+      error(one.span, "cluster directives need .target sm_90 or higher", "PTX ISA 11.7: cluster dimension directives");
+  }
+  auto conflict = [&](NameId a, NameId b) {
+    if (seen[a] && seen[b])
+      error(seen[b]->span, "." + std::string(text(a)) + " and ." + std::string(text(b)) + " cannot both be given",
+            "PTX ISA 11.4: performance-tuning directives");
+  };
+  conflict(syntax::keyword_maxntid, syntax::keyword_reqntid);
+  conflict(syntax::keyword_reqnctapercluster, syntax::keyword_maxclusterrank);
+  bool isShapeMissing = !seen[syntax::keyword_reqntid] || !seen[syntax::keyword_reqnctapercluster];
+  if (seen[syntax::keyword_blocksareclusters] && isShapeMissing)
+    error(seen[syntax::keyword_blocksareclusters]->span, ".blocksareclusters needs .reqntid and .reqnctapercluster",
+          "PTX ISA 11.7: cluster dimension directives");
+}
+
+bool Checker::isSamePrototype(const Prototype &a, const Prototype &b, std::string &difference) {
+  if (a.parameters.size() != b.parameters.size())
+    difference = "the number of parameters";
+  else if (a.returns.size() != b.returns.size())
+    difference = "the number of results";
+  for (size_t i = 0; difference.empty() && i < a.parameters.size(); ++i)
+    if (!isSameParameter(*a.parameters[i], *b.parameters[i]))
+      difference = "parameter '" + std::string(b.parameters[i]->name) + "'";
+  for (size_t i = 0; difference.empty() && i < a.returns.size(); ++i)
+    if (!isSameParameter(*a.returns[i], *b.returns[i]))
+      difference = "result '" + std::string(b.returns[i]->name) + "'";
+  return difference.empty();
+}
+
+}  // namespace ptxrun::check

@@ -1,0 +1,145 @@
+#include "translate/check/scopes.h"
+
+#include <charconv>
+
+namespace ptxrun::check {
+namespace {
+
+const Binding kNothing{};
+/// More digits than a range's count can have.
+constexpr size_t kMaxDigits = 18;
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// Calls `use(prefix, number)` for each way to read a name as a member of a range, shortest number first,
+/// until it returns true.
+template <typename Use> void forEachSplit(std::string_view name, Use use) {
+  size_t digits = 0;
+  while (digits < kMaxDigits && digits + 1 < name.size() && isDigit(name[name.size() - digits - 1])) {
+    ++digits;
+    uint64_t number = 0;
+    const char *first = name.data() + name.size() - digits;
+    std::from_chars(first, first + digits, number);
+    if (use(name.substr(0, name.size() - digits), number))
+      return;
+  }
+}
+
+}  // namespace
+
+void Scopes::open() {
+  if (depth_ == frames_.size())
+    frames_.emplace_back();
+  Frame &frame = frames_[depth_++];
+  frame.serial = ++lastSerial_;
+  frame.outerInnermostRange = innermostRange_;
+}
+
+void Scopes::close() {
+  Frame &frame = frames_[--depth_];
+  for (size_t i = frame.undos.size(); i-- > 0;)
+    bindings_[frame.undos[i].id] = frame.undos[i].before;
+  for (support::NameId prefix : frame.ranges)
+    ranges_[prefix].pop_back();
+  frame.undos.clear();
+  frame.ranges.clear();
+  frame.numbered.clear();
+  innermostRange_ = frame.outerInnermostRange;
+}
+
+void Scopes::bind(Frame &frame, support::NameId id, Binding binding) {
+  binding.scope = frame.serial;
+  frame.undos.push_back({id, bindings_[id]});
+  bindings_[id] = binding;
+}
+
+bool Scopes::declare(support::NameId id, Binding binding) {
+  Frame &frame = frames_[depth_ - 1];
+  const Binding &known = bindings_[id];
+  if (known.kind != Binding::Kind::none && known.kind != Binding::Kind::unknown && known.scope == frame.serial)
+    return false;
+  const RegisterRange *range = frame.ranges.empty() ? nullptr : rangeOf(id);
+  if (range && range->scope == frame.serial)
+    return false;
+  bind(frame, id, binding);
+  if (isDigit(names_.text(id).back()))
+    noteNumber(id);
+  return true;
+}
+
+void Scopes::redeclare(support::NameId id, Binding binding) {
+  binding.scope = bindings_[id].scope;
+  bindings_[id] = binding;
+}
+
+void Scopes::noteNumber(support::NameId id) {
+  Frame &frame = frames_[depth_ - 1];
+  forEachSplit(names_.text(id), [&](std::string_view prefix, uint64_t number) {
+    if (support::NameId prefixId = names_.find(prefix)) {
+      auto [at, isNew] = frame.numbered.try_emplace(prefixId, number, id);
+      if (!isNew && number < at->second.first)
+        at->second = {number, id};
+    }
+    return false;
+  });
+}
+
+bool Scopes::declareRange(const RegisterRange &range, std::string &clash) {
+  Frame &frame = frames_[depth_ - 1];
+  std::vector<RegisterRange> &same = ranges_[range.prefix];
+  if (!same.empty() && same.back().scope == frame.serial) {
+    clash = std::string(names_.text(range.prefix)) + "<" + std::to_string(same.back().count) + ">";
+    return false;
+  }
+  auto numbered = frame.numbered.find(range.prefix);
+  if (numbered != frame.numbered.end() && numbered->second.first < range.count) {
+    clash = names_.text(numbered->second.second);
+    return false;
+  }
+  same.push_back(range);
+  same.back().scope = frame.serial;
+  same.back().depth = uint32_t(depth_ - 1);
+  frame.ranges.push_back(range.prefix);
+  innermostRange_ = frame.serial;
+  return true;
+}
+
+const RegisterRange *Scopes::rangeOf(support::NameId id) const {
+  const RegisterRange *found = nullptr;
+  forEachSplit(names_.text(id), [&](std::string_view prefix, uint64_t number) {
+    support::NameId prefixId = names_.find(prefix);
+    auto at = prefixId ? ranges_.find(prefixId) : ranges_.end();
+    if (at == ranges_.end() || at->second.empty())
+      return false;
+    // The innermost range that has this number.
+    for (size_t i = at->second.size(); i-- > 0;) {
+      const RegisterRange &range = at->second[i];
+      if (number < range.count && (!found || range.scope > found->scope)) {
+        found = &range;
+        break;
+      }
+    }
+    return false;
+  });
+  return found;
+}
+
+const Binding &Scopes::findMember(support::NameId id, const RegisterRange *&range) {
+  const Binding &binding = bindings_[id];
+  std::string_view text = names_.text(id);
+  const RegisterRange *found = isDigit(text.back()) ? rangeOf(id) : nullptr;
+  if (!found || (binding.kind != Binding::Kind::none && binding.scope >= found->scope))
+    return binding;
+  range = found;
+  return kNothing;
+}
+
+void Scopes::bindMember(support::NameId id, const RegisterRange &range, const Register *reg) {
+  Binding binding;
+  binding.kind = Binding::Kind::reg;
+  binding.reg = reg;
+  // The register lives as long as its range's scope, which may lie further out than where it is first named.
+  bind(frames_[range.depth], id, binding);
+}
+
+}  // namespace ptxrun::check
