@@ -1,5 +1,6 @@
 // A LaneModule is scalar: vectors occur only as the type of one load or store and of the elements that go in and out.
 #pragma once
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
 
 namespace ptxrun::lower {
