@@ -15,7 +15,7 @@ enum Class : uint8_t { blank = 1, follow = 2, digit = 4, hexDigit = 8, starter =
 
 constexpr std::array<uint8_t, 256> makeClasses() {
   std::array<uint8_t, 256> classes{};
-  for (char c : {' ', '\t', '\n', '\r'})
+  for (char c : {' ', '\t', '\n', '\r', '\f'})
     classes[uint8_t(c)] = blank;
   for (int c = '0'; c <= '9'; ++c)
     classes[c] = follow | digit | hexDigit;
