@@ -110,6 +110,8 @@ class Fit {
       return pointer(a);
     case OperandKind::address:
       return address(a);
+    case OperandKind::sink:
+      return a.kind == Kind::sink || no("expected '_'", a);
     case OperandKind::imm:
       return immediate(a);
     case OperandKind::pack:
@@ -145,7 +147,12 @@ class Fit {
     unsigned low, high;
     operandArity(o_, c_, low, high);
     const Type type = operandType(o_, c_);
-    return high == 0 ? scalar(a, type) : vector(a, type, low, high);
+    const bool isVector = o_.arity[1] != 0 || o_.aritySlot >= 0;
+    if (high == 0 && isVector && a.kind == Kind::vector && a.elements.size() == 1)
+      return elements(a, type);  // {x} for x
+    if (high == 1 && low == 0 && a.kind != Kind::vector)
+      return scalar(a, type);
+    return high == 0 ? scalar(a, type) : vector(a, type, std::max(low, 1u), high);
   }
 
   bool scalar(const Argument &a, Type type) {
@@ -205,8 +212,11 @@ class Fit {
           return no("'_' cannot be read", e);
         continue;
       }
-      if (!integerForFloat(e, type) && !scalar(e, type))
+      const bool isIndex = has(kIndexed) && i == 0;
+      if (!integerForFloat(e, type) && !scalar(e, isIndex ? Type::u32 : type))
         return false;
+      if (isIndex)
+        continue;
       if (named && named->kind == Kind::reg && e.kind == Kind::reg && !mixes(named->type, e.type))
         return no("the elements of a vector are of one type", e);
       named = &e;
@@ -269,11 +279,11 @@ class Fit {
     auto ranges = rangesOf(o_);
     std::string allowed;
     for (const ImmediateRange &r : ranges) {
-      if (a.kind == Kind::integer && a.integer >= r.low && a.integer <= r.high)
+      if (a.kind == Kind::integer && a.integer >= r.low && a.integer <= r.high && (a.integer - r.low) % r.step == 0)
         return true;
       allowed += (allowed.empty() ? "" : ", ") + std::to_string(r.low);
       if (r.high != r.low)
-        allowed += " to " + std::to_string(r.high);
+        allowed += " to " + std::to_string(r.high) + (r.step > 1 ? " in steps of " + std::to_string(r.step) : "");
     }
     if (a.kind != Kind::integer)
       return no("expected an integer constant", a);
@@ -326,27 +336,38 @@ class Fit {
   }
 
   bool base(const Argument &a) {
+    if (o_.spaceRule == SpaceRule::opaque)
+      return opaqueBase(a);
     if (a.base == Argument::Base::reg)
-      return isAddressRegister(a.type) || o_.spaceRule == SpaceRule::opaque ||
-             no("expected an integer register in the address", a);
+      return (isAddressRegister(a.type) && (o_.spaceRule != SpaceRule::tmem || bitWidth(a.type) == 32)) ||
+             noAddress(o_.spaceRule == SpaceRule::tmem ? "expected a 32-bit register in the address"
+                                                       : "expected an integer register in the address");
+    if (o_.spaceRule == SpaceRule::tmem)
+      return noAddress("expected a register with an address in tensor memory");
     StateSpace space = StateSpace::generic;
     if (!requiredSpace(space))
       return true;
-    if (a.base == Argument::Base::none) {
-      if (space == StateSpace::local)
-        return true;
-      if (why_)
-        *why_ = "an absolute address is possible only in .local";
-      return false;
-    }
+    if (a.base == Argument::Base::none)
+      return space == StateSpace::local || noAddress("an absolute address is possible only in .local");
     if (space == StateSpace::generic ? a.space == StateSpace::global || a.space == StateSpace::shared ||
                                            a.space == StateSpace::local
                                      : isWithin(a.space, space))
       return true;
+    return noAddress("expected an address in " +
+                     (space == StateSpace::generic ? std::string("generic space") : "." + std::string(spelling(space))) +
+                     ", found a variable in ." + std::string(spelling(a.space)));
+  }
+
+  bool opaqueBase(const Argument &a) {
+    if (a.base == Argument::Base::variable)
+      return a.type == o_.type || a.isParameter || noAddress("expected a variable of type " + dotted(o_.type));
+    return (a.base == Argument::Base::reg && isAddressRegister(a.type) && bitWidth(a.type) == 64) ||
+           noAddress("expected a " + dotted(o_.type) + " or a 64-bit register with its handle");
+  }
+
+  bool noAddress(std::string message) {
     if (why_)
-      *why_ = "expected an address in " + (space == StateSpace::generic ? std::string("generic space")
-                                                                       : "." + std::string(spelling(space))) +
-              ", found a variable in ." + std::string(spelling(a.space));
+      *why_ = std::move(message);
     return false;
   }
 
@@ -430,12 +451,17 @@ void operandArity(const OperandPattern &o, const OperandContext &c, unsigned &lo
   if (o.aritySlot < 0)
     return;
   low = high = 0;
-  if (const unsigned choice = c.assignment->choice[o.aritySlot]) {
-    const std::string_view word = spelling(choicesOf(slotsOf(*c.pattern)[o.aritySlot])[choice - 1].token);
-    for (char digit : word)  // "v4", "x16"
-      if (digit >= '0' && digit <= '9')
-        low = high = low * 10 + unsigned(digit - '0');
-  }
+  const unsigned choice = c.assignment->choice[o.aritySlot];
+  if (!choice)
+    return;
+  std::string_view word = spelling(choicesOf(slotsOf(*c.pattern)[o.aritySlot])[choice - 1].token);
+  if (o.arityLetter)
+    word.remove_prefix(std::min(word.size(), word.find(o.arityLetter)));
+  word.remove_prefix(std::min(word.size(), word.find_first_of("0123456789")));
+  unsigned number = 0;
+  for (; !word.empty() && word[0] >= '0' && word[0] <= '9'; word.remove_prefix(1))
+    number = number * 10 + unsigned(word[0] - '0');
+  low = high = o.arityFactor < 0 ? number / unsigned(-o.arityFactor) : number * unsigned(o.arityFactor);
 }
 
 bool fits(const OperandPattern &o, const OperandContext &c, const Argument &a, std::string *why, int *element) {

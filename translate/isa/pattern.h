@@ -44,7 +44,7 @@ struct Slot {
 };
 
 enum class OperandKind : uint8_t {
-  value, address, imm, label, labels, callee, prototype, list,
+  value, sink, address, imm, label, labels, callee, prototype, list,
   any,     ///< mov's source: a value, special register, address of a variable or function
   addr,    ///< an address as a value: register, variable, variable + offset
   ptr,     ///< an address of 32 or 64 bits in a register
@@ -54,15 +54,20 @@ enum class OperandKind : uint8_t {
 };
 
 /// Which state space an address must lie in.
-enum class SpaceRule : uint8_t { none, fixed, slot, any, tensormap, tmem, opaque };
+enum class SpaceRule : uint8_t {
+  none, fixed, slot, any,
+  tmem,    ///< tensor memory: a 32-bit register
+  opaque,  ///< a texture, sampler or surface (OperandPattern::type): its variable or a 64-bit register with its handle
+};
 
 struct ImmediateRange {
-  int64_t low, high;
+  int64_t low, high, step;
 };
 
 enum OperandFlags : uint16_t {
   kDestination = 1, kWider = 2, kSink = 4, kRegisterOnly = 8, kNegatable = 16, kOptional = 32, kJoined = 64,
   kSelectable = 128, kDoubled = 256, kUnified = 512, kSpecial = 1024,
+  kIndexed = 2048,  ///< coordinates of an array: the first element is a .u32 index
 };
 
 struct OperandPattern {
@@ -71,7 +76,9 @@ struct OperandPattern {
   Type type;             ///< with typeSlot < 0
   int8_t typeSlot;
   uint8_t arity[2];      ///< least and most elements of a vector; 0: a scalar
-  int8_t aritySlot;      ///< the arity is what was written there, a scalar where nothing was
+  int8_t aritySlot;      ///< the arity is a number in what was written there, a scalar where nothing was:
+  char arityLetter;      ///< the one behind this letter (m64n8k16: n), 0: the first
+  int8_t arityFactor;    ///< times this; divided by it where it is negative
   int8_t conditionSlot;  ///< present exactly if that slot was filled
   SpaceRule spaceRule;
   StateSpace space;      ///< for SpaceRule::fixed

@@ -67,7 +67,7 @@ def shapes(operand):
         return {"address"}
     if operand.kind in ("pack", "unpack"):
         return {"vector"}
-    if operand.kind in ("list", "label", "labels", "callee", "prototype"):
+    if operand.kind in ("sink", "list", "label", "labels", "callee", "prototype"):
         return {operand.kind}
     if operand.kind == "imm":
         return {"integer"}

@@ -17,7 +17,7 @@ SPACES = {
 }
 
 EFFECTS = {"lane", "memory", "warp", "sync", "control", "hint"}
-KINDS = {"imm", "label", "labels", "callee", "prototype", "list", "any", "addr", "ptr", "pack", "unpack", "opaque"}
+KINDS = {"sink", "imm", "label", "labels", "callee", "prototype", "list", "any", "addr", "ptr", "pack", "unpack", "opaque"}
 
 
 class SpecError(Exception):
@@ -61,9 +61,12 @@ class Operand:
         self.typeSlot = -1
         self.isDoubled = False   # `wide`
         self.arity = (0, 0)      # vector of that many elements; (0, 0) a scalar
-        self.aritySlot = -1      # arity given by the modifier written there
+        self.aritySlot = -1      # arity given by a number in the modifier written there,
+        self.arityLetter = ""    # the one behind this letter (m64n8k16: n), else the first
+        self.arityFactor = 1     # times this, or divided by its negative
         self.isDestination = self.mayBeWider = self.maySink = self.isRegisterOnly = False
-        self.mayNegate = self.isOptional = self.isJoined = self.maySelect = self.isUnified = self.maySpecial = False
+        self.mayNegate = self.isOptional = self.isJoined = self.maySelect = self.isUnified = False
+        self.maySpecial = self.isIndexed = False
         self.conditionSlot = -1
         self.space = None        # of an address: fixed
         self.spaceSlot = -1
@@ -152,8 +155,18 @@ def readSet(path, number, text):
         raise SpecError(path, number, "expected: .name = { .a, .b@7.8@sm_90 }")
     choices = []
     for item in match[3].split(","):
-        choices.append(readChoice(path, number, item.strip()))
+        for one in expand(item.strip()):
+            choices.append(readChoice(path, number, one))
     return match[1], (choices, bool(match[2]))
+
+
+def expand(item):
+    """`.m64n[8:24:8]k16` to .m64n8k16, .m64n16k16, .m64n24k16."""
+    match = re.fullmatch(r"(.*)\[(\d+):(\d+):(\d+)\](.*)", item)
+    if not match:
+        return [item]
+    first, last, step = int(match[2]), int(match[3]), int(match[4])
+    return [f"{match[1]}{n}{match[5]}" for n in range(first, last + 1, step)]
 
 
 def readChoice(path, number, item):
@@ -256,9 +269,9 @@ def printable(notation, form, sets):
     head, _, tail = notation.partition(" ")
     head = re.sub(r"@[A-Za-z0-9_.|]*[A-Za-z0-9]", "", head)
     tail = re.sub(r" if \.[A-Za-z0-9_:]+", "", tail)
-    tail = re.sub(r":(?:imm\([^)]*\)|\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*(?:::[A-Za-z]+)?)", "", tail)
+    tail = re.sub(r"(?<=\w):(?:imm\([^)]*\)|\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*(?:::[A-Za-z0-9]+)*)", "", tail)
     tail = re.sub(r"<[^>]*>", "", tail)
-    tail = re.sub(r"(?<=[\w}])[*_!^%]+(?=[,|{}\]]|$)", "", tail)
+    tail = re.sub(r"(?<=[\w}])[*_!^%+]+(?=[,|{}\]]|$)", "", tail)
     return (head + " " + tail).strip() + ";"
 
 
@@ -360,7 +373,7 @@ class OperandReader:
             self.classify(operand, match[0], match[1])
         else:
             operand.typeSlot = self.defaultType(operand)
-        while self.position < len(self.text) and self.text[self.position] in "*_!<^%":
+        while self.position < len(self.text) and self.text[self.position] in "*_!<^%+":
             mark = self.text[self.position]
             self.position += 1
             if mark == "*":
@@ -373,6 +386,8 @@ class OperandReader:
                 operand.maySelect = True
             elif mark == "%":
                 operand.maySpecial = True
+            elif mark == "+":
+                operand.isIndexed = True
             else:
                 end = self.text.index(">", self.position)
                 self.arity(operand, self.text[self.position:end])
@@ -383,8 +398,9 @@ class OperandReader:
             operand.kind = "imm"
             operand.immediates = []
             for item in range_.split("|"):
+                item, _, step = item.partition("/")
                 low, _, high = item.partition("..")
-                operand.immediates.append((int(low), int(high or low)))
+                operand.immediates.append((int(low), int(high or low), int(step or 1)))
         elif word in KINDS:
             operand.kind = word
             if word in ("any", "addr", "pack", "unpack", "ptr"):
@@ -402,8 +418,12 @@ class OperandReader:
             self.fail(f"unknown operand class '{word}'")
 
     def arity(self, operand, text):
-        if text.startswith("."):
-            operand.aritySlot = self.slot(text)
+        match = re.fullmatch(r"\.([\w]+)(?:\.(\w))?([*/]\d+)?", text)
+        if match:
+            operand.aritySlot = self.slot(match[1])
+            operand.arityLetter = match[2] or ""
+            factor = match[3] or "*1"
+            operand.arityFactor = int(factor[1:]) * (1 if factor[0] == "*" else -1)
         else:
             low, _, high = text.partition("..")
             operand.arity = (int(low), int(high or low))
@@ -421,13 +441,18 @@ class OperandReader:
 
     def address(self, operand):
         operand.kind = "address"
-        operand.name = self.word()
-        if ":" in operand.name:
-            operand.name, _, space = operand.name.partition(":")
+        match = re.match(r"([A-Za-z][\w-]*)(?::(\.?\w+(?:::\w+)*))?", self.text[self.position:])
+        if not match:
+            self.fail("expected an address")
+        self.position += match.end()
+        operand.name, space = match[1], match[2]
+        if space:
             if space == "any":
                 operand.space = "any"
-            elif space in ("tensormap", "tmem", "opaque"):
+            elif space == "tmem":
                 operand.space = space
+            elif space in ("texref", "samplerref", "surfref"):
+                operand.space, operand.type = "opaque", space
             elif space.startswith("."):
                 operand.spaceSlot = self.slot(space)
             elif space in SPACES:

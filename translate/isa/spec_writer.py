@@ -75,17 +75,18 @@ class Writer:
                                                      self.rule(form.targets), flag(form.isWide))
 
     def operand(self, o, nested):
-        ranges = ["{%d, %d}" % pair for pair in o.immediates or []]
+        ranges = ["{%d, %d, %d}" % run for run in o.immediates or []]
         flags = [name for name, isSet in (
             ("kDestination", o.isDestination), ("kWider", o.mayBeWider), ("kSink", o.maySink), ("kRegisterOnly", o.isRegisterOnly),
             ("kNegatable", o.mayNegate), ("kOptional", o.isOptional), ("kJoined", o.isJoined), ("kSelectable", o.maySelect),
-            ("kDoubled", o.isDoubled), ("kUnified", o.isUnified), ("kSpecial", o.maySpecial)) if isSet]
+            ("kDoubled", o.isDoubled), ("kUnified", o.isUnified), ("kSpecial", o.maySpecial),
+            ("kIndexed", o.isIndexed)) if isSet]
         space = o.space if o.kind == "address" else None
         rule = "none" if o.kind != "address" else "fixed" if space in spec_parser.SPACES.values() else space or "slot"
         fixed = space if rule == "fixed" else "generic"
-        return "{%s, OperandKind::%s, Type::%s, %d, {%d, %d}, %d, %d, SpaceRule::%s, StateSpace::%s, %d, %d, %d, %d, %d, %s}" % (
+        return "{%s, OperandKind::%s, Type::%s, %d, {%d, %d}, %d, %s, %d, %d, SpaceRule::%s, StateSpace::%s, %d, %d, %d, %d, %d, %s}" % (
             string(o.name), identifier(o.kind) if o.kind != "value" else "value", o.type or "none", o.typeSlot, o.arity[0],
-            o.arity[1], o.aritySlot, o.conditionSlot, rule, fixed, o.spaceSlot,
+            o.arity[1], o.aritySlot, "'%s'" % o.arityLetter if o.arityLetter else "0", o.arityFactor, o.conditionSlot, rule, fixed, o.spaceSlot,
             self.ranges.add(ranges) if ranges else 0, len(ranges), nested, len(o.nested), " | ".join(flags) or "0")
 
 
@@ -118,7 +119,7 @@ def tables(table, writer, patterns):
     add(lines, "Slot", "kSlots", writer.slots)
     add(lines, "Choice", "kChoices", writer.choices.items)
     add(lines, "OperandPattern", "kOperands", writer.operands)
-    add(lines, "ImmediateRange", "kRanges", writer.ranges.items or ["{0, 0}"])
+    add(lines, "ImmediateRange", "kRanges", writer.ranges.items or ["{0, 0, 1}"])
     add(lines, "SpecialRule", "kSpecialRules", special or ["{0, {0, 0}}"])
     opcodes = {}
     for index, f in enumerate(table.forms):
