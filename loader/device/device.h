@@ -57,6 +57,13 @@ struct KernelInfo {
   uint32_t line = 0;                           ///< PTX line of its `.entry`
 };
 
+/// Memory that a kernel and what it calls declare. Found by reading its code, without compiling it.
+struct StaticMemory {
+  uint64_t sharedBytes = 0;   ///< `.shared` variables that are referred to, dynamic ones not counted
+  uint64_t localBytes = 0;    ///< `.local` variables, per thread
+  uint64_t constantBytes = 0; ///< `.const` variables of the module
+};
+
 /// A `.global` or `.const` variable of a module, in device memory for the module's life.
 struct VariableInfo {
   std::string name;
@@ -116,6 +123,8 @@ class Module {
   virtual std::span<const VariableInfo> variables() const = 0;   ///< module scope, .global and .const
   const KernelInfo *findKernel(std::string_view name) const;     ///< null if there is none
   const VariableInfo *findVariable(std::string_view name) const; ///< null if there is none
+  StaticMemory staticMemory(const KernelInfo &) const;
+  int targetArchitecture() const;   ///< 90 for `.target sm_90a`
 
   /// The compiled code that a launch with this block shape uses: from memory, the disk cache, or compiled now.
   /// On errors the variant's kernel is null and `outcome` holds the diagnostics.

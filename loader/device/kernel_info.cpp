@@ -1,6 +1,7 @@
 #include "loader/device/kernel_info.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ptxrun::device {
 
@@ -54,6 +55,56 @@ std::vector<KernelInfo> describeKernels(const check::Module &module) {
     kernels.push_back(std::move(info));
   }
   return kernels;
+}
+
+namespace {
+
+/// Walks the code that a kernel reaches by direct calls and taken addresses.
+class StaticMemoryReader {
+ public:
+  void read(const check::Function &function) {
+    if (!functions_.insert(&function).second)
+      return;
+    for (const check::Variable *variable : function.variables)
+      if (variable->space == isa::StateSpace::local)
+        memory.localBytes += variable->bytes;
+    for (const check::Instruction &instruction : function.body)
+      for (const check::Operand &operand : instruction.operands)
+        read(operand);
+  }
+
+  StaticMemory memory;
+
+ private:
+  void read(const check::Operand &operand) {
+    if (operand.function)
+      read(*operand.function);
+    for (const check::Function *function : operand.functions)
+      read(*function);
+    for (const check::Operand &element : operand.elements)
+      read(element);
+    const check::Variable *variable = operand.variable;
+    if (!variable || variable->space != isa::StateSpace::shared || !shared_.insert(variable).second)
+      return;
+    const uint64_t alignment = std::max<uint64_t>(variable->alignment, 1);
+    memory.sharedBytes = (memory.sharedBytes + alignment - 1) / alignment * alignment;
+    memory.sharedBytes += variable->bytes;
+  }
+
+  std::set<const check::Function *> functions_;
+  std::set<const check::Variable *> shared_;
+};
+
+}  // namespace
+
+StaticMemory measureStaticMemory(const check::Module &module, std::string_view kernel) {
+  StaticMemoryReader reader;
+  if (const check::Function *function = module.findFunction(kernel))
+    reader.read(*function);
+  for (const check::Variable *variable : module.variables)
+    if (variable->space == isa::StateSpace::constant)
+      reader.memory.constantBytes += variable->bytes;
+  return reader.memory;
 }
 
 }  // namespace ptxrun::device

@@ -7,5 +7,7 @@ namespace ptxrun::device {
 
 /// The module's kernels that have a body, in the order of the PTX.
 std::vector<KernelInfo> describeKernels(const check::Module &);
+/// See Module::staticMemory.
+StaticMemory measureStaticMemory(const check::Module &, std::string_view kernel);
 
 }  // namespace ptxrun::device

@@ -156,6 +156,12 @@ const VariableInfo *Module::findVariable(std::string_view name) const {
   return findByName(variables(), name);
 }
 
+StaticMemory Module::staticMemory(const KernelInfo &kernel) const {
+  return measureStaticMemory(checked(), kernel.name);
+}
+
+int Module::targetArchitecture() const { return static_cast<int>(checked().target); }
+
 Outcome Module::launch(const KernelInfo &kernel, const LaunchOptions &options) {
   Outcome outcome;
   const Variant variant = compile(kernel, options.block, options.lanes,

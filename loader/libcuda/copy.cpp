@@ -1,0 +1,86 @@
+#include "loader/libcuda/copy.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "loader/libcuda/memory.h"
+
+namespace ptxrun::driver {
+
+namespace {
+
+/// Operations over more bytes than this are left to a worker where the call may return early.
+constexpr size_t kLargeBytes = 256 << 10;
+
+template <class T> void fillRow(char *row, T value, size_t count) {
+  auto *elements = reinterpret_cast<T *>(row);
+  std::fill(elements, elements + count, value);
+}
+
+/// Whether a byte can be read, asked of the kernel; yes where it will not say.
+bool isMapped(const void *address) {
+  char byte;
+  const iovec local{&byte, 1}, remote{const_cast<void *>(address), 1};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
+}
+
+}  // namespace
+
+CUresult CopyOperation::run(Context &) {
+  if (height_ * depth_ == 1 ||
+      (depth_ == 1 && to_.pitch == width_ && from_.pitch == width_)) {
+    memmove(to_.base, from_.base, width_ * height_);
+    return CUDA_SUCCESS;
+  }
+  for (size_t z = 0; z < depth_; ++z)
+    for (size_t y = 0; y < height_; ++y)
+      memmove(to_.base + z * to_.slice + y * to_.pitch,
+              from_.base + z * from_.slice + y * from_.pitch, width_);
+  return CUDA_SUCCESS;
+}
+
+bool CopyOperation::isLarge() const { return width_ * height_ * depth_ > kLargeBytes; }
+
+CUresult FillOperation::run(Context &) {
+  for (size_t y = 0; y < height_; ++y) {
+    char *row = base_ + y * pitch_;
+    switch (elementBytes_) {
+    case 1: memset(row, static_cast<int>(value_), width_); break;
+    case 2: fillRow(row, static_cast<uint16_t>(value_), width_); break;
+    default: fillRow(row, static_cast<uint32_t>(value_), width_); break;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+bool FillOperation::isLarge() const { return width_ * height_ * elementBytes_ > kLargeBytes; }
+
+CUresult perform(Context &context, Stream &stream, std::shared_ptr<Operation> operation,
+                 Completion completion) {
+  // With nothing queued anywhere in the context, every order is kept by doing it now.
+  if (context.isIdle() && (completion == Completion::waits || !operation->isLarge()))
+    return operation->run(context);
+  const Ticket ticket = stream.submit(std::move(operation));
+  if (completion == Completion::async)
+    return CUDA_SUCCESS;
+  stream.drive(ticket.sequence);
+  return context.error();
+}
+
+bool isPinned(const void *address) { return findMemory(address).has_value(); }
+
+bool isAccessible(const void *address, size_t bytes) {
+  if (bytes == 0)
+    return true;
+  if (const auto record = findMemory(address)) {
+    const size_t offset = static_cast<size_t>(static_cast<const char *>(address) -
+                                              static_cast<const char *>(record->base));
+    return bytes <= record->bytes - offset;
+  }
+  return isMapped(address) && isMapped(static_cast<const char *>(address) + bytes - 1);
+}
+
+}  // namespace ptxrun::driver

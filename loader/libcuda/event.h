@@ -1,0 +1,38 @@
+// Events: a place in a stream, and the time when the stream got there.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "loader/libcuda/context.h"
+
+namespace ptxrun::driver {
+
+class Event : public Object, public std::enable_shared_from_this<Event> {
+ public:
+  static constexpr Kind kKind = Kind::event;
+  Event(Context &context, unsigned flags) : Object(kKind), context(context), flags(flags) {}
+
+  Context &context;
+  const unsigned flags;
+  bool hasTiming() const { return !(flags & CU_EVENT_DISABLE_TIMING); }
+
+  /// Appends a record of this event to the stream; earlier records are forgotten, waits for them stay.
+  void record(Stream &);
+  /// The place of the last record; an empty ticket if there was none.
+  Ticket place() const;
+  bool isRecorded() const { return place().stream != nullptr; }
+  /// When the last record was reached, in ns of a steady clock. Meaningful once its ticket is done.
+  int64_t time() const;
+
+ private:
+  struct Record {
+    Ticket ticket;
+    std::atomic<int64_t> time{0};
+  };
+  class RecordOperation;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Record> last_;
+};
+
+}  // namespace ptxrun::driver

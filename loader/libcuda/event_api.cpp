@@ -1,0 +1,144 @@
+// Events.
+#include <chrono>
+
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/event.h"
+
+namespace ptxrun::driver {
+
+class Event::RecordOperation final : public Operation {
+ public:
+  explicit RecordOperation(std::shared_ptr<Record> record) : record_(std::move(record)) {}
+  CUresult run(Context &) override {
+    record_->time = std::chrono::steady_clock::now().time_since_epoch().count();
+    return CUDA_SUCCESS;
+  }
+  bool runsAfterFailure() const override { return true; }
+
+ private:
+  std::shared_ptr<Record> record_;
+};
+
+void Event::record(Stream &stream) {
+  auto record = std::make_shared<Record>();
+  record->ticket = stream.submit(std::make_shared<RecordOperation>(record));
+  std::lock_guard lock(mutex_);
+  last_ = std::move(record);
+}
+
+Ticket Event::place() const {
+  std::lock_guard lock(mutex_);
+  return last_ ? last_->ticket : Ticket{};
+}
+
+int64_t Event::time() const {
+  std::lock_guard lock(mutex_);
+  return last_ ? last_->time.load() : 0;
+}
+
+}  // namespace ptxrun::driver
+
+using namespace ptxrun::driver;
+
+namespace {
+
+constexpr unsigned kEventFlags =
+    CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+CUresult enterEvent(CUevent handle, std::shared_ptr<Event> &event) {
+  PTXRUN_TRY(checkInitialised());
+  event = resolve<Event>(handle);
+  if (!event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  return event->context.error();
+}
+
+CUresult elapsedTime(float *milliseconds, CUevent startHandle, CUevent endHandle) {
+  std::shared_ptr<Event> start, end;
+  PTXRUN_TRY(enterEvent(startHandle, start));
+  PTXRUN_TRY(enterEvent(endHandle, end));
+  if (!milliseconds)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!start->hasTiming() || !end->hasTiming() || !start->isRecorded() || !end->isRecorded())
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!start->place().isDone() || !end->place().isDone())
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds = static_cast<float>(static_cast<double>(end->time() - start->time()) * 1e-6);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+PTXRUN_API CUresult cuEventCreate(CUevent *handle, unsigned flags) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!handle || (flags & ~kEventFlags))
+    return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
+    return CUDA_ERROR_INVALID_VALUE;
+  *handle = publish<CUevent>(std::make_shared<Event>(*context, flags));
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuEventDestroy_v2(CUevent handle) {
+  PTXRUN_TRY(checkInitialised());
+  return withdraw<Event>(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+PTXRUN_API CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
+
+PTXRUN_STREAM_API(cuEventRecord, _ptsz, (CUevent handle, CUstream streamHandle),
+                  (handle, streamHandle)) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(streamHandle, context, stream));
+  auto event = resolve<Event>(handle);
+  if (!event || &event->context != context)
+    return CUDA_ERROR_INVALID_HANDLE;
+  event->record(*stream);
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_STREAM_API(cuEventRecordWithFlags, _ptsz,
+                  (CUevent event, CUstream stream, unsigned flags), (event, stream, flags)) {
+  if (flags > 1)
+    return CUDA_ERROR_INVALID_VALUE;
+  return cuEventRecord(event, stream);
+}
+
+PTXRUN_API CUresult cuEventQuery(CUevent handle) {
+  std::shared_ptr<Event> event;
+  PTXRUN_TRY(enterEvent(handle, event));
+  const Ticket place = event->place();
+  if (place.isDone())
+    return CUDA_SUCCESS;
+  place.stream->wakeWorker();  // a program that polls wants progress
+  return CUDA_ERROR_NOT_READY;
+}
+
+PTXRUN_API CUresult cuEventSynchronize(CUevent handle) {
+  std::shared_ptr<Event> event;
+  PTXRUN_TRY(enterEvent(handle, event));
+  const Ticket place = event->place();
+  if (!place.isDone())
+    place.stream->drive(place.sequence);
+  return event->context.error();
+}
+
+PTXRUN_API CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+  return elapsedTime(milliseconds, start, end);
+}
+PTXRUN_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
+  return elapsedTime(milliseconds, start, end);
+}
+
+PTXRUN_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent eventHandle) {
+  PTXRUN_TRY(checkInitialised());
+  auto context = resolve<Context>(handle);
+  auto event = resolve<Event>(eventHandle);
+  if (!context || !event || &event->context != context.get())
+    return CUDA_ERROR_INVALID_HANDLE;
+  // The legacy default stream comes after everything that blocking streams hold.
+  event->record(*context->legacyStream());
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,181 @@
+#include "loader/libcuda/launch.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "loader/libcuda/device_info.h"
+
+namespace ptxrun::driver {
+
+namespace {
+
+constexpr uint32_t kMaxBlockThreads = 1024, kMaxBlockZ = 64, kMaxGridYz = 65535;
+constexpr uint64_t kMaxCooperativeBlocks = 16384;
+constexpr uint32_t kPortableCluster = 8, kLargestCluster = 16;
+/// Launches of more threads, or more blocks, are worth a worker thread at once.
+constexpr uint64_t kManyThreads = 16384, kManyBlocks = 64;
+
+uint64_t volume(abi::Dim3 d) { return uint64_t{d.x} * d.y * d.z; }
+
+CUresult checkCluster(const Function &function, const LaunchShape &shape) {
+  if (shape.cluster.x == 0)
+    return CUDA_SUCCESS;
+  if (deviceInfo().major < 9)
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto [x, y, z] = shape.cluster;
+  if (y == 0 || z == 0 || shape.grid.x % x || shape.grid.y % y || shape.grid.z % z)
+    return CUDA_ERROR_INVALID_VALUE;
+  const uint32_t limit =
+      function.isNonPortableClusterAllowed ? kLargestCluster : kPortableCluster;
+  return volume(shape.cluster) <= limit ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
+CUresult checkShape(const Function &function, const LaunchShape &shape) {
+  const auto &[grid, block, cluster, dynamicSharedBytes, isCooperative] = shape;
+  if (volume(grid) == 0 || volume(block) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (grid.x > INT32_MAX || grid.y > kMaxGridYz || grid.z > kMaxGridYz)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (block.x > kMaxBlockThreads || block.y > kMaxBlockThreads || block.z > kMaxBlockZ ||
+      volume(block) > static_cast<uint64_t>(function.maxThreadsPerBlock()))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (dynamicSharedBytes > static_cast<unsigned>(function.maxDynamicShared.load()))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (isCooperative && volume(grid) > kMaxCooperativeBlocks)
+    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  return checkCluster(function, shape);
+}
+
+bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
+  constexpr uint64_t kLimit = uint64_t{1} << 31;
+  return uint64_t{grid.x} * block.x < kLimit && uint64_t{grid.y} * block.y < kLimit &&
+         uint64_t{grid.z} * block.z < kLimit;
+}
+
+/// PTXRUN_LANES forces the width of gangs, for tests; 0 leaves the choice to the compiler.
+unsigned forcedLanes() {
+  static const unsigned lanes = [] {
+    const char *value = getenv("PTXRUN_LANES");
+    return value ? static_cast<unsigned>(atoi(value)) : 0u;
+  }();
+  return lanes;
+}
+
+bool isBlocking() {
+  static const bool isSet = [] {
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    return value && *value == '1';
+  }();
+  return isSet;
+}
+
+}  // namespace
+
+std::byte *KernelArguments::reserve(size_t bytes) {
+  if (bytes <= kInlineBytes)
+    return inline_;
+  large_.resize(bytes);
+  return large_.data();
+}
+
+CUresult KernelArguments::readPointers(const Function &function, void *const *pointers) {
+  std::byte *out = reserve(function.info.parameterBytes);
+  for (const device::Parameter &parameter : function.info.parameters) {
+    const void *value = *pointers++;
+    if (!value)
+      return CUDA_ERROR_INVALID_VALUE;
+    memcpy(out + parameter.offset, value, parameter.bytes);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult KernelArguments::readBuffer(const Function &function, void *const *extra) {
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = extra[1];
+    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      bytes = *static_cast<const size_t *>(extra[1]);
+    else
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  const size_t needed = function.info.parameterBytes;
+  if (needed != 0 && (!buffer || bytes < needed))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (needed != 0)
+    memcpy(reserve(needed), buffer, needed);
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function> function,
+                                                       const LaunchShape &shape,
+                                                       CUresult &result) {
+  auto operation = std::make_shared<LaunchOperation>();
+  operation->shape_ = shape;
+  if (shape.cluster.x == 0 && function->clusterWidth != 0)
+    operation->shape_.cluster = {static_cast<uint32_t>(function->clusterWidth),
+                                 static_cast<uint32_t>(std::max(function->clusterHeight.load(), 1)),
+                                 static_cast<uint32_t>(std::max(function->clusterDepth.load(), 1))};
+  result = checkShape(*function, operation->shape_);
+  if (result != CUDA_SUCCESS)
+    return nullptr;
+  device::Outcome outcome;
+  operation->variant_ = function->code.compile(function->info, shape.block, forcedLanes(),
+                                               isBelow2G(shape.grid, shape.block), outcome);
+  if (!operation->variant_.kernel) {
+    report("%s", outcome.message.c_str());
+    result = toResult(outcome.code);
+    return nullptr;
+  }
+  operation->function_ = std::move(function);
+  return operation;
+}
+
+CUresult LaunchOperation::run(Context &context) {
+  device::LaunchOptions options;
+  options.grid = shape_.grid;
+  options.block = shape_.block;
+  options.cluster = shape_.cluster;
+  options.dynamicSharedBytes = shape_.dynamicSharedBytes;
+  options.params = arguments.data();
+  options.isCooperative = shape_.isCooperative;
+  options.cancel = &shutdownFlag();
+  const device::Outcome outcome = function_->code.launch(function_->info, variant_, options);
+  if (outcome.isOk() || outcome.code == device::Code::cancelled)
+    return CUDA_SUCCESS;
+  // What the runtime finds wrong with a launch that is already queued cannot be "invalid argument" to a later call.
+  const CUresult result = outcome.code == device::Code::invalidValue ? CUDA_ERROR_LAUNCH_FAILED
+                                                                    : toResult(outcome.code);
+  context.fail(result, outcome.message);
+  return result;
+}
+
+bool LaunchOperation::isLarge() const {
+  return volume(shape_.grid) * volume(shape_.block) > kManyThreads ||
+         volume(shape_.grid) > kManyBlocks;
+}
+
+CUresult readArguments(LaunchOperation &operation, void *const *kernelParams,
+                       void *const *extra) {
+  const Function &function = operation.function();
+  if (kernelParams && extra)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (kernelParams)
+    return operation.arguments.readPointers(function, kernelParams);
+  if (extra)
+    return operation.arguments.readBuffer(function, extra);
+  return function.info.parameters.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult submitLaunch(Context &context, Stream &stream,
+                      std::shared_ptr<LaunchOperation> operation) {
+  stream.submit(std::move(operation));
+  if (!isBlocking())
+    return CUDA_SUCCESS;
+  stream.synchronise();
+  return context.error();
+}
+
+}  // namespace ptxrun::driver

@@ -1,0 +1,59 @@
+// Kernel launches as operations of a stream.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/module.h"
+
+namespace ptxrun::driver {
+
+/// A launch as a program describes it.
+struct LaunchShape {
+  abi::Dim3 grid, block;
+  abi::Dim3 cluster{0, 0, 0};  ///< 0,0,0: not asked for
+  unsigned dynamicSharedBytes = 0;
+  bool isCooperative = false;
+};
+
+/// The kernel's `.param` bytes, copied from what the program passed.
+class KernelArguments {
+ public:
+  /// From an array of pointers, one per parameter; sizes are the PTX declaration's.
+  CUresult readPointers(const Function &, void *const *pointers);
+  /// From `extra`: {BUFFER_POINTER, buffer, BUFFER_SIZE, &size, END}.
+  CUresult readBuffer(const Function &, void *const *extra);
+  const void *data() const { return large_.empty() ? inline_ : large_.data(); }
+
+ private:
+  std::byte *reserve(size_t bytes);
+  static constexpr size_t kInlineBytes = 192;
+  alignas(64) std::byte inline_[kInlineBytes];
+  std::vector<std::byte> large_;
+};
+
+class LaunchOperation final : public Operation {
+ public:
+  /// Checks the shape against the kernel and the device, and compiles what is needed. On failure null and `result`.
+  static std::shared_ptr<LaunchOperation> make(std::shared_ptr<Function>, const LaunchShape &,
+                                               CUresult &result);
+  KernelArguments arguments;
+  Function &function() const { return *function_; }
+  const LaunchShape &shape() const { return shape_; }
+
+  CUresult run(Context &) override;
+  bool isLarge() const override;
+
+ private:
+  std::shared_ptr<Function> function_;
+  LaunchShape shape_;
+  device::Variant variant_;
+};
+
+/// Fills arguments from whichever of the two forms was given.
+CUresult readArguments(LaunchOperation &, void *const *kernelParams, void *const *extra);
+/// Hands a launch to its stream; waits for it where CUDA_LAUNCH_BLOCKING asks for that.
+CUresult submitLaunch(Context &, Stream &, std::shared_ptr<LaunchOperation>);
+
+}  // namespace ptxrun::driver

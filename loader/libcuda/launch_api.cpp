@@ -1,0 +1,103 @@
+// Launches.
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/event.h"
+#include "loader/libcuda/launch.h"
+
+using namespace ptxrun::driver;
+using ptxrun::abi::Dim3;
+
+namespace {
+
+/// What a CUlaunchConfig's attributes ask for beyond the shape.
+struct LaunchExtras {
+  std::vector<CUevent> eventsAfter;
+};
+
+CUresult readAttribute(const CUlaunchAttribute &attribute, LaunchShape &shape,
+                       LaunchExtras &extras) {
+  switch (attribute.id) {
+  case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    shape.isCooperative = attribute.value.cooperative != 0;
+    break;
+  case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    shape.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                     attribute.value.clusterDim.z};
+    if (shape.cluster.x == 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    break;
+  case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    extras.eventsAfter.push_back(attribute.value.programmaticEvent.event);
+    break;
+  case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+    extras.eventsAfter.push_back(attribute.value.launchCompletionEvent.event);
+    break;
+  default:
+    // The rest are hints: caches, priorities, and permission to start early, which full stream order satisfies.
+    break;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult launch(const void *functionHandle, const LaunchShape &shape, CUstream streamHandle,
+                void **kernelParams, void **extra, const LaunchExtras &extras = {}) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(streamHandle, context, stream));
+  auto function = resolveFunction(functionHandle);
+  if (!function)
+    return CUDA_ERROR_INVALID_HANDLE;
+  CUresult result = CUDA_SUCCESS;
+  auto operation = LaunchOperation::make(std::move(function), shape, result);
+  PTXRUN_TRY(result);
+  PTXRUN_TRY(readArguments(*operation, kernelParams, extra));
+  PTXRUN_TRY(submitLaunch(*context, *stream, std::move(operation)));
+  for (CUevent handle : extras.eventsAfter)
+    if (auto event = resolve<Event>(handle))
+      event->record(*stream);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+PTXRUN_STREAM_API(cuLaunchKernel, _ptsz,
+                  (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                   unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                   CUstream stream, void **kernelParams, void **extra),
+                  (function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream,
+                   kernelParams, extra)) {
+  LaunchShape shape;
+  shape.grid = {gridX, gridY, gridZ};
+  shape.block = {blockX, blockY, blockZ};
+  shape.dynamicSharedBytes = sharedBytes;
+  return launch(function, shape, stream, kernelParams, extra);
+}
+
+PTXRUN_STREAM_API(cuLaunchCooperativeKernel, _ptsz,
+                  (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                   unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                   CUstream stream, void **kernelParams),
+                  (function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream,
+                   kernelParams)) {
+  LaunchShape shape;
+  shape.grid = {gridX, gridY, gridZ};
+  shape.block = {blockX, blockY, blockZ};
+  shape.dynamicSharedBytes = sharedBytes;
+  shape.isCooperative = true;
+  return launch(function, shape, stream, kernelParams, nullptr);
+}
+
+PTXRUN_STREAM_API(cuLaunchKernelEx, _ptsz,
+                  (const CUlaunchConfig *config, CUfunction function, void **kernelParams,
+                   void **extra),
+                  (config, function, kernelParams, extra)) {
+  if (!config || (config->numAttrs != 0 && !config->attrs))
+    return CUDA_ERROR_INVALID_VALUE;
+  LaunchShape shape;
+  LaunchExtras extras;
+  shape.grid = {config->gridDimX, config->gridDimY, config->gridDimZ};
+  shape.block = {config->blockDimX, config->blockDimY, config->blockDimZ};
+  shape.dynamicSharedBytes = config->sharedMemBytes;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    PTXRUN_TRY(readAttribute(config->attrs[i], shape, extras));
+  return launch(function, shape, config->hStream, kernelParams, extra, extras);
+}

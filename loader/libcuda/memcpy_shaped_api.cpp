@@ -1,0 +1,118 @@
+// Copies of boxes in two and three dimensions.
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/copy.h"
+
+using namespace ptxrun::driver;
+
+namespace {
+
+/// One side of a copy as the three descriptor types give it.
+struct Endpoint {
+  CUmemorytype type;
+  const void *host;
+  CUdeviceptr device;
+  size_t x, y, z;
+  size_t pitch, height;
+};
+
+struct Box {
+  size_t width, height, depth;
+  bool isEmpty() const { return width == 0 || height == 0 || depth == 0; }
+};
+
+CUresult toSide(const Endpoint &end, const Box &box, CopySide &side, bool &isHost) {
+  switch (end.type) {
+  case CU_MEMORYTYPE_HOST:
+    side.base = static_cast<char *>(const_cast<void *>(end.host));
+    break;
+  case CU_MEMORYTYPE_DEVICE:
+  case CU_MEMORYTYPE_UNIFIED:
+    side.base = reinterpret_cast<char *>(end.device);
+    break;
+  case CU_MEMORYTYPE_ARRAY: return notSupported("a copy of a CUDA array");
+  default: return CUDA_ERROR_INVALID_VALUE;
+  }
+  isHost = end.type == CU_MEMORYTYPE_HOST;
+  // A pitch of 0 means rows follow each other; it must hold a row otherwise.
+  side.pitch = end.pitch != 0 ? end.pitch : end.x + box.width;
+  const size_t rows = end.height != 0 ? end.height : end.y + box.height;
+  side.slice = side.pitch * rows;
+  if (!side.base || (box.height > 1 && end.x + box.width > side.pitch) ||
+      (box.depth > 1 && end.y + box.height > rows))
+    return CUDA_ERROR_INVALID_VALUE;
+  side.base += end.z * side.slice + end.y * side.pitch + end.x;
+  const size_t bytes =
+      (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
+  return isHost || isAccessible(side.base, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult copy(const Endpoint &to, const Endpoint &from, const Box &box, CUstream streamHandle,
+              Completion completion) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(streamHandle, context, stream));
+  if (box.isEmpty())
+    return CUDA_SUCCESS;
+  CopySide target, source;
+  bool isTargetHost = false, isSourceHost = false;
+  PTXRUN_TRY(toSide(to, box, target, isTargetHost));
+  PTXRUN_TRY(toSide(from, box, source, isSourceHost));
+  if (!isPinned(target.base) || !isPinned(source.base))
+    completion = Completion::waits;
+  return perform(
+      *context, *stream,
+      std::make_shared<CopyOperation>(target, source, box.width, box.height, box.depth),
+      completion);
+}
+
+CUresult copy2D(const CUDA_MEMCPY2D *c, CUstream stream, Completion completion) {
+  if (!c)
+    return CUDA_ERROR_INVALID_VALUE;
+  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0,
+               c->dstPitch, 0},
+              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0,
+               c->srcPitch, 0},
+              {c->WidthInBytes, c->Height, 1}, stream, completion);
+}
+
+template <class Descriptor>
+CUresult copy3D(const Descriptor *c, CUstream stream, Completion completion) {
+  if (!c || c->srcLOD != 0 || c->dstLOD != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ,
+               c->dstPitch, c->dstHeight},
+              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ,
+               c->srcPitch, c->srcHeight},
+              {c->WidthInBytes, c->Height, c->Depth}, stream, completion);
+}
+
+}  // namespace
+
+PTXRUN_STREAM_API(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *description), (description)) {
+  return copy2D(description, nullptr, Completion::waits);
+}
+PTXRUN_STREAM_API(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *description),
+                  (description)) {
+  return copy2D(description, nullptr, Completion::waits);
+}
+PTXRUN_STREAM_API(cuMemcpy2DAsync_v2, _ptsz,
+                  (const CUDA_MEMCPY2D *description, CUstream stream), (description, stream)) {
+  return copy2D(description, stream, Completion::async);
+}
+PTXRUN_STREAM_API(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *description), (description)) {
+  return copy3D(description, nullptr, Completion::waits);
+}
+PTXRUN_STREAM_API(cuMemcpy3DAsync_v2, _ptsz,
+                  (const CUDA_MEMCPY3D *description, CUstream stream), (description, stream)) {
+  return copy3D(description, stream, Completion::async);
+}
+PTXRUN_STREAM_API(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *description),
+                  (description)) {
+  return copy3D(description, nullptr, Completion::waits);
+}
+PTXRUN_STREAM_API(cuMemcpy3DPeerAsync, _ptsz,
+                  (const CUDA_MEMCPY3D_PEER *description, CUstream stream),
+                  (description, stream)) {
+  return copy3D(description, stream, Completion::async);
+}

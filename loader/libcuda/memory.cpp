@@ -1,0 +1,107 @@
+#include "loader/libcuda/memory.h"
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+namespace ptxrun::driver {
+
+namespace {
+
+/// By start address. Never destroyed: programs free memory while the process ends.
+struct Records {
+  std::shared_mutex mutex;
+  std::map<uintptr_t, MemoryRecord> byAddress;
+  uint64_t nextId = 1;
+
+  /// The record that contains the address; end() if none does. Called with the mutex held.
+  auto containing(uintptr_t address) {
+    auto next = byAddress.upper_bound(address);
+    if (next == byAddress.begin())
+      return byAddress.end();
+    --next;
+    return address - next->first < next->second.bytes ? next : byAddress.end();
+  }
+};
+
+Records &records() {
+  static auto *instance = new Records;
+  return *instance;
+}
+
+void remember(void *base, size_t bytes, MemoryRecord record) {
+  Records &all = records();
+  std::unique_lock lock(all.mutex);
+  record.base = base;
+  record.bytes = bytes;
+  record.id = all.nextId++;
+  all.byAddress[reinterpret_cast<uintptr_t>(base)] = record;
+}
+
+}  // namespace
+
+CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
+  void *base = device::allocateMemory(bytes);
+  if (!base)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  remember(base, bytes, record);
+  *address = reinterpret_cast<CUdeviceptr>(base);
+  return CUDA_SUCCESS;
+}
+
+CUresult release(CUdeviceptr address) {
+  Records &all = records();
+  {
+    std::unique_lock lock(all.mutex);
+    const auto found = all.byAddress.find(address);
+    if (found == all.byAddress.end() || found->second.use == MemoryUse::registered)
+      return CUDA_ERROR_INVALID_VALUE;
+    all.byAddress.erase(found);
+  }
+  return device::freeMemory(reinterpret_cast<void *>(address)) ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult registerHost(void *address, size_t bytes, MemoryRecord record) {
+  Records &all = records();
+  {
+    std::shared_lock lock(all.mutex);
+    const auto first = reinterpret_cast<uintptr_t>(address);
+    const auto next = all.byAddress.lower_bound(first);
+    if (all.containing(first) != all.byAddress.end() ||
+        (next != all.byAddress.end() && next->first < first + bytes))
+      return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
+  record.use = MemoryUse::registered;
+  remember(address, bytes, record);
+  return CUDA_SUCCESS;
+}
+
+CUresult unregisterHost(void *address) {
+  Records &all = records();
+  std::unique_lock lock(all.mutex);
+  const auto found = all.byAddress.find(reinterpret_cast<uintptr_t>(address));
+  if (found == all.byAddress.end() || found->second.use != MemoryUse::registered)
+    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  all.byAddress.erase(found);
+  return CUDA_SUCCESS;
+}
+
+std::optional<MemoryRecord> findMemory(const void *address) {
+  Records &all = records();
+  std::shared_lock lock(all.mutex);
+  const auto found = all.containing(reinterpret_cast<uintptr_t>(address));
+  if (found != all.byAddress.end())
+    return found->second;
+  // Module variables are device memory that no call allocated.
+  if (const auto range = device::findAllocation(address)) {
+    MemoryRecord record;
+    record.base = range->base;
+    record.bytes = range->bytes;
+    record.id = range->id;
+    return record;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ptxrun::driver

@@ -1,0 +1,115 @@
+// Device memory: allocation, questions about it, pool allocation, managed memory. All of it is host memory.
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/device_info.h"
+#include "loader/libcuda/memory.h"
+
+using namespace ptxrun::driver;
+namespace device = ptxrun::device;
+
+namespace {
+
+constexpr size_t kPitchAlignment = 512;
+
+}  // namespace
+
+PTXRUN_API CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (freeBytes)
+    *freeBytes = device::availableMemory();
+  if (totalBytes)
+    *totalBytes = device::totalMemory();
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!address || bytes == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return allocate(address, bytes, {MemoryUse::device, 0, context});
+}
+
+PTXRUN_API CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width,
+                                       size_t height, unsigned elementBytes) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!address || !pitch || width == 0 || height == 0 ||
+      (elementBytes != 4 && elementBytes != 8 && elementBytes != 16))
+    return CUDA_ERROR_INVALID_VALUE;
+  *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+  return allocate(address, *pitch * height, {MemoryUse::device, 0, context});
+}
+
+PTXRUN_API CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!address || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+    return CUDA_ERROR_INVALID_VALUE;
+  return allocate(address, bytes, {MemoryUse::managed, flags, context});
+}
+
+PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
+  Context *context = nullptr;
+  PTXRUN_TRY(checkInitialised());
+  if (address == 0)
+    return CUDA_SUCCESS;
+  PTXRUN_TRY(enter(context));
+  context->synchronise();  // nothing that was launched may still use it
+  return release(address);
+}
+
+PTXRUN_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes,
+                                            CUdeviceptr address) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  const auto range = device::findAllocation(reinterpret_cast<const void *>(address));
+  if (!range)
+    return CUDA_ERROR_NOT_FOUND;
+  if (base)
+    *base = reinterpret_cast<CUdeviceptr>(range->base);
+  if (bytes)
+    *bytes = range->bytes;
+  return CUDA_SUCCESS;
+}
+
+// Hints about where memory should live: there is one place.
+
+PTXRUN_STREAM_API(cuMemPrefetchAsync, _ptsz,
+                  (CUdeviceptr address, size_t bytes, CUdevice, CUstream streamHandle),
+                  (address, bytes, 0, streamHandle)) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(streamHandle, context, stream));
+  return address && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+PTXRUN_STREAM_API(cuMemPrefetchAsync_v2, _ptsz,
+                  (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
+                   CUstream stream),
+                  (address, bytes, location, flags, stream)) {
+  if (flags != 0 || location.type == CU_MEM_LOCATION_TYPE_INVALID)
+    return CUDA_ERROR_INVALID_VALUE;
+  return cuMemPrefetchAsync(address, bytes, location.id, stream);
+}
+PTXRUN_API CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!address || !bytes || advice < CU_MEM_ADVISE_SET_READ_MOSTLY ||
+      advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+PTXRUN_API CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+                                   CUmemLocation location) {
+  return cuMemAdvise(address, bytes, advice, location.id);
+}
+PTXRUN_STREAM_API(cuStreamAttachMemAsync, _ptsz,
+                  (CUstream streamHandle, CUdeviceptr address, size_t bytes, unsigned flags),
+                  (streamHandle, address, bytes, flags)) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(streamHandle, context, stream));
+  (void)bytes;
+  return address && flags <= 7 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,198 @@
+#include "loader/libcuda/module.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "loader/image/image.h"
+#include "loader/libcuda/device_info.h"
+
+namespace ptxrun::driver {
+
+namespace {
+
+constexpr int kMaxThreadsPerBlock = 1024;
+
+/// What the environment asks of every module.
+device::LoadOptions loadOptions() {
+  device::LoadOptions options;
+  if (const char *directory = getenv("PTXRUN_DUMP"))
+    options.dumpDirectory = directory;
+  if (const char *value = getenv("CUDA_CACHE_DISABLE"); value && *value == '1')
+    options.useCache = false;
+  return options;
+}
+
+image::Target target() { return {static_cast<unsigned>(deviceInfo().architecture())}; }
+
+/// Puts the text into the buffer that option `buffer` names, and its length back into option `size`.
+void writeLog(const JitOptions &options, CUjit_option buffer, CUjit_option size,
+              const std::string &text) {
+  char *out = nullptr;
+  size_t room = 0;
+  void **sizeOut = nullptr;
+  for (unsigned i = 0; i < options.count; ++i) {
+    if (options.names[i] == buffer)
+      out = static_cast<char *>(options.values[i]);
+    if (options.names[i] == size) {
+      room = reinterpret_cast<uintptr_t>(options.values[i]) & 0xffffffffu;
+      sizeOut = &options.values[i];
+    }
+  }
+  size_t written = 0;
+  if (out && room > 0) {
+    written = std::min(text.size(), room - 1);
+    memcpy(out, text.data(), written);
+    out[written] = 0;
+  }
+  if (sizeOut)
+    *sizeOut = reinterpret_cast<void *>(written);
+}
+
+bool hasErrorLog(const JitOptions &options) {
+  return std::any_of(options.names, options.names + options.count, [](CUjit_option name) {
+    return name == CU_JIT_ERROR_LOG_BUFFER;
+  });
+}
+
+CUresult finishLoading(Module &module, device::Outcome outcome, image::Image image,
+                       const std::string &name, const JitOptions &options) {
+  std::string log = outcome.message;
+  CUresult result = toResult(outcome.code);
+  if (result == CUDA_SUCCESS)
+    result = module.load(std::move(image.ptx), name, log);
+  options.writeInfoLog("");
+  options.writeErrorLog(result == CUDA_SUCCESS ? "" : log);
+  if (result != CUDA_SUCCESS && (!hasErrorLog(options) || isVerbose()))
+    report("%s", log.c_str());
+  return result;
+}
+
+}  // namespace
+
+int Function::maxThreadsPerBlock() const {
+  const auto &limit = info.reqntid[0] ? info.reqntid : info.maxntid;
+  if (limit[0] == 0)
+    return kMaxThreadsPerBlock;
+  const uint64_t threads =
+      uint64_t{limit[0]} * std::max(limit[1], 1u) * std::max(limit[2], 1u);
+  return static_cast<int>(std::min<uint64_t>(threads, kMaxThreadsPerBlock));
+}
+
+CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
+                      std::string &errorLog) {
+  for (std::string &text : ptx) {
+    device::Outcome outcome;
+    auto part = device::Module::load(name, std::move(text), loadOptions(), outcome);
+    if (!part) {
+      errorLog = outcome.message;
+      return toResult(outcome.code);
+    }
+    parts_.push_back(std::move(part));
+  }
+  return CUDA_SUCCESS;
+}
+
+Function *Module::functionFor(device::Module &part, const device::KernelInfo &info) {
+  std::lock_guard lock(mutex_);
+  for (const auto &function : functions_)
+    if (&function->info == &info)
+      return function.get();
+  functions_.push_back(std::make_unique<Function>(*this, part, info));
+  Function *function = functions_.back().get();
+  // The registry's entry owns the module, not the function alone.
+  Registry::instance().add(std::shared_ptr<Object>(shared_from_this(), function));
+  return function;
+}
+
+Function *Module::findFunction(std::string_view name) {
+  for (const auto &part : parts_)
+    if (const device::KernelInfo *info = part->findKernel(name))
+      return functionFor(*part, *info);
+  return nullptr;
+}
+
+std::vector<Function *> Module::functions() {
+  std::vector<Function *> all;
+  for (const auto &part : parts_)
+    for (const device::KernelInfo &info : part->kernels())
+      all.push_back(functionFor(*part, info));
+  return all;
+}
+
+const device::VariableInfo *Module::findVariable(std::string_view name) const {
+  for (const auto &part : parts_)
+    if (const device::VariableInfo *variable = part->findVariable(name))
+      return variable;
+  return nullptr;
+}
+
+void Module::unload() {
+  std::lock_guard lock(mutex_);
+  for (const auto &function : functions_)
+    Registry::instance().remove(static_cast<Object *>(function.get()), Kind::function);
+}
+
+std::shared_ptr<Module> resolveModule(CUmodule handle) {
+  if (auto module = resolve<LoadedModule>(handle))
+    return module;
+  return resolve<Library>(handle);
+}
+
+std::shared_ptr<Function> resolveFunction(const void *handle) {
+  return std::static_pointer_cast<Function>(Registry::instance().find(handle, Kind::function));
+}
+
+void JitOptions::writeErrorLog(const std::string &text) const {
+  writeLog(*this, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, text);
+}
+void JitOptions::writeInfoLog(const std::string &text) const {
+  writeLog(*this, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, text);
+}
+
+CUresult loadImage(Module &module, const void *image, const JitOptions &options) {
+  if (!image)
+    return CUDA_ERROR_INVALID_VALUE;
+  image::Image parts;
+  device::Outcome outcome = image::readImage(image, target(), parts);
+  return finishLoading(module, std::move(outcome), std::move(parts), "ptx", options);
+}
+
+CUresult loadFile(Module &module, const char *path, const JitOptions &options) {
+  if (!path)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  image::Image parts;
+  device::Outcome outcome =
+      image::readImage(std::as_bytes(std::span(bytes)), target(), parts);
+  return finishLoading(module, std::move(outcome), std::move(parts), path, options);
+}
+
+CUresult toResult(device::Code code) {
+  switch (code) {
+  case device::Code::ok: return CUDA_SUCCESS;
+  case device::Code::invalidPtx:
+  case device::Code::stopped: return CUDA_ERROR_INVALID_PTX;
+  case device::Code::unsupportedImage: return CUDA_ERROR_INVALID_IMAGE;
+  case device::Code::noBinaryForGpu: return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  case device::Code::notFound: return CUDA_ERROR_NOT_FOUND;
+  case device::Code::unresolved: return CUDA_ERROR_INVALID_PTX;
+  case device::Code::invalidValue: return CUDA_ERROR_INVALID_VALUE;
+  case device::Code::outOfMemory: return CUDA_ERROR_OUT_OF_MEMORY;
+  case device::Code::illegalAddress: return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case device::Code::launchFailed: return CUDA_ERROR_LAUNCH_FAILED;
+  case device::Code::assertion: return CUDA_ERROR_ASSERT;
+  case device::Code::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
+  case device::Code::cancelled: return CUDA_ERROR_LAUNCH_FAILED;
+  case device::Code::fileNotFound: return CUDA_ERROR_FILE_NOT_FOUND;
+  case device::Code::notSupported: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+}  // namespace ptxrun::driver

@@ -1,0 +1,95 @@
+// Modules, libraries and functions as the driver API shows them. A CUmodule and a CUlibrary are the same thing seen twice: a
+// loaded image with its functions; a CUfunction and a CUkernel are both a Function.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/device/device.h"
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/handles.h"
+
+namespace ptxrun::driver {
+
+class Module;
+
+/// One kernel of a loaded image; part of its module (a shared_ptr to it keeps the whole module).
+class Function : public Object {
+ public:
+  static constexpr Kind kKind = Kind::function;
+  Function(Module &module, device::Module &code, const device::KernelInfo &info)
+      : Object(kKind), module(module), code(code), info(info) {}
+
+  Module &module;
+  device::Module &code;
+  const device::KernelInfo &info;
+  std::atomic<int> maxDynamicShared{48 << 10};
+  std::atomic<int> carveout{-1};
+  std::atomic<int> cacheConfig{CU_FUNC_CACHE_PREFER_NONE};
+  std::atomic<int> isNonPortableClusterAllowed{0};
+  std::atomic<int> clusterWidth{0}, clusterHeight{0}, clusterDepth{0};
+  std::atomic<int> clusterSchedulingPolicy{0};
+  std::atomic<int> isClusterSizeRequired{0};
+
+  /// Threads a block may have: .maxntid and the like, else the device's limit.
+  int maxThreadsPerBlock() const;
+};
+
+/// A loaded image: one or more PTX modules, their functions and variables.
+class Module : public Object, public std::enable_shared_from_this<Module> {
+ public:
+  explicit Module(Kind kind) : Object(kind) {}
+
+  /// Loads every PTX text (`name` is how diagnostics call it); on failure the log says why.
+  CUresult load(std::vector<std::string> ptx, const std::string &name, std::string &errorLog);
+
+  /// The function of that name, made at the first question; null if there is none.
+  Function *findFunction(std::string_view name);
+  /// All functions, in the order of the PTX.
+  std::vector<Function *> functions();
+  const device::VariableInfo *findVariable(std::string_view name) const;
+  /// Withdraws the handles of its functions. The module goes when the last launch of it has ended.
+  void unload();
+
+ private:
+  Function *functionFor(device::Module &, const device::KernelInfo &);
+  std::vector<std::unique_ptr<device::Module>> parts_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Function>> functions_;  // those asked for
+};
+
+class LoadedModule : public Module {
+ public:
+  static constexpr Kind kKind = Kind::module;
+  LoadedModule() : Module(kKind) {}
+};
+class Library : public Module {
+ public:
+  static constexpr Kind kKind = Kind::library;
+  Library() : Module(kKind) {}
+};
+
+/// The module behind a CUmodule, also behind one that came out of a library.
+std::shared_ptr<Module> resolveModule(CUmodule);
+/// The function behind a CUfunction or CUkernel; keeps its module alive.
+std::shared_ptr<Function> resolveFunction(const void *handle);
+
+/// JIT options as the API passes them.
+struct JitOptions {
+  unsigned count = 0;
+  CUjit_option *names = nullptr;
+  void **values = nullptr;
+  /// Writes a text into the log buffer that the options name, and its length where they ask for it.
+  void writeErrorLog(const std::string &) const;
+  void writeInfoLog(const std::string &) const;
+};
+
+/// Reads an image and loads it into `module`. On failure the error log is written (and shown when verbose).
+CUresult loadImage(Module &module, const void *image, const JitOptions &);
+CUresult loadFile(Module &module, const char *path, const JitOptions &);
+CUresult toResult(device::Code);
+
+}  // namespace ptxrun::driver
