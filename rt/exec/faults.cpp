@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction previous[65];
-size_t alternateStackBytes = 0;
+constexpr size_t kAlternateStackBytes = 128 * 1024;
 
 /// What the handler saw, for afterFault.
 struct FaultRecord {
@@ -126,7 +126,7 @@ std::string faultMessage(const FaultRecord &fault, const GangState &g) {
 }
 
 #ifdef PTXRUN_ASAN
-__attribute__((no_sanitize("address")))
+[[clang::no_sanitize("address")]]
 #endif
 [[noreturn]] void afterFault() {
   Worker &worker = *currentWorker();
@@ -237,14 +237,12 @@ void *installAlternateStack() {
   stack_t old;
   if (sigaltstack(nullptr, &old) == 0 && !(old.ss_flags & SS_DISABLE) && old.ss_size >= 32 * 1024)
     return nullptr;
-  size_t bytes = 128 * 1024;
-  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory = mmap(nullptr, kAlternateStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
-  alternateStackBytes = bytes;
   stack_t stack = {};
   stack.ss_sp = memory;
-  stack.ss_size = bytes;
+  stack.ss_size = kAlternateStackBytes;
   sigaltstack(&stack, nullptr);
   return memory;
 }
@@ -255,7 +253,7 @@ void removeAlternateStack(void *memory) {
   stack_t stack = {};
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);
-  munmap(memory, alternateStackBytes);
+  munmap(memory, kAlternateStackBytes);
 }
 
 GuestAccess::GuestAccess(Worker &w) : worker(w) { worker.isInRuntimeForGuest = true; }

@@ -32,6 +32,8 @@ void tellResults(CtaBarrier &b) {
 inline void complete(CtaState &cta, uint32_t id) {
   CtaBarrier &b = cta.barriers[id];
   GroupState &group = *cta.group;
+  if (group.launch->isStopped()) [[unlikely]]
+    leaveForGood(*group.worker); // gangs that only ever meet here would not notice otherwise
   if (b.participants)
     tellResults(b);
   group.ready.append(b.waiters);

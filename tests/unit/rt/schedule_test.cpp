@@ -35,15 +35,15 @@ template <typename W> Task chain(const Launch *l, Cta *cta, Gang *g) {
 DUAL_KERNEL(chain)
 
 TEST_P(Spin, WaitsForLowerBlocksAtAnyGridSize) {
-  std::vector<std::atomic<uint32_t>> flags(3000);
+  std::vector<std::atomic<uint32_t>> flags(1000);
   Chain p{flags.data(), true};
   for (int threads : {1, 2, 5}) {
     std::fill_n(reinterpret_cast<uint32_t *>(flags.data()), flags.size(), 0);
     auto code = chainCode(GetParam().lanes, GetParam().isCoroutine);
-    auto r = launch(code, {3000}, {40}, &p);
+    auto r = launch(code, {1000}, {40}, &p);
     r.threads = threads;
     expectOk(r);
-    EXPECT_EQ(flags.back(), 3000u);
+    EXPECT_EQ(flags.back(), 1000u);
   }
 }
 
@@ -87,11 +87,11 @@ TEST_P(Spin, LocksExclude) {
     uint32_t counter = 0;
     Lock p{&word, &counter};
     auto code = lockCode(GetParam().lanes, GetParam().isCoroutine);
-    auto r = launch(code, {50}, {64}, &p);
+    auto r = launch(code, {20}, {64}, &p);
     r.schedule = schedule;
     r.threads = 2;
     expectOk(r);
-    EXPECT_EQ(counter, 50 * 64 / GetParam().lanes * 3);
+    EXPECT_EQ(counter, 20 * 64 / GetParam().lanes * 3);
   }
 }
 
