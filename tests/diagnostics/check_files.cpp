@@ -1,5 +1,6 @@
 // Checks PTX files and prints what it costs: check_files [-q] FILE...
-// For each file its diagnostics (not with -q), then text size, MB/s and bytes of memory per byte of text.
+// For each file its diagnostics (not with -q), then text size, MB/s and bytes of memory per byte of text, and whether
+// printing and parsing it again gives the same tree.
 #include <malloc.h>
 
 #include <chrono>
@@ -9,6 +10,25 @@
 #include <sstream>
 
 #include "translate/check/check.h"
+#include "translate/syntax/compare.h"
+#include "translate/syntax/parser.h"
+#include "translate/syntax/printer.h"
+
+static bool printsBack(const ptxrun::support::SourceFile &source) {
+  namespace syntax = ptxrun::syntax;
+  ptxrun::support::Diagnostics diagnostics(source);
+  auto tree = syntax::parse(source, diagnostics);
+  if (diagnostics.hasErrors())
+    return true;
+  ptxrun::support::SourceFile printed("printed", syntax::print(*tree));
+  ptxrun::support::Diagnostics again(printed);
+  auto second = syntax::parse(printed, again);
+  ptxrun::support::Span where;
+  if (!again.hasErrors() && syntax::isSameTree(*tree, *second, where))
+    return true;
+  std::printf("  printing does not give the same tree at line %u\n%s", source.place(where.begin).line, again.text().c_str());
+  return false;
+}
 
 int main(int argc, char **argv) {
   bool isQuiet = false;
@@ -35,6 +55,8 @@ int main(int argc, char **argv) {
     std::printf("%s: %s, %.0f bytes, %.1f MB/s, %.1f bytes held per byte\n", argv[i], module ? "ok" : "refused", bytes,
                 bytes / seconds / 1e6, bytes > 0 ? held / bytes : 0.0);
     bad += module == nullptr;
+    if (!printsBack(source))
+      ++bad;
   }
   return bad != 0;
 }

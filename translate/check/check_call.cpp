@@ -27,15 +27,17 @@ Parts takeApart(std::span<const Operand> operands) {
   return parts;
 }
 
-/// The prototype a call must fit: its function's, the named one, or that of the first target.
-const Prototype *prototypeOf(const Parts &parts) {
+/// The prototypes a call must fit: its function's, the named one, or those of all its targets.
+std::vector<const Prototype *> prototypesOf(const Parts &parts) {
   if (parts.callee && parts.callee->kind == Operand::Kind::function)
-    return &parts.callee->function->signature;
-  if (!parts.targets)
-    return nullptr;
-  if (parts.targets->prototype)
-    return parts.targets->prototype;
-  return parts.targets->functions.empty() ? nullptr : &parts.targets->functions[0]->signature;
+    return {&parts.callee->function->signature};
+  std::vector<const Prototype *> all;
+  if (parts.targets && parts.targets->prototype)
+    all.push_back(parts.targets->prototype);
+  else if (parts.targets)
+    for (const Function *target : parts.targets->functions)
+      all.push_back(&target->signature);
+  return all;
 }
 
 bool isRegisterLike(const Operand &operand) {
@@ -51,14 +53,14 @@ void Checker::call(const ast::Instruction &written, Instruction &made) {
     error(parts.callee->span, "'" + std::string(parts.callee->function->name) + "' is a kernel; only a .func can be called", kNote);
     return;
   }
-  const Prototype *prototype = prototypeOf(parts);
-  if (!prototype) {
+  std::vector<const Prototype *> prototypes = prototypesOf(parts);
+  if (prototypes.empty())
     error(parts.callee ? parts.callee->span : written.span, "an indirect call needs a .callprototype or .calltargets as its last operand", kNote);
-    return;
+  using Operands = std::span<const Operand>;
+  for (const Prototype *prototype : prototypes) {
+    callArguments(parts.returns ? parts.returns->elements : Operands(), prototype->returns, parts.callee->span, true);
+    callArguments(parts.arguments ? parts.arguments->elements : Operands(), prototype->parameters, parts.callee->span, false);
   }
-  Span span = parts.callee->span;
-  callArguments(parts.returns ? parts.returns->elements : std::span<const Operand>(), prototype->returns, span, true);
-  callArguments(parts.arguments ? parts.arguments->elements : std::span<const Operand>(), prototype->parameters, span, false);
 }
 
 void Checker::callArguments(std::span<const Operand> given, std::span<Variable *const> wanted, Span span, bool areReturns) {

@@ -11,6 +11,7 @@ using isa::Type;
 namespace {
 
 constexpr const char *kPrototypeNote = "PTX ISA 11.2: kernel entry points and functions";
+constexpr const char *kDirectiveNote = "PTX ISA 11.4 and 11.7: performance-tuning and cluster directives";
 /// Bytes of kernel parameters: since PTX 8.1 on sm_70, and before.
 constexpr uint64_t kMostParameterBytes = 32764, kMostParameterBytesOld = 4352;
 
@@ -87,7 +88,7 @@ Function *Checker::declareFunction(const ast::Function &written) {
     return nullptr;
   }
   if (!isSamePrototype(before.signature, fresh.signature, difference)) {
-    error(written.nameSpan, quote(written.name) + " was declared with another prototype before: " + difference, kPrototypeNote);
+    error(written.afterPrototype, quote(written.name) + " was declared with another prototype before: " + difference, kPrototypeNote);
     return nullptr;
   }
   if (!written.hasBody)
@@ -225,8 +226,9 @@ void Checker::directives(const ast::Function &written, Function &made) {
     bool hasZero = std::any_of(one.arguments.begin(), one.arguments.end(), [](const ast::ExprItem &n) { return n.bits == 0; });
     bool mayBeZero = one.name == syntax::keyword_reqnctapercluster || one.name == syntax::keyword_maxclusterrank ||
                      one.name == syntax::keyword_abi_preserve || one.name == syntax::keyword_abi_preserve_control;
-    if (hasZero && !mayBeZero)
-      error(one.span, "this directive takes numbers above zero", "PTX ISA 11.4: performance-tuning directives");
+    bool isShape = one.name == syntax::keyword_maxntid || one.name == syntax::keyword_reqntid;
+    if (hasZero && !mayBeZero)  // a shape ends where the next token shows that no comma follows
+      error(isShape ? written.afterPrototype : one.span, "." + std::string(text(one.name)) + " takes numbers above zero", kDirectiveNote);
     seen[one.name] = &one;
     switch (one.name) {
     case syntax::keyword_maxntid: std::copy_n(numbers, 3, made.maxntid.begin()); break;
@@ -242,7 +244,7 @@ void Checker::directives(const ast::Function &written, Function &made) {
     case syntax::keyword_blocksareclusters: made.blocksareclusters = true; break;
     case syntax::keyword_maxnctapersm:
       if (header_.target.version >= 21)
-        error(one.span, ".maxnctapersm is not supported since PTX 2.1; use .minnctapersm", "PTX ISA 11.4: performance-tuning directives");
+        error(one.span, ".maxnctapersm is not supported since PTX 2.1; use .minnctapersm", kDirectiveNote);
       break;
     case syntax::keyword_pragma: pragma(one.strings, one.span, true); break;
     default: break;
@@ -250,19 +252,17 @@ void Checker::directives(const ast::Function &written, Function &made) {
     bool isCluster = one.name == syntax::keyword_reqnctapercluster || one.name == syntax::keyword_explicitcluster ||
                      one.name == syntax::keyword_maxclusterrank || one.name == syntax::keyword_blocksareclusters;
     if (isCluster && header_.target.sm < 90)
-      error(one.span, "cluster directives need .target sm_90 or higher", "PTX ISA 11.7: cluster dimension directives");
+      error(one.span, "cluster directives need .target sm_90 or higher", kDirectiveNote);
   }
-  auto conflict = [&](NameId a, NameId b) {
-    if (seen[a] && seen[b])
-      error(seen[b]->span, "." + std::string(text(a)) + " and ." + std::string(text(b)) + " cannot both be given",
-            "PTX ISA 11.4: performance-tuning directives");
-  };
-  conflict(syntax::keyword_maxntid, syntax::keyword_reqntid);
-  conflict(syntax::keyword_reqnctapercluster, syntax::keyword_maxclusterrank);
+  if (seen[syntax::keyword_reqnctapercluster] && seen[syntax::keyword_maxclusterrank])
+    error(seen[syntax::keyword_maxclusterrank]->span, ".reqnctapercluster and .maxclusterrank cannot both be given", kDirectiveNote);
+  // These hold for the kernel as a whole, and are said at its end as ptxas does.
+  Span end = written.hasBody ? written.closingBrace : written.afterPrototype;
+  if (seen[syntax::keyword_maxntid] && seen[syntax::keyword_reqntid])
+    error(end, quote(written.name) + " has both .maxntid and .reqntid", kDirectiveNote);
   bool isShapeMissing = !seen[syntax::keyword_reqntid] || !seen[syntax::keyword_reqnctapercluster];
   if (seen[syntax::keyword_blocksareclusters] && isShapeMissing)
-    error(seen[syntax::keyword_blocksareclusters]->span, ".blocksareclusters needs .reqntid and .reqnctapercluster",
-          "PTX ISA 11.7: cluster dimension directives");
+    error(end, quote(written.name) + " has .blocksareclusters and needs .reqntid and .reqnctapercluster with it", kDirectiveNote);
 }
 
 bool Checker::isSamePrototype(const Prototype &a, const Prototype &b, std::string &difference) {

@@ -40,6 +40,7 @@ bool Checker::operands(const ast::Instruction &written) {
   size_t below = 0;
   for (const ast::Operand &one : written.operands)
     below += countBelow(one);
+  current_ = &written;
   nestedArguments_.clear();
   nestedArguments_.reserve(below);  // spans into it must stay good
   arguments_.clear();
@@ -57,6 +58,7 @@ bool Checker::operands(const ast::Instruction &written) {
     arguments_.back().isJoined = true;
     add(one.children()[1]);
   }
+  current_ = nullptr;
   return isGood;
 }
 
@@ -99,7 +101,13 @@ Binding Checker::lookUp(NameId id, Span span) {
     return known;
   Binding unknown;
   unknown.kind = Binding::Kind::unknown;
-  error(span, quote(id) + " is not declared", "names must be declared before they are used; labels, in the block or around it");
+  constexpr const char *kNote = "names must be declared before they are used; labels, in the block or around it";
+  // `exit` and `ret;` on the next line: what is missing is the semicolon.
+  bool isFirst = current_ && !current_->operands.empty() && current_->operands[0].span.begin == span.begin;
+  if (isFirst && lines_.line(span.begin) != lines_.line(current_->opcodeSpan.begin))
+    error(current_->opcodeSpan, quote(id) + ", taken for the first operand of this instruction, is not declared; is a ';' missing?", kNote);
+  else
+    error(span, quote(id) + " is not declared", kNote);
   scopes_.declare(id, unknown);
   return unknown;
 }

@@ -16,6 +16,7 @@ constexpr uint64_t kMostVariablesOfRange = 1 << 20;
 constexpr uint64_t kMostBytes = uint64_t(1) << 48;
 constexpr unsigned kMostVectorBits = 128;
 constexpr size_t kMostDimensions = 64;
+constexpr uint64_t kMostConstantBytes = 65536;
 constexpr const char *kTypesNote = "PTX ISA 5.2.1: .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32, .f64, .pred";
 
 bool isOpaque(Type type) { return type == Type::texref || type == Type::samplerref || type == Type::surfref; }
@@ -265,6 +266,14 @@ void Checker::declareVariable(const ast::Declarator &declarator, NameId name, Va
     if (isInModule)  // two functions may have one of the same name
       made->name = arena_.copyText(std::string(function_->name) + "." + std::string(made->name) + "." +
                                    std::to_string(made->index));
+  }
+  if (made->space == StateSpace::constant && made->linkage != Linkage::external_) {
+    constantBytes_ = (constantBytes_ + made->alignment - 1) / made->alignment * made->alignment + made->bytes;
+    if (constantBytes_ > kMostConstantBytes) {
+      error(declarator.span, "the .const variables of this module need " + std::to_string(constantBytes_) + " bytes, at most " +
+                                 std::to_string(kMostConstantBytes) + " are possible", "PTX ISA 5.1.3: constant state space");
+      constantBytes_ = 0;
+    }
   }
   if (name == 0)
     return;  // a member of a range that is never named

@@ -140,6 +140,8 @@ class Checker {
   std::vector<uint8_t> bytes_;             ///< of the initialiser being read
   std::vector<Relocation> relocations_;
   std::vector<const isa::Matcher::Candidates *> candidates_;  ///< by mnemonic
+  uint64_t constantBytes_ = 0;             ///< of .const variables so far
+  const ast::Instruction *current_ = nullptr;  ///< the one whose operands are looked up
   Function *function_ = nullptr;                       ///< the one being checked, null at module scope
   uint32_t location_ = 0;
   std::vector<uint32_t> firstLabelOfBlock_, nextLabel_;  ///< chains through labelStatements_

@@ -220,6 +220,7 @@ struct Function {
   Prototype prototype;
   std::span<const Statement> body;
   uint32_t instructionCount = 0;
+  Span afterPrototype;  ///< the `{` or `;` behind name, parameters and directives
   Span closingBrace;
 };
 

@@ -15,15 +15,20 @@ void Parser::parseModule() {
 // `.version` and `.target` come first and once; `.address_size` may follow.
 bool Parser::header() {
   bool hasVersion = isDotWord(keyword_version);
-  if (!hasVersion)
+  if (!hasVersion) {
+    // What stands in its place is most likely a .target: the error then stands where .version is missed for good.
+    if (isDotWord(keyword_target) && !targetDirective())
+      return false;
     failAtToken("the .version directive at the start of the module", "PTX ISA 11.1.1: .version");
-  else if (!versionDirective())
+  } else if (!versionDirective())
     while (!is(Kind::end) && !is(Kind::dotWord))
       advance();
   bool hasTarget = isDotWord(keyword_target);
-  if (!hasTarget && hasVersion)
+  if (!hasVersion)
+    return false;
+  if (!hasTarget)
     failAtToken("the .target directive after .version", "PTX ISA 11.1.2: .target");
-  else if (hasTarget && !targetDirective())
+  else if (!targetDirective())
     while (!is(Kind::end) && !is(Kind::dotWord))
       advance();
   if (isDotWord(keyword_address_size) && !addressSizeDirective())
@@ -167,6 +172,7 @@ bool Parser::function(ast::Linkage linkage, uint32_t begin) {
       !prototypeTail(made->prototype, made->isEntry))
     return false;
   made->span = from(begin);
+  made->afterPrototype = token_.span;
   bool isWhole = true;
   if (is(Kind::openBrace))
     isWhole = body(*made);
