@@ -16,6 +16,7 @@
 
 #include "rt/exec/code_ranges.h"
 #include "rt/exec/worker.h"
+#include "rt/memory/device_memory.h"
 #include "rt/observe/report.h"
 
 namespace ptxrun::rt {
@@ -114,6 +115,11 @@ std::string describeSharedAddress(const GangState &g, uint64_t address) {
   return text;
 }
 
+std::string describeGlobalAddress(uint64_t address) {
+  std::string place = describeDeviceAddress(address);
+  return place.empty() ? "" : " (" + place + ")";
+}
+
 std::string faultMessage(const FaultRecord &fault, const GangState &g) {
   if (fault.isOverflow)
     return "stack overflow in " + describeGang(g);
@@ -122,7 +128,7 @@ std::string faultMessage(const FaultRecord &fault, const GangState &g) {
   char access[64];
   snprintf(access, sizeof access, "illegal address: %s at 0x%llx", fault.isWrite ? "write" : "read",
            static_cast<unsigned long long>(fault.address));
-  return access + describeSharedAddress(g, fault.address) + " by " + describeGang(g);
+  return access + describeSharedAddress(g, fault.address) + describeGlobalAddress(fault.address) + " by " + describeGang(g);
 }
 
 #ifdef PTXRUN_ASAN

@@ -1,0 +1,233 @@
+// Three kinds of blocks:
+//   large   (from 1 MiB)  a mapping of their own on a 2 MiB boundary, huge pages, inaccessible from the last page's end on
+//   guarded               whole pages between inaccessible ones; the block ends with its last page, so that an overrun is seen
+//   packed                small blocks beyond the first thousands (the system limits the number of mappings): from slabs by
+//                         size, without guards
+#include "rt/memory/device_memory.h"
+
+#include <sys/mman.h>
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+namespace ptxrun::rt {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHuge = 2 << 20;
+constexpr uint64_t kLarge = 1 << 20;
+constexpr uint64_t kAlign = 256;
+constexpr uint64_t kGap = 64 * 1024;       ///< inaccessible bytes on each side of a guarded block
+constexpr uint64_t kMaxGuarded = 8192;     ///< live guarded blocks
+constexpr uint64_t kMaxPacked = 32 * 1024; ///< larger ones are always guarded
+constexpr size_t kRemembered = 64;         ///< freed allocations kept for messages
+constexpr uint64_t kNear = 16 << 20;       ///< how far from a block an address is still said to be past its end
+
+uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+struct Block {
+  uint64_t bytes = 0;
+  uint32_t tag = 0;
+  uint64_t mapping = 0; ///< start of the mapping that is to be given back; 0 for packed blocks
+  uint64_t mappingBytes = 0;
+};
+
+uint64_t reserve(uint64_t bytes) {
+  void *memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(memory);
+}
+
+bool open(uint64_t at, uint64_t bytes) {
+  return mprotect(reinterpret_cast<void *>(at), bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+/// Blocks of one size from slabs; freed ones are used again.
+class PackedBlocks {
+public:
+  uint64_t take(uint64_t bytes) {
+    std::vector<uint64_t> &free = free_[classOf(bytes)];
+    if (free.empty() && !addSlab(free, uint64_t{kAlign} << classOf(bytes)))
+      return 0;
+    uint64_t at = free.back();
+    free.pop_back();
+    return at;
+  }
+  void give(uint64_t at, uint64_t bytes) { free_[classOf(bytes)].push_back(at); }
+
+private:
+  static size_t classOf(uint64_t bytes) {
+    size_t c = 0;
+    while ((kAlign << c) < bytes)
+      ++c;
+    return c;
+  }
+  static bool addSlab(std::vector<uint64_t> &free, uint64_t size) {
+    uint64_t slab = reserve(kHuge);
+    if (!slab || !open(slab, kHuge))
+      return false;
+    for (uint64_t at = slab + kHuge; at > slab; at -= size)
+      free.push_back(at - size);
+    return true;
+  }
+  std::vector<uint64_t> free_[8]; ///< 256 bytes to 32 KiB
+};
+static_assert(kAlign << 7 == kMaxPacked);
+
+class DeviceMemory {
+public:
+  void *allocate(uint64_t bytes, uint32_t tag) {
+    if (bytes == 0 || bytes > uint64_t{1} << 46)
+      return nullptr;
+    std::unique_lock guard(lock_);
+    Block block;
+    block.bytes = bytes;
+    block.tag = tag;
+    uint64_t base = 0;
+    if (bytes >= kLarge)
+      base = mapLarge(block);
+    else if (guarded_ < kMaxGuarded || bytes > kMaxPacked)
+      base = mapGuarded(block);
+    else
+      base = packed_.take(bytes);
+    if (!base)
+      return nullptr;
+    uint64_t low = block.mapping ? block.mapping : base;
+    uint64_t span = block.mapping ? block.mappingBytes : bytes;
+    std::erase_if(freed_, [&](const Allocation &f) { return f.base < low + span && low < f.base + f.bytes; });
+    used_ += bytes;
+    guarded_ += block.mapping != 0;
+    blocks_.emplace(base, block);
+    return reinterpret_cast<void *>(base);
+  }
+
+  bool release(uint64_t base) {
+    std::unique_lock guard(lock_);
+    auto at = blocks_.find(base);
+    if (at == blocks_.end())
+      return false;
+    const Block &block = at->second;
+    used_ -= block.bytes;
+    if (block.mapping) {
+      munmap(reinterpret_cast<void *>(block.mapping), block.mappingBytes);
+      --guarded_;
+    } else {
+      packed_.give(base, block.bytes);
+    }
+    freed_.push_front({base, block.bytes, block.tag});
+    if (freed_.size() > kRemembered)
+      freed_.pop_back();
+    blocks_.erase(at);
+    return true;
+  }
+
+  std::optional<Allocation> find(uint64_t address) {
+    std::shared_lock guard(lock_);
+    auto at = blocks_.upper_bound(address);
+    if (at == blocks_.begin())
+      return {};
+    --at;
+    if (address - at->first >= at->second.bytes)
+      return {};
+    return Allocation{at->first, at->second.bytes, at->second.tag};
+  }
+
+  uint64_t used() {
+    std::shared_lock guard(lock_);
+    return used_;
+  }
+
+  std::string describe(uint64_t address);
+
+private:
+  /// On a 2 MiB boundary, with a gap behind.
+  static uint64_t mapLarge(Block &block) {
+    uint64_t data = roundUp(block.bytes, kPage);
+    uint64_t total = data + 2 * kHuge;
+    uint64_t start = reserve(total);
+    if (!start)
+      return 0;
+    uint64_t base = roundUp(start, kHuge);
+    if (!open(base, data)) {
+      munmap(reinterpret_cast<void *>(start), total);
+      return 0;
+    }
+    madvise(reinterpret_cast<void *>(base), data, MADV_HUGEPAGE);
+    block.mapping = start;
+    block.mappingBytes = total;
+    return base;
+  }
+
+  static uint64_t mapGuarded(Block &block) {
+    uint64_t data = roundUp(block.bytes, kPage);
+    uint64_t total = data + 2 * kGap;
+    uint64_t start = reserve(total);
+    if (!start)
+      return 0;
+    if (!open(start + kGap, data)) {
+      munmap(reinterpret_cast<void *>(start), total);
+      return 0;
+    }
+    block.mapping = start;
+    block.mappingBytes = total;
+    return start + kGap + data - roundUp(block.bytes, kAlign);
+  }
+
+  std::shared_mutex lock_;
+  std::map<uint64_t, Block> blocks_;
+  std::deque<Allocation> freed_; ///< latest first
+  PackedBlocks packed_;
+  uint64_t used_ = 0;
+  uint64_t guarded_ = 0;
+};
+
+DeviceMemory &memory() {
+  static auto *instance = new DeviceMemory; // device memory may be used until the process ends
+  return *instance;
+}
+
+std::string hex(uint64_t value) {
+  char text[20];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string plural(uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+
+std::string ofAllocation(uint64_t base, uint64_t bytes) {
+  return "an allocation of " + plural(bytes) + " at " + hex(base);
+}
+
+std::string DeviceMemory::describe(uint64_t address) {
+  std::shared_lock guard(lock_);
+  auto after = blocks_.upper_bound(address);
+  const auto *before = after == blocks_.begin() ? nullptr : &*std::prev(after);
+  if (before && address - before->first < before->second.bytes)
+    return hex(address) + " is byte " + std::to_string(address - before->first) + " of " +
+           ofAllocation(before->first, before->second.bytes);
+  for (const Allocation &f : freed_)
+    if (address - f.base < f.bytes)
+      return hex(address) + " is byte " + std::to_string(address - f.base) + " of " +
+             ofAllocation(f.base, f.bytes) + " that was freed";
+  uint64_t past = before ? address - before->first - before->second.bytes : ~uint64_t{0};
+  uint64_t ahead = after != blocks_.end() ? after->first - address : ~uint64_t{0};
+  if (past <= ahead && past < kNear)
+    return hex(address) + " is " + (past ? plural(past) + " past the end of " : "just past the end of ") +
+           ofAllocation(before->first, before->second.bytes);
+  if (ahead < kNear)
+    return hex(address) + " is " + plural(ahead) + " before " + ofAllocation(after->first, after->second.bytes);
+  return "";
+}
+
+} // namespace
+
+void *allocateDevice(uint64_t bytes, uint32_t tag) { return memory().allocate(bytes, tag); }
+bool freeDevice(void *base) { return memory().release(reinterpret_cast<uint64_t>(base)); }
+std::optional<Allocation> findDevice(uint64_t address) { return memory().find(address); }
+uint64_t deviceBytesInUse() { return memory().used(); }
+std::string describeDeviceAddress(uint64_t address) { return memory().describe(address); }
+
+} // namespace ptxrun::rt
