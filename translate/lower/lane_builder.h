@@ -25,6 +25,7 @@
 #pragma once
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
@@ -207,6 +208,9 @@ class LaneBuilder {
   void createBlocks();
   void lowerInstruction(const check::Instruction &);
   void setLocation(uint32_t line);
+  llvm::Value *readSlot(llvm::AllocaInst *);
+  void writeSlot(llvm::AllocaInst *, llvm::Value *);
+  void enterBlock();
   llvm::Value *readRegister(const check::Register &, unsigned element);
   void writeRegister(const check::Register &, unsigned element, llvm::Value *, bool isSigned);
   llvm::Value *readRaw(const check::Operand &, isa::Type);
@@ -225,6 +229,9 @@ class LaneBuilder {
   llvm::DenseMap<const check::Variable *, llvm::Value *> storage_;
   std::vector<llvm::BasicBlock *> statementBlocks_;  ///< by statement: the block a label starts there, or null
   llvm::AllocaInst *carry_ = nullptr;
+  llvm::BasicBlock *valuesBlock_ = nullptr;  ///< the block that the next two speak of
+  llvm::DenseMap<llvm::AllocaInst *, llvm::Value *> blockValues_;  ///< what slots hold at the insertion point
+  llvm::SetVector<llvm::AllocaInst *> written_;                    ///< slots whose memory is behind
   Stack stack_;
   llvm::BasicBlock *entry_ = nullptr;     ///< allocas only
   llvm::DISubprogram *subprogram_ = nullptr;

@@ -41,6 +41,8 @@ bool LaneBuilder::run() {
   startBlockAt(source_.body.size());
   if (!ir.GetInsertBlock()->getTerminator())
     returnFromFunction();
+  ir.SetInsertPoint(entry_);
+  enterBlock();  // stores what the last block wrote
   return !failed_;
 }
 

@@ -35,9 +35,44 @@ llvm::Type *LaneBuilder::registerType(const check::Register &reg) {
   return intType(bits);
 }
 
+// Inside a block a register's value is known without memory: the slot is loaded at most once, at the block's start, and
+// stored at most once, at its end. This is what keeps promotion linear in blocks of thousands of instructions.
+
+llvm::Value *LaneBuilder::readSlot(llvm::AllocaInst *slot) {
+  enterBlock();
+  llvm::Value *&known = blockValues_[slot];
+  if (!known) {
+    llvm::BasicBlock *block = ir.GetInsertBlock();
+    known = new llvm::LoadInst(slot->getAllocatedType(), slot, "", block->getFirstInsertionPt());
+  }
+  return known;
+}
+
+void LaneBuilder::writeSlot(llvm::AllocaInst *slot, llvm::Value *value) {
+  if (laneGuard_)
+    value = ir.CreateSelect(laneGuard_, value, readSlot(slot));
+  enterBlock();
+  blockValues_[slot] = value;
+  written_.insert(slot);
+}
+
+/// Forgets the values of the block that was left, storing what was written there.
+void LaneBuilder::enterBlock() {
+  if (ir.GetInsertBlock() == valuesBlock_)
+    return;
+  if (!written_.empty()) {
+    llvm::Instruction *terminator = valuesBlock_->getTerminator();
+    const auto end = terminator ? terminator->getIterator() : valuesBlock_->end();
+    for (llvm::AllocaInst *slot : written_)
+      (new llvm::StoreInst(blockValues_[slot], slot, false, llvm::Align(1)))->insertInto(valuesBlock_, end);
+  }
+  written_.clear();
+  blockValues_.clear();
+  valuesBlock_ = ir.GetInsertBlock();
+}
+
 llvm::Value *LaneBuilder::readRegister(const check::Register &reg, unsigned element) {
-  llvm::AllocaInst *from = slot(reg, element);
-  return ir.CreateLoad(from->getAllocatedType(), from);
+  return readSlot(slot(reg, element));
 }
 
 void LaneBuilder::writeRegister(const check::Register &reg, unsigned element, llvm::Value *value,
@@ -48,9 +83,7 @@ void LaneBuilder::writeRegister(const check::Register &reg, unsigned element, ll
     llvm::Value *bits = toBits(value);
     value = cast(extend(bits, intType(type->getPrimitiveSizeInBits()), isSigned), type);
   }
-  if (laneGuard_)
-    value = ir.CreateSelect(laneGuard_, value, ir.CreateLoad(type, to));
-  ir.CreateStore(value, to);
+  writeSlot(to, value);
 }
 
 // --- Reading -----------------------------------------------------------------------------------
@@ -199,15 +232,13 @@ void LaneBuilder::writeElements(const Operand &operand, llvm::ArrayRef<llvm::Val
 llvm::Value *LaneBuilder::readCarry() {
   if (!carry_)
     declareCarry();
-  return ir.CreateLoad(ir.getInt1Ty(), carry_);
+  return readSlot(carry_);
 }
 
 void LaneBuilder::writeCarry(llvm::Value *value) {
   if (!carry_)
     declareCarry();
-  if (laneGuard_)
-    value = ir.CreateSelect(laneGuard_, value, ir.CreateLoad(ir.getInt1Ty(), carry_));
-  ir.CreateStore(value, carry_);
+  writeSlot(carry_, value);
 }
 
 void LaneBuilder::declareCarry() {
