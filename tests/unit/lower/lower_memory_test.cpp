@@ -77,7 +77,7 @@ TEST(Variable, SharedIsAccessedInItsAddressSpace) {
 TEST(Variable, GlobalOnesAreExternalAndListed) {
   const Lowered k = lowerModule(".global .align 4 .u32 counter;\n.global .align 4 .u32 unused;\n"
                                 ".visible .entry k() { .reg .b32 %r<2>;\n"
-                                "ld.global.u32 %r1,[counter]; st.global.u32 [counter+0],%r1; ret; }");
+                                "ld.global.u32 %r1,[counter]; add.u32 %r1,%r1,1; st.global.u32 [counter+0],%r1; ret; }");
   ASSERT_TRUE(k.lane);
   EXPECT_TRUE(k.contains("@ptxrun.var.counter = external global"));
   EXPECT_EQ(k.lane->boundVariables, std::vector<std::string>{"counter"});
@@ -114,7 +114,7 @@ TEST(Cvta, ToSharedUndoesCvtaShared) {
 }
 
 TEST(Register, HoldingFloatsInB32NeedsNoCasts) {
-  const Lowered k = lowerBody("mov.b32 %r1, 0f00000000; mov.u32 %r2, 0;\n"
+  const Lowered k = lowerBody("mov.b32 %r1, 0; mov.u32 %r2, 0;\n"
                               "L: mul.wide.u32 %rd1,%r2,4; add.s64 %rd2,%rd31,%rd1; ld.global.b32 %r3,[%rd2];\n"
                               "add.f32 %r1,%r1,%r3; add.s32 %r2,%r2,1; setp.lt.u32 %p1,%r2,100; @%p1 bra L;\n"
                               "st.global.b32 [%rd30],%r1; ret;");
