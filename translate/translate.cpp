@@ -12,6 +12,7 @@
 #include "translate/observe/checked_text.h"
 #include "translate/stage_watch.h"
 #include "translate/syntax/parser.h"
+#include "translate/syntax/printer.h"
 
 namespace ptxrun::translate {
 
@@ -186,7 +187,7 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const O
   support::Diagnostics diagnostics(source->file);
   StageWatch watch(options, dump.get());
   const std::unique_ptr<syntax::ast::Module> tree = syntax::parse(source->file, diagnostics);
-  watch.after("parse", "", nullptr);
+  watch.after("parse", "ast.ptx", [&] { return syntax::print(*tree); });
   if (!watch.isLast("parse") && !diagnostics.hasErrors()) {
     source->checked = check::check(*tree, diagnostics);
     watch.after("check", "checked.txt", [&] { return observe::checkedText(source->module()); });
