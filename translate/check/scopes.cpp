@@ -8,6 +8,7 @@ namespace {
 const Binding kNothing{};
 /// More digits than a range's count can have.
 constexpr size_t kMaxDigits = 18;
+constexpr size_t kFewPrefixes = 16;
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -41,6 +42,7 @@ void Scopes::close() {
     bindings_[frame.undos[i].id] = frame.undos[i].before;
   for (support::NameId prefix : frame.ranges)
     ranges_[prefix].pop_back();
+  prefixes_.resize(prefixes_.size() - frame.ranges.size());
   frame.undos.clear();
   frame.ranges.clear();
   frame.numbered.clear();
@@ -100,24 +102,34 @@ bool Scopes::declareRange(const RegisterRange &range, std::string &clash) {
   same.back().scope = frame.serial;
   same.back().depth = uint32_t(depth_ - 1);
   frame.ranges.push_back(range.prefix);
+  prefixes_.push_back(range.prefix);
   innermostRange_ = frame.serial;
   return true;
+}
+
+// The innermost range of a prefix that has this number, if it lies further in than `found`.
+const RegisterRange *Scopes::better(const RegisterRange *found, support::NameId prefix, uint64_t number) const {
+  auto at = ranges_.find(prefix);
+  if (at == ranges_.end())
+    return found;
+  for (size_t i = at->second.size(); i-- > 0;) {
+    const RegisterRange &range = at->second[i];
+    if (number < range.count && (!found || range.scope > found->scope))
+      return &range;
+  }
+  return found;
 }
 
 const RegisterRange *Scopes::rangeOf(support::NameId id) const {
   const RegisterRange *found = nullptr;
   forEachSplit(names_.text(id), [&](std::string_view prefix, uint64_t number) {
-    support::NameId prefixId = names_.find(prefix);
-    auto at = prefixId ? ranges_.find(prefixId) : ranges_.end();
-    if (at == ranges_.end() || at->second.empty())
-      return false;
-    // The innermost range that has this number.
-    for (size_t i = at->second.size(); i-- > 0;) {
-      const RegisterRange &range = at->second[i];
-      if (number < range.count && (!found || range.scope > found->scope)) {
-        found = &range;
-        break;
-      }
+    // Functions have a handful of ranges; comparing with them all is faster than looking the prefix up.
+    if (prefixes_.size() <= kFewPrefixes) {
+      for (support::NameId one : prefixes_)
+        if (names_.text(one) == prefix)
+          found = better(found, one, number);
+    } else if (support::NameId one = names_.find(prefix)) {
+      found = better(found, one, number);
     }
     return false;
   });

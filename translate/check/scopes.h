@@ -85,6 +85,7 @@ class Scopes {
   };
   const Binding &findMember(support::NameId, const RegisterRange *&);
   const RegisterRange *rangeOf(support::NameId) const;
+  const RegisterRange *better(const RegisterRange *found, support::NameId prefix, uint64_t number) const;
   void bind(Frame &, support::NameId, Binding);
   void noteNumber(support::NameId);
 
@@ -95,6 +96,7 @@ class Scopes {
   uint32_t lastSerial_ = 0;
   uint32_t innermostRange_ = 0;  ///< serial of the innermost open scope with a range
   std::unordered_map<support::NameId, std::vector<RegisterRange>> ranges_;
+  std::vector<support::NameId> prefixes_;  ///< of all open ranges, outermost first
 };
 
 }  // namespace ptxrun::check
