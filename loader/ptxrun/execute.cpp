@@ -40,12 +40,23 @@ struct Timing {
   std::vector<double> runMs;
 };
 
+/// No axis of the grid has 2^31 threads or more (translate::VariantKey).
+bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
+  constexpr uint64_t kLimit = uint64_t{1} << 31;
+  return uint64_t{grid.x} * block.x < kLimit && uint64_t{grid.y} * block.y < kLimit && uint64_t{grid.z} * block.z < kLimit;
+}
+
 class Execution {
  public:
   Execution(const Plan &plan, const RunOptions &options) : plan_(plan), options_(options) {}
 
   void run() {
-    module_ = loadModule(plan_.module, {options_.dumpDirectory, options_.stopAfter, options_.useCache, options_.cacheDirectory});
+    device::LoadOptions loadOptions;
+    loadOptions.dumpDirectory = options_.dumpDirectory;
+    loadOptions.stopAfter = options_.stopAfter;
+    loadOptions.useCache = options_.useCache;
+    loadOptions.cacheDirectory = options_.cacheDirectory;
+    module_ = loadModule(plan_.module, loadOptions);
     if (!options_.stopAfter.empty()) return stopAfterStage();
     launches_.assign(plan_.launches.begin(), plan_.launches.end());
     timings_.resize(launches_.size());
@@ -66,12 +77,12 @@ class Execution {
  private:
   void stopAfterStage() {
     device::Outcome outcome;
-    if (options_.stopAfter != "parse" && options_.stopAfter != "check")
-      for (const Launch &launch : plan_.launches) {
-        auto &kernel = chooseKernel(*module_, launch.kernel);
-        module_->compile(kernel, dimensions(launch.block), lanesOf(launch), true, outcome);
-        if (!outcome.isOk()) throw Failed(outcome.message);
-      }
+    for (const Launch &launch : plan_.launches) {
+      if (!module_) break;  // stopped while loading
+      auto &kernel = chooseKernel(*module_, launch.kernel);
+      module_->compile(kernel, dimensions(launch.block), lanesOf(launch), true, outcome);
+      if (!outcome.isOk() && outcome.code != device::Code::stopped) throw Failed(outcome.message);
+    }
     if (options_.isQuiet) return;
     std::printf("stopped after %s%s\n", options_.stopAfter.c_str(),
                 options_.dumpDirectory.empty() ? "" : ("; the dumps are in " + options_.dumpDirectory).c_str());
@@ -203,8 +214,7 @@ class Execution {
     device::Outcome outcome;
     auto start = Clock::now();
     uint64_t blocks = uint64_t{options.grid.x} * options.grid.y * options.grid.z;
-    uint64_t threads = uint64_t{options.block.x} * options.block.y * options.block.z;
-    auto variant = module_->compile(kernel, options.block, options.lanes, blocks * threads < (uint64_t{1} << 31), outcome);
+    auto variant = module_->compile(kernel, options.block, options.lanes, isBelow2G(options.grid, options.block), outcome);
     if (!outcome.isOk()) return outcome;
     if (timing.runMs.empty()) timing.compileMs = millisecondsSince(start), timing.isFromCache = variant.isFromCache;
     timing.lanes = variant.needs.lanes;
@@ -216,7 +226,7 @@ class Execution {
       options.finishedCtas = &finished;
       ProgressBar bar(kernel.name, blocks, finished, options_.showsProgress);
       start = Clock::now();
-      outcome = module_->launch(kernel, options);
+      outcome = module_->launch(kernel, variant, options);
       ms += millisecondsSince(start);
     }
     timing.runMs.push_back(ms);

@@ -34,6 +34,7 @@ int main(int count, char **arguments) {
   app.footer(kFooter);
   addRun(app);
   addInspect(app);
+  addVerify(app);
   addVersion(app);
   try {
     app.parse(count, arguments);

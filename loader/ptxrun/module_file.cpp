@@ -26,7 +26,7 @@ std::string readText(const std::string &path) {
 std::unique_ptr<device::Module> loadModule(const std::string &path, const device::LoadOptions &options) {
   device::Outcome outcome;
   auto module = device::Module::load(path, readText(path), options, outcome);
-  if (!module) throw Failed(outcome.message);
+  if (!module && outcome.code != device::Code::stopped) throw Failed(outcome.message);
   return module;
 }
 
@@ -60,6 +60,7 @@ const char *nameOf(device::Code code) {
   case Code::assertion: return "assertion";
   case Code::timeout: return "timeout";
   case Code::cancelled: return "cancelled";
+  case Code::stopped: return "stopped";
   case Code::fileNotFound: return "fileNotFound";
   case Code::notSupported: return "notSupported";
   }

@@ -44,7 +44,7 @@ Graph randomGraph(uint32_t seed) {
   unsigned count = static_cast<unsigned>(graph.blocks.size());
   for (Block &block : graph.blocks) {
     for (unsigned k = below(4); k-- > 0;)
-      block.steps.push_back({static_cast<Step::Operation>(below(Step::count)), below(kRegisters), below(kRegisters), random()});
+      block.steps.push_back({static_cast<Step::Operation>(below(Step::count)), below(kRegisters), below(kRegisters), static_cast<uint32_t>(random())});
     block.readsMemory = below(5) == 0;
     block.writesMemory = below(5) == 0;
     block.tested = below(kRegisters);
