@@ -2,7 +2,7 @@
 //
 //   name part    slots in place (`cp.async.bulk`, `mul.wide`): one after the other, right behind the opcode
 //   types        in the order written, each into the next type slot that has it
-//   spaces       likewise
+//   spaces       likewise, and layouts (.row .col)
 //   other words  anywhere, each into the first free slot that has it
 #include <cstring>
 #include <vector>
@@ -24,6 +24,8 @@ const std::vector<bool> &spaceTokens() {
 }
 
 SlotKind kindOf(Token token) {
+  if (token == Token::row || token == Token::col)
+    return SlotKind::layout;
   if (typeOf(token) != Type::none)
     return SlotKind::type;
   return spaceTokens()[size_t(token)] ? SlotKind::space : SlotKind::word;
@@ -73,6 +75,8 @@ class Assigner {
     const SlotKind kind = kindOf(tokens_[token]);
     if (kind == SlotKind::type)
       return placeInOrder(token, kind, nextType_);
+    if (kind == SlotKind::layout)
+      return placeInOrder(token, kind, nextLayout_);
     if (kind == SlotKind::space && placeInOrder(token, kind, nextSpace_))
       return true;
     return placeAnywhere(token);
@@ -95,7 +99,7 @@ class Assigner {
 
   bool placeAnywhere(size_t token) {
     for (size_t i = 0; i != slots_.size(); ++i) {
-      if (out_.choice[i] || slots_[i].kind == SlotKind::type || slots_[i].isInPlace)
+      if (out_.choice[i] || slots_[i].isInPlace || (slots_[i].kind != SlotKind::word && slots_[i].kind != SlotKind::vector))
         continue;
       if (unsigned choice = choiceIn(slots_[i], tokens_[token])) {
         fill(i, choice, token);
@@ -125,7 +129,7 @@ class Assigner {
   std::span<const Slot> slots_;
   std::span<const Token> tokens_;
   Assignment &out_;
-  size_t nextType_ = 0, nextSpace_ = 0;
+  size_t nextType_ = 0, nextSpace_ = 0, nextLayout_ = 0;
   unsigned placed_ = 0;
 };
 

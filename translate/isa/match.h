@@ -52,6 +52,8 @@ struct Argument {
   Token selector = Token::none;            ///< findSelector() of what stands behind a video instruction's register
   SpecialRegister special = SpecialRegister::none;
   int64_t integer = 0;
+  bool isBitPattern = false;               ///< a floating literal written 0f... or 0d...: stands for .b32 or .b64 too
+  double floating = 1;                     ///< value of a floating literal (for the few operands with a range)
   std::span<const Argument> elements;
 };
 

@@ -58,7 +58,10 @@ Type doubled(Type type) {
   }
 }
 
-bool isAddressRegister(Type type) { return familyOf(type) == Family::bits || familyOf(type) == Family::integer; }
+bool isAddressRegister(Type type) {
+  const unsigned bits = bitWidth(type);
+  return (familyOf(type) == Family::bits || familyOf(type) == Family::integer) && bits >= 16 && bits <= 64;
+}
 
 std::string dotted(Type type) { return "." + std::string(spelling(type)); }
 
@@ -176,9 +179,24 @@ class Fit {
       return no("expected " + wanted(type), a);
     if (a.isNegated && (has(kDestination) || (type != Type::pred && !has(kNegatable))))
       return no("only a predicate that is read can be negated", a);
-    if (a.selector != Token::none && !has(kSelectable))
-      return no("a byte or half-word selector cannot stand here", a);
+    if (a.selector != Token::none && !selects(selectorOf(a.selector)))
+      return no("this byte or half-word selector cannot stand here", a);
     return registerFits(type, a.type, has(kWider), o_.typeSlot >= 0) || no("expected " + wanted(type), a);
+  }
+
+  bool selects(const Selector &s) const {
+    if (has(kSelectOne))
+      return s.count == 1 && s.elements[0] < (s.isHalf ? 2 : 4);
+    const bool areHalves = has(kSelectHalves);
+    if ((!areHalves && !has(kSelectBytes)) || s.isHalf != areHalves)
+      return false;
+    const unsigned lanes = areHalves ? 2 : 4;
+    if (!has(kDestination))
+      return s.count == lanes;
+    for (unsigned i = 0; i != s.count; ++i)  // a mask: lanes in falling order
+      if (s.elements[i] >= lanes || (i && s.elements[i] >= s.elements[i - 1]))
+        return false;
+    return true;
   }
 
   bool constant(const Argument &a, Type type) {
@@ -186,8 +204,9 @@ class Fit {
       return no("expected a register of type " + dotted(type), a);
     const Family family = familyOf(type);
     const bool isInteger = family == Family::integer || family == Family::bits || family == Family::predicate;
-    if (a.kind == Kind::integer ? isInteger : family == Family::floating)
-      return true;
+    const bool isPattern = a.isBitPattern && family == Family::bits && bitWidth(a.type) == bitWidth(type);
+    if (a.kind == Kind::integer ? isInteger : family == Family::floating || isPattern)
+      return o_.rangeCount == 0 || inRange(a);
     return no("expected " + wanted(type), a);
   }
 
@@ -200,40 +219,44 @@ class Fit {
     return elements(a, type);
   }
 
-  /// All elements fit, are of one class, and not all are sinks.
+  /// All elements fit and not all are sinks. Where one is of a bit type, the others need only be as wide as it (they make one
+  /// bit vector); else no two classes mix.
   bool elements(const Argument &a, Type type) {
-    const Argument *named = nullptr;
+    bool isNamed = false, isBitVector = false;
+    for (const Argument &e : a.elements)
+      isBitVector |= e.kind == Kind::reg && e.vector == 1 && isBits(e.type) && registerFits(type, e.type, has(kWider));
+    unsigned width = 0;
     for (size_t i = 0; i != a.elements.size(); ++i) {
       const Argument &e = a.elements[i];
       if (element_)
         *element_ = int(i);
-      if (e.kind == Kind::sink) {
-        if (!has(kDestination))
-          return no("'_' cannot be read", e);
+      if (e.kind == Kind::sink ? !has(kDestination) : !elementFits(e, type, i, isBitVector))
+        return e.kind == Kind::sink && no("'_' cannot be read", e);
+      isNamed |= e.kind != Kind::sink;
+      if (e.kind != Kind::reg || (has(kIndexed) && i == 0))
         continue;
-      }
-      const bool isIndex = has(kIndexed) && i == 0;
-      if (!integerForFloat(e, type) && !scalar(e, isIndex ? Type::u32 : type))
-        return false;
-      if (isIndex)
-        continue;
-      if (named && named->kind == Kind::reg && e.kind == Kind::reg && !mixes(named->type, e.type))
-        return no("the elements of a vector are of one type", e);
-      named = &e;
+      if (width && bitWidth(e.type) != width)
+        return no("the elements of a vector are equally wide", e);
+      width = bitWidth(e.type);
     }
     if (element_)
       *element_ = -1;
-    return named || no("expected at least one register in the vector", a);
+    return isNamed || no("expected at least one register in the vector", a);
+  }
+
+  bool elementFits(const Argument &e, Type type, size_t index, bool isBitVector) {
+    if (has(kIndexed) && index == 0)
+      return scalar(e, Type::u32);
+    const bool isPlainRegister = e.kind == Kind::reg && e.vector == 1 && !e.isNegated && e.selector == Token::none;
+    if (isBitVector && isPlainRegister && e.type != Type::pred && bitWidth(e.type) >= bitWidth(type))
+      return true;
+    return integerForFloat(e, type) || scalar(e, type);
   }
 
   /// ptxas takes {%u1, %u2} where .v2.f32 is asked for, as one vector of 64 bits.
   bool integerForFloat(const Argument &e, Type type) const {
     return has(kWider) && familyOf(type) == Family::floating && e.kind == Kind::reg && e.vector == 1 &&
            familyOf(e.type) == Family::integer && bitWidth(e.type) == bitWidth(type);
-  }
-
-  static bool mixes(Type a, Type b) {
-    return bitWidth(a) == bitWidth(b) && (registerFits(a, b, false) || registerFits(b, a, false));
   }
 
   bool any(const Argument &a) {
@@ -275,20 +298,22 @@ class Fit {
            no("expected a register with an address", a);
   }
 
-  bool immediate(const Argument &a) {
-    auto ranges = rangesOf(o_);
+  bool immediate(const Argument &a) { return a.kind == Kind::integer ? inRange(a) : no("expected an integer constant", a); }
+
+  /// A constant among the operand's ranges. Of floating point ranges the lower end is excluded (createpolicy's fraction).
+  bool inRange(const Argument &a) {
     std::string allowed;
-    for (const ImmediateRange &r : ranges) {
-      if (a.kind == Kind::integer && a.integer >= r.low && a.integer <= r.high && (a.integer - r.low) % r.step == 0)
+    for (const ImmediateRange &r : rangesOf(o_)) {
+      if (a.kind == Kind::floating ? !(a.floating <= double(r.low) || a.floating > double(r.high))
+                                   : a.integer >= r.low && a.integer <= r.high && (a.integer - r.low) % r.step == 0)
         return true;
       allowed += (allowed.empty() ? "" : ", ") + std::to_string(r.low);
       if (r.high != r.low)
         allowed += " to " + std::to_string(r.high) + (r.step > 1 ? " in steps of " + std::to_string(r.step) : "");
     }
-    if (a.kind != Kind::integer)
-      return no("expected an integer constant", a);
     if (why_)
-      *why_ = "expected a constant of " + allowed + ", found " + std::to_string(a.integer);
+      *why_ = "expected a constant of " + allowed + ", found " +
+              (a.kind == Kind::floating ? std::to_string(a.floating) : std::to_string(a.integer));
     return false;
   }
 
@@ -346,7 +371,7 @@ class Fit {
       return noAddress("expected a register with an address in tensor memory");
     StateSpace space = StateSpace::generic;
     if (!requiredSpace(space))
-      return true;
+      return a.base == Argument::Base::variable || noAddress("expected a register or a variable in the address");
     if (a.base == Argument::Base::none)
       return space == StateSpace::local || noAddress("an absolute address is possible only in .local");
     if (space == StateSpace::generic ? a.space == StateSpace::global || a.space == StateSpace::shared ||

@@ -29,9 +29,9 @@ struct Choice {
   bool isGlobal;  ///< only with .global and generic addresses
 };
 
-/// How a slot's tokens are placed: types, state spaces and words that belong to the instruction's name keep their order among
-/// themselves; vectors and other words stand anywhere.
-enum class SlotKind : uint8_t { word, type, space, vector };
+/// How a slot's tokens are placed: types, state spaces, layouts (.row .col) and words that belong to the instruction's name keep
+/// their order among themselves; vectors and other words stand anywhere.
+enum class SlotKind : uint8_t { word, type, space, layout, vector };
 
 struct Slot {
   uint16_t firstChoice;
@@ -66,8 +66,11 @@ struct ImmediateRange {
 
 enum OperandFlags : uint16_t {
   kDestination = 1, kWider = 2, kSink = 4, kRegisterOnly = 8, kNegatable = 16, kOptional = 32, kJoined = 64,
-  kSelectable = 128, kDoubled = 256, kUnified = 512, kSpecial = 1024,
-  kIndexed = 2048,  ///< coordinates of an array: the first element is a .u32 index
+  kDoubled = 128, kUnified = 256, kSpecial = 512,
+  kSelectOne = 1024,     ///< .b0 ... .b3, .h0, .h1
+  kSelectHalves = 2048,  ///< two half-words of two registers, .h10; a destination: a mask of .h0, .h1, .h10
+  kSelectBytes = 4096,   ///< four bytes of two registers, .b7632; a destination: a mask
+  kIndexed = 8192,        ///< coordinates of an array: the first element is a .u32 index
 };
 
 struct OperandPattern {

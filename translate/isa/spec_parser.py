@@ -48,6 +48,8 @@ class Slot:
             return "type"
         if all(w in SPACES for w in words):
             return "space"
+        if all(w in ("row", "col") for w in words):
+            return "layout"
         if all(re.fullmatch(r"v\d+", w) for w in words):
             return "vector"
         return "word"
@@ -65,7 +67,8 @@ class Operand:
         self.arityLetter = ""    # the one behind this letter (m64n8k16: n), else the first
         self.arityFactor = 1     # times this, or divided by its negative
         self.isDestination = self.mayBeWider = self.maySink = self.isRegisterOnly = False
-        self.mayNegate = self.isOptional = self.isJoined = self.maySelect = self.isUnified = False
+        self.mayNegate = self.isOptional = self.isJoined = self.isUnified = False
+        self.selector = ""        # which selectors may stand behind a register
         self.maySpecial = self.isIndexed = False
         self.conditionSlot = -1
         self.space = None        # of an address: fixed
@@ -269,9 +272,9 @@ def printable(notation, form, sets):
     head, _, tail = notation.partition(" ")
     head = re.sub(r"@[A-Za-z0-9_.|]*[A-Za-z0-9]", "", head)
     tail = re.sub(r" if \.[A-Za-z0-9_:]+", "", tail)
-    tail = re.sub(r"(?<=\w):(?:imm\([^)]*\)|\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*(?:::[A-Za-z0-9]+)*)", "", tail)
+    tail = re.sub(r"(?<=\w):\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*(?:::[A-Za-z0-9]+)*(?:\([^)]*\))?", "", tail)
     tail = re.sub(r"<[^>]*>", "", tail)
-    tail = re.sub(r"(?<=[\w}])[*_!^%+]+(?=[,|{}\]]|$)", "", tail)
+    tail = re.sub(r"(?<=[\w}])(?:[*_!%+]|\^[24]?)+(?=[,|{}\]]|$)", "", tail)
     return (head + " " + tail).strip() + ";"
 
 
@@ -366,11 +369,11 @@ class OperandReader:
 
     def annotation(self, operand):
         if self.take(":"):
-            match = re.match(r"imm\(([^)]*)\)|\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*(::[A-Za-z]+)?", self.text[self.position:])
+            match = re.match(r"(\.?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*)(?:\(([^)]*)\))?", self.text[self.position:])
             if not match:
                 self.fail("expected a type")
             self.position += match.end()
-            self.classify(operand, match[0], match[1])
+            self.classify(operand, match[1], match[2])
         else:
             operand.typeSlot = self.defaultType(operand)
         while self.position < len(self.text) and self.text[self.position] in "*_!<^%+":
@@ -383,7 +386,11 @@ class OperandReader:
             elif mark == "!":
                 operand.isRegisterOnly = True
             elif mark == "^":
-                operand.maySelect = True
+                operand.selector = "kSelectOne"
+                if self.take("2"):
+                    operand.selector = "kSelectHalves"
+                elif self.take("4"):
+                    operand.selector = "kSelectBytes"
             elif mark == "%":
                 operand.maySpecial = True
             elif mark == "+":
@@ -394,14 +401,13 @@ class OperandReader:
                 self.position = end + 1
 
     def classify(self, operand, word, range_):
-        if word.startswith("imm("):
-            operand.kind = "imm"
+        if range_ is not None:
             operand.immediates = []
             for item in range_.split("|"):
                 item, _, step = item.partition("/")
                 low, _, high = item.partition("..")
                 operand.immediates.append((int(low), int(high or low), int(step or 1)))
-        elif word in KINDS:
+        if word in KINDS:
             operand.kind = word
             if word in ("any", "addr", "pack", "unpack", "ptr"):
                 operand.typeSlot = self.defaultType(operand)

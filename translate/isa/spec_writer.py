@@ -78,8 +78,8 @@ class Writer:
         ranges = ["{%d, %d, %d}" % run for run in o.immediates or []]
         flags = [name for name, isSet in (
             ("kDestination", o.isDestination), ("kWider", o.mayBeWider), ("kSink", o.maySink), ("kRegisterOnly", o.isRegisterOnly),
-            ("kNegatable", o.mayNegate), ("kOptional", o.isOptional), ("kJoined", o.isJoined), ("kSelectable", o.maySelect),
-            ("kDoubled", o.isDoubled), ("kUnified", o.isUnified), ("kSpecial", o.maySpecial),
+            ("kNegatable", o.mayNegate), ("kOptional", o.isOptional), ("kJoined", o.isJoined), 
+            (o.selector, o.selector), ("kDoubled", o.isDoubled), ("kUnified", o.isUnified), ("kSpecial", o.maySpecial),
             ("kIndexed", o.isIndexed)) if isSet]
         space = o.space if o.kind == "address" else None
         rule = "none" if o.kind != "address" else "fixed" if space in spec_parser.SPACES.values() else space or "slot"

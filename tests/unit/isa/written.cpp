@@ -190,6 +190,8 @@ class OperandReader {
                          digits.starts_with("0D") || (!isHex && digits.find_first_of(".eE") != digits.npos);
     a.kind = isFloat ? Argument::Kind::floating : Argument::Kind::integer;
     a.type = isFloat ? (digits.starts_with("0f") || digits.starts_with("0F") ? Type::f32 : Type::f64) : Type::none;
+    a.isBitPattern = isFloat && digits.substr(0, 2).find_first_of("fFdD") != digits.npos;
+    a.floating = isFloat && digits.substr(0, 2).find_first_of("fFdD") == digits.npos ? std::strtod(text.c_str(), nullptr) : 1;
     a.integer = digits.starts_with("0b") ? std::strtoll(digits.data() + 2, nullptr, 2)
                                          : int64_t(std::strtoull(text.c_str(), nullptr, 0));
     return a;
