@@ -141,13 +141,14 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
   Value *yUp = e.b.CreateAdd(y, e.b.CreateSelect(isRowEnd, one, zero)), *isPlaneEnd = e.b.CreateICmpEQ(yUp, ny);
   Value *zUp = e.b.CreateAdd(z, e.b.CreateSelect(isPlaneEnd, one, zero));
   Value *nUp = e.b.CreateAdd(n, llvm::ConstantInt::get(i64, 1));
+  Value *xNext = e.b.CreateSelect(isRowEnd, zero, xUp), *yNext = e.b.CreateSelect(isPlaneEnd, zero, yUp);
   e.b.CreateCondBr(e.b.CreateICmpULT(nUp, end), ctas, done);
   n->addIncoming(first, entry);
   n->addIncoming(nUp, next);
   x->addIncoming(x0, entry);
-  x->addIncoming(e.b.CreateSelect(isRowEnd, zero, xUp), next);
+  x->addIncoming(xNext, next);
   y->addIncoming(y0, entry);
-  y->addIncoming(e.b.CreateSelect(isPlaneEnd, zero, yUp), next);
+  y->addIncoming(yNext, next);
   z->addIncoming(z0, entry);
   z->addIncoming(zUp, next);
   e.b.SetInsertPoint(done);

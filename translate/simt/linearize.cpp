@@ -112,10 +112,10 @@ void Widener::emitBlock(unsigned n) {
   for (const llvm::Instruction &i : *block) {
     if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
       continue;
-    b_.SetCurrentDebugLocation(i.getDebugLoc());
+    setLine(i.getDebugLoc());
     emitInstruction(i);
   }
-  b_.SetCurrentDebugLocation(block->getTerminator()->getDebugLoc());
+  setLine(block->getTerminator()->getDebugLoc());
   emitTerminator(block, n);
 }
 
@@ -293,7 +293,7 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
 void Widener::emitLoopEnd(unsigned n) {
   const llvm::Loop *loop = items_[n].loopEnd;
   b_.SetInsertPoint(items_[n].head);
-  b_.SetCurrentDebugLocation(loop->getLoopLatch()->getTerminator()->getDebugLoc());
+  setLine(loop->getLoopLatch()->getTerminator()->getDebugLoc());
   local_.clear();
   localVector_.clear();
   llvm::AllocaInst *slot = maskSlot(loop->getHeader());

@@ -1,5 +1,6 @@
 // Values of the scalar function as scalars and vectors of the wide one, and the slots they cross blocks in.
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
@@ -258,6 +259,12 @@ llvm::AllocaInst *Widener::entryAlloca(llvm::Type *t, const llvm::Twine &name) {
 
 Widener::Block *Widener::newBlock(const llvm::Twine &name) {
   return Block::Create(context_.module.getContext(), name, &target_);
+}
+
+/// What is emitted next comes from this PTX line (of whichever function it was inlined from).
+void Widener::setLine(const llvm::DebugLoc &place) {
+  llvm::DISubprogram *function = target_.getSubprogram();
+  b_.SetCurrentDebugLocation(place && function ? llvm::DILocation::get(target_.getContext(), place.getLine(), 0, function) : nullptr);
 }
 
 Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments) {

@@ -69,6 +69,7 @@ class Widener {
   // linearize.cpp
   void planItems();
   void emitItem(unsigned);
+  /// What is built from now on belongs to this PTX line. Scopes of the scalar function are left behind.
   void emitBlock(unsigned);
   void emitLoopEnd(unsigned);
   void emitTerminator(const Block *, unsigned item);
@@ -173,6 +174,7 @@ class Widener {
   Value *argument(unsigned n) { return target_.getArg(n); }
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
   Block *newBlock(const llvm::Twine &name);
+  void setLine(const llvm::DebugLoc &);
   llvm::FixedVectorType *vec(llvm::Type *element, unsigned n) { return llvm::FixedVectorType::get(element, n); }
   Value *laneBool(bool isTrue) { return b_.getInt1(isTrue); }
 
