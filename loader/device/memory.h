@@ -1,5 +1,4 @@
-// Device memory: host memory, page-aligned and backed by huge pages where it is large, with a map of what is allocated
-// so that an address can be traced back to its allocation.
+// Device memory as the driver API sees it: rt's allocator, held to what the machine has.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,10 +6,8 @@
 
 namespace ptxrun::device {
 
-/// Every allocation starts at a multiple of this; those of 2 MiB and more at a multiple of 2 MiB.
-inline constexpr size_t kAllocationAlignment = 512;
-
-/// At least `bytes` bytes (0 counts as 1), contents undefined; null when memory is exhausted. Thread-safe.
+/// At least `bytes` bytes (0 counts as 1), 256-byte aligned, contents undefined; null when memory is exhausted.
+/// Thread-safe.
 void *allocateMemory(size_t bytes);
 /// Frees what allocateMemory returned; false (and nothing happens) for any other address.
 bool freeMemory(void *);
@@ -18,7 +15,6 @@ bool freeMemory(void *);
 struct MemoryRange {
   void *base = nullptr;
   size_t bytes = 0;   ///< as asked for
-  uint64_t id = 0;    ///< never reused
 };
 /// The allocation that contains `address`.
 std::optional<MemoryRange> findAllocation(const void *address);
@@ -27,5 +23,8 @@ std::optional<MemoryRange> findAllocation(const void *address);
 size_t allocatedBytes();
 size_t totalMemory();
 size_t availableMemory();
+
+/// What malloc in kernels may hold at once (CU_LIMIT_MALLOC_HEAP_SIZE).
+void setDeviceHeapLimit(size_t bytes);
 
 }  // namespace ptxrun::device

@@ -1,7 +1,9 @@
 // What every file of libcuda shares: how a function is exported, its per-thread-default-stream twin, and the checks at
 // the head of each call.
 #pragma once
-#include "loader/libcuda/cuda_abi.h"
+#define PTXRUN_LIBCUDA_PLAIN_NAMES
+#include "loader/libcuda/cuda_api.h"
+#include "loader/libcuda/report.h"
 
 #define PTXRUN_API extern "C" __attribute__((visibility("default")))
 
@@ -42,12 +44,5 @@ class PerThreadDefaultStream {
 CUresult checkInitialised();
 /// Set by cuInit; returns at once when it is already set.
 CUresult initialise();
-
-/// True when PTXRUN_VERBOSE is set: the driver explains itself on stderr.
-bool isVerbose();
-/// One line on stderr, "ptxrun: <text>".
-void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/// CUDA_ERROR_NOT_SUPPORTED; says `what` on stderr once per name when verbose.
-CUresult notSupported(const char *what);
 
 }  // namespace ptxrun::driver

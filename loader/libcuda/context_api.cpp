@@ -1,4 +1,5 @@
 // Contexts: created ones, the primary one, the stack of the calling thread.
+#include "loader/device/memory.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -164,6 +165,8 @@ PTXRUN_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   if (limit < 0 || limit >= CU_LIMIT_MAX)
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
   context->limits[limit] = value;
+  if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+    ptxrun::device::setDeviceHeapLimit(value);
   return CUDA_SUCCESS;
 }
 

@@ -98,7 +98,7 @@ std::optional<MemoryRecord> findMemory(const void *address) {
     MemoryRecord record;
     record.base = range->base;
     record.bytes = range->bytes;
-    record.id = range->id;
+    record.id = reinterpret_cast<uint64_t>(range->base);
     return record;
   }
   return std::nullopt;
