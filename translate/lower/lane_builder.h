@@ -211,6 +211,7 @@ class LaneBuilder {
   llvm::Value *readSlot(llvm::AllocaInst *);
   void writeSlot(llvm::AllocaInst *, llvm::Value *);
   void enterBlock();
+  void eraseUnreadSlots();
   llvm::Value *readRegister(const check::Register &, unsigned element);
   void writeRegister(const check::Register &, unsigned element, llvm::Value *, bool isSigned);
   llvm::Value *readRaw(const check::Operand &, isa::Type);

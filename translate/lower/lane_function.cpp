@@ -43,6 +43,7 @@ bool LaneBuilder::run() {
     returnFromFunction();
   ir.SetInsertPoint(entry_);
   enterBlock();  // stores what the last block wrote
+  eraseUnreadSlots();
   return !failed_;
 }
 

@@ -71,6 +71,25 @@ void LaneBuilder::enterBlock() {
   valuesBlock_ = ir.GetInsertBlock();
 }
 
+/// Most registers live within one block: nothing ever loads their slots.
+void LaneBuilder::eraseUnreadSlots() {
+  llvm::SmallVector<llvm::AllocaInst *, 64> unread;
+  for (llvm::Instruction &instruction : *entry_) {
+    auto *slot = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    const auto isStoreTo = [&](llvm::User *user) {
+      auto *store = llvm::dyn_cast<llvm::StoreInst>(user);
+      return store && store->getPointerOperand() == slot;
+    };
+    if (slot && llvm::all_of(slot->users(), isStoreTo))
+      unread.push_back(slot);
+  }
+  for (llvm::AllocaInst *slot : unread) {
+    for (llvm::User *store : llvm::make_early_inc_range(slot->users()))
+      llvm::cast<llvm::Instruction>(store)->eraseFromParent();
+    slot->eraseFromParent();
+  }
+}
+
 llvm::Value *LaneBuilder::readRegister(const check::Register &reg, unsigned element) {
   return readSlot(slot(reg, element));
 }
