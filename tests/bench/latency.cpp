@@ -1,0 +1,169 @@
+// Times that have no rival in the same run: launch, barrier, compilation, start of the command.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/bench/harness.h"
+
+extern char **environ;
+
+namespace ptxrun::bench {
+namespace {
+
+constexpr int kRounds = 21;
+
+std::string readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+template <class Run> double medianOf(int rounds, Run run) {
+  std::vector<double> times;
+  for (int k = 0; k < rounds; ++k) {
+    double start = secondsNow();
+    run();
+    times.push_back(secondsNow() - start);
+  }
+  return medianMs(times);
+}
+
+std::unique_ptr<device::Module> load(const std::string &name, const std::string &text, bool useCache) {
+  device::LoadOptions options;
+  options.useCache = useCache;
+  device::Outcome outcome;
+  auto module = device::Module::load(name, text, options, outcome);
+  if (!module) std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
+  return module;
+}
+
+void report(const char *what, double value, const char *unit, double bar) {
+  std::printf("%-52s %10.3f %-3s", what, value, unit);
+  if (bar > 0) std::printf("  (at most %g)%s", bar, value > bar ? "  above the bar" : "");
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void measureLaunches(device::Module &module) {
+  const device::KernelInfo &empty = *module.findKernel("empty");
+  auto launchMs = [&](unsigned blocks) {
+    device::LaunchOptions options;
+    options.grid = {blocks, 1, 1};
+    options.block = {256, 1, 1};
+    for (int k = 0; k < 20; ++k) module.launch(empty, options);
+    return medianOf(201, [&] { module.launch(empty, options); });
+  };
+  double one = launchMs(1), grid = launchMs(64), many = launchMs(65536);
+  report("empty kernel, one block, launch to end", one * 1e3, "us", 5);
+  report("empty kernel, 64 blocks, launch to end", grid * 1e3, "us", 15);
+  report("per empty block of 256 threads", (many - grid) * 1e6 / (65536 - 64), "ns", 10);
+}
+
+void measureBarriers(device::Module &module) {
+  Data<uint32_t> out(1);
+  struct {
+    uint32_t rounds, padding;
+    uint32_t *out;
+  } params{10000, 0, out.get()};
+  for (unsigned warps : {8u, 32u}) {
+    device::LaunchOptions options;
+    options.block = {warps * 32, 1, 1};
+    options.params = &params;
+    auto ms = [&](const char *kernel) {
+      const device::KernelInfo &info = *module.findKernel(kernel);
+      module.launch(info, options);
+      return medianOf(kRounds, [&] { module.launch(info, options); });
+    };
+    double cost = (ms("barriers") - ms("withoutBarriers")) * 1e6 / params.rounds / warps;
+    std::string what = "barrier, " + std::to_string(warps) + " warps, per waiting warp";
+    report(what.c_str(), cost, "ns", 12);
+  }
+}
+
+unsigned countInstructions(const std::string &ptx) {
+  std::istringstream lines(ptx);
+  unsigned count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    size_t first = line.find_first_not_of(" \t{");
+    if (first == std::string::npos || line[first] == '.' || line[first] == '/' || line[first] == '$') continue;
+    count += line.find(';') != std::string::npos;
+  }
+  return count;
+}
+
+/// From text to a kernel that can run, without the cache; the first compilation of the process is measured on its own.
+void measureCompilation() {
+  std::printf("\ncompilation without cache, module load to runnable kernel:\n");
+  for (const char *name : {"saxpy", "mandelbrot", "nbody", "blackscholes", "stencil2d", "bitonic", "sgemm_tiled", "sha256"}) {
+    std::string text = readFile(std::string(PTXRUN_SAMPLES) + "/" + name + ".ptx");
+    unsigned instructions = countInstructions(text);
+    double ms = medianOf(5, [&] {
+      auto module = load(name, text, false);
+      device::Outcome outcome;
+      module->compile(module->kernels()[0], {256, 1, 1}, 0, true, outcome);
+      if (!outcome.isOk()) std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
+    });
+    double bar = instructions < 100 ? 10 : instructions <= 500 ? 60 : instructions <= 2300 ? 300 : 300 + 0.3 * (instructions - 2300);
+    std::string what = std::string(name) + ", " + std::to_string(instructions) + " instructions (" + std::to_string(ms / instructions).substr(0, 5) + " ms each)";
+    report(what.c_str(), ms, "ms", bar);
+  }
+}
+
+int runCommand(const std::string &cache) {
+  std::string sample = std::string(PTXRUN_SAMPLES) + "/saxpy.ptx", cacheVariable = "PTXRUN_CACHE=" + cache;
+  const char *arguments[] = {PTXRUN_COMMAND, "run", sample.c_str(), "--grid", "4096", "--block", "256", "--arg", "1048576", "--arg", "2.0",
+                             "--arg", "f32[1048576]:iota", "--arg", "f32[1048576]", "-q", nullptr};
+  std::vector<char *> environment{cacheVariable.data()};
+  for (char **variable = environ; *variable; ++variable)
+    if (std::string_view(*variable).substr(0, 13) != "PTXRUN_CACHE=") environment.push_back(*variable);
+  environment.push_back(nullptr);
+  pid_t child;
+  if (posix_spawn(&child, PTXRUN_COMMAND, nullptr, nullptr, const_cast<char **>(arguments), environment.data()) != 0) return -1;
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void measureStart() {
+  namespace fs = std::filesystem;
+  fs::path cache = fs::temp_directory_path() / ("ptxrun-bench-" + std::to_string(getpid()));
+  fs::create_directories(cache);
+  if (runCommand(cache.string()) != 0) {
+    std::printf("%s cannot run saxpy\n", PTXRUN_COMMAND);
+    return;
+  }
+  std::vector<double> cold, warm;
+  for (int k = 0; k < 11; ++k) {
+    fs::remove_all(cache);
+    double start = secondsNow();
+    runCommand(cache.string());
+    double middle = secondsNow();
+    runCommand(cache.string());
+    cold.push_back(middle - start);
+    warm.push_back(secondsNow() - middle);
+  }
+  fs::remove_all(cache);
+  std::printf("\n");
+  report("ptxrun run saxpy.ptx, empty cache, wall", medianMs(cold), "ms", 80);
+  report("ptxrun run saxpy.ptx, from the cache, wall", medianMs(warm), "ms", 25);
+}
+
+}  // namespace
+
+void measureLatencies() {
+  auto module = load("barrier.ptx", readFile(PTXRUN_BENCH_FOLDER "/barrier.ptx"), true);
+  std::printf("\n");
+  measureLaunches(*module);
+  measureBarriers(*module);
+  measureCompilation();
+  measureStart();
+}
+
+}  // namespace ptxrun::bench
