@@ -141,7 +141,7 @@ class Module {
 void prepare();
 
 /// The sentence for a failed launch (see Module::launch). `fileName` is the PTX's name.
-std::string describeFailure(const rt::Failure &, const jit::Kernel &, std::string_view kernelName, std::string_view fileName,
-                            abi::Dim3 block);
+std::string describeFailure(const rt::Failure &, const jit::Kernel &, std::string_view kernelName,
+                            std::string_view fileName);
 
 }  // namespace ptxrun::device

@@ -197,8 +197,7 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   if (failure.status == rt::Status::ok)
     return {};
   return Outcome::failed(codeOf(failure.status),
-                         describeFailure(failure, *variant.kernel, kernel.name, name(),
-                                         options.block));
+                         describeFailure(failure, *variant.kernel, kernel.name, name()));
 }
 
 }  // namespace ptxrun::device
