@@ -99,6 +99,10 @@ enum class WaitReason : uint32_t { barrier, warp, spin, sleep, mbarrier, cluster
 /// Why generated code stops a launch (argument of ptxrun_trap).
 enum class TrapKind : uint32_t { trap, breakpoint, assertion, illegalInstruction, notConvergent };
 
+/// Operation and element type of cp.reduce.async(.bulk) and red.async.
+enum class ReduceOp : uint32_t { add, min, max, inc, dec, and_, or_, xor_ };
+enum class ReduceType : uint32_t { u32, s32, u64, s64, f16, bf16, f32, f64, b32, b64 };
+
 }  // namespace ptxrun::abi
 
 // Entry points of the runtime that generated code calls; rt defines them, jit resolves them by name. `mask` arguments
@@ -143,6 +147,59 @@ bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t
 void ptxrun_cluster_arrive(ptxrun::abi::Gang *, uint32_t mask);
 void ptxrun_cluster_wait(ptxrun::abi::Gang *, uint32_t mask);
 bool ptxrun_cluster_wait_begin(ptxrun::abi::Gang *, uint32_t mask);
+
+/// mbarrier objects (9.7.13.15), one lane each. `object` is the host address of the 8 bytes in shared memory, of this CTA or
+/// another of the cluster. They hold, opaque to kernels: bits 0-19 pending arrivals, 20-39 expected arrivals of the next
+/// phase, 40-60 tx-count (signed), 61-63 phase modulo 8. Counts out of range or more arrivals than pending fail the launch.
+void ptxrun_mbarrier_init(ptxrun::abi::Gang *, void *object, uint32_t count);
+void ptxrun_mbarrier_inval(ptxrun::abi::Gang *, void *object);
+void ptxrun_mbarrier_expect_tx(ptxrun::abi::Gang *, void *object, uint32_t transactions);
+void ptxrun_mbarrier_complete_tx(ptxrun::abi::Gang *, void *object, uint32_t transactions);
+/// Return the state before the arrival. `.expect_tx` is ptxrun_mbarrier_expect_tx before, with count 1. Lanes with one
+/// object may be counted in one call.
+uint64_t ptxrun_mbarrier_arrive(ptxrun::abi::Gang *, void *object, uint32_t count);
+uint64_t ptxrun_mbarrier_arrive_drop(ptxrun::abi::Gang *, void *object, uint32_t count);
+uint32_t ptxrun_mbarrier_pending_count(uint64_t state);
+/// Whether the phase of `state` (isParity = 0) or with parity `state` (isParity = 1) is complete; never suspends.
+bool ptxrun_mbarrier_test_wait(ptxrun::abi::Gang *, void *object, uint64_t state, uint32_t isParity);
+/// try_wait of lanes that name the same object and phase: suspends until the phase completes, or until nothing else can run
+/// (the time limit); nanoseconds = 0 is the system's limit. Lanes with differing objects or phases are tested one by one, and
+/// where none is complete the gang yields with WaitReason::mbarrier. _begin writes 0 or 1 to *isComplete.
+bool ptxrun_mbarrier_try_wait(ptxrun::abi::Gang *, void *object, uint64_t state, uint32_t isParity, uint32_t nanoseconds);
+bool ptxrun_mbarrier_try_wait_begin(ptxrun::abi::Gang *, void *object, uint64_t state, uint32_t isParity,
+                                    uint32_t nanoseconds, uint32_t *isComplete);
+
+/// cp.async (9.7.9.25.3): lane i of `mask` copies sourceBytes[i] (all `bytes`, 4 8 or 16, where the array is null) from
+/// sources[i] to destinations[i] and fills the rest of `bytes` with zeros. When it happens is LaunchRequest::asyncCopies.
+void ptxrun_cp_async(ptxrun::abi::Gang *, uint32_t mask, void *const *destinations, const void *const *sources,
+                     uint32_t bytes, const uint32_t *sourceBytes);
+void ptxrun_cp_async_commit_group(ptxrun::abi::Gang *, uint32_t mask);
+/// wait_group `pending`; wait_all is commit_group and wait_group 0. Never suspends: what has to be complete is completed.
+void ptxrun_cp_async_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pending);
+/// cp.async.mbarrier.arrive of one lane.
+void ptxrun_cp_async_mbarrier_arrive(ptxrun::abi::Gang *, uint32_t lane, void *object, uint32_t isNoinc);
+
+/// cp.async.bulk (9.7.9.25.4) of one lane, any direction; a copy with `mbarrier` completes `bytes` of its tx-count, one without
+/// belongs to the lane's bulk groups. byteMask is .cp_mask's (0xffff: all; bit i: byte i of every 16).
+void ptxrun_cp_async_bulk(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *source, uint32_t bytes,
+                          void *mbarrier, uint32_t byteMask);
+/// .multicast::cluster: to the same offset in the shared memory of every CTA whose rank is in ctaMask, signalling the mbarrier
+/// at the same offset there. destination and mbarrier are addresses in any CTA of the cluster.
+void ptxrun_cp_async_bulk_multicast(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *source,
+                                    uint32_t bytes, void *mbarrier, uint32_t ctaMask);
+/// cp.reduce.async.bulk: destination[i] = destination[i] op source[i]; atomic per element where the destination is not shared.
+void ptxrun_cp_reduce_async_bulk(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *source, uint32_t bytes,
+                                 void *mbarrier, ptxrun::abi::ReduceOp, ptxrun::abi::ReduceType);
+void ptxrun_bulk_commit_group(ptxrun::abi::Gang *, uint32_t mask);
+/// cp.async.bulk.wait_group(.read) `pending`.
+void ptxrun_bulk_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pending, uint32_t isRead);
+
+/// clusterlaunchcontrol.try_cancel (9.7.13.17): takes the next cluster of the grid that has not started, if there is one, writes
+/// the 16-byte answer to `result` and completes 16 bytes of `mbarrier`'s tx-count; with isMulticast at the same offsets in
+/// every CTA of the cluster. The answer: bytes 0-11 %ctaid of the first CTA of the taken cluster, byte 12 bit 0 set if one was
+/// taken.
+void ptxrun_cluster_try_cancel(ptxrun::abi::Gang *, uint32_t lane, void *result, void *mbarrier, uint32_t isMulticast);
+
 /// Memory for a coroutine frame, 64-byte aligned; lives until the gang ends. At most one per gang.
 void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.

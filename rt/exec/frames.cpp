@@ -16,7 +16,8 @@ uint64_t slotBytes(uint64_t bytes) {
 }
 
 [[noreturn]] void failFrames(GangState &g) {
-  failHere(g, Status::outOfMemory, "not enough memory for the suspended threads of a thread block");
+  recordFailure(g, Status::outOfMemory, "not enough memory for the suspended threads of a thread block");
+  leaveKernel(g);
 }
 } // namespace
 } // namespace ptxrun::rt

@@ -36,6 +36,10 @@ struct Failure {
 
 enum class Schedule { fast, serial, seeded };
 
+/// When asynchronous copies happen: at once, as late as their completion mechanism allows (a kernel that forgets a wait then
+/// gives wrong results, by design), or either by LaunchRequest::seed.
+enum class AsyncCopies { eager, late, seeded };
+
 struct LaunchRequest {
   const abi::KernelCode *code = nullptr;
   abi::Dim3 grid, block, cluster;
@@ -49,6 +53,7 @@ struct LaunchRequest {
   std::atomic<uint64_t> *finishedCtas = nullptr;  ///< progress, optional
   Schedule schedule = Schedule::fast;
   uint64_t seed = 0;
+  AsyncCopies asyncCopies = AsyncCopies::eager;
   std::function<void(std::string_view)> printf;  ///< receives device printf text; null: stdout
 };
 

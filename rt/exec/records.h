@@ -48,14 +48,16 @@ struct alignas(64) GangState {
   uint32_t *result = nullptr; ///< where the end of a wait is told: bar.red, warp gather, mbarrier
   uint64_t *values = nullptr; ///< `out` of a warp gather
   uint64_t waitAddress = 0;   ///< mbarrier
-  uint32_t waitPhase = 0;
-  uint32_t waitMask = 0;      ///< lanes that wait, or the membermask
+  uint64_t waitState = 0;     ///< mbarrier: state or parity
+  uint32_t waitMask = 0;      ///< the membermask
   uint32_t sleep = 0;         ///< ns asked for by the last yield
   uint16_t warp = 0;
   uint8_t laneShift = 0;      ///< laneid of lane 0
   WaitKind wait = WaitKind::unstarted;
   uint8_t barrier = 0;
+  bool waitsForParity = false;
   bool polledMbarrier = false; ///< a test_wait failed since the last yield
+  bool yieldedOnMbarrier = false; ///< ... and that was so at the last yield
   uint32_t index = 0;          ///< in the group
   uint32_t clusterPhase = 0;   ///< of the cluster's barrier, when the gang last arrived
   AsyncGroups *async = nullptr; ///< pending cp.async, null until the first
@@ -179,7 +181,8 @@ struct GroupState {
   uint64_t preparedFor = 0; ///< launch id the invariant fields were filled for
   uint32_t capacityCtas = 0;
   uint32_t capacityGangs = 0;
-  uint32_t idlePasses = 0;
+  uint32_t idlePasses = 0; ///< passes with timed waits only, and no progress
+  uint32_t spinPasses = 0;
   uint64_t idleSince = 0;
   uint64_t seenProgress = 0;
 };

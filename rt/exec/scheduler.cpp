@@ -7,6 +7,7 @@
 #include "rt/exec/group.h"
 #include "rt/exec/lockstep.h"
 #include "rt/observe/report.h"
+#include "rt/sync/async_group.h"
 #include "rt/sync/exits.h"
 #include "rt/sync/mbarrier.h"
 
@@ -154,6 +155,30 @@ void runReady(Worker &worker, GroupState &group) {
   enterFiber(worker, *fiber);
 }
 
+void lateCopiesJob(Fiber &fiber) {
+  Worker &worker = *fiber.worker;
+  GroupState &group = *worker.coroutineGroup;
+  for (uint32_t i = 0; i < group.gangCount; ++i) {
+    worker.running = &group.gangs[i];
+    completeAll(group.gangs[i]);
+  }
+  worker.running = nullptr;
+  worker.current = &worker.native;
+  switchFiber(fiber, worker.native);
+}
+
+/// Nothing else can run: asynchronous copies that were put off happen now (on a fiber, where a fault is the kernel's).
+bool performLateCopies(Worker &worker, GroupState &group) {
+  if (!hasLateCopies(group))
+    return false;
+  worker.coroutineGroup = &group;
+  if (Fiber *carrier = carrierFor(worker, lateCopiesJob))
+    enterFiber(worker, *carrier);
+  return true;
+}
+
+constexpr uint32_t kPassesPerTimeLimit = 64;
+
 enum class Pass { finished, spinning, stopped };
 
 /// One pass over a group: every gang that can run runs until it waits or yields.
@@ -170,11 +195,16 @@ Pass runPass(Worker &worker, GroupState &group) {
         return Pass::spinning;
       continue;
     }
-    if (!group.spinning.empty()) {
+    if (!group.spinning.empty() && !onlyPollMbarriers(group)) {
       group.ready.append(group.spinning);
+      // Those that spin may wait for gangs whose waits end by a time limit or by copies that were put off.
+      if (++group.spinPasses % kPassesPerTimeLimit == 0) {
+        performLateCopies(worker, group);
+        endTimedWaits(group);
+      }
       return Pass::spinning;
     }
-    if (completeLateCopies(group))
+    if (performLateCopies(worker, group))
       continue;
     if (releaseTimedWaits(group))
       return Pass::spinning;
@@ -214,6 +244,8 @@ public:
     GroupState *group = openGroup(worker_, launch_, first_);
     if (!group)
       return false;
+    if (!worker_.isSeeded) // what is drawn for a group (seeded copies) does not depend on who runs it
+      worker_.random.state = launch_.request->seed + (first_ + 1) * 0x9e3779b97f4a7c15u;
     ++first_;
     worker_.inFlight.push_back(group);
     return true;
@@ -265,6 +297,7 @@ void suspendGang(GangState &self) {
 
 void finishGang(GangState &gang) {
   GroupState &group = groupOf(gang);
+  completeAll(gang);
   gang.wait = WaitKind::done;
   --group.unfinished;
   --gang.cta->unfinishedGangs;
@@ -284,6 +317,18 @@ bool takeChunk(LaunchState &launch, uint64_t *first, uint64_t *end) {
   } while (!launch.next.compare_exchange_weak(n, n + chunk, std::memory_order_acq_rel));
   *first = n;
   *end = n + chunk;
+  return true;
+}
+
+bool takeOneGroup(LaunchState &launch, uint64_t *number) {
+  uint64_t n = launch.next.load(std::memory_order_relaxed);
+  do {
+    if (n >= launch.groups)
+      return false;
+  } while (!launch.next.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel));
+  *number = n;
+  if (auto *finished = launch.request->finishedCtas)
+    finished->fetch_add(launch.ctasPerGroup, std::memory_order_relaxed);
   return true;
 }
 

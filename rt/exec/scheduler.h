@@ -31,6 +31,8 @@ inline bool isToYieldSeeded(Worker &worker, GroupState &group, GangState &gang) 
 
 /// Takes the next groups [*first, *end) of the grid for this worker.
 bool takeChunk(LaunchState &, uint64_t *first, uint64_t *end);
+/// Takes one group that nobody has taken, to cancel it.
+bool takeOneGroup(LaunchState &, uint64_t *number);
 /// Steady nanoseconds.
 uint64_t nowNs();
 

@@ -79,7 +79,9 @@ extern "C" {
 void *ptxrun_malloc(ptxrun::abi::Gang *, uint64_t bytes) { return heap().allocate(bytes); }
 
 void ptxrun_free(ptxrun::abi::Gang *gang, void *block) {
-  if (block && !heap().release(block))
-    failHere(stateOf(gang), Status::illegalAddress, "free of an address that malloc did not return");
+  if (!block || heap().release(block))
+    return;
+  recordFailure(stateOf(gang), Status::illegalAddress, "free of an address that malloc did not return");
+  leaveKernel(stateOf(gang));
 }
 }

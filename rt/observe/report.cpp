@@ -81,20 +81,16 @@ void fillPlace(Failure &f, const GangState &g) {
   f.threadCount = g.gang.laneCount;
 }
 
-void failHere(GangState &g, Status status, std::string message, uint32_t line) {
-  Worker &worker = *groupOf(g).worker;
-  {
-    Failure f;
-    f.status = status;
-    f.message = std::move(message);
-    f.ptxLine = line;
-    f.pc = __builtin_return_address(0);
-    fillPlace(f, g);
-    failLaunch(*worker.launch, std::move(f));
-    std::string().swap(message); // the frame is abandoned: nothing may be left in it
-  }
-  leaveForGood(worker);
+void recordFailure(GangState &g, Status status, std::string message, uint32_t line) {
+  Failure f;
+  f.status = status;
+  f.message = std::move(message);
+  f.ptxLine = line;
+  fillPlace(f, g);
+  failLaunch(*groupOf(g).launch, std::move(f));
 }
+
+void leaveKernel(GangState &g) { leaveForGood(*groupOf(g).worker); }
 
 void failDeadlock(GroupState &group) {
   Failure f;

@@ -58,7 +58,8 @@ extern "C" {
 void ptxrun_trap(abi::Gang *gang, abi::TrapKind kind, uint32_t mask, uint32_t line) {
   GangState &g = stateOf(gang);
   Status status = kind == abi::TrapKind::assertion ? Status::assertion : Status::trap;
-  failHere(g, status, trapMessage(g, kind, mask), line);
+  recordFailure(g, status, trapMessage(g, kind, mask), line);
+  leaveKernel(g);
 }
 
 void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, const char *file, uint32_t line,
@@ -72,6 +73,7 @@ void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, cons
   g.gang.firstThread += lane; // the report names the one thread
   g.gang.laneCount = 1;
   appendText(*worker.launch, assertionText(g, texts[0], texts[1], line, texts[2]) + "\n");
-  failHere(g, Status::assertion, assertionText(g, texts[0], texts[1], line, texts[2]));
+  recordFailure(g, Status::assertion, assertionText(g, texts[0], texts[1], line, texts[2]));
+  leaveKernel(g);
 }
 }

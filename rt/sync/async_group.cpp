@@ -1,8 +1,139 @@
 #include "rt/sync/async_group.h"
 
+#include <cstring>
+#include <new>
+
+#include "rt/atomics/reduce.h"
+#include "rt/exec/faults.h"
+#include "rt/exec/worker.h"
+#include "rt/observe/report.h"
+#include "rt/sync/mbarrier.h"
+
 namespace ptxrun::rt {
 
-void freeAsyncGroups(AsyncGroups *) {}
-void resetAsyncGroups(AsyncGroups &) {}
+namespace {
+
+/// Copies the bytes of every 16 that the mask names.
+void copyMasked(char *to, const char *from, uint32_t bytes, uint32_t mask) {
+  for (uint32_t i = 0; i < bytes; ++i)
+    if (mask >> (i % 16) & 1)
+      to[i] = from[i];
+}
+
+void copyBytes(const AsyncOperation &o) {
+  auto *to = static_cast<char *>(o.destination);
+  if (o.byteMask != 0xffff) {
+    copyMasked(to, static_cast<const char *>(o.source), o.bytes, o.byteMask);
+    return;
+  }
+  if (o.sourceBytes)
+    std::memcpy(to, o.source, o.sourceBytes);
+  if (o.sourceBytes < o.bytes)
+    std::memset(to + o.sourceBytes, 0, o.bytes - o.sourceBytes);
+}
+
+void perform(GangState &g, const AsyncOperation &o) {
+  {
+    GuestAccess access(*groupOf(g).worker);
+    if (o.kind == AsyncKind::reduce)
+      reduceArray(o.op, o.type, o.destination, o.source, o.bytes, o.mbarrier != nullptr);
+    else if (o.kind != AsyncKind::arrive)
+      copyBytes(o);
+  }
+  ++groupOf(g).progress;
+  if (o.kind == AsyncKind::arrive)
+    arriveOn(g, o.mbarrier, 1, false);
+  else if (o.mbarrier)
+    completeTransactions(g, o.mbarrier, o.bytes);
+}
+
+/// Performs, in order, the pending operations that `isDue` names, and forgets them.
+template <typename Predicate> void performWhere(GangState &g, Predicate isDue) {
+  auto &pending = g.async->pending;
+  size_t kept = 0;
+  for (size_t i = 0; i < pending.size(); ++i) {
+    AsyncOperation o = pending[i];
+    if (isDue(o))
+      perform(g, o);
+    else
+      pending[kept++] = o;
+  }
+  pending.resize(kept);
+}
+
+bool isBulkKind(AsyncKind kind) { return kind == AsyncKind::bulk || kind == AsyncKind::reduce; }
+
+AsyncGroups &groupsOf(GangState &g) {
+  if (!g.async && !(g.async = new (std::nothrow) AsyncGroups)) {
+    recordFailure(g, Status::outOfMemory, "not enough memory for asynchronous copies");
+    leaveKernel(g);
+  }
+  return *g.async;
+}
+
+/// Whether to perform now what could be put off.
+bool isNow(GangState &g) {
+  Worker &worker = *groupOf(g).worker;
+  switch (worker.launch->request->asyncCopies) {
+  case AsyncCopies::eager:
+    return true;
+  case AsyncCopies::late:
+    return false;
+  case AsyncCopies::seeded:
+    return worker.random.below(2) == 0;
+  }
+  return true;
+}
+
+} // namespace
+
+void freeAsyncGroups(AsyncGroups *groups) { delete groups; }
+void resetAsyncGroups(AsyncGroups &groups) {
+  groups.pending.clear();
+  std::memset(groups.copyGroups, 0, sizeof groups.copyGroups);
+  std::memset(groups.bulkGroups, 0, sizeof groups.bulkGroups);
+}
+
+void submitAsync(GangState &g, AsyncOperation o) {
+  if (groupOf(g).worker->launch->request->asyncCopies == AsyncCopies::eager) {
+    perform(g, o);
+    return;
+  }
+  AsyncGroups &groups = groupsOf(g);
+  o.group = isBulkKind(o.kind) ? groups.bulkGroups[o.lane] : groups.copyGroups[o.lane];
+  if (o.kind != AsyncKind::arrive && isNow(g)) // an arrival stays behind the copies it reports
+    perform(g, o);
+  else
+    groups.pending.push_back(o);
+}
+
+void commitGroups(GangState &g, uint32_t mask, bool isBulk) {
+  if (groupOf(g).worker->launch->request->asyncCopies == AsyncCopies::eager)
+    return;
+  AsyncGroups &groups = groupsOf(g);
+  for (; mask; mask &= mask - 1)
+    ++(isBulk ? groups.bulkGroups : groups.copyGroups)[__builtin_ctz(mask)];
+}
+
+void completeGroups(GangState &g, uint32_t mask, bool isBulk, uint32_t keep) {
+  if (!g.async || g.async->pending.empty())
+    return;
+  const uint64_t *counts = isBulk ? g.async->bulkGroups : g.async->copyGroups;
+  performWhere(g, [&](const AsyncOperation &o) {
+    return (mask >> o.lane & 1) && o.isTracked && isBulkKind(o.kind) == isBulk && o.group + keep < counts[o.lane];
+  });
+}
+
+void completeAll(GangState &g) {
+  if (g.async && !g.async->pending.empty())
+    performWhere(g, [](const AsyncOperation &) { return true; });
+}
+
+bool hasLateCopies(const GroupState &group) {
+  for (uint32_t i = 0; i < group.gangCount; ++i)
+    if (group.gangs[i].async && !group.gangs[i].async->pending.empty())
+      return true;
+  return false;
+}
 
 } // namespace ptxrun::rt

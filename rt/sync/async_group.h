@@ -1,12 +1,60 @@
-// Pending asynchronous copies of one gang's threads (cp.async and bulk groups). See async_copy.cpp.
+// Asynchronous copies that have been asked for and not yet performed, per gang. With eager copies (the default) nothing is
+// ever kept here.
+//
+// A gang's queue holds the operations of its lanes in program order. An operation ends up in a group of its lane when that lane
+// commits; waiting for all but n groups performs what belongs to earlier groups. An operation with an mbarrier tells it when it
+// is performed; gangs that wait there have them performed when nothing else of their cluster can run.
 #pragma once
+#include <cstdint>
+#include <vector>
+
+#include "intrinsics/abi.h"
+#include "rt/exec/records.h"
 
 namespace ptxrun::rt {
 
-struct AsyncGroups;
+enum class AsyncKind : uint8_t {
+  copy,   ///< cp.async
+  bulk,   ///< cp.async.bulk
+  reduce, ///< cp.reduce.async.bulk
+  arrive, ///< cp.async.mbarrier.arrive
+};
+
+struct AsyncOperation {
+  AsyncKind kind = AsyncKind::copy;
+  uint8_t lane = 0;
+  uint8_t isTracked = 0; ///< belongs to an async-group (else only its mbarrier tells)
+  uint8_t isNoinc = 0;
+  uint32_t bytes = 0;
+  uint32_t sourceBytes = 0; ///< the rest is zeros
+  uint32_t byteMask = 0xffff;
+  uint64_t group = 0; ///< the lane's group it belongs to
+  void *destination = nullptr;
+  const void *source = nullptr;
+  uint64_t *mbarrier = nullptr;
+  abi::ReduceOp op = abi::ReduceOp::add;
+  abi::ReduceType type = abi::ReduceType::u32;
+};
+
+struct AsyncGroups {
+  std::vector<AsyncOperation> pending; ///< in program order
+  uint64_t copyGroups[abi::kWarpSize] = {}; ///< committed so far, per lane
+  uint64_t bulkGroups[abi::kWarpSize] = {};
+};
 
 void freeAsyncGroups(AsyncGroups *);
 /// Drops everything pending, at the start of a CTA.
 void resetAsyncGroups(AsyncGroups &);
+
+/// Performs the operation now or keeps it, as the launch's policy says.
+void submitAsync(GangState &, AsyncOperation);
+/// The lanes of `mask` begin a new group of copies (isBulk: of bulk copies).
+void commitGroups(GangState &, uint32_t mask, bool isBulk);
+/// Performs, for each lane of `mask`, what belongs to groups before the `keep` latest.
+void completeGroups(GangState &, uint32_t mask, bool isBulk, uint32_t keep);
+/// Performs everything the gang has pending.
+void completeAll(GangState &);
+/// Whether any gang of the group has something pending.
+bool hasLateCopies(const GroupState &);
 
 } // namespace ptxrun::rt

@@ -55,7 +55,9 @@ inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, ui
 }
 
 [[noreturn]] void failBarrierNumber(GangState &g, uint32_t id) {
-  failHere(g, Status::invalid, "barrier " + std::to_string(id) + " does not exist; barriers are 0 to 15");
+  recordFailure(g, Status::invalid,
+                "barrier " + std::to_string(id) + " does not exist; barriers are 0 to 15");
+  leaveKernel(g);
 }
 
 /// True when the arrival completes the barrier.

@@ -1,4 +1,5 @@
-// mbarrier objects (PTX ISA 9.7.13.15) and what the scheduler asks of timed waits and asynchronous copies.
+// mbarrier objects (PTX ISA 9.7.13.15) and the gangs that wait at them. An object is only ever touched by its cluster, which
+// stays on one thread, so plain accesses do.
 #pragma once
 #include <string>
 
@@ -6,11 +7,41 @@
 
 namespace ptxrun::rt {
 
-/// Performs asynchronous copies of the group that were put off; true if there were any.
-bool completeLateCopies(GroupState &);
+/// The 8 bytes of an object; intrinsics/abi.h has the layout.
+class MbarrierWord {
+public:
+  static constexpr uint32_t kMaxCount = (1u << 20) - 1;
+
+  explicit MbarrierWord(uint64_t bits) : bits_(bits) {}
+  static MbarrierWord make(uint32_t pending, uint32_t expected, int32_t tx, uint32_t phase) {
+    return MbarrierWord{pending | uint64_t{expected} << 20 | (uint64_t(tx) & 0x1fffff) << 40 |
+                        uint64_t{phase & 7} << 61};
+  }
+  uint32_t pending() const { return bits_ & kMaxCount; }
+  uint32_t expected() const { return bits_ >> 20 & kMaxCount; }
+  int32_t tx() const { return static_cast<int32_t>(static_cast<int64_t>(bits_ << 3) >> 43); }
+  uint32_t phase() const { return static_cast<uint32_t>(bits_ >> 61); }
+  uint64_t bits() const { return bits_; }
+
+private:
+  uint64_t bits_;
+};
+
+/// mbarrier operations on behalf of gang `g` (for messages); fail the launch where a count leaves its range.
+void expectTransactions(GangState &g, uint64_t *object, uint32_t count);
+void completeTransactions(GangState &g, uint64_t *object, uint32_t count);
+uint64_t arriveOn(GangState &g, uint64_t *object, uint32_t count, bool isDrop);
+/// One more arrival is pending in this phase (cp.async.mbarrier.arrive without .noinc).
+void addPendingArrival(GangState &g, uint64_t *object);
+
 /// What the gang waits for at an mbarrier, for reports.
 std::string describeMbarrierWait(const GangState &);
-/// No gang of the group can run: ends waits that have a time limit. True if there were any (and hope is not lost).
+/// No gang of the group can run, but some wait with a time limit, or spin on a test of an mbarrier: lets them see that the limit
+/// has passed. False when that has gone on for so long without any progress that nothing else will ever happen.
 bool releaseTimedWaits(GroupState &);
+/// Makes the gangs in try_wait ready, their waits failed.
+void endTimedWaits(GroupState &);
+/// Whether all gangs that spin do so on a test of an mbarrier.
+bool onlyPollMbarriers(const GroupState &);
 
 } // namespace ptxrun::rt

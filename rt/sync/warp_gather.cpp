@@ -11,6 +11,11 @@ namespace ptxrun::rt {
 
 namespace {
 
+[[noreturn]] void failMemory(GangState &g) {
+  recordFailure(g, Status::outOfMemory, "not enough memory for a warp collective");
+  leaveKernel(g);
+}
+
 /// The warp's open meeting for this membermask. Different masks meet independently.
 WarpMeeting *findMeeting(GangState &g, uint32_t memberMask) {
   WarpMeeting *&list = g.cta->meetings[g.warp];
@@ -22,7 +27,7 @@ WarpMeeting *findMeeting(GangState &g, uint32_t memberMask) {
   if (m)
     worker.freeMeetings = m->next;
   else if (!(m = new (std::nothrow) WarpMeeting))
-    failHere(g, Status::outOfMemory, "not enough memory for a warp collective");
+    failMemory(g);
   m->memberMask = memberMask;
   m->arrived = 0;
   m->waiters = {};

@@ -8,7 +8,9 @@ namespace {
 inline void queueSpinning(abi::Gang *gang, abi::WaitReason, uint32_t nanoseconds) {
   GangState &g = stateOf(gang);
   leaveLockstep(g);
-  g.wait = WaitKind::spin;
+  g.yieldedOnMbarrier = g.polledMbarrier;
+  g.polledMbarrier = false;
+  g.wait = g.yieldedOnMbarrier ? WaitKind::mbarrier : WaitKind::spin;
   g.sleep = nanoseconds;
   groupOf(g).spinning.push(&g);
 }

@@ -61,6 +61,12 @@ template <bool OnFiber> struct Waits {
     *participants = ptxrun_warp_gather(g, members, mask, in, out);
     return {false};
   }
+  static Suspension tryWait(Gang *g, void *object, uint64_t state, bool isParity, uint32_t *isComplete) {
+    if constexpr (!OnFiber)
+      return {ptxrun_mbarrier_try_wait_begin(g, object, state, isParity, 0, isComplete)};
+    *isComplete = ptxrun_mbarrier_try_wait(g, object, state, isParity, 0);
+    return {false};
+  }
   static Suspension clusterWait(Gang *g) {
     if constexpr (!OnFiber)
       return {ptxrun_cluster_wait_begin(g, laneMask(g))};

@@ -128,7 +128,7 @@ KERNEL void sharedGang(const Launch *l, Cta *cta, Gang *) {
 TEST_F(Fault, SharedAccessOutsideTheBlocksMemoryIsNamedByItsOffset) {
   auto code = fiberKernel(sharedGang);
   code.needs.staticSharedBytes = 4096 - 128;
-  for (int64_t offset : {0L, 1020L, 1024L + 8 * 4096, 0x7fffffffL - 3, -4L, -0x7fffffffL}) {
+  for (int64_t offset : {0L, 1020L, 1024L + (1 << 20), 0x7fffffffL - 3, -4L, -0x7fffffffL}) {
     Failure f = run(launch(code, {1}, {32}, &offset));
     EXPECT_EQ(f.status, Status::illegalAddress) << offset;
     EXPECT_NE(f.message.find(".shared address"), std::string::npos) << f.message;
