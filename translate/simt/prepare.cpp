@@ -156,21 +156,15 @@ void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
 
 }  // namespace
 
-void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
-  llvm::EliminateUnreachableBlocks(f);
-  foldBlockShape(f, gang);
-  llvm::BasicBlock *exit = unifyReturns(f);
-  redirectStops(f, exit);
-  resolveExits(f, isKernel, exit);
-  llvm::EliminateUnreachableBlocks(f);
-  llvm::FunctionAnalysisManager analyses;
-  llvm::PassBuilder().registerFunctionAnalyses(analyses);
+void normaliseLoops(llvm::Function &f) {
+  llvm::PassBuilder builder;
   llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager analyses;
   llvm::CGSCCAnalysisManager cgscc;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(cgscc);
+  builder.registerFunctionAnalyses(analyses);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, analyses, cgscc, modules);
   llvm::FunctionPassManager passes;
@@ -179,6 +173,16 @@ void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
   passes.run(f, analyses);
+}
+
+void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
+  llvm::EliminateUnreachableBlocks(f);
+  foldBlockShape(f, gang);
+  llvm::BasicBlock *exit = unifyReturns(f);
+  redirectStops(f, exit);
+  resolveExits(f, isKernel, exit);
+  llvm::EliminateUnreachableBlocks(f);
+  normaliseLoops(f);
 }
 
 }  // namespace ptxrun::simt

@@ -13,6 +13,9 @@ namespace ptxrun::simt {
 /// ordinary control flow, %ntid constant where the block is known.
 void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
 
+/// The loop part of it: no switches, reducible, loop-simplified LCSSA form. Passes that copy code restore it by this.
+void normaliseLoops(llvm::Function &);
+
 /// What in a prepared function asks for a particular way of running.
 struct Findings {
   bool hasCollectives = false;    ///< anything that waits for lanes of the warp

@@ -1,17 +1,210 @@
 // Versions of code for gangs in which all lanes agree. A masked access to memory runs at half bandwidth even under a full mask,
-// so the common case gets code without masks:
+// so the common case gets code without masks.
 //
-//     br divergent c, T, F    =>   br ptx.all(c), T.all, rest;  rest: br c, T, F
+//   guard   br divergent c, T, F      =>  br ptx.all(c), T.all, rest;   rest: br c, T, F
+//           T.all is a copy of everything T dominates.
+//   loop    latch: br divergent c, header, exit   =>  a copy of the loop runs first:
+//           latch.all: br ptx.all(c), header.all, rest;   rest: br c, header, exit
+//           header: br divergent c, body, exit    =>  header.all: br ptx.all(c), body.all, header
+//           (the header runs again: it must be pure)
 //
-// where T.all is a copy of everything T dominates. ptx.all is uniform, so T.all keeps the mask of the block before it.
+// ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes of a gang reach is
+// copied, and only where it accesses memory that lies in a row for the lanes.
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
+namespace {
 
-bool addFullGangVersions(llvm::Function &, const GangShape &) { return false; }
+constexpr unsigned kCopiedInstructions = 2000;  // per kernel
+constexpr unsigned kRounds = 6;
+
+class Versions {
+ public:
+  Versions(llvm::Function &f, const GangShape &gang) : function_(f), gang_(gang) {}
+
+  bool run() {
+    bool changed = false;
+    for (unsigned round = 0; round < kRounds && addOne(); ++round) {
+      changed = true;
+      normaliseLoops(function_);
+    }
+    return changed;
+  }
+
+ private:
+  using Blocks = llvm::SmallVector<llvm::BasicBlock *>;
+
+  /// Memory accesses that need no mask if all lanes are active, in blocks that are not copies already.
+  unsigned gain(const ShapeAnalysis &shapes, llvm::ArrayRef<llvm::BasicBlock *> blocks, unsigned &size) const {
+    unsigned n = 0;
+    size = 0;
+    for (llvm::BasicBlock *b : blocks) {
+      size += unsigned(b->sizeWithoutDebug());
+      for (llvm::Instruction &i : *b)
+        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i))
+          n += shapes.shape(p).hasOffsets();
+    }
+    return n;
+  }
+
+  bool affordable(llvm::ArrayRef<llvm::BasicBlock *> blocks, const ShapeAnalysis &shapes) {
+    unsigned size;
+    if (gain(shapes, blocks, size) == 0 || copied_ + size > kCopiedInstructions)
+      return false;
+    copied_ += size;
+    return true;
+  }
+
+  bool addOne() {
+    ShapeAnalysis shapes(function_, gang_, false);
+    for (llvm::BasicBlock *a : shapes.order()) {
+      if (!shapes.isDivergentBranch(a) || rests_.contains(a))
+        continue;
+      const llvm::Loop *loop = shapes.loops().getLoopFor(a);
+      if (loop && shapes.isDivergentLoop(loop)) {
+        llvm::BasicBlock *before = loop->getLoopPreheader();
+        if (before && !shapes.isInDivergentRegion(before) && !copiedLoops_.contains(loop->getHeader()) && copyLoop(shapes, *loop, a))
+          return true;
+      } else if (!shapes.isInDivergentRegion(a) && copyGuarded(shapes, a)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  llvm::Value *all(llvm::Value *condition, bool isNegated, llvm::BasicBlock *at) {
+    llvm::IRBuilder<> b(at->getTerminator());
+    llvm::FunctionCallee f = function_.getParent()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
+    return b.CreateCall(f, isNegated ? b.CreateNot(condition) : condition);
+  }
+
+  /// Copies blocks; edges that leave them gain a second source.
+  void copy(llvm::ArrayRef<llvm::BasicBlock *> blocks, llvm::ValueToValueMapTy &map) {
+    llvm::SmallVector<llvm::BasicBlock *> copies;
+    for (llvm::BasicBlock *b : blocks) {
+      llvm::BasicBlock *c = llvm::CloneBasicBlock(b, map, ".all", &function_);
+      map[b] = c;
+      copies.push_back(c);
+    }
+    for (llvm::BasicBlock *c : copies)
+      for (llvm::Instruction &i : *c)
+        llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+    for (unsigned k = 0; k < blocks.size(); ++k)
+      for (llvm::BasicBlock *s : llvm::successors(copies[k])) {
+        if (llvm::is_contained(copies, s))
+          continue;
+        for (llvm::PHINode &phi : s->phis()) {
+          if (phi.getBasicBlockIndex(copies[k]) >= 0)
+            continue;
+          llvm::Value *v = phi.getIncomingValueForBlock(blocks[k]);
+          auto it = map.find(v);
+          phi.addIncoming(it == map.end() ? v : static_cast<llvm::Value *>(it->second), copies[k]);
+        }
+      }
+  }
+
+  bool copyGuarded(const ShapeAnalysis &shapes, llvm::BasicBlock *a) {
+    auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
+    for (unsigned side = 0; side < 2; ++side) {
+      llvm::BasicBlock *t = branch->getSuccessor(side);
+      if (t->getSinglePredecessor() != a)
+        continue;
+      llvm::SmallVector<llvm::BasicBlock *> region;
+      shapes.dominators().getDescendants(t, region);
+      if (!affordable(region, shapes))
+        continue;
+      llvm::ValueToValueMapTy map;
+      copy(region, map);
+      auto *fast = llvm::cast<llvm::BasicBlock>(map[t]);
+      // a: ...; br all(c), fast, rest     rest: br c, T, F
+      llvm::BasicBlock *rest = llvm::SplitBlock(a, branch);
+      rest->setName(a->getName() + ".rest");
+      for (llvm::PHINode &phi : fast->phis())
+        phi.replaceIncomingBlockWith(rest, a);
+      llvm::Value *agree = all(branch->getCondition(), side == 1, a);
+      a->getTerminator()->eraseFromParent();
+      llvm::BranchInst::Create(fast, rest, agree, a)->setDebugLoc(branch->getDebugLoc());
+      rests_.insert(rest);
+      return true;
+    }
+    return false;
+  }
+
+  static bool isPure(const llvm::BasicBlock &b) {
+    for (const llvm::Instruction &i : b)
+      if (i.mayHaveSideEffects() || (i.mayReadFromMemory() && i.isVolatile()))
+        return false;
+    return true;
+  }
+
+  bool copyLoop(const ShapeAnalysis &shapes, const llvm::Loop &loop, llvm::BasicBlock *a) {
+    llvm::BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch(), *before = loop.getLoopPreheader();
+    const bool atLatch = a == latch, atHeader = a == header && !atLatch && isPure(*header);
+    if (!atLatch && !atHeader)
+      return false;
+    // Only this branch parts the lanes of the loop for good.
+    for (llvm::BasicBlock *b : loop.blocks())
+      if (b != a && shapes.isDivergentBranch(b)) {
+        const auto *node = shapes.postDominators().getNode(b);
+        if (!node || !node->getIDom() || !node->getIDom()->getBlock() || !loop.contains(node->getIDom()->getBlock()))
+          return false;
+      }
+    Blocks blocks(loop.blocks().begin(), loop.blocks().end());
+    if (!affordable(blocks, shapes))
+      return false;
+    llvm::ValueToValueMapTy map;
+    copy(blocks, map);
+    auto mapped = [&](llvm::Value *v) -> llvm::Value * {
+      auto it = map.find(v);
+      return it == map.end() ? v : static_cast<llvm::Value *>(it->second);
+    };
+    auto *fastHeader = llvm::cast<llvm::BasicBlock>(map[header]), *fast = llvm::cast<llvm::BasicBlock>(map[a]);
+    auto *branch = llvm::cast<llvm::BranchInst>(fast->getTerminator());
+    const unsigned inside = loop.contains(llvm::cast<llvm::BranchInst>(a->getTerminator())->getSuccessor(0)) ? 0 : 1;
+    llvm::BasicBlock *exit = branch->getSuccessor(1 - inside), *stay = branch->getSuccessor(inside);
+    auto *rest = llvm::BasicBlock::Create(function_.getContext(), header->getName() + ".rest", &function_, header);
+    llvm::Value *condition = branch->getCondition();
+    llvm::DebugLoc line = branch->getDebugLoc();
+    llvm::Value *agree = all(condition, inside == 1, fast);
+    branch->eraseFromParent();
+    llvm::BranchInst::Create(stay, rest, agree, fast)->setDebugLoc(line);
+    if (atLatch) {
+      auto *part = llvm::BranchInst::Create(inside == 0 ? header : exit, inside == 0 ? exit : header, condition, rest);
+      part->setDebugLoc(line);
+      for (llvm::PHINode &phi : exit->phis())
+        phi.replaceIncomingBlockWith(fast, rest);
+      for (llvm::PHINode &phi : header->phis())
+        phi.setIncomingValue(phi.getBasicBlockIndex(before), mapped(phi.getIncomingValueForBlock(latch)));
+    } else {
+      llvm::BranchInst::Create(header, rest)->setDebugLoc(line);
+      for (llvm::PHINode &phi : llvm::make_early_inc_range(exit->phis()))
+        phi.removeIncomingValue(fast, false);
+      for (llvm::PHINode &phi : header->phis())
+        phi.setIncomingValue(phi.getBasicBlockIndex(before), mapped(&phi));
+    }
+    for (llvm::PHINode &phi : header->phis())
+      phi.setIncomingBlock(phi.getBasicBlockIndex(before), rest);
+    before->getTerminator()->replaceSuccessorWith(header, fastHeader);
+    copiedLoops_.insert(header);
+    rests_.insert(rest);
+    return true;
+  }
+
+  llvm::Function &function_;
+  const GangShape gang_;
+  unsigned copied_ = 0;
+  llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_;
+};
+
+}  // namespace
+
+bool addFullGangVersions(llvm::Function &f, const GangShape &gang) { return Versions(f, gang).run(); }
 
 }  // namespace ptxrun::simt
