@@ -33,13 +33,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-double constantReal(std::string_view text) { return Expression(text, {}).asDouble(); }
-int64_t constantInteger(std::string_view text) { return Expression(text, {}).asInteger(); }
-
 /// rand:SEED gives floats in [0, 1) and integers of all bits; rand:SEED:LOW:HIGH values in [LOW, HIGH).
-void fillRandom(Array &array, std::string_view arguments) {
+void fillRandom(Array &array, std::string_view arguments, const std::vector<Symbol> &constants) {
   auto parts = split(arguments, ':');
   if (parts.size() != 1 && parts.size() != 3) throw UsageError("rand takes SEED or SEED:LOW:HIGH, not '" + std::string(arguments) + "'");
+  auto constantReal = [&](std::string_view text) { return Expression(text, constants).asDouble(); };
+  auto constantInteger = [&](std::string_view text) { return Expression(text, constants).asInteger(); };
   uint64_t seed = scramble(static_cast<uint64_t>(constantInteger(parts[0])));
   bool isBounded = parts.size() == 3;
   double low = 0, high = 1;
@@ -88,7 +87,7 @@ void generate(Array &array, std::string_view generator, const std::vector<Symbol
   };
   if (generator.empty() || generator == "zero") std::memset(array.data(), 0, array.bytes());
   else if (generator == "iota") fillIota(array);
-  else if (starts("rand:")) fillRandom(array, generator);
+  else if (starts("rand:")) fillRandom(array, generator, earlier);
   else if (starts("fill:")) Expression(generator, earlier).fill(array);
   else if (starts("expr:")) Expression(generator, earlier).fill(array);
   else if (!generator.empty() && std::strchr("+-.0123456789 ", generator[0])) fillValues(array, generator);

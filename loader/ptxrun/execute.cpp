@@ -37,6 +37,7 @@ struct Timing {
   double compileMs = 0;
   bool isFromCache = false;
   unsigned lanes = 0;
+  bool hasEnded = false;      ///< without an error
   std::vector<double> runMs;
 };
 
@@ -230,6 +231,7 @@ class Execution {
       ms += millisecondsSince(start);
     }
     timing.runMs.push_back(ms);
+    timing.hasEnded = outcome.isOk();
     return outcome;
   }
 
@@ -244,7 +246,7 @@ class Execution {
     if (options_.isQuiet) return;
     for (size_t k = 0; k < launches_.size(); ++k) {
       Timing &timing = timings_[k];
-      if (timing.runMs.empty()) continue;
+      if (!timing.hasEnded) continue;
       const Launch &launch = launches_[k];
       std::printf("%s: grid %s, block %s, %u lane%s", chooseKernel(*module_, launch.kernel).name.c_str(),
                   shapeText(dimensions(launch.grid)).c_str(), shapeText(dimensions(launch.block)).c_str(),
@@ -324,7 +326,7 @@ class Execution {
              result.firstDifferences;
     if (!options_.isQuiet) {
       std::printf("  %s: %llu values as expected", buffer->name.c_str(), static_cast<unsigned long long>(result.compared));
-      if (result.worstRelative > 0) std::printf(" (greatest relative difference %.2g)", result.worstRelative);
+      if (expectation.relative > 0 && result.worstRelative > 0) std::printf(" (greatest relative difference %.2g)", result.worstRelative);
       std::printf("\n");
     }
     return "";

@@ -47,8 +47,8 @@ class Expression {
   void fill(Array &) const;
 
  private:
+  unsigned variables_ = 1;  ///< set while root_ is made
   std::unique_ptr<Node> root_;
-  unsigned variables_ = 1;
 };
 
 }  // namespace ptxrun::command

@@ -1,0 +1,152 @@
+// The command as a user calls it: exit codes and messages.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace ptxrun::command {
+namespace {
+
+struct Outcome {
+  int exitCode;
+  std::string text;  ///< standard output and error together
+};
+
+Outcome call(const std::string &arguments) {
+  std::string line = std::string(PTXRUN_COMMAND) + " " + arguments + " 2>&1";
+  std::FILE *pipe = popen(line.c_str(), "r");
+  Outcome outcome{-1, ""};
+  std::array<char, 4096> block;
+  for (size_t got; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) outcome.text.append(block.data(), got);
+  int status = pclose(pipe);
+  outcome.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+const std::string kSamples = PTXRUN_SAMPLES;
+
+bool has(const Outcome &outcome, const std::string &text) { return outcome.text.find(text) != std::string::npos; }
+
+class Scratch : public testing::Test {
+ protected:
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("command_test_" + std::to_string(getpid()));
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string file(const std::string &name, const std::string &text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+};
+class RunCommand : public Scratch {};
+class VerifyCommand : public Scratch {};
+
+TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
+  Outcome help = call("--help");
+  EXPECT_EQ(help.exitCode, 0);
+  for (const char *word : {"run", "inspect", "verify", "version", "Exit codes", "PTXRUN_CPU"}) EXPECT_TRUE(has(help, word)) << word;
+  EXPECT_EQ(call("run --help").exitCode, 0);
+  EXPECT_EQ(call("").exitCode, 2);
+  EXPECT_EQ(call("walk").exitCode, 2);
+  EXPECT_EQ(call("run").exitCode, 2);
+  EXPECT_EQ(call("run --lanes 7 " + kSamples + "/saxpy.ptx").exitCode, 2);
+  EXPECT_EQ(call("verify").exitCode, 2);
+  EXPECT_EQ(call("version").exitCode, 0);
+}
+
+TEST_F(RunCommand, TakesArgumentsFromTheCommandLine) {
+  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --kernel saxpy --grid 1 --block 32 --arg 5 --arg 2.0 --arg f32[5]:iota --arg print:f32[5]:fill:1");
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  EXPECT_TRUE(has(outcome, "[1, 3, 5, 7, 9]")) << outcome.text;
+}
+
+TEST_F(RunCommand, WritesOutputsBack) {
+  std::string y = (folder_ / "y.npy").string();
+  std::string rest = " --block 32 --arg 4 --arg 2.0 --arg f32[4]:iota --arg ";
+  Outcome first = call("run " + kSamples + "/saxpy.ptx" + rest + "out:" + y + "=f32[4]:fill:1");
+  EXPECT_EQ(first.exitCode, 0) << first.text;
+  Outcome second = call("run " + kSamples + "/saxpy.ptx" + rest + "inout:" + y);
+  EXPECT_EQ(second.exitCode, 0) << second.text;
+  Outcome third = call("run " + kSamples + "/saxpy.ptx" + rest + "print:" + y);
+  EXPECT_TRUE(has(third, "[1, 7, 13, 19]")) << third.text;
+}
+
+TEST_F(RunCommand, BuffersWithNamesAreSharedByArguments) {
+  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --block 32 --buffer v=print:f32[8]:iota --arg 4 --arg 1.0 --arg v+16 --arg v");
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  EXPECT_TRUE(has(outcome, "[4, 6, 8, 10, 4, 5, 6, 7]")) << outcome.text;
+}
+
+TEST_F(RunCommand, SaysWhatToDo) {
+  Outcome unknown = call("run " + kSamples + "/saxpy.ptx --kernel saxpi");
+  EXPECT_EQ(unknown.exitCode, 2);
+  EXPECT_TRUE(has(unknown, "did you mean 'saxpy'?")) << unknown.text;
+  Outcome which = call("run " + kSamples + "/scan.ptx");
+  EXPECT_EQ(which.exitCode, 2);
+  EXPECT_TRUE(has(which, "scanTotals(")) << which.text;
+  Outcome few = call("run " + kSamples + "/saxpy.ptx --arg 3");
+  EXPECT_EQ(few.exitCode, 2);
+  EXPECT_TRUE(has(few, "takes 4 arguments, 1 are given")) << few.text;
+  EXPECT_EQ(call("run nothing.ptx").exitCode, 2);
+  Outcome stage = call("run " + kSamples + "/saxpy.ptx --stop-after widen");
+  EXPECT_EQ(stage.exitCode, 2);
+}
+
+TEST_F(RunCommand, DescriptionsCheckTheirResults) {
+  EXPECT_EQ(call("run " + kSamples + "/saxpy.toml").exitCode, 0);
+  std::string wrong = file("wrong.toml", "module = '" + kSamples + "/saxpy.ptx'\n[buffers]\nx = 'f32[8]:iota'\ny = 'f32[8]'\n"
+                           "[[launch]]\nblock = 8\narguments = [8, 2.0, 'x', 'y']\n[[expect]]\nbuffer = 'y'\nvalue = '2 * x[i] + (i == 3)'\n");
+  Outcome outcome = call("run " + wrong);
+  EXPECT_EQ(outcome.exitCode, 1);
+  EXPECT_TRUE(has(outcome, "y: 1 of 8 values differ\n    [3] is 6, expected 7")) << outcome.text;
+}
+
+TEST_F(RunCommand, EndlessKernelsEndAtTheTimeout) {
+  std::string endless = file("endless.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless()\n{\nL: bra L;\n}\n");
+  Outcome outcome = call("run " + endless + " --timeout 0.3");
+  EXPECT_EQ(outcome.exitCode, 3) << outcome.text;
+  Outcome interrupted = call("run " + endless + " & sleep 0.5; kill -INT $!; wait $!");
+  EXPECT_EQ(interrupted.exitCode, 130) << interrupted.text;
+}
+
+TEST_F(RunCommand, StopsAfterAStageAndDumps) {
+  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --stop-after lower --dump " + (folder_ / "dump").string());
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "dump" / "manifest.tsv"));
+}
+
+TEST(Inspect, ListsKernelsWithLanesAndReasons) {
+  Outcome outcome = call("inspect " + kSamples + "/scan.ptx");
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  for (const char *word : {"scanBlocks  (", "scanTotals  (", ".u64", "lanes", "shared memory"}) EXPECT_TRUE(has(outcome, word)) << outcome.text;
+  auto json = nlohmann::json::parse(call("inspect --json " + kSamples + "/scan.ptx").text, nullptr, false);
+  ASSERT_TRUE(json.is_array());
+  EXPECT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0]["parameters"].size(), 4u);
+}
+
+TEST_F(VerifyCommand, PrintsALinePerFileAndExitsWithOneIfAnyIsRejected) {
+  std::string good = kSamples + "/saxpy.ptx", bad = file("bad.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %r;\n  add.q32 %r, %r, 1;\n  mov.u32 %s, 1;\n  ret;\n}\n");
+  Outcome accepted = call("verify " + good);
+  EXPECT_EQ(accepted.exitCode, 0);
+  EXPECT_EQ(accepted.text, good + ": ok\n");
+  Outcome rejected = call("verify " + bad + " " + good);
+  EXPECT_EQ(rejected.exitCode, 1);
+  EXPECT_TRUE(has(rejected, bad + ":7:")) << rejected.text;
+  EXPECT_TRUE(has(rejected, bad + ":8:")) << "all errors in one pass: " << rejected.text;
+  EXPECT_TRUE(has(rejected, good + ": ok\n"));
+  auto json = nlohmann::json::parse(call("verify --json " + bad + " " + good).text, nullptr, false);
+  ASSERT_TRUE(json.is_array());
+  EXPECT_EQ(json[0]["ok"], false);
+  EXPECT_EQ(json[0]["diagnostics"][0]["line"], 7);
+  EXPECT_EQ(json[0]["diagnostics"][0]["severity"], "error");
+  EXPECT_EQ(json[1]["ok"], true);
+  EXPECT_EQ(call("verify nothing.ptx").exitCode, 2);
+}
+
+}  // namespace
+}  // namespace ptxrun::command
