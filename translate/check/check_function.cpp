@@ -36,6 +36,8 @@ void Checker::function(const ast::Function &written) {
   Function *made = declareFunction(written);
   if (!made || !written.hasBody)
     return;
+  if (!made->isEntry)
+    checkConvention(made->signature, written.nameSpan);
   function_ = made;
   made->isDeclaration = false;
   made->span = written.nameSpan;

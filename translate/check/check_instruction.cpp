@@ -15,6 +15,9 @@ void Checker::instruction(const ast::Instruction &written) {
   bool isGood = guard(written, made);
   if (!operands(written) || !isGood)
     return;
+  bool isCall = tree_.mnemonics[written.mnemonic].opcode == "call";
+  if (isCall && !callOperands(written))
+    return;
   isa::Match match;
   if (!result_->matcher_.match(*candidates, arguments_, match)) {
     reportMismatch(written);
@@ -28,7 +31,7 @@ void Checker::instruction(const ast::Instruction &written) {
   made.line = lines_.line(written.opcodeSpan.begin);
   made.location = location_;
   bindOperands(match, made);
-  if (made.form->opcode == "call")
+  if (isCall)
     call(written, made);
   function_->body.push_back(made);
 }

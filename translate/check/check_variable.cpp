@@ -121,8 +121,8 @@ bool Checker::isAllowedHere(const ast::Declaration &written, StateSpace space) {
   case StateSpace::param:
     if (!function_)
       return error(span, ".param variables must be declared inside a function or as its parameters");
-    if (written.vector)
-      return error(written.typeSpan, ".param variables cannot be vectors; use an array");
+    if (written.vector || text(written.type) == "f16x2")
+      return error(written.typeSpan, ".param variables cannot be vectors; use an array or .b32");
     break;
   default: break;
   }

@@ -125,7 +125,9 @@ class Checker {
   bool isSignatureParameter(const Variable &) const;
 
   // --- calls (check_call.cpp)
+  bool callOperands(const ast::Instruction &);
   void call(const ast::Instruction &, Instruction &);
+  bool checkConvention(const Prototype &, Span);
   void callArguments(std::span<const Operand>, std::span<Variable *const>, Span, bool areReturns);
   void callArgument(const Operand &, const Variable &, bool isReturn);
 

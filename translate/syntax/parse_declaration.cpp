@@ -96,6 +96,8 @@ bool Parser::declarator(ast::Declarator &made, bool isParameter) {
   std::vector<ast::Dimension> sizes;
   if (!dimensions(sizes))
     return false;
+  if (isParameter && sizes.size() > 1)
+    return fail(sizes[1].span, "a parameter can be an array of one dimension only", "PTX ISA 11.2: kernel entry points and functions");
   made.dimensions = module_.arena.copy(sizes);
   if (isParameter || !accept(Kind::equals))
     return true;
