@@ -124,7 +124,7 @@ class Explainer {
     auto operands = operandsOf(pattern);
     long count = 0;
     for (size_t i = 0; i < operands.size() && i < args_.size(); ++i)
-      count += fits(operands[i], {&pattern, &a}, args_[i]);
+      count += fits(operands[i], {&pattern, &a, &target_}, args_[i]);
     size_t least = 0;
     for (const OperandPattern &o : operands)
       least += !(o.flags & kOptional);
@@ -162,7 +162,7 @@ class Explainer {
 
   Mismatch wrongOperand() {
     const Pattern &pattern = patternOf(*nearest_);
-    const OperandContext context{&pattern, &assignment_};
+    const OperandContext context{&pattern, &assignment_, &target_};
     auto operands = operandsOf(pattern);
     size_t next = 0, mandatory = 0, possible = 0;
     for (const OperandPattern &o : operands) {

@@ -160,7 +160,7 @@ bool Matcher::match(const Candidates &candidates, std::span<const Argument> argu
   if (arguments.size() > Match::kMaxOperands)
     return false;
   for (const Candidate &c : candidates.list) {
-    if (!bindOperands({c.pattern, &c.assignment}, arguments, out.operands))
+    if (!bindOperands({c.pattern, &c.assignment, &state_->target}, arguments, out.operands))
       continue;
     out.form = c.form;
     out.modifiers = c.modifiers;

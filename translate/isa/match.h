@@ -12,11 +12,12 @@
 
 namespace ptxrun::isa {
 
-/// `.version` and `.target` of the module: 7.8 is 78; sm_90a is {90, 'a'}; suffix 0 where none was written.
+/// `.version`, `.target` and `.address_size` of the module: 7.8 is 78; sm_90a is {90, 'a'}; suffix 0 where none was written.
 struct Target {
   uint32_t version = 92;
   uint32_t sm = 90;
   char suffix = 0;
+  uint8_t addressBits = 64;  ///< `.address_size`
 };
 
 /// One operand as written, names resolved. `kind` says which fields matter.

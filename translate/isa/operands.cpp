@@ -230,8 +230,8 @@ class Fit {
       const Argument &e = a.elements[i];
       if (element_)
         *element_ = int(i);
-      if (e.kind == Kind::sink ? !has(kDestination) : !elementFits(e, type, i, isBitVector))
-        return e.kind == Kind::sink && no("'_' cannot be read", e);
+      if (e.kind == Kind::sink ? !has(kDestination) || has(kRegisterOnly) : !elementFits(e, type, i, isBitVector))
+        return e.kind == Kind::sink && no("expected " + wanted(type), e);
       isNamed |= e.kind != Kind::sink;
       if (e.kind != Kind::reg || (has(kIndexed) && i == 0))
         continue;
@@ -364,9 +364,7 @@ class Fit {
     if (o_.spaceRule == SpaceRule::opaque)
       return opaqueBase(a);
     if (a.base == Argument::Base::reg)
-      return (isAddressRegister(a.type) && (o_.spaceRule != SpaceRule::tmem || bitWidth(a.type) == 32)) ||
-             noAddress(o_.spaceRule == SpaceRule::tmem ? "expected a 32-bit register in the address"
-                                                       : "expected an integer register in the address");
+      return addressRegister(a.type);
     if (o_.spaceRule == SpaceRule::tmem)
       return noAddress("expected a register with an address in tensor memory");
     StateSpace space = StateSpace::generic;
@@ -381,6 +379,19 @@ class Fit {
     return noAddress("expected an address in " +
                      (space == StateSpace::generic ? std::string("generic space") : "." + std::string(spelling(space))) +
                      ", found a variable in ." + std::string(spelling(a.space)));
+  }
+
+  /// 32-bit addresses of memory outside the CTA went away with sm_80 (not for modules of .address_size 32, which we still take).
+  bool addressRegister(Type type) {
+    if (o_.spaceRule == SpaceRule::tmem)
+      return (isBits(type) && bitWidth(type) == 32) || noAddress("expected a .b32 register in the address");
+    if (!isAddressRegister(type))
+      return noAddress("expected an integer register in the address");
+    StateSpace space = StateSpace::generic;
+    const bool isElsewhere = !requiredSpace(space) || space == StateSpace::generic || space == StateSpace::global ||
+                             space == StateSpace::constant;
+    return !isElsewhere || bitWidth(type) == 64 || !c_.target || c_.target->sm < 80 || c_.target->addressBits == 32 ||
+           noAddress("expected a 64-bit register in the address");
   }
 
   bool opaqueBase(const Argument &a) {

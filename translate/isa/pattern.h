@@ -137,6 +137,7 @@ bool assign(const Pattern &, std::span<const Token> modifiers, Assignment &, uns
 struct OperandContext {
   const Pattern *pattern;
   const Assignment *assignment;
+  const Target *target;
 };
 Type operandType(const OperandPattern &, const OperandContext &);
 /// The vector arity an operand must have (0: scalar), as a range.
