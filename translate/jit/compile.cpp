@@ -1,9 +1,12 @@
 // GangModule to relocatable object: verify, name, optimise, generate code.
 #include <llvm/ADT/SmallString.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <cassert>
@@ -64,27 +67,41 @@ void setFunctionAttributes(Module &module, simt::CpuLevel level) {
   }
 }
 
-std::string generate(Module &module, TargetMachine &machine) {
-  SmallString<0> elf;
-  raw_svector_ostream out(elf);
-  legacy::PassManager passes;
-  MCContext *context = nullptr;
-  [[maybe_unused]] const bool hasFailed = machine.addPassesToEmitMC(passes, context, out, /*DisableVerify=*/true);
-  assert(!hasFailed && "jit: X86 can emit objects");
-  passes.run(module);
-  return std::string(elf.str());
+/// The code generator's pass list, without what costs time and gives nothing here: a scheduler after register allocation
+/// (quadratic in the block; the CPUs of these levels reorder by themselves) and the tracking of debug values (there are none).
+/// Returns true if the target cannot emit such a file.
+bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
+  auto &target = static_cast<LLVMTargetMachine &>(machine);
+  auto *info = new MachineModuleInfoWrapperPass(&target);  // owned by the pass manager, as is the next
+  TargetPassConfig *config = target.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->disablePass(&PostRASchedulerID);
+  config->disablePass(&LiveDebugValuesID);
+  passes.add(config);
+  passes.add(info);
+  if (config->addISelPasses()) return true;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (target.addAsmPrinter(passes, out, nullptr, type, info->getMMI().getContext())) return true;
+  passes.add(createFreeMachineFunctionPass());
+  return false;
 }
 
-std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort) {
-  const std::unique_ptr<Module> copy = CloneModule(module);
-  const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
-  machine->Options.MCOptions.AsmVerbose = true;
+std::string generate(Module &module, TargetMachine &machine, CodeGenFileType type) {
   SmallString<0> text;
   raw_svector_ostream out(text);
   legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, out, nullptr, CodeGenFileType::AssemblyFile)) return "";
-  passes.run(*copy);
+  [[maybe_unused]] const bool hasFailed = addCodegenPasses(passes, machine, out, type);
+  assert(!hasFailed && "jit: X86 can emit objects and assembly");
+  passes.run(module);
   return std::string(text.str());
+}
+
+std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort) {
+  const std::unique_ptr<Module> copy = CloneModule(module);  // code generation changes the module
+  const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
+  machine->Options.MCOptions.AsmVerbose = true;
+  return generate(*copy, *machine, CodeGenFileType::AssemblyFile);
 }
 
 }  // namespace
@@ -112,7 +129,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   out.reason = std::move(in.reason);
   out.hasCtaRange = in.hasCtaRange;
   out.hasGangStart = in.hasGangStart;
-  out.elf = generate(module, *target);
+  out.elf = generate(module, *target, CodeGenFileType::ObjectFile);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "translate/jit/optimise.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Coroutines/CoroCleanup.h>
 #include <llvm/Transforms/Coroutines/CoroEarly.h>
@@ -28,10 +29,29 @@ namespace {
 
 InstCombineOptions oneRound() { return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false); }
 
-bool hasCallsToInline(const Module &module) {
-  for (const Function &function : module)
-    if (!function.isDeclaration() && function.hasFnAttribute(Attribute::AlwaysInline)) return true;
+/// A body that both entry points call is copied into both up to this size: then what does not change from gang to gang
+/// moves out of the loop over gangs. Above it, a call per gang is nothing against the body, and code is generated once.
+constexpr unsigned kCopyLimit = 400;
+
+bool callsItself(const Function &function) {
+  for (const User *user : function.users()) {
+    const auto *call = dyn_cast<CallBase>(user);
+    if (!call || call->getFunction() == &function) return true;
+  }
   return false;
+}
+
+/// Marks what the entry points inline; true if there is anything.
+bool markInlining(Module &module) {
+  bool isAny = false;
+  for (Function &function : module) {
+    if (function.isDeclaration() || !function.hasInternalLinkage()) continue;
+    const bool isWorthIt = function.hasOneUse() || function.getInstructionCount() <= kCopyLimit;
+    if (isWorthIt && !function.hasFnAttribute(Attribute::NoInline) && !callsItself(function))
+      function.addFnAttr(Attribute::AlwaysInline);
+    isAny |= function.hasFnAttribute(Attribute::AlwaysInline);
+  }
+  return isAny;
 }
 
 bool hasCoroutine(const Module &module) {
@@ -95,7 +115,7 @@ void optimise(Module &module, TargetMachine &machine, const Effort &effort) {
   builder.crossRegisterProxies(loopAnalyses, functionAnalyses, sccAnalyses, moduleAnalyses);
 
   ModulePassManager passes;
-  if (hasCallsToInline(module)) {
+  if (markInlining(module)) {
     passes.addPass(AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
     passes.addPass(GlobalDCEPass());
   }
