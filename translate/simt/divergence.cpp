@@ -65,13 +65,14 @@ void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts, 
 void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds, const llvm::Loop *within,
                                    const llvm::BasicBlock *stop, const llvm::Loop *&leftLoop) {
   llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> label;
+  llvm::DenseSet<const llvm::BasicBlock *> met;  // blocks where two labels met: their own label from then on
   std::set<unsigned> todo;
   llvm::DenseSet<const llvm::Loop *> headerReached, exitReached;
   auto arrive = [&](const llvm::BasicBlock *at, const llvm::BasicBlock *with) {
     auto [it, isNew] = label.try_emplace(at, with);
     if (isNew) {
       todo.insert(index(at));
-    } else if (it->second != with && it->second != at) {
+    } else if (it->second != with && met.insert(at).second) {
       it->second = at;
       if (joins_.insert(at).second)
         push(at);

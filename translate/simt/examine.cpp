@@ -112,9 +112,15 @@ bool changesPerRound(const llvm::Value *v, const llvm::Loop &loop) {
 /// The loop's divergent exits hang on an operation that takes a lock.
 const llvm::Instruction *findLock(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
   llvm::SmallVector<const llvm::Value *> stack;
-  for (const llvm::BasicBlock *b : loop.blocks())
-    if (auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator()); branch && branch->isConditional() && shapes.isDivergentBranch(b))
-      stack.push_back(branch->getCondition());
+  for (const llvm::BasicBlock *b : loop.blocks()) {
+    if (!shapes.isDivergentBranch(b))
+      continue;
+    // Lanes that meet again inside the loop do not leave it here.
+    const auto *node = shapes.postDominators().getNode(b);
+    const llvm::BasicBlock *meet = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    if (!meet || !loop.contains(meet) || meet == loop.getHeader())
+      stack.push_back(llvm::cast<llvm::BranchInst>(b->getTerminator())->getCondition());
+  }
   llvm::DenseSet<const llvm::Value *> seen;
   while (!stack.empty()) {
     auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
