@@ -66,17 +66,13 @@ bool isOnStack(const Fiber &fiber, uint64_t stackPointer) {
   return stackPointer >= low && stackPointer <= low + fiber.stackBytes;
 }
 
-/// The kernel's place nearest to where it was left: the pc itself, or the first return address into kernel code on the stack
-/// (a fault in a function the kernel called, or a jump to a wild address).
+/// The kernel's place nearest to where it was left: the pc itself, or the call in the kernel that led there (a fault in a
+/// function the kernel called, or a jump to a wild address).
 uint64_t kernelPlace(const Fiber &fiber, uint64_t pc, uint64_t stackPointer) {
-  if (isKernelCode(pc) || !isOnStack(fiber, stackPointer))
+  if (isKernelCode(pc))
     return pc;
-  auto *word = reinterpret_cast<const uint64_t *>(stackPointer & ~uint64_t{7});
-  auto *top = reinterpret_cast<const uint64_t *>(fiberTop(fiber));
-  for (int i = 0; i < 4096 && word < top; ++i, ++word)
-    if (isKernelCode(*word))
-      return *word - 1;
-  return pc;
+  uint64_t site = kernelCallSite(fiber, stackPointer);
+  return site ? site : pc;
 }
 
 /// Whether the fault at `pc` is the running kernel's doing. Faults in our own code never are, unless it says so.
@@ -131,10 +127,7 @@ std::string faultMessage(const FaultRecord &fault, const GangState &g) {
   return access + describeSharedAddress(g, fault.address) + describeGlobalAddress(fault.address) + " by " + describeGang(g);
 }
 
-#ifdef PTXRUN_ASAN
-[[clang::no_sanitize("address")]]
-#endif
-[[noreturn]] void afterFault() {
+PTXRUN_NO_ASAN [[noreturn]] void afterFault() {
   Worker &worker = *currentWorker();
 #ifdef PTXRUN_ASAN
   ASAN_UNPOISON_MEMORY_REGION(worker.current->stack, worker.current->stackBytes);
@@ -225,6 +218,17 @@ void install(int signal, void (*handler)(int, siginfo_t *, void *)) {
 }
 
 } // namespace
+
+PTXRUN_NO_ASAN uint64_t kernelCallSite(const Fiber &fiber, uint64_t stackPointer) {
+  if (!isOnStack(fiber, stackPointer))
+    return 0;
+  auto *word = reinterpret_cast<const uint64_t *>(stackPointer & ~uint64_t{7});
+  auto *top = reinterpret_cast<const uint64_t *>(fiberTop(fiber));
+  for (int i = 0; i < 4096 && word < top; ++i, ++word)
+    if (isKernelCode(*word))
+      return *word - 1;
+  return 0;
+}
 
 int interruptSignal() { return SIGRTMIN + 9; }
 

@@ -1,5 +1,6 @@
 // Signals of running kernels: a bad access stops the launch, not the process; so does the watchdog's interrupt.
 #pragma once
+#include <cstdint>
 
 namespace ptxrun::rt {
 
@@ -11,6 +12,10 @@ void *installAlternateStack();
 void removeAlternateStack(void *);
 /// The signal with which the watchdog interrupts workers.
 int interruptSignal();
+
+/// The kernel's place in the calls on the fiber's stack from `stackPointer` up: just before the first return address into
+/// kernel code; 0 if there is none.
+uint64_t kernelCallSite(const struct Fiber &, uint64_t stackPointer);
 
 /// While an entry point touches memory the kernel named: a fault there is the kernel's.
 struct GuestAccess {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "intrinsics/abi.h"
 
@@ -22,6 +24,14 @@ enum class Status {
   invalid,            ///< request does not fit (block too large, ...)
 };
 
+/// A gang that waits, in a deadlock.
+struct Waiter {
+  abi::Dim3 ctaid{0, 0, 0};
+  uint32_t firstThread = 0, threadCount = 0;
+  const void *pc = nullptr;  ///< in the kernel, behind the call that waits
+  std::string at;            ///< "barrier 3: 1 of 4 warps ..."
+};
+
 /// What went wrong and where. `pc` is resolved to a PTX line by the caller (jit::Kernel::placeOf).
 struct Failure {
   Status status = Status::ok;
@@ -32,6 +42,7 @@ struct Failure {
   uint32_t ptxLine = 0;            ///< known for traps
   abi::Dim3 ctaid{0, 0, 0};
   uint32_t firstThread = 0, threadCount = 0;  ///< linear threads that may have done it: one where it is known
+  std::vector<Waiter> waiters;     ///< of a deadlock, the first 64; `message` has the same as text
 };
 
 enum class Schedule { fast, serial, seeded };

@@ -47,6 +47,7 @@ struct alignas(64) GangState {
   // --- second line
   uint32_t *result = nullptr; ///< where the end of a wait is told: bar.red, warp gather, mbarrier
   uint64_t *values = nullptr; ///< `out` of a warp gather
+  const void *waitPc = nullptr; ///< in the kernel, behind the call that suspended last
   uint64_t waitAddress = 0;   ///< mbarrier
   uint64_t waitState = 0;     ///< mbarrier: state or parity
   uint32_t waitMask = 0;      ///< the membermask

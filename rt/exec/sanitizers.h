@@ -10,6 +10,9 @@
 #endif
 #endif
 
+/// For code that looks at stacks it does not own.
+#define PTXRUN_NO_ASAN [[clang::no_sanitize("address")]]
+
 #ifdef PTXRUN_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

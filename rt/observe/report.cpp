@@ -1,5 +1,6 @@
 #include "rt/observe/report.h"
 
+#include "rt/exec/faults.h"
 #include "rt/exec/worker.h"
 #include "rt/sync/mbarrier.h"
 
@@ -87,6 +88,10 @@ void recordFailure(GangState &g, Status status, std::string message, uint32_t li
   f.message = std::move(message);
   f.ptxLine = line;
   fillPlace(f, g);
+  Worker &worker = *groupOf(g).worker;
+  auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  if (uint64_t pc = kernelCallSite(*worker.current, here))
+    f.pc = reinterpret_cast<const void *>(pc);
   failLaunch(*groupOf(g).launch, std::move(f));
 }
 
@@ -105,9 +110,11 @@ void failDeadlock(GroupState &group) {
         continue;
       if (lines == 0)
         fillPlace(f, g);
-      if (lines++ < kMaxLines)
-        f.message += "\n  " + describeGang(g) + " (warp " + std::to_string(g.warp) + ") wait at " +
-                     describeWait(g);
+      if (lines++ >= kMaxLines)
+        continue;
+      f.waiters.push_back({cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, g.waitPc, describeWait(g)});
+      f.message += "\n  " + describeGang(g) + " (warp " + std::to_string(g.warp) + ") wait at " +
+                     f.waiters.back().at;
     }
   }
   if (lines > kMaxLines)

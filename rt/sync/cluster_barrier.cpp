@@ -79,9 +79,13 @@ void ptxrun_cluster_arrive(abi::Gang *gang, uint32_t) {
 }
 
 void ptxrun_cluster_wait(abi::Gang *gang, uint32_t) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   if (beginWait(gang))
     suspendGang(stateOf(gang));
 }
 
-bool ptxrun_cluster_wait_begin(abi::Gang *gang, uint32_t) { return beginWait(gang); }
+bool ptxrun_cluster_wait_begin(abi::Gang *gang, uint32_t) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
+  return beginWait(gang);
+}
 }

@@ -143,11 +143,13 @@ using namespace ptxrun::rt;
 extern "C" {
 
 void ptxrun_bar_sync(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   if (beginSync(gang, barrier, threads))
     suspendGang(stateOf(gang));
 }
 
 bool ptxrun_bar_sync_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   CtaState &cta = *stateOf(gang).cta;
   if (arriveInLockstep(cta, barrier, threads)) [[likely]]
     return true;
@@ -168,6 +170,7 @@ void ptxrun_bar_arrive(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint
 
 uint32_t ptxrun_bar_red(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t mask,
                         uint32_t predicates, uint32_t *participants) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   uint32_t result[2];
   if (beginRed(gang, barrier, threads, mask, predicates, result))
     suspendGang(stateOf(gang));
@@ -177,6 +180,7 @@ uint32_t ptxrun_bar_red(abi::Gang *gang, uint32_t barrier, uint32_t threads, uin
 
 bool ptxrun_bar_red_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t mask,
                           uint32_t predicates, uint32_t *result) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   return beginRed(gang, barrier, threads, mask, predicates, result);
 }
 }

@@ -237,6 +237,7 @@ bool ptxrun_mbarrier_test_wait(abi::Gang *gang, void *object, uint64_t state, ui
 
 bool ptxrun_mbarrier_try_wait(abi::Gang *gang, void *object, uint64_t state, uint32_t isParity,
                               uint32_t nanoseconds) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   uint32_t result = 0;
   if (beginTryWait(gang, object, state, isParity, nanoseconds, &result))
     suspendGang(stateOf(gang));
@@ -245,6 +246,7 @@ bool ptxrun_mbarrier_try_wait(abi::Gang *gang, void *object, uint64_t state, uin
 
 bool ptxrun_mbarrier_try_wait_begin(abi::Gang *gang, void *object, uint64_t state, uint32_t isParity,
                                     uint32_t nanoseconds, uint32_t *isComplete) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   return beginTryWait(gang, object, state, isParity, nanoseconds, isComplete);
 }
 }

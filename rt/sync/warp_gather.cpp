@@ -108,6 +108,7 @@ extern "C" {
 
 uint32_t ptxrun_warp_gather(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *in,
                             uint64_t *out) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   uint32_t participants = 0;
   if (begin(gang, memberMask, mask, in, out, &participants))
     suspendGang(stateOf(gang));
@@ -116,6 +117,7 @@ uint32_t ptxrun_warp_gather(abi::Gang *gang, uint32_t memberMask, uint32_t mask,
 
 bool ptxrun_warp_gather_begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *in,
                               uint64_t *out, uint32_t *participants) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   return begin(gang, memberMask, mask, in, out, participants);
 }
 }

@@ -24,6 +24,7 @@ using namespace ptxrun::rt;
 extern "C" {
 
 void ptxrun_yield(abi::Gang *gang, abi::WaitReason reason, uint32_t nanoseconds) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   GangState &g = stateOf(gang);
   if (g.wait == WaitKind::unstarted) // a CTA range: nobody to give way to
     return;
@@ -32,6 +33,7 @@ void ptxrun_yield(abi::Gang *gang, abi::WaitReason reason, uint32_t nanoseconds)
 }
 
 bool ptxrun_yield_begin(abi::Gang *gang, abi::WaitReason reason, uint32_t nanoseconds) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
   queueSpinning(gang, reason, nanoseconds);
   return true;
 }

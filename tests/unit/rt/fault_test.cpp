@@ -288,6 +288,40 @@ TEST_F(Trap, AssertionPrintsWhatCudaPrints) {
   EXPECT_EQ(printed, "file.cu:9: void kernel(int): block: [1,2,0], thread: [3,4,0] Assertion `x < 0` failed.\n");
 }
 
+KERNEL void callBadBarrierGang(const Launch *, Cta *, Gang *g) {
+  ptxrun_bar_sync(g, 99, 0, ~0u);
+  asm volatile("");
+}
+
+TEST_F(Trap, ErrorsFoundInTheRuntimeNameTheCallInTheKernel) {
+  Failure f = run(launch(fiberKernel(callBadBarrierGang), {1}, {32}));
+  EXPECT_EQ(f.status, Status::invalid);
+  auto pc = reinterpret_cast<uint64_t>(f.pc), start = reinterpret_cast<uint64_t>(callBadBarrierGang);
+  EXPECT_TRUE(pc > start && pc < start + 256);
+}
+
+KERNEL void waitForeverGang(const Launch *, Cta *, Gang *g) {
+  if (g->firstThread == 64) {
+    ptxrun_bar_sync(g, 4, 0, ~0u);
+    asm volatile("# one place");
+  } else {
+    ptxrun_bar_sync(g, 5, 0, ~0u);
+    asm volatile("# another");
+  }
+}
+
+TEST_F(Trap, DeadlockListsWhereEveryGangWaits) {
+  Failure f = run(launch(fiberKernel(waitForeverGang), {1}, {96}));
+  EXPECT_EQ(f.status, Status::deadlock);
+  ASSERT_EQ(f.waiters.size(), 3u);
+  for (const Waiter &w : f.waiters)
+    EXPECT_TRUE(isKernelCode(reinterpret_cast<uint64_t>(w.pc)));
+  EXPECT_EQ(f.waiters[0].pc, f.waiters[1].pc);
+  EXPECT_NE(f.waiters[0].pc, f.waiters[2].pc);
+  EXPECT_EQ(f.waiters[2].firstThread, 64u);
+  EXPECT_EQ(f.waiters[2].at.find("barrier 4: 1 of 3 warps"), 0u) << f.waiters[2].at;
+}
+
 // ---- printf ----
 
 struct Arguments {
