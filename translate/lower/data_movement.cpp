@@ -1,4 +1,5 @@
 // mov, cvta, isspacep, createpolicy (PTX ISA 9.7.9.3, 9.7.9.4, 9.7.9.18 to 9.7.9.20).
+#include "intrinsics/abi.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
 #include "translate/lower/types.h"
@@ -29,7 +30,7 @@ void lowerCvta(LaneBuilder &b, const Instruction &in) {
   if (space == StateSpace::shared || space == StateSpace::sharedCluster) {
     // The window's offset is what counts, also where a 64-bit register holds it.
     llvm::Value *offset = b.ir.CreateTrunc(address, b.intType(32));
-    address = b.ir.CreateAdd(b.sharedBase(), b.ir.CreateSExt(offset, b.intType(64)));
+    address = b.ir.CreateAdd(b.sharedBase(), b.ir.CreateZExt(offset, b.intType(64)));
   }
   b.write(in, 0, b.extend(address, b.intType(isa::bitWidth(in.type())), false));
 }
@@ -69,13 +70,22 @@ llvm::Value *isKernelParam(LaneBuilder &b, llvm::Value *address) {
   return isWithin(b, address, begin, b.constant(64, b.module().paramBytes()));
 }
 
+/// The host address of the CTA's own window.
+llvm::Value *ownWindow(LaneBuilder &b) {
+  if (!b.module().hasClusterAddresses())
+    return b.sharedBase();
+  llvm::Value *rank = b.specialRegister(isa::SpecialRegister::cluster_ctarank);
+  return b.ir.CreateAdd(b.sharedBase(), b.ir.CreateShl(b.ir.CreateZExt(rank, b.intType(64)),
+                                                       abi::kSharedWindowShift));
+}
+
 llvm::Value *isInSpace(LaneBuilder &b, llvm::Value *address, StateSpace space) {
   switch (space) {
   case StateSpace::shared:
-  case StateSpace::sharedCluster: {
-    llvm::Value *size = b.word("ptx.shared.window", b.intType(64), {}, LaneBuilder::WordEffect::pure);
-    return isWithin(b, address, b.sharedBase(), size);
-  }
+    return isWithin(b, address, ownWindow(b), b.constant(64, uint64_t{1} << abi::kSharedWindowShift));
+  case StateSpace::sharedCluster:
+    return isWithin(b, address, b.sharedBase(),
+                    b.word("ptx.shared.window", b.intType(64), {}, LaneBuilder::WordEffect::pure));
   case StateSpace::local:
     return b.word("ptx.local.contains", b.intType(1), {address}, LaneBuilder::WordEffect::pure);
   case StateSpace::constant:
@@ -83,7 +93,9 @@ llvm::Value *isInSpace(LaneBuilder &b, llvm::Value *address, StateSpace space) {
   case StateSpace::param:
     return isKernelParam(b, address);
   default: {  // global: what is in none of the others
-    llvm::Value *other = isInSpace(b, address, StateSpace::shared);
+    llvm::Value *other = isInSpace(b, address, b.module().hasClusterAddresses()
+                                                   ? StateSpace::sharedCluster
+                                                   : StateSpace::shared);
     for (const StateSpace space : {StateSpace::local, StateSpace::constant, StateSpace::param})
       other = b.ir.CreateOr(other, isInSpace(b, address, space));
     return b.ir.CreateNot(other);

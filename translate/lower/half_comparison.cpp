@@ -51,16 +51,17 @@ void lowerHalfSet(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.join(results));
 }
 
-/// Scalars: p = BoolOp(t, c), q = BoolOp(!t, c). Pairs: p and q are the results of the two elements.
+/// Scalars have one result: p = BoolOp(t, c). Of pairs, p and q are the results of the two elements.
 void lowerHalfSetp(LaneBuilder &b, const Instruction &in) {
-  const auto x = elements(b, in, 2, in.type()), y = elements(b, in, 3, in.type());
+  const size_t resultCount = elementOf(in.type()) == in.type() ? 1 : 2;
+  const auto x = elements(b, in, resultCount, in.type()), y = elements(b, in, resultCount + 1, in.type());
   const Token boolean = booleanOf(in);
-  Value *c = boolean == Token::none ? nullptr : b.read(in, 4);
-  Value *t = comparison(b, in, x[0], y[0], in.type());
-  Value *u = x.size() > 1 ? comparison(b, in, x[1], y[1], in.type()) : b.ir.CreateNot(t);
-  Value *p = combine(b, boolean, t, c), *q = combine(b, boolean, u, c);
-  b.write(in, 0, p);
-  b.write(in, 1, q);
+  Value *c = boolean == Token::none ? nullptr : b.read(in, resultCount + 2);
+  llvm::SmallVector<Value *, 2> results;
+  for (size_t i = 0; i < resultCount; ++i)
+    results.push_back(combine(b, boolean, comparison(b, in, x[i], y[i], in.type()), c));
+  for (size_t i = 0; i < resultCount; ++i)
+    b.write(in, i, results[i]);
 }
 
 }  // namespace ptxrun::lower

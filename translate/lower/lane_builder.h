@@ -86,6 +86,9 @@ class LaneBuilder {
     return i < in.operands.size() && in.operands[i] && in.operands[i].kind != check::Operand::Kind::sink;
   }
 
+  /// A special register; component 1..3 of the vector ones.
+  llvm::Value *specialRegister(isa::SpecialRegister, uint8_t component = 0);
+
   /// The carry flag CC.CF of extended-precision arithmetic (PTX ISA 9.7.2), an i1 per function.
   llvm::Value *readCarry();
   void writeCarry(llvm::Value *);
@@ -147,6 +150,8 @@ class LaneBuilder {
   llvm::Value *address(const check::Operand &, isa::StateSpace);
   /// The pointer to access: one inttoptr of address(); host pointers throughout except `.shared` (address space 3).
   llvm::Value *pointer(const check::Operand &, isa::StateSpace);
+  /// As pointer(), but always an address of the host: what the runtime's words take.
+  llvm::Value *hostPointer(const check::Operand &, isa::StateSpace);
   /// The host address of `.shared` offset 0, as i64.
   llvm::Value *sharedBase();
   /// The host pointer of a variable that has one, null for `.shared` variables and for no variable.
@@ -208,6 +213,7 @@ class LaneBuilder {
   void createBlocks();
   void lowerInstruction(const check::Instruction &);
   void setLocation(uint32_t line);
+  llvm::Value *sharedPlace(uint64_t offset);
   llvm::Value *readSlot(llvm::AllocaInst *);
   void writeSlot(llvm::AllocaInst *, llvm::Value *);
   void enterBlock();
@@ -217,7 +223,6 @@ class LaneBuilder {
   llvm::Value *readRaw(const check::Operand &, isa::Type);
   llvm::Value *addressAsValue(const check::Operand &, unsigned bits);
   llvm::Value *immediate(const check::Operand &, isa::Type);
-  llvm::Value *special(isa::SpecialRegister, uint8_t component);
   llvm::AllocaInst *allocaAtEntry(llvm::Type *, const llvm::Twine &name, unsigned alignment = 0);
 
   ModuleBuilder &module_;

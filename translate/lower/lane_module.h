@@ -25,7 +25,10 @@ inline constexpr const char *kLaneDataLayout =
 ///  - Vectors are only loaded, stored, and made from or taken apart into elements (insertelement, extractelement).
 ///  - Everything that is not plain scalar IR is a call to a function named `ptx.*` (vocabulary.h).
 ///  - `.global` and `.const` variables are external globals named `ptxrun.var.<name>` in address space 0 that the loader binds;
-///    shared variables are constants: the offset in the CTA's window; `.local` variables and stack are allocas (address space 0).
+///    `.local` variables and stack are allocas (address space 0).
+///  - Shared variables are offsets in the CTA's own window, constants; `ptx.shared.base` is that window's host address. Only in
+///    a module with hasClusterAddresses do addresses carry the CTA's rank, (%cluster_ctarank << abi::kSharedWindowShift) +
+///    offset, and `ptx.shared.base` is the host address of the cluster's arena (rank 0's window).
 ///  - Atomic and ordered accesses are LLVM atomics with sync scopes "cta", "cluster", "gpu" ("" is sys);
 ///    `.volatile` is LLVM volatile. Addresses are `inttoptr` of integers.
 ///  - Each instruction's debug location is the PTX line (DILocation line = PTX line).
@@ -33,6 +36,7 @@ struct LaneModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
+  bool hasClusterAddresses = false;  ///< the kernel looks beyond its own CTA's shared memory, or may
   uint32_t paramBytes = 0;
   uint32_t staticSharedBytes = 0;  ///< from abi::kSharedFirstOffset on
   uint32_t staticSharedAlign = 1;

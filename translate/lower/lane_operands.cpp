@@ -146,7 +146,7 @@ llvm::Value *LaneBuilder::readRaw(const Operand &operand, isa::Type type) {
   case Operand::Kind::special:
     if (operand.component == 0 && isa::componentsOf(operand.special) > 1)
       return join(readElements(operand, isa::typeOf(operand.special)));
-    return special(operand.special, operand.component);
+    return specialRegister(operand.special, operand.component);
   case Operand::Kind::vector: {
     const unsigned count = operand.elements.size();
     llvm::SmallVector<llvm::Value *, 8> parts;
@@ -186,7 +186,7 @@ llvm::SmallVector<llvm::Value *, 8> LaneBuilder::readElements(const Operand &ope
       values.push_back(convert(readRegister(*operand.reg, i)));
   else if (operand.kind == Operand::Kind::special && operand.component == 0)
     for (unsigned i = 0; i < isa::componentsOf(operand.special); ++i)
-      values.push_back(convert(special(operand.special, static_cast<uint8_t>(i + 1))));
+      values.push_back(convert(specialRegister(operand.special, static_cast<uint8_t>(i + 1))));
   else
     values.push_back(read(operand, element));
   return values;

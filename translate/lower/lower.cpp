@@ -31,6 +31,7 @@ llvm::Error failure(const check::Function &kernel) {
 
 void fillIn(LaneModule &lane, ModuleBuilder &builder, llvm::Function *kernel) {
   lane.kernel = kernel;
+  lane.hasClusterAddresses = builder.hasClusterAddresses();
   lane.paramBytes = builder.paramBytes();
   lane.staticSharedBytes = builder.staticSharedBytes();
   lane.staticSharedAlign = builder.staticSharedAlign();
@@ -49,7 +50,7 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   lane.module = std::make_unique<llvm::Module>(llvm::StringRef(kernel.name), *lane.context);
   lane.module->setDataLayout(kLaneDataLayout);
 
-  ModuleBuilder builder(*lane.module, checked, kernel, diagnostics);
+  ModuleBuilder builder(*lane.module, checked, kernel, options, diagnostics);
   builder.scan();
   llvm::Function *target = builder.declare(kernel);
   if (!lowerFunctions(builder))

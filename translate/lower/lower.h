@@ -10,6 +10,8 @@ namespace ptxrun::lower {
 
 struct LowerOptions {
   bool optimise = true;   ///< run the scalar pass list (mem2reg/SROA, inlining, InstCombine, GVN, LICM ...)
+  /// Leave the moment when cp.async copies to the runtime (checking modes); else they copy at once, which is legal and fast.
+  bool deferAsyncCopies = false;
 };
 
 /// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its line.

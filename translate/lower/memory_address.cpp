@@ -1,4 +1,5 @@
 // LaneBuilder: addresses. Everything but `.shared` is a host address; a `.shared` address is an offset in the window.
+#include "intrinsics/abi.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
 
@@ -42,6 +43,15 @@ llvm::Value *LaneBuilder::sharedBase() {
   return word("ptx.shared.base", ir.getInt64Ty(), {}, WordEffect::pure);
 }
 
+/// The `.shared` address of an offset in the CTA's own window.
+llvm::Value *LaneBuilder::sharedPlace(uint64_t offset) {
+  if (!module_.hasClusterAddresses())
+    return constant(32, offset);
+  llvm::Value *rank = specialRegister(isa::SpecialRegister::cluster_ctarank);
+  llvm::Value *window = ir.CreateShl(rank, abi::kSharedWindowShift, "", true, true);
+  return ir.CreateAdd(window, constant(32, offset), "", true, true);
+}
+
 /// The host pointer of a variable that has one, null for `.shared` variables and no variable.
 llvm::Value *LaneBuilder::variablePointer(const check::Variable *variable) {
   if (!variable || isShared(variable->space))
@@ -56,10 +66,10 @@ llvm::Value *LaneBuilder::variablePointer(const check::Variable *variable) {
 llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
   const uint64_t offset = static_cast<uint64_t>(operand.integer);
   if (operand.variable && isShared(operand.variable->space)) {
-    const uint64_t place = module_.sharedOffset(*operand.variable) + offset;
+    llvm::Value *place = sharedPlace(module_.sharedOffset(*operand.variable) + offset);
     if (isShared(space))
-      return constant(32, place);
-    return ir.CreateAdd(sharedBase(), constant(64, place));
+      return place;
+    return ir.CreateAdd(sharedBase(), ir.CreateZExt(place, intType(64)));
   }
   const unsigned bits = isShared(space) ? 32 : 64;
   if (llvm::Value *pointer = variablePointer(operand.variable))
@@ -79,6 +89,13 @@ llvm::Value *LaneBuilder::pointer(const Operand &operand, StateSpace space) {
                : ir.CreateConstGEP1_64(ir.getInt8Ty(), base, static_cast<uint64_t>(operand.integer));
   return ir.CreateIntToPtr(address(operand, space),
                            ir.getPtrTy(isShared(space) ? kShared : kGeneric));
+}
+
+llvm::Value *LaneBuilder::hostPointer(const Operand &operand, StateSpace space) {
+  if (!isShared(space))
+    return pointer(operand, space);
+  llvm::Value *offset = ir.CreateZExt(address(operand, space), intType(64));
+  return ir.CreateIntToPtr(ir.CreateAdd(sharedBase(), offset), ir.getPtrTy());
 }
 
 }  // namespace ptxrun::lower

@@ -15,9 +15,10 @@ using check::Operand;
 using isa::StateSpace;
 
 ModuleBuilder::ModuleBuilder(llvm::Module &module, const check::Module &checked,
-                             const check::Function &kernel, support::Diagnostics &diagnostics)
-    : module_(module), checked_(checked), kernel_(kernel), diagnostics_(diagnostics),
-      debug_(module) {
+                             const check::Function &kernel, const LowerOptions &options,
+                             support::Diagnostics &diagnostics)
+    : module_(module), checked_(checked), kernel_(kernel), options_(options),
+      diagnostics_(diagnostics), debug_(module) {
   const std::string name = checked.source ? checked.source->name() : "module";
   file_ = debug_.createFile(name, ".");
   debug_.createCompileUnit(llvm::dwarf::DW_LANG_C, file_, "ptxrun", true, "", 0, "",
@@ -28,6 +29,8 @@ ModuleBuilder::ModuleBuilder(llvm::Module &module, const check::Module &checked,
 // --- What the kernel reaches -------------------------------------------------------------------
 
 void ModuleBuilder::scan() {
+  hasClusterAddresses_ = kernel_.reqnctapercluster[0] != 0 || kernel_.maxclusterrank != 0 ||
+                         kernel_.explicitcluster;
   reach(kernel_);
   for (size_t i = 0; i < reached_.size(); ++i)
     for (const check::Instruction &in : reached_[i]->body)
@@ -41,7 +44,23 @@ void ModuleBuilder::reach(const check::Function &function) {
     reached_.push_back(&function);
 }
 
+/// True for what only means something between the CTAs of a cluster: `.shared::cluster`, mapa, %cluster_ctarank ...
+bool ModuleBuilder::namesCluster(const check::Instruction &in) const {
+  const auto isClusterName = [](std::string_view name) {
+    return name.find("cluster") != std::string_view::npos;
+  };
+  if (in.form && (in.form->opcode == "mapa" || in.form->opcode == "getctarank"))
+    return true;
+  return std::any_of(in.modifiers.begin(), in.modifiers.end(),
+                     [&](isa::Token token) { return isClusterName(isa::spelling(token)); }) ||
+         std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand &operand) {
+           return operand.kind == Operand::Kind::special &&
+                  isClusterName(isa::spelling(operand.special));
+         });
+}
+
 void ModuleBuilder::scanInstruction(const check::Instruction &in) {
+  hasClusterAddresses_ = hasClusterAddresses_ || namesCluster(in);
   for (const Operand &operand : in.operands) {
     scanOperand(operand);
     // Naming a function as a value reaches nothing; calling it, or any function of a prototype, does.

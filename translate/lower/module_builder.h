@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "translate/check/checked_module.h"
-#include "translate/lower/lane_module.h"
+#include "translate/lower/lower.h"
 #include "translate/support/diagnostics.h"
 
 namespace ptxrun::lower {
@@ -22,12 +22,14 @@ struct Passing {
 
 class ModuleBuilder {
  public:
-  ModuleBuilder(llvm::Module &, const check::Module &, const check::Function &kernel, support::Diagnostics &);
+  ModuleBuilder(llvm::Module &, const check::Module &, const check::Function &kernel, const LowerOptions &,
+                support::Diagnostics &);
 
   llvm::Module &module() { return module_; }
   llvm::LLVMContext &context() { return module_.getContext(); }
   const check::Module &checked() const { return checked_; }
   support::Diagnostics &diagnostics() { return diagnostics_; }
+  const LowerOptions &options() const { return options_; }
 
   /// Finds what the kernel reaches (functions, shared variables) and lays out its shared memory and parameters.
   void scan();
@@ -48,6 +50,8 @@ class ModuleBuilder {
   /// The offset of a `.shared` variable in the CTA's window. Dynamic (`extern .shared x[]`) ones share the first offset
   /// after the static ones.
   uint32_t sharedOffset(const check::Variable &) const;
+  /// Whether `.shared` addresses carry the CTA's rank in its cluster (LaneModule::hasClusterAddresses). Valid after scan().
+  bool hasClusterAddresses() const { return hasClusterAddresses_; }
   uint32_t staticSharedBytes() const { return staticSharedBytes_; }
   uint32_t staticSharedAlign() const { return staticSharedAlign_; }
   /// Byte offset of a parameter of the kernel, null for any other variable.
@@ -65,6 +69,7 @@ class ModuleBuilder {
   void reach(const check::Function &);
   void scanInstruction(const check::Instruction &);
   void scanOperand(const check::Operand &);
+  bool namesCluster(const check::Instruction &) const;
   void findAddressTaken();
   static bool matches(const check::Prototype &, const check::Prototype &);
   void layOutShared();
@@ -73,6 +78,7 @@ class ModuleBuilder {
   llvm::Module &module_;
   const check::Module &checked_;
   const check::Function &kernel_;
+  const LowerOptions &options_;
   support::Diagnostics &diagnostics_;
   llvm::DIBuilder debug_;
   llvm::DIFile *file_ = nullptr;
@@ -80,6 +86,7 @@ class ModuleBuilder {
   llvm::DenseMap<const check::Function *, llvm::Function *> functions_;  ///< null until declared
   std::vector<const check::Function *> addressTaken_;
   bool addressesKnown_ = false;
+  bool hasClusterAddresses_ = false;
   llvm::MapVector<const check::Variable *, uint32_t> shared_;
   llvm::DenseMap<const check::Variable *, uint32_t> params_;
   llvm::DenseMap<const check::Variable *, llvm::GlobalVariable *> bound_;

@@ -54,7 +54,7 @@ bool isAlwaysZero(llvm::StringRef name) {
 
 }  // namespace
 
-llvm::Value *LaneBuilder::special(isa::SpecialRegister special, uint8_t component) {
+llvm::Value *LaneBuilder::specialRegister(isa::SpecialRegister special, uint8_t component) {
   const std::string name(isa::spelling(special));
   llvm::Type *type = irType(ir.getContext(), isa::typeOf(special));
   if (name == "globaltimer_lo" || name == "globaltimer_hi") {

@@ -8,8 +8,9 @@
 //    ptx.sreg.is_explicit_cluster -> i1
 //    ptx.sreg.{clock -> i32, clock_hi -> i32, clock64 -> i64, globaltimer -> i64}   (has side effects: order is kept)
 //  Addresses:
-//    ptx.shared.base() -> i64        host address of `.shared` offset 0 (cvta.shared: base + sext(offset)); memory(none)
-//    ptx.shared.window() -> i64      bytes of the whole window (isspacep)
+//    ptx.shared.base() -> i64        host address of `.shared` offset 0 (cvta.shared: base + zext(offset)); memory(none).
+//                                    The CTA's own window, or with LaneModule::hasClusterAddresses the cluster's arena
+//    ptx.shared.window() -> i64      bytes of the cluster's arena (isspacep.shared::cluster)
 //    ptx.local.contains(i64) -> i1   isspacep.local
 //  Warp collectives [9.7.13], convergent:
 //    ptx.shfl.sync.{idx,up,down,bfly}(i32 a, i32 b, i32 c, i32 mask) -> {i32, i1}
@@ -27,6 +28,7 @@
 //  Control: ptx.exit() then unreachable; ptx.trap() then unreachable; ptx.brkpt() then unreachable
 //  Library functions, run lane by lane: ptx.call.vprintf(ptr format, ptr args) -> i32, ptx.call.malloc(i64) -> i64,
 //    ptx.call.free(i64), ptx.call.assertfail(ptr, ptr, i32 line, ptr function, i64 charsize) then unreachable
+//  Calls of the runtime (mbarrier, asynchronous copies, cluster barriers): the table in runtime_words.h
 //  Lane mathematics that IR has no instruction for: functions of the lane library (intrinsics/lane, C++ compiled to bitcode,
 //    names ptx_<op>_<type>, e.g. float ptx_ex2_approx_ftz_f32(float)); pure scalar code, inlined by lower's pass list, so that
 //    simt sees only arithmetic and the bits are the same at every W and CPU level.

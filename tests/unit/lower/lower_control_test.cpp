@@ -140,7 +140,7 @@ TEST(Barrier, IsAConvergentCallThatOrdersMemory) {
 }
 
 TEST(Lowering, OfAFormWithoutHandlerSaysSoAtItsLine) {
-  const Lowered k = lowerBody("griddepcontrol.wait; ret;");
+  const Lowered k = lowerBody("istypep.texref %p1, %rd1; ret;");
   EXPECT_FALSE(k.lane);
   EXPECT_NE(k.diagnostics.find("cannot be executed yet"), std::string::npos) << k.diagnostics;
 }

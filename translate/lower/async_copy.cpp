@@ -1,0 +1,270 @@
+// cp.async and cp.async.bulk without tensors (PTX ISA 9.7.9.25.3, 9.7.9.25.4, 9.7.9.25.6), st.async, red.async, st.bulk
+// (9.7.9.12, 9.7.9.13, 9.7.13.7).
+#include "intrinsics/abi.h"
+#include "translate/lower/lane_builder.h"
+#include "translate/lower/memory_access.h"
+#include "translate/lower/module_builder.h"
+
+namespace ptxrun::lower {
+
+using check::Instruction;
+using check::Operand;
+using isa::StateSpace;
+using isa::Token;
+
+namespace {
+
+constexpr auto kMemory = LaneBuilder::WordEffect::memory;
+
+/// The last of the address operands: the mbarrier, where the form has one.
+const Operand *mbarrierOf(const Instruction &in) {
+  if (!in.has(Token::mbarrier_complete_tx_bytes))
+    return nullptr;
+  const Operand *last = nullptr;
+  for (const Operand &operand : in.operands)
+    if (operand.kind == Operand::Kind::address)
+      last = &operand;
+  return last;
+}
+
+llvm::Value *mbarrierPointer(LaneBuilder &b, const Instruction &in,
+                             StateSpace space = StateSpace::sharedCluster) {
+  const Operand *mbarrier = mbarrierOf(in);
+  return mbarrier ? b.hostPointer(*mbarrier, space)
+                  : llvm::ConstantPointerNull::get(b.ir.getPtrTy());
+}
+
+struct Ends {
+  llvm::Value *destination, *source;
+};
+
+/// Destination and source of a copy by the two spaces the opcode names, in that order.
+Ends endsOf(LaneBuilder &b, const Instruction &in) {
+  const auto space = [](Token token) {
+    return token == Token::global ? StateSpace::global : StateSpace::sharedCluster;
+  };
+  const auto isSpace = [](Token token) {
+    return token == Token::global || token == Token::shared || token == Token::shared_cta ||
+           token == Token::shared_cluster;
+  };
+  llvm::SmallVector<StateSpace, 2> spaces;
+  for (const Token token : in.modifiers)
+    if (isSpace(token))
+      spaces.push_back(space(token));
+  return {b.hostPointer(in.operands[0], spaces[0]), b.hostPointer(in.operands[1], spaces[1])};
+}
+
+}  // namespace
+
+// --- cp.async ----------------------------------------------------------------------------------
+
+namespace {
+
+/// The bytes to copy: fewer than the whole where src-size or ignore-src says so.
+llvm::Value *sourceBytesOf(LaneBuilder &b, const Instruction &in, llvm::Value *bytes) {
+  if (b.has(in, 3) && in.operands[3].type == isa::Type::pred)  // ignore-src
+    return b.select(b.read(in, 3), b.constant(32, 0), bytes);
+  if (b.has(in, 3) && in.operands[3].type == isa::Type::u32)
+    return b.readBits(in.operands[3], 32);
+  return bytes;
+}
+
+void copyNow(LaneBuilder &b, const Instruction &in) {
+  const unsigned bytes = static_cast<unsigned>(in.operands[2].integer);
+  llvm::Type *i32 = b.intType(32);
+  llvm::Type *type = bytes == 4 ? i32 : llvm::FixedVectorType::get(i32, bytes / 4);
+  llvm::Value *source = b.pointer(in.operands[1], StateSpace::global);
+  llvm::Value *destination = b.pointer(in.operands[0], StateSpace::shared);
+  llvm::Value *value = b.ir.CreateAlignedLoad(type, source, llvm::Align(bytes));
+  b.ir.CreateAlignedStore(value, destination, llvm::Align(bytes));
+}
+
+void copyByRuntime(LaneBuilder &b, const Instruction &in, llvm::Value *sourceBytes) {
+  const Ends ends = endsOf(b, in);
+  b.word("ptx.cp.async", b.ir.getVoidTy(),
+         {ends.destination, ends.source, b.readBits(in.operands[2], 32), sourceBytes}, kMemory);
+}
+
+}  // namespace
+
+// cp.async: `bytes` at the destination, of which the first source bytes are copied and the rest is zero. It may complete
+// at once:
+//   if (source bytes == bytes) *destination = *source; else the runtime copies and fills;
+void lowerCpAsync(LaneBuilder &b, const Instruction &in) {
+  llvm::Value *bytes = b.readBits(in.operands[2], 32), *sourceBytes = sourceBytesOf(b, in, bytes);
+  if (b.module().options().deferAsyncCopies)
+    return copyByRuntime(b, in, sourceBytes);
+  if (sourceBytes == bytes)
+    return copyNow(b, in);
+  llvm::BasicBlock *whole = b.newBlock("copy.whole"), *part = b.newBlock("copy.part"),
+                   *after = b.newBlock("copied");
+  b.ir.CreateCondBr(b.ir.CreateICmpEQ(sourceBytes, bytes), whole, part);
+  b.ir.SetInsertPoint(whole);
+  copyNow(b, in);
+  b.ir.CreateBr(after);
+  b.ir.SetInsertPoint(part);
+  copyByRuntime(b, in, sourceBytes);
+  b.ir.CreateBr(after);
+  b.ir.SetInsertPoint(after);
+}
+
+void lowerCpAsyncCommitGroup(LaneBuilder &b, const Instruction &) {
+  b.word("ptx.cp.async.commit_group", b.ir.getVoidTy(), {}, kMemory);
+}
+
+/// cp.async.wait_group N, and wait_all: commit_group and wait_group 0.
+void lowerCpAsyncWaitGroup(LaneBuilder &b, const Instruction &in) {
+  const bool isAll = in.operands.empty();
+  if (isAll)
+    lowerCpAsyncCommitGroup(b, in);
+  b.word("ptx.cp.async.wait_group", b.ir.getVoidTy(),
+         {isAll ? b.constant(32, 0) : b.readBits(in.operands[0], 32)}, kMemory);
+}
+
+void lowerCpAsyncMbarrierArrive(LaneBuilder &b, const Instruction &in) {
+  b.word("ptx.cp.async.mbarrier.arrive", b.ir.getVoidTy(),
+         {b.hostPointer(in.operands[0], LaneBuilder::space(in)),
+          b.constant(32, in.has(Token::noinc))},
+         kMemory);
+}
+
+// --- cp.async.bulk -----------------------------------------------------------------------------
+
+namespace {
+
+/// The operand of type u16 (CTA mask or byte mask), null where the form has none.
+llvm::Value *maskOperand(LaneBuilder &b, const Instruction &in) {
+  for (const Operand &operand : in.operands)
+    if (operand.type == isa::Type::u16 && operand)
+      return b.readBits(operand, 16);
+  return nullptr;
+}
+
+abi::ReduceOp reduceOpOf(const Instruction &in) {
+  switch (in.oneOf({Token::add, Token::min, Token::max, Token::inc, Token::dec, Token::and_,
+                    Token::or_, Token::xor_})) {
+  case Token::add:
+    return abi::ReduceOp::add;
+  case Token::min:
+    return abi::ReduceOp::min;
+  case Token::max:
+    return abi::ReduceOp::max;
+  case Token::inc:
+    return abi::ReduceOp::inc;
+  case Token::dec:
+    return abi::ReduceOp::dec;
+  case Token::and_:
+    return abi::ReduceOp::and_;
+  case Token::or_:
+    return abi::ReduceOp::or_;
+  default:
+    return abi::ReduceOp::xor_;
+  }
+}
+
+abi::ReduceType reduceTypeOf(isa::Type type) {
+  switch (type) {
+  case isa::Type::u32:
+    return abi::ReduceType::u32;
+  case isa::Type::s32:
+    return abi::ReduceType::s32;
+  case isa::Type::u64:
+    return abi::ReduceType::u64;
+  case isa::Type::s64:
+    return abi::ReduceType::s64;
+  case isa::Type::f16:
+    return abi::ReduceType::f16;
+  case isa::Type::bf16:
+    return abi::ReduceType::bf16;
+  case isa::Type::f32:
+    return abi::ReduceType::f32;
+  case isa::Type::f64:
+    return abi::ReduceType::f64;
+  case isa::Type::b32:
+    return abi::ReduceType::b32;
+  default:
+    return abi::ReduceType::b64;
+  }
+}
+
+}  // namespace
+
+void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
+  if (in.has(Token::ignore_oob))
+    return b.error(in, "`.ignore_oob` cannot be executed yet");
+  const Ends ends = endsOf(b, in);
+  llvm::Value *bytes = b.readBits(in.operands[2], 32), *mbarrier = mbarrierPointer(b, in);
+  llvm::Value *mask = maskOperand(b, in);
+  const bool isMulticast = in.has(Token::multicast_cluster);
+  mask = mask ? b.extend(mask, b.intType(32), false) : b.constant(32, 0xffff);
+  b.word(isMulticast ? "ptx.cp.async.bulk.multicast" : "ptx.cp.async.bulk", b.ir.getVoidTy(),
+         {ends.destination, ends.source, bytes, mbarrier, mask}, kMemory);
+}
+
+void lowerCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
+  const Ends ends = endsOf(b, in);
+  b.word("ptx.cp.reduce.async.bulk", b.ir.getVoidTy(),
+         {ends.destination, ends.source, b.readBits(in.operands[2], 32), mbarrierPointer(b, in),
+          b.constant(32, static_cast<uint32_t>(reduceOpOf(in))),
+          b.constant(32, static_cast<uint32_t>(reduceTypeOf(in.type())))},
+         kMemory);
+}
+
+/// A multicast address of one device is that device's memory.
+void lowerMultimemCpAsyncBulk(LaneBuilder &b, const Instruction &in) { lowerCpAsyncBulk(b, in); }
+
+void lowerMultimemCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
+  lowerCpReduceAsyncBulk(b, in);
+}
+
+/// Prefetches promise nothing.
+void lowerCpAsyncBulkPrefetch(LaneBuilder &, const Instruction &) {}
+
+void lowerCpAsyncBulkCommitGroup(LaneBuilder &b, const Instruction &) {
+  b.word("ptx.bulk.commit_group", b.ir.getVoidTy(), {}, kMemory);
+}
+
+void lowerCpAsyncBulkWaitGroup(LaneBuilder &b, const Instruction &in) {
+  b.word("ptx.bulk.wait_group", b.ir.getVoidTy(),
+         {b.readBits(in.operands[0], 32), b.constant(32, in.has(Token::read))}, kMemory);
+}
+
+// --- Stores and reductions that complete transactions ------------------------------------------
+
+namespace {
+void completeTransactions(LaneBuilder &b, const Instruction &in, unsigned bytes) {
+  if (mbarrierOf(in))
+    b.word("ptx.mbarrier.complete_tx", b.ir.getVoidTy(),
+           {mbarrierPointer(b, in, LaneBuilder::space(in)), b.constant(32, bytes)}, kMemory);
+}
+}  // namespace
+
+/// st.async completes at once: the store, then its bytes.
+void lowerStAsync(LaneBuilder &b, const Instruction &in) {
+  lowerStore(b, in);
+  completeTransactions(b, in, in.vector * isa::bitWidth(in.type()) / 8);
+}
+
+void lowerRedAsync(LaneBuilder &b, const Instruction &in) {
+  lowerRed(b, in);
+  completeTransactions(b, in, isa::bitWidth(in.type()) / 8);
+}
+
+// for (i = 0; i < size; i += 8) *(u64 *)(a + i) = 0
+void lowerStBulk(LaneBuilder &b, const Instruction &in) {
+  llvm::Type *i64 = b.intType(64);
+  llvm::Value *base = b.hostPointer(in.operands[0], LaneBuilder::space(in));
+  llvm::Value *size = b.extend(b.read(in, 1), i64, false);
+  llvm::BasicBlock *before = b.ir.GetInsertBlock(), *loop = b.newBlock("fill"), *after = b.newBlock("filled");
+  b.ir.CreateCondBr(b.ir.CreateICmpEQ(size, b.constant(64, 0)), after, loop);
+  b.ir.SetInsertPoint(loop);
+  llvm::PHINode *at = b.ir.CreatePHI(i64, 2);
+  b.ir.CreateAlignedStore(b.constant(64, 0), b.ir.CreateGEP(b.ir.getInt8Ty(), base, at), llvm::Align(8));
+  llvm::Value *next = b.ir.CreateAdd(at, b.constant(64, 8));
+  at->addIncoming(b.constant(64, 0), before);
+  at->addIncoming(next, loop);
+  b.ir.CreateCondBr(b.ir.CreateICmpULT(next, size), loop, after);
+  b.ir.SetInsertPoint(after);
+}
+
+}  // namespace ptxrun::lower

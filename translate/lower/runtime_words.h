@@ -1,0 +1,62 @@
+// Words of the vocabulary that are calls of the runtime (intrinsics/abi.h), and how such a call is made. No LLVM here.
+#pragma once
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+namespace ptxrun::lower {
+
+struct RuntimeWord {
+  /// Who calls, and what stands before the word's own arguments. Argument types are the entry point's (bool is i1).
+  enum class Call : uint8_t {
+    pure,        ///< each active lane: entry(arguments...); reads and writes nothing
+    lane,        ///< each active lane: entry(gang, arguments...)
+    laneNumber,  ///< each active lane: entry(gang, lane in the gang, arguments...)
+    gang,        ///< once: entry(gang, mask of the active lanes, arguments...); the arguments are the same for all lanes
+    copies,      ///< once: entry(gang, mask, destinations[W], sources[W], bytes, sourceBytes[W]) (ptxrun_cp_async)
+  };
+  std::string_view word, entry;
+  Call call = Call::lane;
+  bool suspends = false;  ///< there is an entry `<entry>_begin` for coroutines
+};
+
+/// Objects and places are host addresses (ptr). Null for an mbarrier: the lane's bulk groups. Sections of the PTX ISA in brackets.
+inline constexpr RuntimeWord kRuntimeWords[] = {
+    // mbarrier [9.7.13.15]: (ptr, i32 count or bytes); arrivals return the i64 state; waits (ptr, i64 state or parity,
+    // i32 isParity{, i32 nanoseconds}) -> i1
+    {"ptx.mbarrier.init", "ptxrun_mbarrier_init", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.inval", "ptxrun_mbarrier_inval", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.expect_tx", "ptxrun_mbarrier_expect_tx", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.complete_tx", "ptxrun_mbarrier_complete_tx", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.arrive", "ptxrun_mbarrier_arrive", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.arrive_drop", "ptxrun_mbarrier_arrive_drop", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.pending_count", "ptxrun_mbarrier_pending_count", RuntimeWord::Call::pure},
+    {"ptx.mbarrier.test_wait", "ptxrun_mbarrier_test_wait", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.try_wait", "ptxrun_mbarrier_try_wait", RuntimeWord::Call::lane, true},
+    // cp.async [9.7.9.25.3]: (ptr destination, ptr source, i32 bytes, i32 source bytes)
+    {"ptx.cp.async", "ptxrun_cp_async", RuntimeWord::Call::copies},
+    {"ptx.cp.async.commit_group", "ptxrun_cp_async_commit_group", RuntimeWord::Call::gang},
+    {"ptx.cp.async.wait_group", "ptxrun_cp_async_wait_group", RuntimeWord::Call::gang},
+    {"ptx.cp.async.mbarrier.arrive", "ptxrun_cp_async_mbarrier_arrive", RuntimeWord::Call::laneNumber},
+    // cp.async.bulk [9.7.9.25.4]: (ptr destination, ptr source, i32 bytes, ptr mbarrier, i32 byte mask, CTA mask or
+    // {i32 abi::ReduceOp, i32 abi::ReduceType})
+    {"ptx.cp.async.bulk", "ptxrun_cp_async_bulk", RuntimeWord::Call::laneNumber},
+    {"ptx.cp.async.bulk.multicast", "ptxrun_cp_async_bulk_multicast", RuntimeWord::Call::laneNumber},
+    {"ptx.cp.reduce.async.bulk", "ptxrun_cp_reduce_async_bulk", RuntimeWord::Call::laneNumber},
+    {"ptx.bulk.commit_group", "ptxrun_bulk_commit_group", RuntimeWord::Call::gang},
+    {"ptx.bulk.wait_group", "ptxrun_bulk_wait_group", RuntimeWord::Call::gang},
+    // barrier.cluster [9.7.13.3], clusterlaunchcontrol.try_cancel [9.7.13.17] (ptr result, ptr mbarrier, i32 isMulticast)
+    {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
+    {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
+    {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
+};
+
+/// Null where the name is no word of the runtime.
+constexpr const RuntimeWord *findRuntimeWord(std::string_view name) {
+  for (const RuntimeWord &word : kRuntimeWords)
+    if (word.word == name)
+      return &word;
+  return nullptr;
+}
+
+}  // namespace ptxrun::lower
