@@ -3,6 +3,7 @@
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -67,6 +68,27 @@ void setFunctionAttributes(Module &module, simt::CpuLevel level) {
   }
 }
 
+/// Entry points are made by us, not by the PTX, and have no place in it. They get the kernel's: a body inlined into a function
+/// without debug information would lose its lines.
+void placeEntries(Module &module) {
+  const Function *placed = nullptr;
+  for (const Function &function : module)
+    if (!function.isDeclaration() && function.getSubprogram()) placed = &function;
+  if (!placed) return;
+  const DISubprogram *body = placed->getSubprogram();
+  for (Function &function : module) {
+    if (function.isDeclaration() || function.getSubprogram()) continue;
+    DISubprogram *place = DISubprogram::getDistinct(
+        module.getContext(), body->getScope(), function.getName(), function.getName(), body->getFile(), body->getLine(),
+        body->getType(), body->getScopeLine(), nullptr, 0, 0, body->getFlags(), body->getSPFlags(), body->getUnit());
+    function.setSubprogram(place);
+    for (BasicBlock &block : function)
+      for (Instruction &instruction : block)
+        if (isa<CallBase>(instruction) && !instruction.getDebugLoc())
+          instruction.setDebugLoc(DILocation::get(module.getContext(), body->getLine(), 0, place));
+  }
+}
+
 /// The code generator's pass list, without what costs time and gives nothing here: a scheduler after register allocation
 /// (quadratic in the block; the CPUs of these levels reorder by themselves) and the tracking of debug values (there are none).
 /// Returns true if the target cannot emit such a file.
@@ -118,6 +140,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   module.setDataLayout(target->createDataLayout());
   nameAndHide(module, kernel);
   setFunctionAttributes(module, level);
+  placeEntries(module);
 
   optimise(module, *target, effort);
   if (observer.afterOptimise) observer.afterOptimise(module);
