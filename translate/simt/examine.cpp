@@ -18,7 +18,7 @@ Word wordAt(const llvm::Instruction &i) {
 
 bool waitsForOthers(const llvm::Instruction &i) {
   Word w = wordAt(i);
-  if (w.kind == Word::Kind::barrier || isCollective(w.kind))
+  if (w.kind == Word::Kind::barrier || w.kind == Word::Kind::runtimeWait || isCollective(w.kind))
     return llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName() != "ptx.activemask";
   auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
   return call && (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration());
@@ -149,6 +149,9 @@ const llvm::Instruction *findLock(const llvm::Loop &loop, const ShapeAnalysis &s
 bool isSpinLoop(const llvm::Loop &loop) {
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+          call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.mbarrier.test_wait")
+        return true;
       if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && (load->isVolatile() || load->isAtomic()))
         return true;
       if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i); cas && !changesPerRound(cas->getCompareOperand(), loop))
@@ -184,7 +187,7 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes) {
           if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !namesActiveLanes(members) && !othersAreGone(&b, shapes))
             r.needsThreads = "a warp collective under divergent control names lanes that may be elsewhere" + at(i);
         }
-      } else if (w.kind == Word::Kind::barrier) {
+      } else if (w.kind == Word::Kind::barrier || w.kind == Word::Kind::runtimeWait) {
         r.hasBarriers = true;
         if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !othersAreGone(&b, shapes))
           r.needsThreads = "a barrier under divergent control" + at(i);

@@ -151,6 +151,8 @@ void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
 
 void Widener::emitEdge(const Block *from, const Block *to, Value *edgeMask) {
   storePhis(from, to, edgeMask);
+  if (isKernel_ && context_.tracksExits && edgeMask && llvm::isa<llvm::ReturnInst>(to->getTerminator()))
+    runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(edgeMask)});
   if (lanes_ == 1 || !shapes_.isInDivergentRegion(to))
     return;
   llvm::AllocaInst *slot = maskSlot(to);

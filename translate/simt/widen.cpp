@@ -111,7 +111,7 @@ bool suspends(llvm::Module &m) {
     llvm::StringRef n = f.getName();
     if (f.isDeclaration() && !f.use_empty() &&
         (n == "ptxrun_bar_sync" || n == "ptxrun_bar_red" || n == "ptxrun_yield" || n == "ptxrun_warp_gather" ||
-         n == "ptxrun_cluster_wait"))
+         n == "ptxrun_cluster_wait" || n == "ptxrun_mbarrier_try_wait"))
       return true;
   }
   return false;

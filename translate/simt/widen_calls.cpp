@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Analysis/VectorUtils.h>
 
+#include "translate/lower/runtime_words.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -91,6 +92,8 @@ void Widener::emitCall(const llvm::CallBase &call) {
     finish(lanes_ == 1 ? callOne(operands, nullptr) : laneByLane(call, operands, plain(&call), callOne));
     return;
   }
+  case Word::Kind::runtime:
+  case Word::Kind::runtimeWait: finish(emitRuntimeWord(call, *lower::findRuntimeWord(name))); return;
   default: llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
   }
 }

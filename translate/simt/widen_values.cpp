@@ -73,6 +73,10 @@ bool Widener::needsSlot(const llvm::Instruction &i) const {
     auto *user = llvm::cast<llvm::Instruction>(u);
     if (shapes_.shape(user).isConditional)
       return true;  // exactVector may want it anywhere
+    if (user->getOpcode() == llvm::Instruction::Add)
+      for (const llvm::User *address : user->users())
+        if (llvm::isa<llvm::IntToPtrInst>(address))
+          return true;  // so may address()
     if (user->getParent() != i.getParent() || llvm::isa<llvm::PHINode>(user))
       return true;
   }

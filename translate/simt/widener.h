@@ -25,6 +25,10 @@
 #include "translate/simt/shape.h"
 #include "translate/simt/words.h"
 
+namespace ptxrun::lower {
+struct RuntimeWord;
+}
+
 namespace ptxrun::simt {
 
 /// What all functions of one gang module share.
@@ -161,6 +165,13 @@ class Widener {
   Value *firstLaneOf(const Value *);
   void emitBarrier(const llvm::CallBase &, llvm::StringRef name);
   void emitStop(const llvm::CallBase &, llvm::StringRef name);
+
+  // widen_runtime.cpp
+  Value *emitRuntimeWord(const llvm::CallBase &, const lower::RuntimeWord &);
+  Value *emitPerLane(const llvm::CallBase &, const lower::RuntimeWord &);
+  Value *emitWait(const llvm::CallBase &, const lower::RuntimeWord &);
+  void emitCopies(const llvm::CallBase &, const lower::RuntimeWord &);
+
   Value *emitIntrinsic(const llvm::CallBase &);
 
   // common

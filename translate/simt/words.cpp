@@ -1,9 +1,13 @@
 #include "translate/simt/words.h"
 
+#include "translate/lower/runtime_words.h"
+
 namespace ptxrun::simt {
 
 Word wordOf(llvm::StringRef name) {
   using K = Word::Kind;
+  if (const lower::RuntimeWord *word = lower::findRuntimeWord(name))
+    return {word->suspends ? K::runtimeWait : K::runtime, 3};
   if (!name.consume_front("ptx."))
     return {};
   if (name.consume_front("sreg.")) {

@@ -20,6 +20,8 @@ struct Word {
     stop,             ///< trap, brkpt, assertfail
     exit,             ///< ptx.exit, ptx.exited
     library,          ///< vprintf, malloc, free: lane by lane
+    runtime,          ///< a call of the runtime, made as lower/runtime_words.h says
+    runtimeWait,      ///< of these, one that waits for other threads
     other,            ///< lane by lane
   };
   Kind kind = Kind::none;
