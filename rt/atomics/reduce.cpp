@@ -77,7 +77,9 @@ template <typename T> T combineIntegers(ReduceOp op, T d, T s) {
 /// f16 and bf16: float holds the exact sum well enough that rounding twice is rounding once.
 template <typename T> T combineNarrow(ReduceOp op, T d, T s) {
   float a = d.value(), b = s.value();
-  return T::rounded(op == ReduceOp::min ? smaller(a, b) : op == ReduceOp::max ? larger(a, b) : a + b);
+  return T::rounded(op == ReduceOp::min   ? smaller(a, b)
+                    : op == ReduceOp::max ? larger(a, b)
+                                          : a + b);
 }
 
 template <typename T> T combine(ReduceOp op, T d, T s) {
@@ -100,7 +102,8 @@ template <typename T> void combineAtomically(ReduceOp op, T *at, T s) {
 }
 
 template <typename T>
-void reduceTyped(ReduceOp op, void *destination, const void *source, uint32_t bytes, bool isPrivate) {
+void reduceTyped(ReduceOp op, void *destination, const void *source, uint32_t bytes,
+                 bool isPrivate) {
   auto *to = static_cast<T *>(destination);
   auto *from = static_cast<const T *>(source);
   for (uint32_t i = 0; i < bytes / sizeof(T); ++i) {
@@ -113,8 +116,8 @@ void reduceTyped(ReduceOp op, void *destination, const void *source, uint32_t by
 
 } // namespace
 
-void reduceArray(ReduceOp op, ReduceType type, void *destination, const void *source, uint32_t bytes,
-                 bool isPrivate) {
+void reduceArray(ReduceOp op, ReduceType type, void *destination, const void *source,
+                 uint32_t bytes, bool isPrivate) {
   switch (type) {
   case ReduceType::u32:
   case ReduceType::b32:

@@ -6,11 +6,12 @@
 
 namespace ptxrun::rt {
 
-/// destination[i] = destination[i] op source[i] for bytes / sizeof(type) elements. isPrivate: no other thread reaches the
-/// destination (shared memory); else every element is one relaxed atomic read-modify-write.
-///   add of f32 flushes subnormal inputs and results; f16 and bf16 round to nearest even and keep subnormals
-///   inc: d >= s ? 0 : d + 1; dec: d == 0 || d > s ? s : d - 1
-void reduceArray(abi::ReduceOp, abi::ReduceType, void *destination, const void *source, uint32_t bytes,
-                 bool isPrivate);
+/// destination[i] = destination[i] op source[i] for bytes / sizeof(type) elements. isPrivate: no
+/// other thread reaches the destination (shared memory); else every element is one relaxed atomic
+/// read-modify-write.
+///   add of f32 flushes subnormal inputs and results; f16 and bf16 round to nearest even and keep
+///   subnormals inc: d >= s ? 0 : d + 1; dec: d == 0 || d > s ? s : d - 1
+void reduceArray(abi::ReduceOp, abi::ReduceType, void *destination, const void *source,
+                 uint32_t bytes, bool isPrivate);
 
 } // namespace ptxrun::rt

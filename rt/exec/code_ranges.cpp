@@ -47,7 +47,8 @@ void unregisterCode(const void *begin) {
   std::lock_guard guard(registerLock);
   auto low = reinterpret_cast<uint64_t>(begin);
   Range *range = find([low](Range &r) {
-    return r.end.load(std::memory_order_relaxed) != 0 && r.begin.load(std::memory_order_relaxed) == low;
+    return r.end.load(std::memory_order_relaxed) != 0 &&
+           r.begin.load(std::memory_order_relaxed) == low;
   });
   if (range)
     range->end.store(0, std::memory_order_release);
@@ -55,7 +56,8 @@ void unregisterCode(const void *begin) {
 
 bool isKernelCode(uint64_t pc) {
   return find([pc](Range &r) {
-           return pc < r.end.load(std::memory_order_acquire) && pc >= r.begin.load(std::memory_order_relaxed);
+           return pc < r.end.load(std::memory_order_acquire) &&
+                  pc >= r.begin.load(std::memory_order_relaxed);
          }) != nullptr;
 }
 

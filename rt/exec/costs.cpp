@@ -7,7 +7,8 @@ namespace ptxrun::rt {
 
 namespace {
 
-/// A small table without locks; kernels that fall into one slot displace each other, which costs an estimate, nothing else.
+/// A small table without locks; kernels that fall into one slot displace each other, which costs an
+/// estimate, nothing else.
 struct Slot {
   std::atomic<uint64_t> key{0};
   std::atomic<uint64_t> picoseconds{0}; ///< per CTA
@@ -35,10 +36,12 @@ uint64_t expectedNs(const abi::KernelCode &code, uint32_t threads, uint64_t ctas
   return static_cast<uint64_t>(std::min(ns, 1e18));
 }
 
-void rememberNs(const abi::KernelCode &code, uint32_t threads, uint64_t ctas, uint64_t nanoseconds) {
+void rememberNs(const abi::KernelCode &code, uint32_t threads, uint64_t ctas,
+                uint64_t nanoseconds) {
   uint64_t key = keyOf(code, threads);
   Slot &slot = slotOf(key);
-  auto now = static_cast<uint64_t>(static_cast<double>(nanoseconds) * 1000 / static_cast<double>(ctas));
+  auto now =
+      static_cast<uint64_t>(static_cast<double>(nanoseconds) * 1000 / static_cast<double>(ctas));
   uint64_t before = slot.key.load(std::memory_order_relaxed) == key
                         ? slot.picoseconds.load(std::memory_order_relaxed)
                         : now;

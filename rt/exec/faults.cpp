@@ -1,7 +1,9 @@
-// How a faulting kernel is left: the handler runs on the alternate stack, records what happened in the worker's fault record,
-// and changes the interrupted context so that returning from the handler starts `afterFault` on the top of the kernel's own
-// stack, whose contents nobody needs any more. afterFault is ordinary code: it fails the launch and switches to the worker's
-// native stack. Returning from the handler (instead of jumping out of it) restores signal mask and alternate stack.
+// How a faulting kernel is left: the handler runs on the alternate stack, records what happened in
+// the worker's fault record, and changes the interrupted context so that returning from the handler
+// starts `afterFault` on the top of the kernel's own stack, whose contents nobody needs any more.
+// afterFault is ordinary code: it fails the launch and switches to the worker's native stack.
+// Returning from the handler (instead of jumping out of it) restores signal mask and alternate
+// stack.
 #include "rt/exec/faults.h"
 
 #include <dlfcn.h>
@@ -66,8 +68,8 @@ bool isOnStack(const Fiber &fiber, uint64_t stackPointer) {
   return stackPointer >= low && stackPointer <= low + fiber.stackBytes;
 }
 
-/// The kernel's place nearest to where it was left: the pc itself, or the call in the kernel that led there (a fault in a
-/// function the kernel called, or a jump to a wild address).
+/// The kernel's place nearest to where it was left: the pc itself, or the call in the kernel that
+/// led there (a fault in a function the kernel called, or a jump to a wild address).
 uint64_t kernelPlace(const Fiber &fiber, uint64_t pc, uint64_t stackPointer) {
   if (isKernelCode(pc))
     return pc;
@@ -75,7 +77,8 @@ uint64_t kernelPlace(const Fiber &fiber, uint64_t pc, uint64_t stackPointer) {
   return site ? site : pc;
 }
 
-/// Whether the fault at `pc` is the running kernel's doing. Faults in our own code never are, unless it says so.
+/// Whether the fault at `pc` is the running kernel's doing. Faults in our own code never are,
+/// unless it says so.
 bool isKernels(const Worker &worker, uint64_t pc) {
   if (worker.current == &worker.native || !worker.running)
     return false;
@@ -103,11 +106,13 @@ std::string describeSharedAddress(const GangState &g, uint64_t address) {
   char text[160];
   uint32_t bytes = groupOf(const_cast<GangState &>(g)).launch->sharedBytes;
   if (offset >= 0)
-    snprintf(text, sizeof text, " (.shared address 0x%llx; the thread block's shared memory is 0x%x to 0x%x)",
+    snprintf(text, sizeof text,
+             " (.shared address 0x%llx; the thread block's shared memory is 0x%x to 0x%x)",
              static_cast<unsigned long long>(offset), abi::kSharedFirstOffset,
              abi::kSharedFirstOffset + bytes);
   else
-    snprintf(text, sizeof text, " (.shared address -0x%llx)", static_cast<unsigned long long>(-offset));
+    snprintf(text, sizeof text, " (.shared address -0x%llx)",
+             static_cast<unsigned long long>(-offset));
   return text;
 }
 
@@ -124,7 +129,8 @@ std::string faultMessage(const FaultRecord &fault, const GangState &g) {
   char access[64];
   snprintf(access, sizeof access, "illegal address: %s at 0x%llx", fault.isWrite ? "write" : "read",
            static_cast<unsigned long long>(fault.address));
-  return access + describeSharedAddress(g, fault.address) + describeGlobalAddress(fault.address) + " by " + describeGang(g);
+  return access + describeSharedAddress(g, fault.address) + describeGlobalAddress(fault.address) +
+         " by " + describeGang(g);
 }
 
 PTXRUN_NO_ASAN [[noreturn]] void afterFault() {
@@ -203,7 +209,8 @@ void handleInterrupt(int signal, siginfo_t *info, void *raw) {
   auto pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (worker->current == &worker->native || !worker->launch || !worker->launch->isStopped() ||
       !isKernelCode(pc))
-    return; // entry points and the scheduler see the stop themselves; generated code is hit by a later signal
+    return; // entry points and the scheduler see the stop themselves; generated code is hit by a
+            // later signal
   tlsFault = {};
   tlsFault.signal = signal;
   redirect(*worker, context);
@@ -247,7 +254,8 @@ void *installAlternateStack() {
   stack_t old;
   if (sigaltstack(nullptr, &old) == 0 && !(old.ss_flags & SS_DISABLE) && old.ss_size >= 32 * 1024)
     return nullptr;
-  void *memory = mmap(nullptr, kAlternateStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory = mmap(nullptr, kAlternateStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
   stack_t stack = {};

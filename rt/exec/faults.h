@@ -1,20 +1,22 @@
-// Signals of running kernels: a bad access stops the launch, not the process; so does the watchdog's interrupt.
+// Signals of running kernels: a bad access stops the launch, not the process; so does the
+// watchdog's interrupt.
 #pragma once
 #include <cstdint>
 
 namespace ptxrun::rt {
 
-/// Installs the handlers (SIGSEGV, SIGBUS, SIGFPE, SIGILL and the interrupt) once per process. Faults that are not a
-/// kernel's go to the handlers that were there before.
+/// Installs the handlers (SIGSEGV, SIGBUS, SIGFPE, SIGILL and the interrupt) once per process.
+/// Faults that are not a kernel's go to the handlers that were there before.
 void installFaultHandlers();
-/// Gives the calling thread an alternate signal stack (a kernel may have used up its own); null if it has one already.
+/// Gives the calling thread an alternate signal stack (a kernel may have used up its own); null if
+/// it has one already.
 void *installAlternateStack();
 void removeAlternateStack(void *);
 /// The signal with which the watchdog interrupts workers.
 int interruptSignal();
 
-/// The kernel's place in the calls on the fiber's stack from `stackPointer` up: just before the first return address into
-/// kernel code; 0 if there is none.
+/// The kernel's place in the calls on the fiber's stack from `stackPointer` up: just before the
+/// first return address into kernel code; 0 if there is none.
 uint64_t kernelCallSite(const struct Fiber &, uint64_t stackPointer);
 
 /// While an entry point touches memory the kernel named: a fault there is the kernel's.

@@ -11,9 +11,10 @@
 #error "the fiber switch is written for x86-64"
 #endif
 
-// The frame a left fiber keeps on its stack, from its stack pointer up: r15 r14 r13 r12 rbx rbp, return address.
-// Returning by `ret` keeps the return predictor in step: gangs that switch at the same place (a barrier) return to the
-// same address, so the prediction made for one is right for the next.
+// The frame a left fiber keeps on its stack, from its stack pointer up: r15 r14 r13 r12 rbx rbp,
+// return address. Returning by `ret` keeps the return predictor in step: gangs that switch at the
+// same place (a barrier) return to the same address, so the prediction made for one is right for
+// the next.
 asm(R"(
 .text
 .p2align 4
@@ -54,8 +55,8 @@ ptxrunFiberEntry:
 
 extern "C" void ptxrunFiberEntry();
 
-extern "C" __attribute__((visibility("hidden"), used, noreturn)) void ptxrunFiberMain(
-    ptxrun::rt::Fiber *fiber) {
+extern "C" __attribute__((visibility("hidden"), used, noreturn)) void
+ptxrunFiberMain(ptxrun::rt::Fiber *fiber) {
   ptxrun::rt::arriveOnFiber(*fiber);
   for (;;)
     fiber->job(*fiber);
@@ -71,7 +72,8 @@ size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * u
 } // namespace
 
 bool mapFiberStack(Fiber &fiber, size_t bytes) {
-  bytes = roundUp(bytes + 2 * 4096, 4096); // room for our own entry points below the kernel's frames
+  bytes =
+      roundUp(bytes + 2 * 4096, 4096); // room for our own entry points below the kernel's frames
   void *memory = mmap(nullptr, bytes + kGuardBytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
@@ -112,7 +114,12 @@ void resetFiber(Fiber &fiber) {
     __tsan_destroy_fiber(fiber.tsanFiber);
   fiber.tsanFiber = __tsan_create_fiber(0);
 #endif
-  void *frame[kSwitchWords] = {nullptr, nullptr, nullptr, nullptr, &fiber, nullptr,
+  void *frame[kSwitchWords] = {nullptr,
+                               nullptr,
+                               nullptr,
+                               nullptr,
+                               &fiber,
+                               nullptr,
                                reinterpret_cast<void *>(&ptxrunFiberEntry)};
   char *place = fiberTop(fiber) - sizeof frame;
   std::memcpy(place, frame, sizeof frame);

@@ -16,7 +16,8 @@ uint64_t slotBytes(uint64_t bytes) {
 }
 
 [[noreturn]] void failFrames(GangState &g) {
-  recordFailure(g, Status::outOfMemory, "not enough memory for the suspended threads of a thread block");
+  recordFailure(g, Status::outOfMemory,
+                "not enough memory for the suspended threads of a thread block");
   leaveKernel(g);
 }
 } // namespace
@@ -28,7 +29,8 @@ extern "C" void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
   GroupState &group = groupOf(g);
   uint64_t slot = slotBytes(bytes);
   if (group.framesFor != group.launch->id || slot > group.frameBytes) {
-    // Frames of one kernel are of one size, so this is the first gang of the first group, before any frame exists.
+    // Frames of one kernel are of one size, so this is the first gang of the first group, before
+    // any frame exists.
     uint64_t all = slot * group.gangCount;
     if (all > group.framesCapacity) {
       std::free(group.frames);

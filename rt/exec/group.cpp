@@ -36,7 +36,8 @@ bool growRecords(GroupState &g, const LaunchState &launch) {
 }
 
 bool growLocal(GroupState &g, const LaunchState &launch) {
-  uint64_t bytes = uint64_t{launch.code->needs.localBytesPerGang} * launch.gangsPerCta * launch.ctasPerGroup;
+  uint64_t bytes =
+      uint64_t{launch.code->needs.localBytesPerGang} * launch.gangsPerCta * launch.ctasPerGroup;
   if (bytes <= g.localCapacity)
     return true;
   std::free(g.local);

@@ -1,4 +1,5 @@
-// Running a compiled kernel over a grid. rt knows nothing of PTX or LLVM; its tests use plain C++ functions as kernels.
+// Running a compiled kernel over a grid. rt knows nothing of PTX or LLVM; its tests use plain C++
+// functions as kernels.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -14,62 +15,64 @@ namespace ptxrun::rt {
 
 enum class Status {
   ok,
-  illegalAddress,     ///< fault in generated code
-  trap,               ///< trap, brkpt
-  assertion,          ///< __assertfail
-  deadlock,           ///< every gang of a group waits
-  timeout,            ///< LaunchRequest::timeout passed
-  cancelled,          ///< cancel flag
-  outOfMemory,        ///< shared/local arenas
-  invalid,            ///< request does not fit (block too large, ...)
+  illegalAddress, ///< fault in generated code
+  trap,           ///< trap, brkpt
+  assertion,      ///< __assertfail
+  deadlock,       ///< every gang of a group waits
+  timeout,        ///< LaunchRequest::timeout passed
+  cancelled,      ///< cancel flag
+  outOfMemory,    ///< shared/local arenas
+  invalid,        ///< request does not fit (block too large, ...)
 };
 
 /// A gang that waits, in a deadlock.
 struct Waiter {
   abi::Dim3 ctaid{0, 0, 0};
   uint32_t firstThread = 0, threadCount = 0;
-  const void *pc = nullptr;  ///< in the kernel, behind the call that waits
-  std::string at;            ///< "barrier 3: 1 of 4 warps ..."
+  const void *pc = nullptr; ///< in the kernel, behind the call that waits
+  std::string at;           ///< "barrier 3: 1 of 4 warps ..."
 };
 
 /// What went wrong and where. `pc` is resolved to a PTX line by the caller (jit::Kernel::placeOf).
 struct Failure {
   Status status = Status::ok;
-  std::string message;             ///< one sentence; for deadlock the full report
+  std::string message; ///< one sentence; for deadlock the full report
   const void *pc = nullptr;
-  uint64_t address = 0;            ///< faulting address
+  uint64_t address = 0; ///< faulting address
   bool isWrite = false;
-  uint32_t ptxLine = 0;            ///< known for traps
+  uint32_t ptxLine = 0; ///< known for traps
   abi::Dim3 ctaid{0, 0, 0};
-  uint32_t firstThread = 0, threadCount = 0;  ///< linear threads that may have done it: one where it is known
-  std::vector<Waiter> waiters;     ///< of a deadlock, the first 64; `message` has the same as text
+  uint32_t firstThread = 0,
+           threadCount = 0;    ///< linear threads that may have done it: one where it is known
+  std::vector<Waiter> waiters; ///< of a deadlock, the first 64; `message` has the same as text
 };
 
 enum class Schedule { fast, serial, seeded };
 
-/// When asynchronous copies happen: at once, as late as their completion mechanism allows (a kernel that forgets a wait then
-/// gives wrong results, by design), or either by LaunchRequest::seed.
+/// When asynchronous copies happen: at once, as late as their completion mechanism allows (a kernel
+/// that forgets a wait then gives wrong results, by design), or either by LaunchRequest::seed.
 enum class AsyncCopies { eager, late, seeded };
 
 struct LaunchRequest {
   const abi::KernelCode *code = nullptr;
   abi::Dim3 grid, block, cluster;
   uint32_t dynamicSharedBytes = 0;
-  const void *params = nullptr;      ///< copied by the caller if it must outlive; read during the launch
-  bool isCooperative = false;        ///< every CTA is started, however many wait for others
-  bool isExplicitCluster = false;    ///< the launch or kernel asked for clusters (also of one CTA): %is_explicit_cluster
-  int threads = 0;                   ///< workers; 0 = OMP_NUM_THREADS or all cores
-  std::chrono::nanoseconds timeout{0};   ///< 0 = none
+  const void *params = nullptr; ///< copied by the caller if it must outlive; read during the launch
+  bool isCooperative = false;   ///< every CTA is started, however many wait for others
+  bool isExplicitCluster =
+      false; ///< the launch or kernel asked for clusters (also of one CTA): %is_explicit_cluster
+  int threads = 0;                     ///< workers; 0 = OMP_NUM_THREADS or all cores
+  std::chrono::nanoseconds timeout{0}; ///< 0 = none
   const std::atomic<bool> *cancel = nullptr;
-  std::atomic<uint64_t> *finishedCtas = nullptr;  ///< progress, optional
+  std::atomic<uint64_t> *finishedCtas = nullptr; ///< progress, optional
   Schedule schedule = Schedule::fast;
   uint64_t seed = 0;
   AsyncCopies asyncCopies = AsyncCopies::eager;
-  std::function<void(std::string_view)> printf;  ///< receives device printf text; null: stdout
+  std::function<void(std::string_view)> printf; ///< receives device printf text; null: stdout
 };
 
-/// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs inline.
-/// Safe to call from several threads at once.
+/// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs
+/// inline. Safe to call from several threads at once.
 Failure run(const LaunchRequest &);
 
-}  // namespace ptxrun::rt
+} // namespace ptxrun::rt

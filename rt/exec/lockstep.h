@@ -1,9 +1,10 @@
-// The cheap path of coroutine kernels: while all gangs of a CTA meet at the same full barrier, time after time, a barrier is a
-// loop over the gangs and a count, with no list to keep.
+// The cheap path of coroutine kernels: while all gangs of a CTA meet at the same full barrier, time
+// after time, a barrier is a loop over the gangs and a count, with no list to keep.
 //
-// In lockstep, gangs [0, i) of a sweep have arrived (or are done) when gang i runs, so nothing about an arrival need be written
-// down. Whoever does anything else (another barrier, a yield, bar.red, exit) first calls leaveLockstep, which writes the
-// arrivals into the barrier's own records; from there on the group runs by lists.
+// In lockstep, gangs [0, i) of a sweep have arrived (or are done) when gang i runs, so nothing
+// about an arrival need be written down. Whoever does anything else (another barrier, a yield,
+// bar.red, exit) first calls leaveLockstep, which writes the arrivals into the barrier's own
+// records; from there on the group runs by lists.
 #pragma once
 #include "rt/exec/records.h"
 
@@ -11,7 +12,8 @@ namespace ptxrun::rt {
 
 inline constexpr uint32_t kAnyBarrier = ~0u;
 
-/// On the carrier fiber: runs the gangs of a group of one CTA from their start, for as long as they keep in step.
+/// On the carrier fiber: runs the gangs of a group of one CTA from their start, for as long as they
+/// keep in step.
 void runLockstep(struct Worker &, GroupState &);
 void leaveLockstepNow(CtaState &, uint32_t running);
 

@@ -46,7 +46,7 @@ template <typename Predicate> bool spinUntil(uint64_t nanoseconds, Predicate isO
 }
 
 class Pool {
-public:
+ public:
   void offer(LaunchState &launch, void (*work)(LaunchState &, int, uint64_t)) {
     int helpers = launch.workers - 1;
     {
@@ -75,7 +75,7 @@ public:
       futexWait(launch.helpers, left);
   }
 
-private:
+ private:
   /// Under the lock: starts a team of further helpers if there are fewer than `count`.
   void growTo(int count) {
     int missing = std::max(count, omp_get_max_threads() - 1) - helperCount_;
@@ -132,7 +132,8 @@ private:
 
   void helpUntilDone(LaunchState &launch) {
     launch.offer.work(launch, joined_, 0);
-    // The owner may return, and the launch be gone, as soon as the count is down; waking a word that is gone is harmless.
+    // The owner may return, and the launch be gone, as soon as the count is down; waking a word
+    // that is gone is harmless.
     if (launch.helpers.fetch_sub(1, std::memory_order_acq_rel) == 1)
       futexWake(launch.helpers, 1);
   }
@@ -140,9 +141,9 @@ private:
   std::mutex lock_;
   std::vector<LaunchState *> launches_;
   int helperCount_ = 0;
-  std::atomic<uint32_t> posted_{0};   ///< grows with every offer; helpers sleep on it
+  std::atomic<uint32_t> posted_{0}; ///< grows with every offer; helpers sleep on it
   std::atomic<uint32_t> sleepers_{0};
-  static thread_local int joined_;    ///< number in the launch this helper joined last
+  static thread_local int joined_; ///< number in the launch this helper joined last
 };
 
 thread_local int Pool::joined_ = 0;

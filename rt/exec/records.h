@@ -1,8 +1,9 @@
-// What rt keeps about a running launch. The abi records are the first members, so an entry point that gets an abi::Gang *
-// has the GangState *.
+// What rt keeps about a running launch. The abi records are the first members, so an entry point
+// that gets an abi::Gang * has the GangState *.
 //
 //   LaunchState   one per run(), shared by its workers
-//   GroupState    CTAs that are co-scheduled: one, or the CTAs of a cluster. Belongs to one worker from start to end, so
+//   GroupState    CTAs that are co-scheduled: one, or the CTAs of a cluster. Belongs to one worker
+//   from start to end, so
 //                 nothing inside it needs atomics
 //   CtaState      barriers, live warps
 //   GangState     what a gang waits for, its fiber or coroutine frame
@@ -40,28 +41,29 @@ enum class WaitKind : uint8_t {
 
 struct alignas(64) GangState {
   abi::Gang gang; // first: entry points convert
-  GangState *next = nullptr;  ///< link in the one list the gang is in (ready, spinning, waiters of a barrier)
+  GangState *next =
+      nullptr; ///< link in the one list the gang is in (ready, spinning, waiters of a barrier)
   Fiber *fiber = nullptr;
-  void *frame = nullptr;      ///< coroutine
+  void *frame = nullptr; ///< coroutine
   CtaState *cta = nullptr;
   // --- second line
-  uint32_t *result = nullptr; ///< where the end of a wait is told: bar.red, warp gather, mbarrier
-  uint64_t *values = nullptr; ///< `out` of a warp gather
+  uint32_t *result = nullptr;   ///< where the end of a wait is told: bar.red, warp gather, mbarrier
+  uint64_t *values = nullptr;   ///< `out` of a warp gather
   const void *waitPc = nullptr; ///< in the kernel, behind the call that suspended last
-  uint64_t waitAddress = 0;   ///< mbarrier
-  uint64_t waitState = 0;     ///< mbarrier: state or parity
-  uint32_t waitMask = 0;      ///< the membermask
-  uint32_t sleep = 0;         ///< ns asked for by the last yield
+  uint64_t waitAddress = 0;     ///< mbarrier
+  uint64_t waitState = 0;       ///< mbarrier: state or parity
+  uint32_t waitMask = 0;        ///< the membermask
+  uint32_t sleep = 0;           ///< ns asked for by the last yield
   uint16_t warp = 0;
-  uint8_t laneShift = 0;      ///< laneid of lane 0
+  uint8_t laneShift = 0; ///< laneid of lane 0
   WaitKind wait = WaitKind::unstarted;
   uint8_t barrier = 0;
   bool waitsForParity = false;
-  bool polledMbarrier = false; ///< a test_wait failed since the last yield
+  bool polledMbarrier = false;    ///< a test_wait failed since the last yield
   bool yieldedOnMbarrier = false; ///< ... and that was so at the last yield
-  uint32_t index = 0;          ///< in the group
-  uint32_t clusterPhase = 0;   ///< of the cluster's barrier, when the gang last arrived
-  AsyncGroups *async = nullptr; ///< pending cp.async, null until the first
+  uint32_t index = 0;             ///< in the group
+  uint32_t clusterPhase = 0;      ///< of the cluster's barrier, when the gang last arrived
+  AsyncGroups *async = nullptr;   ///< pending cp.async, null until the first
 };
 
 /// Lanes of the gang at their places in the warp.
@@ -131,9 +133,9 @@ struct CtaState {
   uint32_t gangCount = 0;
   uint32_t warpCount = 0;
   uint32_t allWarps = 0;
-  uint32_t liveWarps = 0;        ///< warps with a thread that has not exited
+  uint32_t liveWarps = 0; ///< warps with a thread that has not exited
   uint32_t gangsPerWarp = 1;
-  uint16_t touchedBarriers = 0;  ///< barriers that may be non-zero
+  uint16_t touchedBarriers = 0; ///< barriers that may be non-zero
   uint32_t unfinishedGangs = 0;
   uint32_t lockstepBarrier = ~0u; ///< see exec/lockstep.h
   uint32_t lockstepPending = 0;   ///< gangs that have not arrived in this sweep
@@ -141,7 +143,8 @@ struct CtaState {
   WarpMeeting *meetings[kMaxWarps] = {};
   uint32_t warpLive[kMaxWarps] = {};
   CtaBarrier barriers[kBarriers];
-  uint32_t lanesArrived[kBarriers][kMaxWarps]; ///< used where a warp has several gangs; zero between uses
+  uint32_t lanesArrived[kBarriers]
+                       [kMaxWarps]; ///< used where a warp has several gangs; zero between uses
 };
 
 /// barrier.cluster. `phase` counts completed uses.
@@ -159,13 +162,13 @@ struct GroupState {
   Worker *worker = nullptr;
   LaunchState *launch = nullptr;
   GangList ready;
-  GangList spinning;      ///< yielded; run again in the next pass
+  GangList spinning; ///< yielded; run again in the next pass
   GangList mbarrierWaiters;
   uint32_t nextUnstarted = 0;
   uint32_t gangCount = 0;
   uint32_t unfinished = 0;
-  uint64_t progress = 0;  ///< anything but yields and timed-out waits
-  uint64_t number = 0;    ///< linear number of its first CTA's group in the grid
+  uint64_t progress = 0; ///< anything but yields and timed-out waits
+  uint64_t number = 0;   ///< linear number of its first CTA's group in the grid
   uint32_t ctaCount = 0;
   uint32_t liveCtas = 0;
   CtaState *ctas = nullptr;
@@ -206,7 +209,7 @@ struct LaunchState {
   uint32_t gangsPerCta = 0;
   uint32_t ctasPerGroup = 1;
   uint64_t groups = 0;
-  abi::Dim3 clusterGrid;   ///< clusters along each axis
+  abi::Dim3 clusterGrid;    ///< clusters along each axis
   uint32_t sharedBytes = 0; ///< to commit per CTA from kSharedFirstOffset on
   int workers = 1;
   uint32_t maxChunk = 1;
@@ -216,7 +219,7 @@ struct LaunchState {
 
   alignas(64) std::atomic<uint64_t> next{0}; ///< first group nobody has taken
   alignas(64) std::atomic<uint32_t> stop{0}; ///< Status of the reason to leave, 0 = go on
-  std::atomic<uint64_t> workNs{0}; ///< time its workers spent on it
+  std::atomic<uint64_t> workNs{0};           ///< time its workers spent on it
   std::atomic<bool> hasSpun{false};
   std::atomic<bool> isWatched{false};
   std::atomic<uint32_t> helpers{0}; ///< that joined and have not left
@@ -234,7 +237,8 @@ struct LaunchState {
 inline GangState &stateOf(abi::Gang *gang) { return *reinterpret_cast<GangState *>(gang); }
 inline GroupState &groupOf(GangState &g) { return *g.cta->group; }
 
-/// Records the first failure of a launch and tells its workers to leave. Later failures are dropped.
+/// Records the first failure of a launch and tells its workers to leave. Later failures are
+/// dropped.
 void failLaunch(LaunchState &, Failure);
 
 } // namespace ptxrun::rt

@@ -13,12 +13,14 @@ namespace ptxrun::rt {
 
 namespace {
 
-/// A launch expected to take less than this runs on the calling thread: waking the others would take about as long.
+/// A launch expected to take less than this runs on the calling thread: waking the others would
+/// take about as long.
 constexpr uint64_t kInlineNs = 15'000;
 /// A launch that was expected to be short and is not gets help after this time.
 constexpr uint64_t kInlineLimitNs = 20'000;
 constexpr uint32_t kMaxThreadsPerCta = 1024;
-constexpr uint64_t kMaxSharedBytes = (uint64_t{1} << abi::kSharedWindowShift) - abi::kSharedFirstOffset;
+constexpr uint64_t kMaxSharedBytes =
+    (uint64_t{1} << abi::kSharedWindowShift) - abi::kSharedFirstOffset;
 
 uint64_t volume(abi::Dim3 d) { return uint64_t{d.x} * d.y * d.z; }
 
@@ -99,7 +101,8 @@ int workersFor(const LaunchState &l) {
   if (r.schedule != Schedule::fast || l.groups == 1)
     return 1;
   int threads = r.threads > 0 ? r.threads : omp_get_max_threads();
-  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), l.groups));
+  return static_cast<int>(
+      std::min<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), l.groups));
 }
 
 /// The calling thread's part of the launch.
@@ -129,9 +132,11 @@ void work(LaunchState &l, int number, uint64_t deadline) {
   l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
 }
 
-/// The calling thread works at once; helpers join unless the launch is expected to be over before they wake.
+/// The calling thread works at once; helpers join unless the launch is expected to be over before
+/// they wake.
 void workTogether(LaunchState &l, uint64_t start) {
-  bool isShort = expectedNs(*l.code, l.threadsPerCta, l.ctas) < kInlineNs && !l.request->isCooperative;
+  bool isShort =
+      expectedNs(*l.code, l.threadsPerCta, l.ctas) < kInlineNs && !l.request->isCooperative;
   if (isShort)
     work(l, 0, start + kInlineLimitNs);
   if (l.next.load(std::memory_order_relaxed) >= l.groups || l.isStopped())

@@ -23,7 +23,8 @@ GangState *takeFromList(GangList &list, uint32_t position) {
   return g;
 }
 
-/// Any ready gang, or the next one never started; now and then none, so that other groups get a turn.
+/// Any ready gang, or the next one never started; now and then none, so that other groups get a
+/// turn.
 GangState *pickSeeded(Worker &worker, GroupState &group) {
   bool hasUnstarted = group.nextUnstarted < group.gangCount;
   uint32_t ready = group.ready.size();
@@ -46,7 +47,8 @@ inline GangState *pickNext(Worker &worker, GroupState &group) {
 
 void gangJob(Fiber &);
 
-/// The fiber `gang` is to be continued on; null when it could not be made (the launch has then failed).
+/// The fiber `gang` is to be continued on; null when it could not be made (the launch has then
+/// failed).
 Fiber *fiberOf(Worker &worker, GangState &gang) {
   if (gang.fiber)
     return gang.fiber;
@@ -167,7 +169,8 @@ void lateCopiesJob(Fiber &fiber) {
   switchFiber(fiber, worker.native);
 }
 
-/// Nothing else can run: asynchronous copies that were put off happen now (on a fiber, where a fault is the kernel's).
+/// Nothing else can run: asynchronous copies that were put off happen now (on a fiber, where a
+/// fault is the kernel's).
 bool performLateCopies(Worker &worker, GroupState &group) {
   if (!hasLateCopies(group))
     return false;
@@ -197,7 +200,8 @@ Pass runPass(Worker &worker, GroupState &group) {
     }
     if (!group.spinning.empty() && !onlyPollMbarriers(group)) {
       group.ready.append(group.spinning);
-      // Those that spin may wait for gangs whose waits end by a time limit or by copies that were put off.
+      // Those that spin may wait for gangs whose waits end by a time limit or by copies that were
+      // put off.
       if (++group.spinPasses % kPassesPerTimeLimit == 0) {
         performLateCopies(worker, group);
         endTimedWaits(group);
@@ -231,7 +235,7 @@ void countFinished(LaunchState &launch, uint64_t groups) {
 
 /// The groups a worker has taken but not opened yet, and those in flight.
 class GroupQueue {
-public:
+ public:
   GroupQueue(Worker &worker, LaunchState &launch, uint64_t deadline)
       : worker_(worker), launch_(launch), deadline_(deadline) {}
 
@@ -244,7 +248,8 @@ public:
     GroupState *group = openGroup(worker_, launch_, first_);
     if (!group)
       return false;
-    if (!worker_.isSeeded) // what is drawn for a group (seeded copies) does not depend on who runs it
+    if (!worker_
+             .isSeeded) // what is drawn for a group (seeded copies) does not depend on who runs it
       worker_.random.state = launch_.request->seed + (first_ + 1) * 0x9e3779b97f4a7c15u;
     ++first_;
     worker_.inFlight.push_back(group);
@@ -252,7 +257,7 @@ public:
   }
   bool hasRoom() const { return worker_.inFlight.size() < launch_.maxInFlight; }
 
-private:
+ private:
   Worker &worker_;
   LaunchState &launch_;
   uint64_t deadline_;
@@ -263,7 +268,8 @@ private:
 bool sweep(Worker &worker, LaunchState &launch) {
   bool hasProgress = false;
   for (size_t i = 0; i < worker.inFlight.size();) {
-    size_t at = worker.isSeeded ? worker.random.below(static_cast<uint32_t>(worker.inFlight.size())) : i;
+    size_t at =
+        worker.isSeeded ? worker.random.below(static_cast<uint32_t>(worker.inFlight.size())) : i;
     GroupState *group = worker.inFlight[at];
     uint64_t before = group->progress;
     Pass pass = runPass(worker, *group);
@@ -339,7 +345,8 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
     if (worker.inFlight.empty() && !queue.open())
       break;
     // A seeded schedule also mixes groups that need not wait for each other.
-    if (worker.isSeeded && worker.inFlight.size() < 4 && queue.hasRoom() && worker.random.below(4) == 0)
+    if (worker.isSeeded && worker.inFlight.size() < 4 && queue.hasRoom() &&
+        worker.random.below(4) == 0)
       queue.open();
     if (sweep(worker, launch)) {
       idleSweeps = 0;
@@ -347,7 +354,8 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
     }
     if (launch.isStopped())
       break;
-    // Everything here spins, perhaps on CTAs that have not started: start one, unless much was started already.
+    // Everything here spins, perhaps on CTAs that have not started: start one, unless much was
+    // started already.
     ++idleSweeps;
     if (!launch.hasSpun.load(std::memory_order_relaxed))
       launch.hasSpun.store(true, std::memory_order_relaxed);

@@ -1,15 +1,17 @@
 // Which gang runs next on a worker. Everything here runs on the worker's thread.
 //
-// A gang that has to wait puts itself into the list of what it waits for and calls suspendGang, which switches straight to
-// the next ready gang of the group: one switch per wait. Only when no gang of the group can run does control return to the
-// worker's native stack, where runGroups decides among groups.
+// A gang that has to wait puts itself into the list of what it waits for and calls suspendGang,
+// which switches straight to the next ready gang of the group: one switch per wait. Only when no
+// gang of the group can run does control return to the worker's native stack, where runGroups
+// decides among groups.
 #pragma once
 #include "rt/exec/records.h"
 #include "rt/exec/worker.h"
 
 namespace ptxrun::rt {
 
-/// Runs groups of the launch until none is left, or the launch stops. `deadline` (ns, 0 = none): takes no new group after it.
+/// Runs groups of the launch until none is left, or the launch stops. `deadline` (ns, 0 = none):
+/// takes no new group after it.
 void runGroups(Worker &, LaunchState &, uint64_t deadline);
 /// The same for kernels that never suspend, through KernelCode::ctaRange.
 void runRanges(Worker &, LaunchState &, uint64_t deadline);
@@ -20,8 +22,8 @@ void suspendGang(GangState &);
 inline void makeReady(GroupState &group, GangState &gang) { group.ready.push(&gang); }
 /// The gang's function is over: what is left of it exits.
 void finishGang(GangState &);
-/// After the running gang made others ready: in a seeded schedule one of them may go first. True when `gang` has queued
-/// itself and must suspend.
+/// After the running gang made others ready: in a seeded schedule one of them may go first. True
+/// when `gang` has queued itself and must suspend.
 inline bool isToYieldSeeded(Worker &worker, GroupState &group, GangState &gang) {
   if (!worker.isSeeded || group.ready.empty())
     return false;

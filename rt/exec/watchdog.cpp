@@ -24,7 +24,7 @@ struct Watched {
 
 /// Lives as long as the process: its thread is detached and sleeps while nothing is watched.
 class Watchdog {
-public:
+ public:
   void add(LaunchState &launch) {
     std::lock_guard guard(lock_);
     if (find(launch) != watched_.end())
@@ -47,9 +47,10 @@ public:
       watched_.erase(at);
   }
 
-private:
+ private:
   std::vector<Watched>::iterator find(LaunchState &launch) {
-    return std::find_if(watched_.begin(), watched_.end(), [&](Watched &w) { return w.launch == &launch; });
+    return std::find_if(watched_.begin(), watched_.end(),
+                        [&](Watched &w) { return w.launch == &launch; });
   }
 
   [[noreturn]] void loop() {

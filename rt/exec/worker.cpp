@@ -12,7 +12,8 @@
 namespace ptxrun::rt {
 
 namespace {
-/// Stack tops are spread over a page's cache sets; otherwise the hot ends of all gangs' stacks would compete for a few.
+/// Stack tops are spread over a page's cache sets; otherwise the hot ends of all gangs' stacks
+/// would compete for a few.
 constexpr uint32_t kColors = 32;
 constexpr uint32_t kColorBytes = 128;
 

@@ -1,4 +1,5 @@
-// A worker: what a host or OpenMP thread keeps to run CTAs. Made at the thread's first launch, kept until the thread ends.
+// A worker: what a host or OpenMP thread keeps to run CTAs. Made at the thread's first launch, kept
+// until the thread ends.
 #pragma once
 #include <csignal>
 #include <cstdint>
@@ -25,19 +26,20 @@ struct Worker {
   Worker();
   ~Worker();
 
-  Fiber native;              ///< the thread's own stack, where the scheduler runs
-  Fiber *current = nullptr;  ///< kept by enterFiber and the gang switch
-  Fiber *leaving = nullptr;  ///< for AddressSanitizer
-  Fiber *idle = nullptr;     ///< fibers without a gang
+  Fiber native;             ///< the thread's own stack, where the scheduler runs
+  Fiber *current = nullptr; ///< kept by enterFiber and the gang switch
+  Fiber *leaving = nullptr; ///< for AddressSanitizer
+  Fiber *idle = nullptr;    ///< fibers without a gang
   Fiber *all = nullptr;
-  Fiber *carrier = nullptr;  ///< runs CTA ranges and coroutine gangs
-  size_t stackBytes = 0;     ///< what the fibers were mapped with
+  Fiber *carrier = nullptr; ///< runs CTA ranges and coroutine gangs
+  size_t stackBytes = 0;    ///< what the fibers were mapped with
   uint32_t fiberCount = 0;
 
   LaunchState *launch = nullptr;
   /// The gang that runs, for entry points that are not told and for reports of faults.
   GangState *running = nullptr;
-  bool isInRuntimeForGuest = false; ///< an entry point touches the kernel's memory: a fault there is the kernel's
+  bool isInRuntimeForGuest =
+      false; ///< an entry point touches the kernel's memory: a fault there is the kernel's
   volatile sig_atomic_t isStopping = 0;
   int number = 0;
   int threadId = 0;
@@ -52,7 +54,8 @@ struct Worker {
   WarpMeeting *freeMeetings = nullptr;
 
   void *alternateStack = nullptr;
-  std::string scratch; ///< text of a printf being made; owned here so that a fault leaves nothing behind
+  std::string
+      scratch; ///< text of a printf being made; owned here so that a fault leaves nothing behind
 };
 
 /// The calling thread's worker. Null where the thread never ran a launch (also after its end).
@@ -60,7 +63,8 @@ Worker *currentWorker();
 /// The calling thread's worker, made if need be.
 Worker &workerOfThread();
 
-/// A fiber of the worker without a gang, its stack at least `worker.stackBytes`; null when memory is short.
+/// A fiber of the worker without a gang, its stack at least `worker.stackBytes`; null when memory
+/// is short.
 Fiber *takeFiber(Worker &, void (*job)(Fiber &));
 /// Sees that every fiber of the worker has stacks of at least `bytes`. No fiber may be in use.
 void requireStackBytes(Worker &, size_t bytes);

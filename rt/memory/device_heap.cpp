@@ -11,7 +11,7 @@ namespace ptxrun::rt {
 namespace {
 
 class DeviceHeap {
-public:
+ public:
   void *allocate(uint64_t bytes) {
     std::lock_guard guard(lock_);
     if (bytes > limit_ || used_ > limit_ - bytes)
@@ -52,7 +52,7 @@ public:
     limit_ = bytes;
   }
 
-private:
+ private:
   std::mutex lock_;
   std::unordered_map<void *, uint64_t> blocks_;
   uint64_t used_ = 0;
@@ -81,7 +81,8 @@ void *ptxrun_malloc(ptxrun::abi::Gang *, uint64_t bytes) { return heap().allocat
 void ptxrun_free(ptxrun::abi::Gang *gang, void *block) {
   if (!block || heap().release(block))
     return;
-  recordFailure(stateOf(gang), Status::illegalAddress, "free of an address that malloc did not return");
+  recordFailure(stateOf(gang), Status::illegalAddress,
+                "free of an address that malloc did not return");
   leaveKernel(stateOf(gang));
 }
 }

@@ -1,7 +1,8 @@
 // Three kinds of blocks:
-//   large   (from 1 MiB)  a mapping of their own on a 2 MiB boundary, huge pages, inaccessible from the last page's end on
-//   guarded               whole pages between inaccessible ones; the block ends with its last page, so that an overrun is seen
-//   packed                small blocks beyond the first thousands (the system limits the number of mappings): from slabs by
+//   large   (from 1 MiB)  a mapping of their own on a 2 MiB boundary, huge pages, inaccessible from
+//   the last page's end on guarded               whole pages between inaccessible ones; the block
+//   ends with its last page, so that an overrun is seen packed                small blocks beyond
+//   the first thousands (the system limits the number of mappings): from slabs by
 //                         size, without guards
 #include "rt/memory/device_memory.h"
 
@@ -25,7 +26,8 @@ constexpr uint64_t kGap = 64 * 1024;       ///< inaccessible bytes on each side 
 constexpr uint64_t kMaxGuarded = 8192;     ///< live guarded blocks
 constexpr uint64_t kMaxPacked = 32 * 1024; ///< larger ones are always guarded
 constexpr size_t kRemembered = 64;         ///< freed allocations kept for messages
-constexpr uint64_t kNear = 16 << 20;       ///< how far from a block an address is still said to be past its end
+constexpr uint64_t kNear =
+    16 << 20; ///< how far from a block an address is still said to be past its end
 
 uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -37,7 +39,8 @@ struct Block {
 };
 
 uint64_t reserve(uint64_t bytes) {
-  void *memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(memory);
 }
 
@@ -47,7 +50,7 @@ bool open(uint64_t at, uint64_t bytes) {
 
 /// Blocks of one size from slabs; freed ones are used again.
 class PackedBlocks {
-public:
+ public:
   uint64_t take(uint64_t bytes) {
     std::vector<uint64_t> &free = free_[classOf(bytes)];
     if (free.empty() && !addSlab(free, uint64_t{kAlign} << classOf(bytes)))
@@ -58,7 +61,7 @@ public:
   }
   void give(uint64_t at, uint64_t bytes) { free_[classOf(bytes)].push_back(at); }
 
-private:
+ private:
   static size_t classOf(uint64_t bytes) {
     size_t c = 0;
     while ((kAlign << c) < bytes)
@@ -78,7 +81,7 @@ private:
 static_assert(kAlign << 7 == kMaxPacked);
 
 class DeviceMemory {
-public:
+ public:
   void *allocate(uint64_t bytes, uint32_t tag) {
     if (bytes == 0 || bytes > uint64_t{1} << 46)
       return nullptr;
@@ -97,7 +100,8 @@ public:
       return nullptr;
     uint64_t low = block.mapping ? block.mapping : base;
     uint64_t span = block.mapping ? block.mappingBytes : bytes;
-    std::erase_if(freed_, [&](const Allocation &f) { return f.base < low + span && low < f.base + f.bytes; });
+    std::erase_if(
+        freed_, [&](const Allocation &f) { return f.base < low + span && low < f.base + f.bytes; });
     used_ += bytes;
     guarded_ += block.mapping != 0;
     blocks_.emplace(base, block);
@@ -142,7 +146,7 @@ public:
 
   std::string describe(uint64_t address);
 
-private:
+ private:
   /// On a 2 MiB boundary, with a gap behind.
   static uint64_t mapLarge(Block &block) {
     uint64_t data = roundUp(block.bytes, kPage);
@@ -195,7 +199,9 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-std::string plural(uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+std::string plural(uint64_t bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
 
 std::string ofAllocation(uint64_t base, uint64_t bytes) {
   return "an allocation of " + plural(bytes) + " at " + hex(base);
@@ -215,10 +221,12 @@ std::string DeviceMemory::describe(uint64_t address) {
   uint64_t past = before ? address - before->first - before->second.bytes : ~uint64_t{0};
   uint64_t ahead = after != blocks_.end() ? after->first - address : ~uint64_t{0};
   if (past <= ahead && past < kNear)
-    return hex(address) + " is " + (past ? plural(past) + " past the end of " : "just past the end of ") +
+    return hex(address) + " is " +
+           (past ? plural(past) + " past the end of " : "just past the end of ") +
            ofAllocation(before->first, before->second.bytes);
   if (ahead < kNear)
-    return hex(address) + " is " + plural(ahead) + " before " + ofAllocation(after->first, after->second.bytes);
+    return hex(address) + " is " + plural(ahead) + " before " +
+           ofAllocation(after->first, after->second.bytes);
   return "";
 }
 

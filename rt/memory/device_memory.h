@@ -1,5 +1,5 @@
-// Device memory: host memory that kernels address directly. Blocks lie apart from each other, so that most accesses outside
-// one hit an inaccessible page.
+// Device memory: host memory that kernels address directly. Blocks lie apart from each other, so
+// that most accesses outside one hit an inaccessible page.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,9 @@ struct Allocation {
   uint32_t tag = 0; ///< the caller's (kind of memory, context)
 };
 
-/// Memory of at least one byte; null when there is none. 256-byte aligned, blocks of 2 MiB and more 2 MiB-aligned on huge
-/// pages where the system has them. The first pages of a block fresh from the system read as zero, others are undefined.
+/// Memory of at least one byte; null when there is none. 256-byte aligned, blocks of 2 MiB and more
+/// 2 MiB-aligned on huge pages where the system has them. The first pages of a block fresh from the
+/// system read as zero, others are undefined.
 void *allocateDevice(uint64_t bytes, uint32_t tag = 0);
 /// False where `base` is not the start of a live allocation.
 bool freeDevice(void *base);
@@ -22,8 +23,8 @@ bool freeDevice(void *base);
 std::optional<Allocation> findDevice(uint64_t address);
 /// Sum of live allocations.
 uint64_t deviceBytesInUse();
-/// What the address is to the allocations: "0x... is 8 bytes past the end of an allocation of 1024 bytes at 0x...", or before,
-/// or inside a freed one; "" where none is near.
+/// What the address is to the allocations: "0x... is 8 bytes past the end of an allocation of 1024
+/// bytes at 0x...", or before, or inside a freed one; "" where none is near.
 std::string describeDeviceAddress(uint64_t address);
 
 } // namespace ptxrun::rt

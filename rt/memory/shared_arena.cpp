@@ -11,11 +11,13 @@ constexpr uint64_t kReserved = 2 * kHalf + kPage;
 } // namespace
 
 SharedArena::SharedArena() {
-  void *memory = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory =
+      mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return;
   reservation_ = memory;
-  // kSharedFirstOffset falls on a page boundary, so that the byte before it is in a page never mapped.
+  // kSharedFirstOffset falls on a page boundary, so that the byte before it is in a page never
+  // mapped.
   base_ = static_cast<char *>(memory) + kHalf + kPage - abi::kSharedFirstOffset;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// The packed arguments of one call.
 class ArgumentReader {
-public:
+ public:
   explicit ArgumentReader(const void *arguments) : start_(static_cast<const char *>(arguments)) {}
 
   template <typename T> T take() {
@@ -24,7 +24,7 @@ public:
   }
   int count() const { return count_; }
 
-private:
+ private:
   const char *start_;
   size_t offset_ = 0;
   int count_ = 0;
@@ -164,7 +164,8 @@ void copyGuestText(Worker &worker, char *to, size_t capacity, const char *from) 
 
 using namespace ptxrun::rt;
 
-extern "C" int32_t ptxrun_vprintf(ptxrun::abi::Gang *gang, const char *format, const void *arguments) {
+extern "C" int32_t ptxrun_vprintf(ptxrun::abi::Gang *gang, const char *format,
+                                  const void *arguments) {
   Worker &worker = *groupOf(stateOf(gang)).worker;
   if (!format)
     return -1;

@@ -8,8 +8,9 @@
 
 namespace ptxrun::rt {
 
-/// Formats as CUDA's device printf does: `arguments` holds 4-byte integers and 8-byte integers, doubles and pointers, each
-/// aligned to its size. Appends to `out`; returns the number of arguments used. Reads memory the kernel named.
+/// Formats as CUDA's device printf does: `arguments` holds 4-byte integers and 8-byte integers,
+/// doubles and pointers, each aligned to its size. Appends to `out`; returns the number of
+/// arguments used. Reads memory the kernel named.
 int formatText(std::string &out, const char *format, const void *arguments);
 /// Adds to the text of the launch; whole pieces of different threads do not mix.
 void appendText(LaunchState &, std::string_view);

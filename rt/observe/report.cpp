@@ -22,10 +22,12 @@ std::string threadsText(const GangState &g) {
 /// "barrier 3: 2 of 4 warps have arrived".
 std::string describeBarrier(const CtaState &cta, uint32_t id) {
   const CtaBarrier &b = cta.barriers[id];
-  auto expected = b.expected ? b.expected : static_cast<uint32_t>(__builtin_popcount(cta.liveWarps));
+  auto expected =
+      b.expected ? b.expected : static_cast<uint32_t>(__builtin_popcount(cta.liveWarps));
   std::string s = "barrier " + std::to_string(id) + ": " + std::to_string(b.arrivals) + " of " +
-                  std::to_string(expected) + " warps (" + std::to_string(b.arrivals * abi::kWarpSize) +
-                  " of " + std::to_string(expected * abi::kWarpSize) + " threads) have arrived";
+                  std::to_string(expected) + " warps (" +
+                  std::to_string(b.arrivals * abi::kWarpSize) + " of " +
+                  std::to_string(expected * abi::kWarpSize) + " threads) have arrived";
   uint32_t missing = cta.liveWarps & ~b.warpsArrived;
   if (missing) {
     s += "; not arrived: warp";
@@ -56,8 +58,8 @@ std::string describeWait(const GangState &g) {
     for (WarpMeeting *m = g.cta->meetings[g.warp]; m; m = m->next)
       if (m->memberMask == g.waitMask)
         missing = m->memberMask & g.cta->warpLive[g.warp] & ~m->arrived;
-    return "a warp collective with membermask " + hex(g.waitMask) + "; lanes that have not arrived: " +
-           hex(missing);
+    return "a warp collective with membermask " + hex(g.waitMask) +
+           "; lanes that have not arrived: " + hex(missing);
   }
   case WaitKind::mbarrier:
     return describeMbarrierWait(g);
@@ -112,9 +114,10 @@ void failDeadlock(GroupState &group) {
         fillPlace(f, g);
       if (lines++ >= kMaxLines)
         continue;
-      f.waiters.push_back({cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, g.waitPc, describeWait(g)});
+      f.waiters.push_back(
+          {cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, g.waitPc, describeWait(g)});
       f.message += "\n  " + describeGang(g) + " (warp " + std::to_string(g.warp) + ") wait at " +
-                     f.waiters.back().at;
+                   f.waiters.back().at;
     }
   }
   if (lines > kMaxLines)

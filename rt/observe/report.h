@@ -8,8 +8,8 @@ namespace ptxrun::rt {
 
 /// On a kernel's stack: fails the launch at this gang. The caller then calls leaveKernel.
 void recordFailure(GangState &, Status, std::string message, uint32_t line = 0);
-/// Leaves the kernel for good. The stack is abandoned: nothing with a destructor may be alive on it (so this is a call of its own,
-/// after the temporaries of the message are gone).
+/// Leaves the kernel for good. The stack is abandoned: nothing with a destructor may be alive on it
+/// (so this is a call of its own, after the temporaries of the message are gone).
 [[noreturn]] void leaveKernel(GangState &);
 /// The group can never go on: fails the launch with a report of who waits where.
 void failDeadlock(GroupState &);

@@ -43,8 +43,9 @@ std::string assertionText(const GangState &g, const char *message, const char *f
   const abi::Dim3 &block = g.cta->cta.launch->block;
   uint32_t t = g.gang.firstThread;
   abi::Dim3 thread{t % block.x, t / block.x % block.y, t / block.x / block.y};
-  return std::string(file) + ":" + std::to_string(line) + ": " + function + ": block: " +
-         triple(g.cta->cta.ctaid) + ", thread: " + triple(thread) + " Assertion `" + message + "` failed.";
+  return std::string(file) + ":" + std::to_string(line) + ": " + function +
+         ": block: " + triple(g.cta->cta.ctaid) + ", thread: " + triple(thread) + " Assertion `" +
+         message + "` failed.";
 }
 
 } // namespace
@@ -62,11 +63,12 @@ void ptxrun_trap(abi::Gang *gang, abi::TrapKind kind, uint32_t mask, uint32_t li
   leaveKernel(g);
 }
 
-void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, const char *file, uint32_t line,
-                       const char *function) {
+void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, const char *file,
+                       uint32_t line, const char *function) {
   GangState &g = stateOf(gang);
   Worker &worker = *groupOf(g).worker;
-  char texts[3][1024]; // copied first: a bad pointer is reported as a fault, and nothing is left behind
+  char texts[3][1024]; // copied first: a bad pointer is reported as a fault, and nothing is left
+                       // behind
   copyGuestText(worker, texts[0], message);
   copyGuestText(worker, texts[1], file);
   copyGuestText(worker, texts[2], function);

@@ -17,7 +17,8 @@ namespace {
 uint64_t placeOf(const void *p) { return reinterpret_cast<uint64_t>(p); }
 
 [[noreturn]] void failBulk(GangState &g, const char *what) {
-  recordFailure(g, Status::illegalAddress, std::string("bulk copy: ") + what + " in " + describeGang(g));
+  recordFailure(g, Status::illegalAddress,
+                std::string("bulk copy: ") + what + " in " + describeGang(g));
   leaveKernel(g);
 }
 
@@ -33,7 +34,8 @@ void *inCta(const GangState &g, void *address, uint32_t rank) {
   auto base = placeOf(g.cta->cta.sharedBase);
   uint64_t offset = placeOf(address) - base;
   uint64_t window = (uint64_t{1} << abi::kSharedWindowShift) - 1;
-  return reinterpret_cast<void *>(base + (uint64_t{rank} << abi::kSharedWindowShift) + (offset & window));
+  return reinterpret_cast<void *>(base + (uint64_t{rank} << abi::kSharedWindowShift) +
+                                  (offset & window));
 }
 
 AsyncOperation bulkOperation(AsyncKind kind, uint32_t lane, void *destination, const void *source,
@@ -57,8 +59,8 @@ using namespace ptxrun::rt;
 
 extern "C" {
 
-void ptxrun_cp_async(abi::Gang *gang, uint32_t mask, void *const *destinations, const void *const *sources,
-                     uint32_t bytes, const uint32_t *sourceBytes) {
+void ptxrun_cp_async(abi::Gang *gang, uint32_t mask, void *const *destinations,
+                     const void *const *sources, uint32_t bytes, const uint32_t *sourceBytes) {
   GangState &g = stateOf(gang);
   for (; mask; mask &= mask - 1) {
     int lane = __builtin_ctz(mask);
@@ -73,13 +75,16 @@ void ptxrun_cp_async(abi::Gang *gang, uint32_t mask, void *const *destinations, 
   }
 }
 
-void ptxrun_cp_async_commit_group(abi::Gang *gang, uint32_t mask) { commitGroups(stateOf(gang), mask, false); }
+void ptxrun_cp_async_commit_group(abi::Gang *gang, uint32_t mask) {
+  commitGroups(stateOf(gang), mask, false);
+}
 
 void ptxrun_cp_async_wait_group(abi::Gang *gang, uint32_t mask, uint32_t pending) {
   completeGroups(stateOf(gang), mask, false, pending);
 }
 
-void ptxrun_cp_async_mbarrier_arrive(abi::Gang *gang, uint32_t lane, void *object, uint32_t isNoinc) {
+void ptxrun_cp_async_mbarrier_arrive(abi::Gang *gang, uint32_t lane, void *object,
+                                     uint32_t isNoinc) {
   GangState &g = stateOf(gang);
   auto *word = static_cast<uint64_t *>(object);
   if (!isNoinc)
@@ -100,8 +105,9 @@ void ptxrun_cp_async_bulk(abi::Gang *gang, uint32_t lane, void *destination, con
   submitAsync(g, o);
 }
 
-void ptxrun_cp_async_bulk_multicast(abi::Gang *gang, uint32_t lane, void *destination, const void *source,
-                                    uint32_t bytes, void *mbarrier, uint32_t ctaMask) {
+void ptxrun_cp_async_bulk_multicast(abi::Gang *gang, uint32_t lane, void *destination,
+                                    const void *source, uint32_t bytes, void *mbarrier,
+                                    uint32_t ctaMask) {
   GangState &g = stateOf(gang);
   checkBulk(g, destination, source, bytes);
   if (ctaMask >> groupOf(g).ctaCount)
@@ -113,8 +119,9 @@ void ptxrun_cp_async_bulk_multicast(abi::Gang *gang, uint32_t lane, void *destin
   }
 }
 
-void ptxrun_cp_reduce_async_bulk(abi::Gang *gang, uint32_t lane, void *destination, const void *source,
-                                 uint32_t bytes, void *mbarrier, abi::ReduceOp op, abi::ReduceType type) {
+void ptxrun_cp_reduce_async_bulk(abi::Gang *gang, uint32_t lane, void *destination,
+                                 const void *source, uint32_t bytes, void *mbarrier,
+                                 abi::ReduceOp op, abi::ReduceType type) {
   GangState &g = stateOf(gang);
   checkBulk(g, destination, source, bytes);
   AsyncOperation o = bulkOperation(AsyncKind::reduce, lane, destination, source, bytes, mbarrier);
@@ -123,14 +130,17 @@ void ptxrun_cp_reduce_async_bulk(abi::Gang *gang, uint32_t lane, void *destinati
   submitAsync(g, o);
 }
 
-void ptxrun_bulk_commit_group(abi::Gang *gang, uint32_t mask) { commitGroups(stateOf(gang), mask, true); }
+void ptxrun_bulk_commit_group(abi::Gang *gang, uint32_t mask) {
+  commitGroups(stateOf(gang), mask, true);
+}
 
 void ptxrun_bulk_wait_group(abi::Gang *gang, uint32_t mask, uint32_t pending, uint32_t) {
   // `.read` asks only that sources have been read; a copy here is read and written at one time.
   completeGroups(stateOf(gang), mask, true, pending);
 }
 
-void ptxrun_cluster_try_cancel(abi::Gang *gang, uint32_t, void *result, void *mbarrier, uint32_t isMulticast) {
+void ptxrun_cluster_try_cancel(abi::Gang *gang, uint32_t, void *result, void *mbarrier,
+                               uint32_t isMulticast) {
   GangState &g = stateOf(gang);
   GroupState &group = groupOf(g);
   uint32_t answer[4] = {};

@@ -120,7 +120,8 @@ void completeGroups(GangState &g, uint32_t mask, bool isBulk, uint32_t keep) {
     return;
   const uint64_t *counts = isBulk ? g.async->bulkGroups : g.async->copyGroups;
   performWhere(g, [&](const AsyncOperation &o) {
-    return (mask >> o.lane & 1) && o.isTracked && isBulkKind(o.kind) == isBulk && o.group + keep < counts[o.lane];
+    return (mask >> o.lane & 1) && o.isTracked && isBulkKind(o.kind) == isBulk &&
+           o.group + keep < counts[o.lane];
   });
 }
 

@@ -1,9 +1,10 @@
-// Asynchronous copies that have been asked for and not yet performed, per gang. With eager copies (the default) nothing is
-// ever kept here.
+// Asynchronous copies that have been asked for and not yet performed, per gang. With eager copies
+// (the default) nothing is ever kept here.
 //
-// A gang's queue holds the operations of its lanes in program order. An operation ends up in a group of its lane when that lane
-// commits; waiting for all but n groups performs what belongs to earlier groups. An operation with an mbarrier tells it when it
-// is performed; gangs that wait there have them performed when nothing else of their cluster can run.
+// A gang's queue holds the operations of its lanes in program order. An operation ends up in a
+// group of its lane when that lane commits; waiting for all but n groups performs what belongs to
+// earlier groups. An operation with an mbarrier tells it when it is performed; gangs that wait
+// there have them performed when nothing else of their cluster can run.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -37,7 +38,7 @@ struct AsyncOperation {
 };
 
 struct AsyncGroups {
-  std::vector<AsyncOperation> pending; ///< in program order
+  std::vector<AsyncOperation> pending;      ///< in program order
   uint64_t copyGroups[abi::kWarpSize] = {}; ///< committed so far, per lane
   uint64_t bulkGroups[abi::kWarpSize] = {};
 };

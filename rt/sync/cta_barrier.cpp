@@ -15,7 +15,8 @@ inline bool isComplete(const CtaState &cta, const CtaBarrier &b) {
   if (b.arrivals >= b.expected) [[likely]]
     return true;
   uint32_t exited = cta.allWarps & ~cta.liveWarps & ~b.warpsArrived;
-  return allLiveArrived && b.arrivals + static_cast<uint32_t>(__builtin_popcount(exited)) >= b.expected;
+  return allLiveArrived &&
+         b.arrivals + static_cast<uint32_t>(__builtin_popcount(exited)) >= b.expected;
 }
 
 void tellResults(CtaBarrier &b) {
@@ -61,7 +62,8 @@ inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, ui
 }
 
 /// True when the arrival completes the barrier.
-inline bool arrive(GangState &g, uint32_t id, uint32_t threads, uint32_t predicates, uint32_t participants) {
+inline bool arrive(GangState &g, uint32_t id, uint32_t threads, uint32_t predicates,
+                   uint32_t participants) {
   if (id >= kBarriers) [[unlikely]]
     failBarrierNumber(g, id);
   leaveLockstep(g);
@@ -95,8 +97,8 @@ inline bool beginSync(abi::Gang *gang, uint32_t id, uint32_t threads) {
   return isToYieldSeeded(*group.worker, group, g);
 }
 
-inline bool beginRed(abi::Gang *gang, uint32_t id, uint32_t threads, uint32_t mask, uint32_t predicates,
-                     uint32_t *result) {
+inline bool beginRed(abi::Gang *gang, uint32_t id, uint32_t threads, uint32_t mask,
+                     uint32_t predicates, uint32_t *result) {
   GangState &g = stateOf(gang);
   uint32_t lanes = mask & g.gang.liveMask;
   auto count = static_cast<uint32_t>(__builtin_popcount(lanes));
@@ -153,8 +155,10 @@ bool ptxrun_bar_sync_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, 
   CtaState &cta = *stateOf(gang).cta;
   if (arriveInLockstep(cta, barrier, threads)) [[likely]]
     return true;
-  // In a kernel that uses another barrier than the last one, the first to arrive in a sweep chooses.
-  if (cta.isLockstep && threads == 0 && barrier < kBarriers && cta.lockstepPending == cta.gangCount) {
+  // In a kernel that uses another barrier than the last one, the first to arrive in a sweep
+  // chooses.
+  if (cta.isLockstep && threads == 0 && barrier < kBarriers &&
+      cta.lockstepPending == cta.gangCount) {
     cta.lockstepBarrier = barrier;
     --cta.lockstepPending;
     return true;

@@ -1,9 +1,10 @@
 // The sixteen barriers of a CTA (PTX ISA 9.7.13.1: bar, barrier).
 //
-// Counting is by warps. A gang's arrival stands for its live lanes; when all live lanes of its warp have arrived, the warp has,
-// and counts for 32 threads, however many it has. A barrier completes
+// Counting is by warps. A gang's arrival stands for its live lanes; when all live lanes of its warp
+// have arrived, the warp has, and counts for 32 threads, however many it has. A barrier completes
 //   without thread count  when every warp with live threads has arrived;
-//   with a count          when that many warps have arrived, or no live warp is left that has not arrived and the warps that
+//   with a count          when that many warps have arrived, or no live warp is left that has not
+//   arrived and the warps that
 //                         exited without arriving make up the difference ("non-exited threads").
 // Waiters of a completed barrier become ready in the order of arrival.
 #pragma once

@@ -19,7 +19,8 @@ std::string nameOf(const GangState &g, const void *object) {
   auto address = reinterpret_cast<uint64_t>(object);
   const GroupState &group = *g.cta->group;
   if (group.arena->contains(address, &offset))
-    snprintf(text, sizeof text, "the mbarrier at .shared address 0x%llx", static_cast<unsigned long long>(offset));
+    snprintf(text, sizeof text, "the mbarrier at .shared address 0x%llx",
+             static_cast<unsigned long long>(offset));
   else
     snprintf(text, sizeof text, "the mbarrier at 0x%llx", static_cast<unsigned long long>(address));
   return text;
@@ -40,7 +41,8 @@ void store(GangState &g, uint64_t *object, MbarrierWord word) {
   leaveKernel(g);
 }
 
-[[noreturn]] void failArrival(GangState &g, const uint64_t *object, MbarrierWord word, uint32_t count) {
+[[noreturn]] void failArrival(GangState &g, const uint64_t *object, MbarrierWord word,
+                              uint32_t count) {
   recordFailure(g, Status::invalid,
                 nameOf(g, object) + ": an arrival of " + std::to_string(count) + " where " +
                     std::to_string(word.pending()) + " of " + std::to_string(word.expected()) +
@@ -119,7 +121,9 @@ bool beginTryWait(abi::Gang *gang, void *raw, uint64_t state, bool isParity, uin
 
 } // namespace
 
-void expectTransactions(GangState &g, uint64_t *object, uint32_t count) { addTransactions(g, object, count); }
+void expectTransactions(GangState &g, uint64_t *object, uint32_t count) {
+  addTransactions(g, object, count);
+}
 
 void completeTransactions(GangState &g, uint64_t *object, uint32_t count) {
   addTransactions(g, object, -int64_t{count});
@@ -140,15 +144,16 @@ void addPendingArrival(GangState &g, uint64_t *object) {
   MbarrierWord word(load(g, object));
   if (word.pending() == MbarrierWord::kMaxCount)
     failCount(g, object, "more than 2^20-1 arrivals pending");
-  store(g, object, MbarrierWord::make(word.pending() + 1, word.expected(), word.tx(), word.phase()));
+  store(g, object,
+        MbarrierWord::make(word.pending() + 1, word.expected(), word.tx(), word.phase()));
 }
 
 std::string describeMbarrierWait(const GangState &g) {
   auto *object = reinterpret_cast<const uint64_t *>(g.waitAddress);
   MbarrierWord word(*object); // waited on before, so it can be read
   std::string s = nameOf(g, object) + ": phase " + std::to_string(word.phase()) + " (modulo 8), " +
-                  std::to_string(word.expected() - std::min(word.expected(), word.pending())) + " of " +
-                  std::to_string(word.expected()) + " arrivals";
+                  std::to_string(word.expected() - std::min(word.expected(), word.pending())) +
+                  " of " + std::to_string(word.expected()) + " arrivals";
   if (word.tx() != 0)
     s += ", " + std::to_string(word.tx()) + " bytes of transactions outstanding";
   return s;
@@ -244,8 +249,8 @@ bool ptxrun_mbarrier_try_wait(abi::Gang *gang, void *object, uint64_t state, uin
   return result != 0;
 }
 
-bool ptxrun_mbarrier_try_wait_begin(abi::Gang *gang, void *object, uint64_t state, uint32_t isParity,
-                                    uint32_t nanoseconds, uint32_t *isComplete) {
+bool ptxrun_mbarrier_try_wait_begin(abi::Gang *gang, void *object, uint64_t state,
+                                    uint32_t isParity, uint32_t nanoseconds, uint32_t *isComplete) {
   stateOf(gang).waitPc = __builtin_return_address(0);
   return beginTryWait(gang, object, state, isParity, nanoseconds, isComplete);
 }

@@ -1,5 +1,5 @@
-// mbarrier objects (PTX ISA 9.7.13.15) and the gangs that wait at them. An object is only ever touched by its cluster, which
-// stays on one thread, so plain accesses do.
+// mbarrier objects (PTX ISA 9.7.13.15) and the gangs that wait at them. An object is only ever
+// touched by its cluster, which stays on one thread, so plain accesses do.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@ namespace ptxrun::rt {
 
 /// The 8 bytes of an object; intrinsics/abi.h has the layout.
 class MbarrierWord {
-public:
+ public:
   static constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
   explicit MbarrierWord(uint64_t bits) : bits_(bits) {}
@@ -23,11 +23,12 @@ public:
   uint32_t phase() const { return static_cast<uint32_t>(bits_ >> 61); }
   uint64_t bits() const { return bits_; }
 
-private:
+ private:
   uint64_t bits_;
 };
 
-/// mbarrier operations on behalf of gang `g` (for messages); fail the launch where a count leaves its range.
+/// mbarrier operations on behalf of gang `g` (for messages); fail the launch where a count leaves
+/// its range.
 void expectTransactions(GangState &g, uint64_t *object, uint32_t count);
 void completeTransactions(GangState &g, uint64_t *object, uint32_t count);
 uint64_t arriveOn(GangState &g, uint64_t *object, uint32_t count, bool isDrop);
@@ -36,8 +37,9 @@ void addPendingArrival(GangState &g, uint64_t *object);
 
 /// What the gang waits for at an mbarrier, for reports.
 std::string describeMbarrierWait(const GangState &);
-/// No gang of the group can run, but some wait with a time limit, or spin on a test of an mbarrier: lets them see that the limit
-/// has passed. False when that has gone on for so long without any progress that nothing else will ever happen.
+/// No gang of the group can run, but some wait with a time limit, or spin on a test of an mbarrier:
+/// lets them see that the limit has passed. False when that has gone on for so long without any
+/// progress that nothing else will ever happen.
 bool releaseTimedWaits(GroupState &);
 /// Makes the gangs in try_wait ready, their waits failed.
 void endTimedWaits(GroupState &);

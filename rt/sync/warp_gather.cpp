@@ -115,8 +115,8 @@ uint32_t ptxrun_warp_gather(abi::Gang *gang, uint32_t memberMask, uint32_t mask,
   return participants;
 }
 
-bool ptxrun_warp_gather_begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *in,
-                              uint64_t *out, uint32_t *participants) {
+bool ptxrun_warp_gather_begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask,
+                              const uint64_t *in, uint64_t *out, uint32_t *participants) {
   stateOf(gang).waitPc = __builtin_return_address(0);
   return begin(gang, memberMask, mask, in, out, participants);
 }

@@ -1,4 +1,5 @@
-// Where gangs narrower than a warp meet for a collective (vote, shfl, match, redux, bar.warp.sync; PTX ISA 9.7.13, 9.7.9.6).
+// Where gangs narrower than a warp meet for a collective (vote, shfl, match, redux, bar.warp.sync;
+// PTX ISA 9.7.13, 9.7.9.6).
 #pragma once
 #include "rt/exec/records.h"
 

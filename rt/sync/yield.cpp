@@ -1,4 +1,5 @@
-// Spin loops give way: the gang runs again after all others of its group had their turn, and after other groups had theirs.
+// Spin loops give way: the gang runs again after all others of its group had their turn, and after
+// other groups had theirs.
 #include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 

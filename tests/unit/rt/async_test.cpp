@@ -9,7 +9,8 @@ namespace {
 
 class Async : public ::testing::TestWithParam<AsyncCopies> {};
 INSTANTIATE_TEST_SUITE_P(Policies, Async,
-                         ::testing::Values(AsyncCopies::eager, AsyncCopies::late, AsyncCopies::seeded));
+                         ::testing::Values(AsyncCopies::eager, AsyncCopies::late,
+                                           AsyncCopies::seeded));
 
 char *sharedBytes(Cta *cta) { return cta->sharedBase + abi::kSharedFirstOffset; }
 
@@ -27,8 +28,8 @@ void bodyGang(const Launch *l, Cta *cta, Gang *g) {
   call.body(cta, g, call.parameters);
 }
 
-Failure runBody(Body body, AsyncCopies policy, const uint32_t *source, uint32_t *out, uint32_t threads = 32,
-                uint32_t ctas = 1) {
+Failure runBody(Body body, AsyncCopies policy, const uint32_t *source, uint32_t *out,
+                uint32_t threads = 32, uint32_t ctas = 1) {
   BodyCall call{body, {source, out}};
   auto code = fiberKernel(bodyGang);
   code.needs.staticSharedBytes = 32768;
@@ -158,7 +159,8 @@ TEST_P(Async, BulkCopyCompletesItsBytesAtTheMbarrier) {
           ptxrun_mbarrier_expect_tx(g, bar, 16384);
           ptxrun_mbarrier_arrive(g, bar, 1);
           for (uint32_t part = 0; part < 4; ++part)
-            ptxrun_cp_async_bulk(g, 0, sharedBytes(cta) + 4096 * part, p.source + 1024 * part, 4096, bar, 0xffff);
+            ptxrun_cp_async_bulk(g, 0, sharedBytes(cta) + 4096 * part, p.source + 1024 * part, 4096,
+                                 bar, 0xffff);
         }
         ptxrun_bar_sync(g, 0, 0, ~0u);
         while (!ptxrun_mbarrier_try_wait(g, bar, 0, 1, 0))
@@ -260,7 +262,8 @@ TEST_P(Async, BadAddressFailsTheLaunchWhenTheCopyHappens) {
         ptxrun_mbarrier_init(g, bar, 1);
         ptxrun_mbarrier_expect_tx(g, bar, 64);
         ptxrun_mbarrier_arrive(g, bar, 1);
-        ptxrun_cp_async_bulk(g, 0, sharedBytes(cta), reinterpret_cast<void *>(0x2000), 64, bar, 0xffff);
+        ptxrun_cp_async_bulk(g, 0, sharedBytes(cta), reinterpret_cast<void *>(0x2000), 64, bar,
+                             0xffff);
         while (!ptxrun_mbarrier_try_wait(g, bar, 0, 1, 0))
           ;
       },
@@ -311,7 +314,8 @@ TEST(Reduce, FollowsTheManualsDefinitions) {
     EXPECT_EQ(reduced<uint16_t>(ReduceOp::add, ReduceType::f16, 0x6800, 0x3c00, p), 0x6800);
     EXPECT_EQ(reduced<uint16_t>(ReduceOp::add, ReduceType::f16, 0x0001, 0x0001, p), 0x0002);
     EXPECT_EQ(reduced<uint16_t>(ReduceOp::min, ReduceType::f16, 0x0000, 0x8000, p), 0x8000);
-    EXPECT_EQ(reduced<uint16_t>(ReduceOp::max, ReduceType::f16, 0x7e00, 0x3c00, p), 0x3c00) << "NaN loses";
+    EXPECT_EQ(reduced<uint16_t>(ReduceOp::max, ReduceType::f16, 0x7e00, 0x3c00, p), 0x3c00)
+        << "NaN loses";
     EXPECT_EQ(reduced<uint16_t>(ReduceOp::add, ReduceType::bf16, 0x4380, 0x3f80, p), 0x4380);
     EXPECT_EQ(reduced<uint16_t>(ReduceOp::add, ReduceType::bf16, 0x3f80, 0x3f80, p), 0x4000);
   }

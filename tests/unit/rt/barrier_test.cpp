@@ -58,7 +58,8 @@ TEST_P(Barrier, KeepsRoundsApart) {
   }
 }
 
-// ---- partial counts: the halves of a block use different barriers, one of them twice as often ----
+// ---- partial counts: the halves of a block use different barriers, one of them twice as often
+// ----
 
 struct Halves {
   uint32_t *sums;
@@ -235,15 +236,19 @@ DUAL_KERNEL(stuck)
 TEST_P(Barrier, ReportsWhoWaitsWhereWhenNobodyCanCome) {
   Failure f = run(launch(stuckCode(GetParam().lanes, GetParam().isCoroutine), {3}, {96}));
   EXPECT_EQ(f.status, Status::deadlock);
-  EXPECT_NE(f.message.find("barrier 5: 1 of 3 warps (32 of 96 threads) have arrived"), std::string::npos)
+  EXPECT_NE(f.message.find("barrier 5: 1 of 3 warps (32 of 96 threads) have arrived"),
+            std::string::npos)
       << f.message;
-  EXPECT_NE(f.message.find("barrier 6: 1 of 2 warps (32 of 64 threads) have arrived; not arrived: warp 0; "
-                           "exited, can no longer arrive: warp 2"),
+  EXPECT_NE(f.message.find(
+                "barrier 6: 1 of 2 warps (32 of 64 threads) have arrived; not arrived: warp 0; "
+                "exited, can no longer arrive: warp 2"),
             std::string::npos)
       << f.message;
 }
 
-template <typename W> Task wrongNumber(const Launch *, Cta *, Gang *g) { co_await W::barSync(g, 16); }
+template <typename W> Task wrongNumber(const Launch *, Cta *, Gang *g) {
+  co_await W::barSync(g, 16);
+}
 DUAL_KERNEL(wrongNumber)
 
 TEST_P(Barrier, RejectsNumbersAboveFifteen) {

@@ -56,14 +56,17 @@ TEST(DeviceMemory, SaysHowFarOutsideAnAddressIs) {
   char at[40];
   snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(place(p)));
   std::string text = describeDeviceAddress(place(p) + 1024 + 8);
-  EXPECT_NE(text.find("is 8 bytes past the end of an allocation of 1024 bytes at " + std::string(at)),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("is 8 bytes past the end of an allocation of 1024 bytes at " + std::string(at)),
+      std::string::npos)
       << text;
-  EXPECT_NE(describeDeviceAddress(place(p) - 4).find("is 4 bytes before an allocation of 1024 bytes"),
-            std::string::npos);
+  EXPECT_NE(
+      describeDeviceAddress(place(p) - 4).find("is 4 bytes before an allocation of 1024 bytes"),
+      std::string::npos);
   freeDevice(p);
-  EXPECT_NE(describeDeviceAddress(place(p) + 4).find("is byte 4 of an allocation of 1024 bytes at " +
-                                                     std::string(at) + " that was freed"),
+  EXPECT_NE(describeDeviceAddress(place(p) + 4)
+                .find("is byte 4 of an allocation of 1024 bytes at " + std::string(at) +
+                      " that was freed"),
             std::string::npos);
   EXPECT_EQ(describeDeviceAddress(0x1000), "");
 }
@@ -95,7 +98,8 @@ TEST(DeviceMemory, OverrunOfABlockIsSeenAtItsEnd) {
     Failure f = run(launch(fiberKernel(overrunGang), {1}, {1}, &p));
     EXPECT_EQ(f.status, Status::illegalAddress);
     EXPECT_EQ(f.address, place(p) + bytes);
-    EXPECT_NE(f.message.find("just past the end of an allocation of"), std::string::npos) << f.message;
+    EXPECT_NE(f.message.find("just past the end of an allocation of"), std::string::npos)
+        << f.message;
     freeDevice(p);
   }
 }

@@ -1,5 +1,6 @@
-// Kernels written once and run both ways: as coroutines whose waits are the two-step entry points, and on fibers, where the same
-// text calls the entry points that switch stacks and never suspends itself.
+// Kernels written once and run both ways: as coroutines whose waits are the two-step entry points,
+// and on fibers, where the same text calls the entry points that switch stacks and never suspends
+// itself.
 #pragma once
 #include <coroutine>
 
@@ -42,7 +43,8 @@ template <bool OnFiber> struct Waits {
     ptxrun_bar_sync(g, id, threads, laneMask(g));
     return {false};
   }
-  static Suspension barRed(Gang *g, uint32_t id, uint32_t threads, uint32_t predicates, uint32_t *result) {
+  static Suspension barRed(Gang *g, uint32_t id, uint32_t threads, uint32_t predicates,
+                           uint32_t *result) {
     if constexpr (!OnFiber)
       return {ptxrun_bar_red_begin(g, id, threads, laneMask(g), predicates, result)};
     result[0] = ptxrun_bar_red(g, id, threads, laneMask(g), predicates, &result[1]);
@@ -54,14 +56,15 @@ template <bool OnFiber> struct Waits {
     ptxrun_yield(g, abi::WaitReason::spin, 0);
     return {false};
   }
-  static Suspension gather(Gang *g, uint32_t members, uint32_t mask, const uint64_t *in, uint64_t *out,
-                           uint32_t *participants) {
+  static Suspension gather(Gang *g, uint32_t members, uint32_t mask, const uint64_t *in,
+                           uint64_t *out, uint32_t *participants) {
     if constexpr (!OnFiber)
       return {ptxrun_warp_gather_begin(g, members, mask, in, out, participants)};
     *participants = ptxrun_warp_gather(g, members, mask, in, out);
     return {false};
   }
-  static Suspension tryWait(Gang *g, void *object, uint64_t state, bool isParity, uint32_t *isComplete) {
+  static Suspension tryWait(Gang *g, void *object, uint64_t state, bool isParity,
+                            uint32_t *isComplete) {
     if constexpr (!OnFiber)
       return {ptxrun_mbarrier_try_wait_begin(g, object, state, isParity, 0, isComplete)};
     *isComplete = ptxrun_mbarrier_try_wait(g, object, state, isParity, 0);

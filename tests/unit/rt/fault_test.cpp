@@ -198,7 +198,8 @@ void endlessBarrier(const Launch *, Cta *, Gang *g) {
 }
 
 #ifdef PTXRUN_TSAN
-#define SKIP_WITHOUT_SIGNALS() GTEST_SKIP() << "ThreadSanitizer holds signals back until the next system call"
+#define SKIP_WITHOUT_SIGNALS()                                                                     \
+  GTEST_SKIP() << "ThreadSanitizer holds signals back until the next system call"
 #else
 #define SKIP_WITHOUT_SIGNALS() (void)0
 #endif
@@ -285,7 +286,9 @@ TEST_F(Trap, AssertionPrintsWhatCudaPrints) {
   EXPECT_EQ(f.status, Status::assertion);
   EXPECT_EQ(f.firstThread, 35u);
   EXPECT_EQ(f.threadCount, 1u);
-  EXPECT_EQ(printed, "file.cu:9: void kernel(int): block: [1,2,0], thread: [3,4,0] Assertion `x < 0` failed.\n");
+  EXPECT_EQ(
+      printed,
+      "file.cu:9: void kernel(int): block: [1,2,0], thread: [3,4,0] Assertion `x < 0` failed.\n");
 }
 
 KERNEL void callBadBarrierGang(const Launch *, Cta *, Gang *g) {
@@ -296,7 +299,8 @@ KERNEL void callBadBarrierGang(const Launch *, Cta *, Gang *g) {
 TEST_F(Trap, ErrorsFoundInTheRuntimeNameTheCallInTheKernel) {
   Failure f = run(launch(fiberKernel(callBadBarrierGang), {1}, {32}));
   EXPECT_EQ(f.status, Status::invalid);
-  auto pc = reinterpret_cast<uint64_t>(f.pc), start = reinterpret_cast<uint64_t>(callBadBarrierGang);
+  auto pc = reinterpret_cast<uint64_t>(f.pc),
+       start = reinterpret_cast<uint64_t>(callBadBarrierGang);
   EXPECT_TRUE(pc > start && pc < start + 256);
 }
 
@@ -356,10 +360,12 @@ std::string printed(Call &call) {
 }
 
 TEST_F(Printf, FormatsPackedArguments) {
-  Call ints{"%d %u %x %5d|%-5d|%05d\n", Arguments().add(-1).add(7u).add(255).add(42).add(42).add(42)};
+  Call ints{"%d %u %x %5d|%-5d|%05d\n",
+            Arguments().add(-1).add(7u).add(255).add(42).add(42).add(42)};
   EXPECT_EQ(printed(ints), "-1 7 ff    42|42   |00042\n");
   EXPECT_EQ(ints.result, 6);
-  Call mixed{"%d %f %lld %c%% %s", Arguments().add(1).add(2.5).add(-5'000'000'000LL).add(int{'A'}).add("text")};
+  Call mixed{"%d %f %lld %c%% %s",
+             Arguments().add(1).add(2.5).add(-5'000'000'000LL).add(int{'A'}).add("text")};
   EXPECT_EQ(printed(mixed), "1 2.500000 -5000000000 A% text");
   Call longs{"%ld %lu %llx %hd", Arguments().add(-1L).add(1UL).add(~0ULL).add(3)};
   EXPECT_EQ(printed(longs), "-1 1 ffffffffffffffff 3");
@@ -400,7 +406,8 @@ TEST_F(Printf, LinesOfDifferentThreadsStayWhole) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 800);
   for (uint32_t b = 0; b < 100; ++b)
     for (uint32_t t = 0; t < 64; t += 8)
-      ASSERT_NE(text.find("block " + std::to_string(b) + " thread " + std::to_string(t) + "\n"), std::string::npos);
+      ASSERT_NE(text.find("block " + std::to_string(b) + " thread " + std::to_string(t) + "\n"),
+                std::string::npos);
 }
 
 // ---- device heap ----

@@ -24,7 +24,9 @@ abi::KernelCode withShared(abi::KernelCode code, uint32_t bytes = 4096) {
 
 /// Runs `body` as one thread of one block.
 using Body = void (*)(Cta *, Gang *);
-void bodyGang(const Launch *l, Cta *cta, Gang *g) { (*static_cast<const Body *>(l->params))(cta, g); }
+void bodyGang(const Launch *l, Cta *cta, Gang *g) {
+  (*static_cast<const Body *>(l->params))(cta, g);
+}
 Failure runBody(Body body) {
   auto code = withShared(fiberKernel(bodyGang));
   return run(launch(code, {1}, {1}, &body));
@@ -115,11 +117,14 @@ TEST(MbarrierObject, RejectsCountsOutOfRange) {
   auto expectInvalid = [](Body body, const char *text) {
     Failure f = runBody(body);
     EXPECT_EQ(f.status, Status::invalid);
-    EXPECT_NE(f.message.find("the mbarrier at .shared address 0x400"), std::string::npos) << f.message;
+    EXPECT_NE(f.message.find("the mbarrier at .shared address 0x400"), std::string::npos)
+        << f.message;
     EXPECT_NE(f.message.find(text), std::string::npos) << f.message;
   };
-  expectInvalid([](Cta *cta, Gang *g) { ptxrun_mbarrier_init(g, object(cta), 0); }, "outside 1 to 2^20-1");
-  expectInvalid([](Cta *cta, Gang *g) { ptxrun_mbarrier_init(g, object(cta), 1 << 20); }, "outside 1 to 2^20-1");
+  expectInvalid([](Cta *cta, Gang *g) { ptxrun_mbarrier_init(g, object(cta), 0); },
+                "outside 1 to 2^20-1");
+  expectInvalid([](Cta *cta, Gang *g) { ptxrun_mbarrier_init(g, object(cta), 1 << 20); },
+                "outside 1 to 2^20-1");
   expectInvalid(
       [](Cta *cta, Gang *g) {
         ptxrun_mbarrier_init(g, object(cta), 2);
@@ -236,8 +241,9 @@ TEST_P(Mbarrier, WaitThatNobodyCanEndIsReported) {
     auto code = withShared(stuckCode(GetParam().lanes, GetParam().isCoroutine));
     Failure f = run(launch(code, {1}, {64}, &isPolling));
     EXPECT_EQ(f.status, Status::deadlock);
-    EXPECT_NE(f.message.find("the mbarrier at .shared address 0x400: phase 0 (modulo 8), 64 of 65 arrivals, "
-                             "256 bytes of transactions outstanding"),
+    EXPECT_NE(f.message.find(
+                  "the mbarrier at .shared address 0x400: phase 0 (modulo 8), 64 of 65 arrivals, "
+                  "256 bytes of transactions outstanding"),
               std::string::npos)
         << f.message;
   }
@@ -249,7 +255,8 @@ struct Sums {
   uint32_t *out; ///< per CTA
 };
 
-/// Every CTA writes into all CTAs' memory, arrives at the others' mbarriers and at the cluster's barrier.
+/// Every CTA writes into all CTAs' memory, arrives at the others' mbarriers and at the cluster's
+/// barrier.
 template <typename W> Task cluster(const Launch *l, Cta *cta, Gang *g) {
   const auto &p = *static_cast<const Sums *>(l->params);
   uint32_t size = l->cluster.x * l->cluster.y * l->cluster.z;
@@ -262,7 +269,8 @@ template <typename W> Task cluster(const Launch *l, Cta *cta, Gang *g) {
   co_await W::clusterWait(g);
   if (g->firstThread == 0) {
     for (uint32_t rank = 0; rank < size; ++rank) {
-      reinterpret_cast<uint32_t *>(remote(rank) + 64)[cta->clusterRank] = linear(cta->ctaid, l->grid) + 1;
+      reinterpret_cast<uint32_t *>(remote(rank) + 64)[cta->clusterRank] =
+          linear(cta->ctaid, l->grid) + 1;
       ptxrun_mbarrier_arrive(g, remote(rank), 1);
     }
   }
@@ -284,7 +292,8 @@ TEST_P(Mbarrier, ClusterSharesMemoryAndBarriers) {
   struct Shape {
     Dim3 grid, cluster;
   };
-  for (Shape s : {Shape{{8}, {2, 1, 1}}, Shape{{16}, {16, 1, 1}}, Shape{{4, 6}, {2, 3, 1}}, Shape{{3}, {1, 1, 1}}}) {
+  for (Shape s : {Shape{{8}, {2, 1, 1}}, Shape{{16}, {16, 1, 1}}, Shape{{4, 6}, {2, 3, 1}},
+                  Shape{{3}, {1, 1, 1}}}) {
     uint32_t ctas = s.grid.x * s.grid.y;
     std::vector<uint32_t> out(ctas);
     Sums p{out.data()};
@@ -293,7 +302,8 @@ TEST_P(Mbarrier, ClusterSharesMemoryAndBarriers) {
     r.cluster = s.cluster;
     expectOk(r);
     for (uint32_t i = 0; i < ctas; ++i) {
-      uint32_t x0 = i % s.grid.x / s.cluster.x * s.cluster.x, y0 = i / s.grid.x / s.cluster.y * s.cluster.y;
+      uint32_t x0 = i % s.grid.x / s.cluster.x * s.cluster.x,
+               y0 = i / s.grid.x / s.cluster.y * s.cluster.y;
       uint32_t sum = 0;
       for (uint32_t y = 0; y < s.cluster.y; ++y)
         for (uint32_t x = 0; x < s.cluster.x; ++x)

@@ -1,9 +1,11 @@
-// Costs of launches, switches and barriers; prints one line each. Not a test: figures depend on the machine.
+// Costs of launches, switches and barriers; prints one line each. Not a test: figures depend on the
+// machine.
 #include <omp.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include "tests/unit/rt/kernels.h"
@@ -12,11 +14,13 @@ namespace ptxrun::rt::test {
 namespace {
 
 double nowUs() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration<double, std::micro>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// Time of `body` in us: a quantile of many rounds (0.5 is the median; lower ones keep other load out).
+/// Time of `body` in us: a quantile of many rounds (0.5 is the median; lower ones keep other load
+/// out).
 template <typename Body> double quantile(double q, int rounds, Body body) {
   std::vector<double> times;
   for (int i = 0; i < rounds; ++i) {
@@ -27,7 +31,9 @@ template <typename Body> double quantile(double q, int rounds, Body body) {
   std::sort(times.begin(), times.end());
   return times[static_cast<size_t>(q * rounds)];
 }
-template <typename Body> double median(int rounds, Body body) { return quantile(0.5, rounds, body); }
+template <typename Body> double median(int rounds, Body body) {
+  return quantile(0.5, rounds, body);
+}
 
 KERNEL void emptyRange(const Launch *l, Cta *cta, Gang *, uint64_t first, uint64_t end) {
   for (uint64_t i = first; i < end; ++i) {
@@ -113,17 +119,15 @@ void benchParallel() {
   range.ctaRange = heavyRange;
   auto small = launch(range, {2}, {32}, &p);
   double awake = median(201, [&] { mustRun(small); });
-  double parked = median(51, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  });
+  double parked = median(51, [&] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
   double withPause = median(51, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     mustRun(small);
   });
   small.threads = 1;
   double alone = median(201, [&] { mustRun(small); });
-  printf("two heavy blocks: awake %.1f us, parked %.1f us, one thread %.1f us\n", awake, withPause - parked,
-         alone);
+  printf("two heavy blocks: awake %.1f us, parked %.1f us, one thread %.1f us\n", awake,
+         withPause - parked, alone);
 }
 
 void benchBarriers() {
@@ -139,6 +143,73 @@ void benchBarriers() {
   }
 }
 
+struct PingPong {
+  int rounds;
+};
+
+/// Two warps hand a token to and fro through two mbarriers.
+KERNEL void pingPongGang(const Launch *l, Cta *cta, Gang *g) {
+  int rounds = *static_cast<const int *>(l->params);
+  auto *objects = reinterpret_cast<uint64_t *>(cta->sharedBase + abi::kSharedFirstOffset);
+  uint32_t self = g->firstThread / 32;
+  if (self == 0) {
+    ptxrun_mbarrier_init(g, objects, 1);
+    ptxrun_mbarrier_init(g, objects + 1, 1);
+  }
+  ptxrun_bar_sync(g, 0, 0, ~0u);
+  for (int i = 0; i < rounds; ++i) {
+    if (self == 0)
+      ptxrun_mbarrier_arrive(g, objects + 1, 1);
+    while (!ptxrun_mbarrier_try_wait(g, objects + self, static_cast<uint32_t>(i & 1), 1, 0))
+      ;
+    if (self == 1)
+      ptxrun_mbarrier_arrive(g, objects, 1);
+  }
+}
+
+struct Bulk {
+  char *source;
+  int rounds;
+  bool isPlain;
+};
+
+KERNEL void bulkGang(const Launch *l, Cta *cta, Gang *g) {
+  const auto &p = *static_cast<const Bulk *>(l->params);
+  char *to = cta->sharedBase + abi::kSharedFirstOffset;
+  auto *object = reinterpret_cast<uint64_t *>(to + 16384);
+  ptxrun_mbarrier_init(g, object, 1);
+  for (int i = 0; i < p.rounds; ++i) {
+    const char *from = p.source + static_cast<long>(i % 256) * 16384;
+    if (p.isPlain) {
+      memcpy(to, from, 16384);
+      asm volatile("" ::: "memory");
+      continue;
+    }
+    ptxrun_mbarrier_expect_tx(g, object, 16384);
+    ptxrun_mbarrier_arrive(g, object, 1);
+    ptxrun_cp_async_bulk(g, 0, to, from, 16384, object, 0xffff);
+    while (!ptxrun_mbarrier_try_wait(g, object, static_cast<uint32_t>(i & 1), 1, 0))
+      ;
+  }
+}
+
+void benchMbarriers() {
+  int rounds = 2000;
+  auto ping = fiberKernel(pingPongGang);
+  ping.needs.staticSharedBytes = 64;
+  double a = quantile(0.1, 31, [&] { mustRun(launch(ping, {1}, {64}, &rounds)); });
+  printf("mbarrier round trip between two warps: %8.2f ns\n", a * 1e3 / rounds);
+  std::vector<char> source(4 << 20, 1);
+  auto bulk = fiberKernel(bulkGang);
+  bulk.needs.staticSharedBytes = 16384 + 64;
+  double us[2];
+  for (bool isPlain : {false, true}) {
+    Bulk p{source.data(), 1000, isPlain};
+    us[isPlain] = quantile(0.1, 31, [&] { mustRun(launch(bulk, {1}, {32}, &p)); });
+  }
+  printf("16 KB bulk copy, of memcpy's speed:    %8.2f\n", us[1] / us[0]);
+}
+
 } // namespace
 } // namespace ptxrun::rt::test
 
@@ -148,4 +219,5 @@ int main() {
   benchLaunches();
   benchParallel();
   benchBarriers();
+  benchMbarriers();
 }

@@ -69,7 +69,8 @@ void check(Way way, uint32_t block, uint32_t (*maskOf)(uint32_t), uint32_t exite
     uint32_t expected = maskOf(lane) & ~exited & (exists == 32 ? ~0u : (1u << exists) - 1);
     ASSERT_EQ(out[t].participants, expected) << "thread " << t;
     for (uint32_t i = 0; i < 32; ++i)
-      ASSERT_EQ(out[t].values[i], expected >> i & 1 ? valueOf(warpStart + i, 2) : 0) << t << " sees " << i;
+      ASSERT_EQ(out[t].values[i], expected >> i & 1 ? valueOf(warpStart + i, 2) : 0)
+          << t << " sees " << i;
   }
 }
 
@@ -107,7 +108,8 @@ TEST_P(WarpGather, ReportsLanesThatNeverCome) {
     GTEST_SKIP() << "lanes of one gang arrive together";
   Failure f = run(launch(aloneCode(1, GetParam().isCoroutine), {1}, {2}));
   EXPECT_EQ(f.status, Status::deadlock);
-  EXPECT_NE(f.message.find("membermask 0x3; lanes that have not arrived: 0x2"), std::string::npos) << f.message;
+  EXPECT_NE(f.message.find("membermask 0x3; lanes that have not arrived: 0x2"), std::string::npos)
+      << f.message;
 }
 
 } // namespace
