@@ -69,7 +69,8 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   return true;
 }
 
-/// The members are those that are here: asked from activemask, ballots, or matches.
+}  // namespace
+
 bool namesActiveLanes(const llvm::Value *members) {
   llvm::SmallVector<const llvm::Value *> stack{members};
   llvm::DenseSet<const llvm::Value *> seen;
@@ -99,6 +100,8 @@ bool namesActiveLanes(const llvm::Value *members) {
   }
   return true;
 }
+
+namespace {
 
 std::string at(const llvm::Instruction &i) {
   return i.getDebugLoc() ? " at PTX line " + std::to_string(i.getDebugLoc().getLine()) : std::string();

@@ -27,6 +27,9 @@ struct Findings {
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &);
 
+/// A membermask that names lanes that are active where it is computed: asked from activemask, ballots, or matches.
+bool namesActiveLanes(const llvm::Value *members);
+
 /// A loop that re-reads memory others write until it likes what it sees: its back edge has to let others run.
 bool isSpinLoop(const llvm::Loop &);
 

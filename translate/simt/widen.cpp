@@ -207,6 +207,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
   result.needs.maySuspend = maySuspend;
+  result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;
   if (llvm::Error e = broken(m, "widened"))
     return e;

@@ -4,6 +4,7 @@
 // values through ptxrun_warp_gather first, compute the same and keep their own part.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "translate/simt/prepare.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -58,6 +59,8 @@ Widener::Warp Widener::gatherWarp(Value *own, Value *members) {
     warp.participants = maskBits(mask());
     return warp;
   }
+  if (mask() && areOthersGone_)
+    runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), b_.CreateNot(maskBits(mask()))});
   auto *in = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), lanes_), "gather.in");
   auto *out = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kWarp), "gather.out");
   llvm::Type *scalar = own ? own->getType()->getScalarType() : nullptr;
@@ -239,6 +242,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     Value *bits = maskBits(mask());
     return lanes_ == kWarp ? bits : b_.CreateShl(bits, b_.CreateAnd(argument(kFirstThread), kWarp - 1));
   }
+  // Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may not have run their rest yet.
+  areOthersGone_ = shapes_.isInDivergentRegion(call.getParent()) && !namesActiveLanes(call.getArgOperand(call.arg_size() - 1));
   if (name == "ptx.bar.warp.sync") {
     if (lanes_ == kWarp)
       b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);

@@ -138,6 +138,7 @@ Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::Array
     clone->setOperand(k, op[k]);
   clone->dropUnknownNonDebugMetadata();
   b_.Insert(clone, i.getName());
+  clone->setDebugLoc(b_.getCurrentDebugLocation());
   return clone;
 }
 

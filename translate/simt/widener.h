@@ -209,6 +209,7 @@ class Widener {
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;
   Value *entryMask_ = nullptr;
+  bool areOthersGone_ = false;  // at the collective being emitted
   bool isOffMainLine_ = false;  // inside a slow path: what is computed must not be cached
 };
 

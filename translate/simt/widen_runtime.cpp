@@ -1,0 +1,90 @@
+// Words that are calls of the runtime: mbarriers, asynchronous copies, cluster barriers (lower/runtime_words.h).
+#include "intrinsics/abi.h"
+#include "translate/lower/runtime_words.h"
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+
+using lower::RuntimeWord;
+
+/// One call for all lanes, or one per active lane in the order of lanes.
+Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const RuntimeWord &word) {
+  switch (word.call) {
+  case RuntimeWord::Call::gang: {
+    llvm::SmallVector<Value *> arguments{argument(kGang), maskBits(mask())};
+    for (const Value *a : call.args())
+      arguments.push_back(firstLaneOf(a));
+    return runtime(word.entry, plain(&call), arguments);
+  }
+  case RuntimeWord::Call::copies:
+    emitCopies(call, word);
+    return nullptr;
+  default:
+    return word.suspends ? emitWait(call, word) : emitPerLane(call, word);
+  }
+}
+
+Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word) {
+  auto callOne = [&](llvm::ArrayRef<Value *> values, Value *lane) -> Value * {
+    llvm::SmallVector<Value *> arguments;
+    if (word.call != RuntimeWord::Call::pure)
+      arguments.push_back(argument(kGang));
+    if (word.call == RuntimeWord::Call::laneNumber)
+      arguments.push_back(lane);
+    arguments.append(values.begin(), values.end());
+    return runtime(word.entry, plain(&call), arguments);
+  };
+  llvm::SmallVector<Value *> operands;
+  for (const Value *a : call.args())
+    operands.push_back(lanes_ == 1 || shapes_.isUniform(a) ? base(a) : vector(a));
+  if (lanes_ == 1)
+    return callOne(operands, b_.getInt32(0));
+  return laneByLane(call, operands, plain(&call), callOne);
+}
+
+// Lanes that wait for one phase of one mbarrier make one call. Otherwise:
+//     complete = test_wait(...) lane by lane;  if (none of them) yield
+Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord &word) {
+  context_.maySuspend = true;
+  const bool isOne = lanes_ == 1 || llvm::all_of(call.args(), [&](const Value *a) { return shapes_.isUniform(a); });
+  if (isOne) {
+    llvm::SmallVector<Value *> arguments{argument(kGang)};
+    for (const Value *a : call.args())
+      arguments.push_back(base(a));
+    Value *isComplete = runtime(word.entry, plain(&call), arguments);
+    return shapes_.shape(&call).isVarying() && lanes_ > 1 ? b_.CreateVectorSplat(lanes_, isComplete) : isComplete;
+  }
+  const RuntimeWord *test = lower::findRuntimeWord("ptx.mbarrier.test_wait");
+  llvm::SmallVector<Value *> operands;
+  for (unsigned k = 0; k < 3; ++k) {
+    const Value *a = call.getArgOperand(k);
+    operands.push_back(shapes_.isUniform(a) ? base(a) : vector(a));
+  }
+  Value *complete = laneByLane(call, operands, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) {
+    return runtime(test->entry, plain(&call), {argument(kGang), v[0], v[1], v[2]});
+  });
+  // Lanes outside the mask were not asked.
+  Value *active = mask() ? b_.CreateSelect(mask(), complete, llvm::Constant::getNullValue(complete->getType())) : complete;
+  Block *wait = newBlock("wait"), *waited = newBlock("waited");
+  b_.CreateCondBr(b_.CreateOrReduce(active), waited, wait);
+  b_.SetInsertPoint(wait);
+  runtime("ptxrun_yield", b_.getVoidTy(),
+          {argument(kGang), b_.getInt32(uint32_t(abi::WaitReason::mbarrier)), b_.getInt32(0)});
+  b_.CreateBr(waited);
+  b_.SetInsertPoint(waited);
+  return complete;
+}
+
+/// ptx.cp.async(destination, source, bytes, source bytes): the runtime takes arrays of W.
+void Widener::emitCopies(const llvm::CallBase &call, const RuntimeWord &word) {
+  auto array = [&](unsigned k) -> Value * {
+    Value *values = lanes_ == 1 ? base(call.getArgOperand(k)) : vector(call.getArgOperand(k));
+    auto *memory = entryAlloca(values->getType(), "copies");
+    b_.CreateStore(values, memory);
+    return memory;
+  };
+  runtime(word.entry, b_.getVoidTy(),
+          {argument(kGang), maskBits(mask()), array(0), array(1), firstLaneOf(call.getArgOperand(2)), array(3)});
+}
+
+}  // namespace ptxrun::simt
