@@ -137,17 +137,17 @@ CASE(structures, grid(2), block(50), in(300), out(300), 100)
 
 // A pointer that is shared memory in some lanes, global in others, local in the rest.
 extern "C" __global__ void genericPointers(const int *in, int *out, int n) {
-  __shared__ int staged[64];
+  __shared__ int staged[64], written[64];
   int mine[4];
   int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
   staged[t] = in[i] * 10;
   for (int k = 0; k < 4; ++k) mine[k] = in[i] + k;
   __syncthreads();
   const int *p = in[i] % 3 == 0 ? &staged[63 - t] : in[i] % 3 == 1 ? &in[(i + 1) % n] : &mine[i & 3];
-  int *q = (t & 1) ? &out[i] : &staged[t];
+  int *q = (t & 1) ? &out[i] : &written[t];
   *q = *p;
   __syncthreads();
-  if (!(t & 1)) out[i] = staged[t] + 1;
+  if (!(t & 1)) out[i] = written[t] + 1;
 }
 CASE(genericPointers, grid(3), block(64), in(192), out(192), 192)
 
