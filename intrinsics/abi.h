@@ -45,7 +45,8 @@ struct Cta {
   Dim3 clusterCtaid{0, 0, 0};   ///< %cluster_ctaid
   Dim3 clusterid{0, 0, 0};      ///< %clusterid
   uint32_t smid = 0;            ///< %smid: the worker's number
-  char *sharedBase = nullptr;   ///< host address of `.shared` offset 0 of the *cluster's* arena (rank 0's window)
+  char *sharedBase = nullptr;   ///< host address of `.shared` address 0: the *cluster's* arena (rank 0's window), or with
+                                ///< KernelNeeds::hasOwnWindow the CTA's own window
   char *localBase = nullptr;    ///< gang g (g = firstThread / W) owns localBytesPerGang bytes at localBase + g * that;
                                 ///< 64-byte aligned, contents undefined. Null where KernelNeeds::localBytesPerGang is 0
   void *rt = nullptr;           ///< rt's own record of the CTA
@@ -83,6 +84,7 @@ struct KernelNeeds {
   bool maySuspend = false;           ///< has barriers, spins or waits: needs gangFunction (or gangStart), not ctaRange
   bool tracksExits = false;
   bool usesGridBarrier = false;
+  bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 
 /// A compiled kernel as rt sees it: code and needs. The code is owned by translate::jit and outlives every launch of it.

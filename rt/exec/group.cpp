@@ -88,7 +88,8 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   cta.cta.ctaid = ctaPlace(cluster, launch.abi.cluster, rank, &cta.cta.clusterCtaid);
   cta.cta.clusterid = cluster;
   cta.cta.smid = static_cast<uint32_t>(g.worker->number);
-  cta.cta.sharedBase = g.arena->base();
+  const uint64_t ownWindow = uint64_t{rank} << abi::kSharedWindowShift;
+  cta.cta.sharedBase = g.arena->base() + (launch.code->needs.hasOwnWindow ? ownWindow : 0);
   cta.cta.localBase = nullptr;
   if (uint64_t bytes = launch.code->needs.localBytesPerGang)
     cta.cta.localBase = g.local + rank * launch.gangsPerCta * bytes;
