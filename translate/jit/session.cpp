@@ -4,6 +4,7 @@
 #include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
 #include <llvm/ExecutionEngine/Orc/Debugging/PerfSupportPlugin.h>
 #include <llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h>
+#include <llvm/ExecutionEngine/Orc/IRCompileLayer.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h>
@@ -91,10 +92,20 @@ void addPerf(ExecutionSession &session, ObjectLinkingLayer &layer) {
       /*EmitUnwindInfo=*/false));
 }
 
+/// The session links objects only: it needs no TargetMachine, and a warm start does not pay for one.
+class NoCompiler : public IRCompileLayer::IRCompiler {
+ public:
+  NoCompiler() : IRCompiler({}) {}
+  Expected<std::unique_ptr<MemoryBuffer>> operator()(Module &) override {
+    return createStringError("jit: the session links objects only");
+  }
+};
+
 Expected<std::unique_ptr<LLJIT>> createSession() {
   LLJITBuilder builder;
-  JITTargetMachineBuilder machine{Triple("x86_64-unknown-linux-gnu")};
-  builder.setJITTargetMachineBuilder(std::move(machine));
+  builder.setJITTargetMachineBuilder(JITTargetMachineBuilder{Triple(kTriple)});
+  builder.setDataLayout(DataLayout(kDataLayout));
+  builder.setCompileFunctionCreator([](JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); });
   builder.setLinkProcessSymbolsByDefault(false);
   builder.setPlatformSetUp(setUpInactivePlatform);  // kernels have no static constructors
   builder.setObjectLinkingLayerCreator(

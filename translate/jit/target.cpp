@@ -18,8 +18,6 @@ using simt::CpuLevel;
 
 namespace {
 
-const char *kTriple = "x86_64-unknown-linux-gnu";
-
 bool hasAll(const llvm::StringMap<bool> &features, std::initializer_list<const char *> names) {
   for (const char *name : names)
     if (!features.lookup(name)) return false;
@@ -116,6 +114,7 @@ std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuLevel level, llvm::C
   std::unique_ptr<llvm::TargetMachine> machine(nativeTarget().createTargetMachine(
       kTriple, levelCpu(level), "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, effort, /*JIT=*/true));
   assert(machine && "jit: no target machine for a CPU level");
+  assert(machine->createDataLayout().getStringRepresentation() == kDataLayout && "jit: another data layout");
   return machine;
 }
 

@@ -9,6 +9,11 @@
 
 namespace ptxrun::jit {
 
+inline constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
+/// LLVM's own for this triple (checked when a TargetMachine is made).
+inline constexpr const char *kDataLayout =
+    "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
+
 /// The CPU whose instruction set a level may use: features beyond it are never used, so any CPU of the level runs the code.
 const char *levelCpu(simt::CpuLevel);
 /// The CPU to schedule for; the choice among instructions of the level cannot change a result.

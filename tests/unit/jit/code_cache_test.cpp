@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/unit/jit/gang_fixture.h"
+
 namespace ptxrun::test {
 namespace {
 
@@ -190,6 +192,28 @@ TEST_F(Cache, ReadersSeeWholeEntriesWhileWritersAreKilled) {
     }
   }
   EXPECT_TRUE(cache.find(key(7)));
+}
+
+TEST_F(Cache, GivesKernelsToAProcessThatNeverCompiled) {
+  const CodeCache cache(directory_);
+  const pid_t compiler = ::fork();
+  ASSERT_GE(compiler, 0);
+  if (compiler == 0) {
+    auto made = jit::compile(parseGang("define void @gang(ptr %l, ptr %c, ptr %g) {\n"
+                                       "store i32 42, ptr %g\n ret void }"),
+                             "k", jit::cpuLevel());
+    if (made) cache.store(key(3), *made);
+    ::_exit(made ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(compiler, &status, 0), compiler);
+  auto found = cache.find(key(3));
+  ASSERT_TRUE(found);
+  auto kernel = jit::load(std::move(*found), {}, {});
+  ASSERT_TRUE(bool(kernel)) << llvm::toString(kernel.takeError());
+  uint32_t written = 0;
+  (*kernel)->code().gang(nullptr, nullptr, reinterpret_cast<abi::Gang *>(&written));
+  EXPECT_EQ(written, 42u);
 }
 
 TEST_F(Cache, IsFoundThroughTheEnvironment) {
