@@ -1,0 +1,181 @@
+// Fat binaries, written here byte by byte from the documented layout.
+#include <lz4.h>
+#include <zstd.h>
+
+#include "loader/image/image.h"
+#include "tests/driver/driver_fixture.h"
+
+namespace ptxrun::tests {
+
+namespace {
+
+enum Compression { kPlain, kLz4, kZstd };
+constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000, kFlagA = 0x100000, kFlagF = 0x200000;
+
+template <class T> void put(std::vector<char> &out, size_t at, T value) {
+  memcpy(out.data() + at, &value, sizeof value);
+}
+
+std::string compress(const std::string &text, Compression how) {
+  if (how == kPlain)
+    return text;
+  const bool isLz4 = how == kLz4;
+  std::string out(isLz4 ? static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size())))
+                        : ZSTD_compressBound(text.size()),
+                  '\0');
+  const size_t bytes =
+      isLz4 ? static_cast<size_t>(LZ4_compress_default(text.data(), out.data(),
+                                                       static_cast<int>(text.size()),
+                                                       static_cast<int>(out.size())))
+            : ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3);
+  out.resize(bytes);
+  return out;
+}
+
+class FatBinary {
+ public:
+  FatBinary() {
+    bytes_.resize(16);
+    put<uint32_t>(bytes_, 0, 0xBA55ED50);
+    put<uint16_t>(bytes_, 4, 1);
+    put<uint16_t>(bytes_, 6, 16);
+  }
+  FatBinary &add(uint16_t kind, uint32_t architecture, const std::string &text,
+                 Compression how = kPlain, uint64_t flags = 0) {
+    const std::string payload = compress(text, how);
+    const size_t padded = (payload.size() + 7) / 8 * 8, at = bytes_.size();
+    bytes_.resize(at + 64 + padded);
+    put<uint16_t>(bytes_, at, kind);
+    put<uint32_t>(bytes_, at + 4, 64);
+    put<uint64_t>(bytes_, at + 8, padded);
+    put<uint32_t>(bytes_, at + 0x10, how == kPlain ? 0 : static_cast<uint32_t>(payload.size()));
+    put<uint32_t>(bytes_, at + 0x1C, architecture);
+    put<uint64_t>(bytes_, at + 0x28,
+                  flags | (how == kLz4 ? kFlagLz4 : how == kZstd ? kFlagZstd : 0) | 0x11);
+    put<uint64_t>(bytes_, at + 0x38, how == kPlain ? 0 : text.size());
+    memcpy(bytes_.data() + at + 64, payload.data(), payload.size());
+    put<uint64_t>(bytes_, 8, bytes_.size() - 16);
+    return *this;
+  }
+  const std::vector<char> &bytes() const { return bytes_; }
+  const void *data() const { return bytes_.data(); }
+
+  /// The text chosen for a device, or the message.
+  std::string chosenFor(unsigned architecture) const {
+    image::Image image;
+    const device::Outcome outcome =
+        image::readImage(std::as_bytes(std::span(bytes_)), {architecture}, image);
+    return outcome.isOk() ? image.ptx.at(0) : outcome.message;
+  }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+struct Wrapper {
+  uint32_t magic = 0x466243B1, version = 1;
+  const void *data = nullptr;
+  const void *second = nullptr;
+};
+
+}  // namespace
+
+TEST(FatBinary, TakesTheGreatestArchitectureNotAboveTheDevice) {
+  FatBinary fat;
+  fat.add(1, 75, "p75").add(1, 90, "p90").add(1, 80, "p80").add(2, 90, "cubin").add(1, 100, "p100");
+  EXPECT_EQ(fat.chosenFor(90), "p90");
+  EXPECT_EQ(fat.chosenFor(89), "p80");
+  EXPECT_EQ(fat.chosenFor(121), "p100");
+  EXPECT_EQ(fat.chosenFor(70), "p75");  // nothing below: the nearest above
+}
+
+TEST(FatBinary, TakesSpecificCodeOnlyWhereItWasMadeFor) {
+  FatBinary fat;
+  fat.add(1, 90, "p90a", kPlain, kFlagA).add(1, 80, "p80").add(1, 100, "p100f", kPlain, kFlagF);
+  EXPECT_EQ(fat.chosenFor(90), "p90a");
+  EXPECT_EQ(fat.chosenFor(89), "p80");
+  EXPECT_EQ(fat.chosenFor(103), "p100f");
+  EXPECT_EQ(fat.chosenFor(120), "p80");
+}
+
+TEST(FatBinary, Decompresses) {
+  std::string text;
+  for (int i = 0; i < 500; ++i)
+    text += "line " + std::to_string(i % 7) + "\n";
+  EXPECT_EQ(FatBinary().add(1, 80, text, kLz4).chosenFor(90), text);
+  EXPECT_EQ(FatBinary().add(1, 80, text, kZstd).chosenFor(90), text);
+}
+
+TEST(FatBinary, SaysWhatToAddWhereThereIsNoPtx) {
+  const std::string message = FatBinary().add(2, 86, "cubin").chosenFor(90);
+  EXPECT_NE(message.find("machine code for sm_86"), std::string::npos) << message;
+  EXPECT_NE(message.find("-gencode arch=compute_90,code=compute_90"), std::string::npos) << message;
+}
+
+TEST(FatBinary, SurvivesEveryTruncationAndFlip) {
+  FatBinary fat;
+  fat.add(1, 75, std::string(100, 'x'), kLz4).add(1, 80, std::string(100, 'y'), kZstd);
+  const std::vector<char> whole = fat.bytes();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const std::vector<char> part(whole.begin(), whole.begin() + static_cast<long>(size));
+    image::Image image;
+    EXPECT_FALSE(image::readImage(std::as_bytes(std::span(part)), {90}, image).isOk() &&
+                 image.ptx.empty());
+  }
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::vector<char> flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x80);
+    image::Image image;
+    image::readImage(std::as_bytes(std::span(flipped)), {90}, image);
+  }
+}
+
+using FatBinaryModule = DriverTest;
+
+TEST_F(FatBinaryModule, LoadsBareAndWrapped) {
+  FatBinary fat;
+  fat.add(1, 70, std::string(kSmall) + '\0', kZstd);
+  const Wrapper wrapper{0x466243B1, 1, fat.data(), nullptr};
+  for (const void *image : {fat.data(), static_cast<const void *>(&wrapper)}) {
+    CUmodule module = nullptr;
+    ASSERT_CUDA(cuModuleLoadData(&module, image));
+    CUfunction function = nullptr;
+    EXPECT_CUDA(cuModuleGetFunction(&function, module, "store"));
+  }
+  CUmodule module = nullptr;
+  EXPECT_CUDA(cuModuleLoadFatBinary(&module, fat.data()));
+}
+
+TEST_F(FatBinaryModule, FindsFunctionsOfAllLinkedObjects) {
+  FatBinary whole, first, second;
+  whole.add(2, 90, "cubin");
+  first.add(1, 70, kSmall);
+  second.add(1, 70, kAdd);
+  const void *objects[] = {first.data(), second.data(), nullptr};
+  const Wrapper wrapper{0x466243B1, 2, whole.data(), objects};
+  CUmodule module = nullptr;
+  ASSERT_CUDA(cuModuleLoadData(&module, &wrapper));
+  CUfunction function = nullptr;
+  EXPECT_CUDA(cuModuleGetFunction(&function, module, "store"));
+  EXPECT_CUDA(cuModuleGetFunction(&function, module, "add"));
+}
+
+TEST_F(FatBinaryModule, WithoutPtxIsNoBinaryForThisDevice) {
+  FatBinary fat;
+  fat.add(2, 90, "cubin");
+  char log[512] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUmodule module = nullptr;
+  EXPECT_RESULT(cuModuleLoadDataEx(&module, fat.data(), 2, options, values),
+                CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_NE(strstr(log, "-gencode"), nullptr) << log;
+  // A cubin: an ELF file for machine 190.
+  std::vector<char> cubin(64);
+  memcpy(cubin.data(), "\x7f" "ELF\x02\x01", 6);
+  put<uint16_t>(cubin, 18, 190);
+  EXPECT_RESULT(cuModuleLoadDataEx(&module, cubin.data(), 2, options, values),
+                CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+}  // namespace ptxrun::tests

@@ -1,0 +1,182 @@
+#include "tests/driver/driver_fixture.h"
+
+namespace ptxrun::tests {
+
+using Launch = DriverTest;
+
+TEST_F(Launch, AddsVectors) {
+  constexpr uint32_t kCount = 1000;
+  std::vector<float> a(kCount), b(kCount), sum(kCount);
+  for (uint32_t i = 0; i < kCount; ++i) {
+    a[i] = static_cast<float>(i);
+    b[i] = 0.5f * static_cast<float>(i);
+    sum[i] = a[i] + b[i];
+  }
+  const CUdeviceptr deviceA = upload(a), deviceB = upload(b),
+                    out = upload(std::vector<float>(kCount, -1));
+  ASSERT_CUDA(launch(function(kAdd, "add"), 4, 256, nullptr, out, deviceA, deviceB, kCount));
+  EXPECT_CUDA(cuCtxSynchronize());
+  EXPECT_EQ(download<float>(out, kCount), sum);
+}
+
+TEST_F(Launch, TakesArgumentsFromABuffer) {
+  struct {
+    CUdeviceptr p;
+    uint32_t v;
+  } arguments{upload(std::vector<uint32_t>(1)), 77};
+  size_t bytes = sizeof arguments;
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_BUFFER_POINTER, &arguments,
+                   CU_LAUNCH_PARAM_END};
+  CUfunction store = function(kSmall, "store");
+  ASSERT_CUDA(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
+  EXPECT_EQ(download<uint32_t>(arguments.p, 1)[0], 77u);
+  bytes = 8;
+  EXPECT_RESULT(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
+                CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Launch, PlacesParametersOfAllSizes) {
+  struct {
+    uint64_t a, b, c;
+  } s{1, 2, 3};
+  const uint8_t c = 200;
+  const double d = 2.5;
+  CUdeviceptr out = upload(std::vector<uint64_t>(3));
+  ASSERT_CUDA(launch(function(kParameters, "params"), 1, 1, nullptr, out, c, s, d));
+  const auto result = download<uint64_t>(out, 3);
+  EXPECT_EQ(result[0], 200u);
+  EXPECT_EQ(result[1], 2u);
+  double stored = 0;
+  memcpy(&stored, &result[2], 8);
+  EXPECT_EQ(stored, 2.5);
+}
+
+TEST_F(Launch, CopiesArgumentsBeforeItReturns) {
+  CUfunction count = function(kSmall, "count"), store = function(kSmall, "store");
+  CUstream stream = nullptr;
+  ASSERT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr busy = upload(std::vector<uint32_t>(1)), out = upload(std::vector<uint32_t>(1));
+  ASSERT_CUDA(launch(count, 1, 1, stream, busy, 3'000'000u));
+  uint32_t value = 1;
+  void *pointers[] = {&out, &value};
+  ASSERT_CUDA(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, stream, pointers, nullptr));
+  value = 2;
+  pointers[0] = nullptr;
+  ASSERT_CUDA(cuStreamSynchronize(stream));
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 1u);
+}
+
+TEST_F(Launch, GivesDynamicSharedMemory) {
+  std::vector<uint32_t> data(256), reversed(256);
+  for (uint32_t i = 0; i < 256; ++i) {
+    data[i] = i;
+    reversed[i] = 255 - i;
+  }
+  CUdeviceptr address = upload(data);
+  CUfunction reverse = function(kShared, "reverse");
+  void *pointers[] = {&address};
+  ASSERT_CUDA(cuLaunchKernel(reverse, 1, 1, 1, 256, 1, 1, 1024, nullptr, pointers, nullptr));
+  EXPECT_EQ(download<uint32_t>(address, 256), reversed);
+}
+
+TEST_F(Launch, RefusesShapesThatDoNotFit) {
+  CUfunction empty = function(kSmall, "empty"), reverse = function(kShared, "reverse");
+  const auto shape = [&](unsigned gx, unsigned gy, unsigned bx, unsigned bz, unsigned shared) {
+    return cuLaunchKernel(empty, gx, gy, 1, bx, 1, bz, shared, nullptr, nullptr, nullptr);
+  };
+  EXPECT_RESULT(shape(0, 1, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(shape(1, 65536, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(shape(1, 1, 1025, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(shape(1, 1, 1, 65, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(shape(1, 1, 1, 1, 49 * 1024), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(shape(1, 65535, 1024, 1, 0));
+  CUdeviceptr data = upload(std::vector<uint32_t>(512));
+  EXPECT_RESULT(launch(reverse, 1, 512, nullptr, data), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+                CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_RESULT(cuLaunchKernel(reverse, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuCtxSynchronize());
+}
+
+TEST_F(Launch, ExTakesAttributes) {
+  CUdeviceptr out = upload(std::vector<uint32_t>(1));
+  uint32_t value = 9;
+  void *pointers[] = {&out, &value};
+  CUlaunchAttribute attributes[2] = {};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attributes[0].value.cooperative = 1;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attributes[1].value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  CUfunction store = function(kSmall, "store");
+  ASSERT_CUDA(cuLaunchKernelEx(&config, store, pointers, nullptr));
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 9u);
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attributes[0].value.clusterDim.x = 3;
+  attributes[0].value.clusterDim.y = attributes[0].value.clusterDim.z = 1;
+  EXPECT_RESULT(cuLaunchKernelEx(&config, store, pointers, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+using Failure = DriverTest;
+
+TEST_F(Failure, OfABadAddressStaysUntilTheContextIsGone) {
+  CUfunction store = function(kSmall, "store");
+  const CUdeviceptr bad = 8;
+  testing::internal::CaptureStderr();
+  ASSERT_CUDA(launch(store, 1, 1, nullptr, bad, 1u));
+  EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  const std::string report = testing::internal::GetCapturedStderr();
+  EXPECT_NE(report.find("kernel 'store'"), std::string::npos) << report;
+  EXPECT_NE(report.find("0x8"), std::string::npos) << report;
+  EXPECT_NE(report.find("ptx:11"), std::string::npos) << report;
+  CUdeviceptr address = 0;
+  EXPECT_RESULT(cuMemAlloc(&address, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_RESULT(launch(store, 1, 1, nullptr, bad, 1u), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_CUDA(cuCtxDestroy(context_));
+  EXPECT_CUDA(cuCtxCreate(&context_, nullptr, 0, 0));
+  EXPECT_CUDA(cuMemAlloc(&address, 16));
+}
+
+TEST_F(Failure, OfATrapIsALaunchFailure) {
+  testing::internal::CaptureStderr();
+  ASSERT_CUDA(launch(function(kSmall, "trapping"), 1, 32, nullptr));
+  EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("trapping"), std::string::npos);
+}
+
+TEST_F(Failure, LeavesOtherContextsAlone) {
+  testing::internal::CaptureStderr();
+  ASSERT_CUDA(launch(function(kSmall, "trapping"), 1, 1, nullptr));
+  EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  testing::internal::GetCapturedStderr();
+  CUcontext other = nullptr;
+  ASSERT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
+  CUdeviceptr out = upload(std::vector<uint32_t>(1));
+  ASSERT_CUDA(launch(function(kSmall, "store"), 1, 1, nullptr, out, 3u));
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 3u);
+  EXPECT_CUDA(cuCtxDestroy(other));
+}
+
+TEST_F(Failure, SkipsWhatWasQueuedBehindIt) {
+  CUdeviceptr out = upload(std::vector<uint32_t>(1));
+  CUfunction store = function(kSmall, "store"), trapping = function(kSmall, "trapping");
+  // Pinned, so that reading it needs no call.
+  void *host = nullptr;
+  ASSERT_CUDA(cuMemHostAlloc(&host, 4, 0));
+  memset(host, 0, 4);
+  testing::internal::CaptureStderr();
+  ASSERT_CUDA(launch(trapping, 1, 1, nullptr));
+  launch(store, 1, 1, nullptr, reinterpret_cast<CUdeviceptr>(host), 5u);
+  EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(*static_cast<uint32_t *>(host), 0u);
+  (void)out;
+}
+
+}  // namespace ptxrun::tests

@@ -1,0 +1,185 @@
+#include <fstream>
+
+#include "tests/driver/driver_fixture.h"
+
+namespace ptxrun::tests {
+
+using Module = DriverTest;
+
+TEST_F(Module, FindsItsFunctionsAndNoOthers) {
+  CUmodule module = load(kSmall);
+  CUfunction function = nullptr;
+  EXPECT_CUDA(cuModuleGetFunction(&function, module, "store"));
+  EXPECT_RESULT(cuModuleGetFunction(&function, module, "stor"), CUDA_ERROR_NOT_FOUND);
+  unsigned count = 0;
+  EXPECT_CUDA(cuModuleGetFunctionCount(&count, module));
+  EXPECT_EQ(count, 5u);
+  CUfunction all[5];
+  EXPECT_CUDA(cuModuleEnumerateFunctions(all, 5, module));
+  const char *name = nullptr;
+  EXPECT_CUDA(cuFuncGetName(&name, all[1]));
+  EXPECT_STREQ(name, "store");
+}
+
+TEST_F(Module, RefusesBadPtxWithDiagnosticsInTheLog) {
+  char log[1024] = "untouched";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUmodule module = nullptr;
+  EXPECT_RESULT(cuModuleLoadDataEx(&module,
+                                   ".version 8.0\n.target sm_70\n.address_size 64\n"
+                                   ".entry k() { no.such.instruction; }\n",
+                                   2, options, values),
+                CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::string(log).find(":4:"), std::string::npos) << log;
+  EXPECT_EQ(reinterpret_cast<size_t>(values[1]), strlen(log));
+}
+
+TEST_F(Module, CutsTheLogToTheBuffer) {
+  char log[9];
+  memset(log, '#', sizeof log);
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
+  void *values[] = {reinterpret_cast<void *>(size_t{8}), log};
+  CUmodule module = nullptr;
+  EXPECT_RESULT(cuModuleLoadDataEx(&module, ".version 8.0\n.target nonsense\n", 2, options, values),
+                CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(strnlen(log, sizeof log), 7u);
+  EXPECT_EQ(log[8], '#');
+}
+
+TEST_F(Module, PlacesVariablesWithTheirInitialValues) {
+  CUmodule module = load(kVariables);
+  CUdeviceptr numbers = 0, zeroed = 0;
+  size_t bytes = 0;
+  ASSERT_CUDA(cuModuleGetGlobal(&numbers, &bytes, module, "numbers"));
+  EXPECT_EQ(bytes, 16u);
+  EXPECT_EQ(download<uint32_t>(numbers, 4), (std::vector<uint32_t>{10, 20, 30, 40}));
+  ASSERT_CUDA(cuModuleGetGlobal(&zeroed, &bytes, module, "zeroed"));
+  EXPECT_EQ(download<uint8_t>(zeroed, 64), std::vector<uint8_t>(64, 0));
+  CUdeviceptr pointer = 0;
+  ASSERT_CUDA(cuModuleGetGlobal(&pointer, nullptr, module, "pointer"));
+  EXPECT_EQ(download<uint64_t>(pointer, 1)[0], numbers + 4);
+  EXPECT_RESULT(cuModuleGetGlobal(&pointer, nullptr, module, "missing"), CUDA_ERROR_NOT_FOUND);
+}
+
+TEST_F(Module, KernelsSeeVariablesAsTheHostSetThem) {
+  CUmodule module = load(kVariables);
+  CUfunction read = nullptr;
+  ASSERT_CUDA(cuModuleGetFunction(&read, module, "read"));
+  CUdeviceptr out = upload(std::vector<uint32_t>(3));
+  ASSERT_CUDA(launch(read, 1, 1, nullptr, out));
+  EXPECT_EQ(download<uint32_t>(out, 3), (std::vector<uint32_t>{30, 20, 7}));
+  CUdeviceptr scale = 0;
+  ASSERT_CUDA(cuModuleGetGlobal(&scale, nullptr, module, "scale"));
+  ASSERT_CUDA(cuMemsetD32(scale, 99, 1));
+  ASSERT_CUDA(launch(read, 1, 1, nullptr, out));
+  EXPECT_EQ(download<uint32_t>(out, 3)[2], 99u);
+}
+
+TEST_F(Module, LoadsFromAFile) {
+  const std::string path = testing::TempDir() + "ptxrun_module_test.ptx";
+  std::ofstream(path) << kAdd;
+  CUmodule module = nullptr;
+  EXPECT_CUDA(cuModuleLoad(&module, path.c_str()));
+  EXPECT_RESULT(cuModuleLoad(&module, (path + ".missing").c_str()), CUDA_ERROR_FILE_NOT_FOUND);
+}
+
+TEST_F(Module, UnloadInvalidatesItsHandles) {
+  CUmodule module = load(kSmall);
+  CUfunction empty = nullptr;
+  ASSERT_CUDA(cuModuleGetFunction(&empty, module, "empty"));
+  EXPECT_CUDA(cuModuleUnload(module));
+  EXPECT_RESULT(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_RESULT(launch(empty, 1, 1, nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(Module, LoadsOfPtxAreIndependent) {
+  CUdeviceptr first = 0, second = 0;
+  ASSERT_CUDA(cuModuleGetGlobal(&first, nullptr, load(kVariables), "numbers"));
+  ASSERT_CUDA(cuModuleGetGlobal(&second, nullptr, load(kVariables), "numbers"));
+  EXPECT_NE(first, second);
+}
+
+TEST_F(Module, RefusesWhatIsNoImage) {
+  CUmodule module = nullptr;
+  EXPECT_RESULT(cuModuleLoadData(&module, ""), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_RESULT(cuModuleLoadData(&module, "\x01\x02\x03\x04\x05"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_RESULT(cuModuleLoadData(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+using Library = DriverTest;
+
+TEST_F(Library, GivesKernelsThatLaunchLikeFunctions) {
+  CUlibrary library = nullptr;
+  ASSERT_CUDA(cuLibraryLoadData(&library, kSmall, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CUkernel store = nullptr;
+  ASSERT_CUDA(cuLibraryGetKernel(&store, library, "store"));
+  CUdeviceptr out = upload(std::vector<uint32_t>(1));
+  ASSERT_CUDA(launch(reinterpret_cast<CUfunction>(store), 1, 1, nullptr, out, 5u));
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 5u);
+  CUfunction function = nullptr;
+  ASSERT_CUDA(cuKernelGetFunction(&function, store));
+  ASSERT_CUDA(launch(function, 1, 1, nullptr, out, 6u));
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 6u);
+  CUlibrary owner = nullptr;
+  EXPECT_CUDA(cuKernelGetLibrary(&owner, store));
+  EXPECT_EQ(owner, library);
+  CUmodule module = nullptr;
+  EXPECT_CUDA(cuLibraryGetModule(&module, library));
+  EXPECT_CUDA(cuModuleGetFunction(&function, module, "empty"));
+  EXPECT_CUDA(cuLibraryUnload(library));
+  EXPECT_RESULT(cuKernelGetFunction(&function, store), CUDA_ERROR_INVALID_HANDLE);
+}
+
+using Function = DriverTest;
+
+TEST_F(Function, TellsItsAttributes) {
+  CUfunction reverse = function(kShared, "reverse");
+  int value = 0;
+  EXPECT_CUDA(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, reverse));
+  EXPECT_EQ(value, 256);
+  EXPECT_CUDA(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, reverse));
+  EXPECT_EQ(value, 128);
+  EXPECT_CUDA(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PTX_VERSION, reverse));
+  EXPECT_EQ(value, 70);
+  EXPECT_CUDA(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_BINARY_VERSION, reverse));
+  EXPECT_EQ(value, 90);
+}
+
+TEST_F(Function, TellsWhereParametersLie) {
+  CUfunction params = function(kParameters, "params");
+  const size_t offsets[] = {0, 8, 16, 40}, sizes[] = {8, 1, 24, 8};
+  for (size_t i = 0; i < 4; ++i) {
+    size_t offset = 0, bytes = 0;
+    EXPECT_CUDA(cuFuncGetParamInfo(params, i, &offset, &bytes));
+    EXPECT_EQ(offset, offsets[i]);
+    EXPECT_EQ(bytes, sizes[i]);
+  }
+  size_t offset = 0;
+  EXPECT_RESULT(cuFuncGetParamInfo(params, 4, &offset, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Function, AllowsDynamicSharedMemoryUpToTheOptIn) {
+  CUfunction reverse = function(kShared, "reverse");
+  EXPECT_CUDA(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 227 * 1024 - 128));
+  EXPECT_RESULT(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   227 * 1024),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_NUM_REGS, 3),
+                CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Function, OccupancyFollowsThreadsAndSharedMemory) {
+  CUfunction empty = function(kSmall, "empty");
+  int blocks = 0, minGrid = 0, block = 0;
+  EXPECT_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 256, 0));
+  EXPECT_EQ(blocks, 8);  // 2048 threads per multiprocessor at 9.0
+  EXPECT_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 32, 100 * 1024));
+  EXPECT_EQ(blocks, 2);  // 228 KiB per multiprocessor, 1 KiB reserved per block
+  EXPECT_CUDA(cuOccupancyMaxPotentialBlockSize(&minGrid, &block, empty, nullptr, 0, 0));
+  EXPECT_EQ(block, 1024);
+  EXPECT_GE(minGrid, 2);
+}
+
+}  // namespace ptxrun::tests

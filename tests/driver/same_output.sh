@@ -1,0 +1,3 @@
+#!/bin/bash
+# Succeeds if both programs print the same.
+exec diff <("$1") <("$2")
