@@ -105,6 +105,14 @@ enum class TrapKind : uint32_t { trap, breakpoint, assertion, illegalInstruction
 enum class ReduceOp : uint32_t { add, min, max, inc, dec, and_, or_, xor_ };
 enum class ReduceType : uint32_t { u32, s32, u64, s64, f16, bf16, f32, f64, b32, b64 };
 
+/// .load_mode of tensor copies. tile4: .tile::gather4 and .tile::scatter4.
+enum class TensorMode : uint32_t { tile, tile4, im2col, im2colNoOffsets, im2colW, im2colW128 };
+/// Fields of tensormap.replace.
+enum class TensorField : uint32_t {
+  globalAddress, rank, boxDim, globalDim, globalStride, elementStride,
+  elementType, interleave, swizzle, swizzleAtomicity, fill
+};
+
 }  // namespace ptxrun::abi
 
 // Entry points of the runtime that generated code calls; rt defines them, jit resolves them by name. `mask` arguments
@@ -195,6 +203,21 @@ void ptxrun_cp_reduce_async_bulk(ptxrun::abi::Gang *, uint32_t lane, void *desti
 void ptxrun_bulk_commit_group(ptxrun::abi::Gang *, uint32_t mask);
 /// cp.async.bulk.wait_group(.read) `pending`.
 void ptxrun_bulk_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pending, uint32_t isRead);
+
+/// cp.async.bulk.tensor from global memory (9.7.9.25.5.2) of one lane: `map` is a tensor-map (rt/memory/tensor_map.h),
+/// coordinates has five entries of which the mode uses what it needs, im2colOffsets three (W, H, D; read in mode im2col only). Completes
+/// the bytes of the whole box. ctaMask != 0: multicast, as above.
+void ptxrun_cp_tensor_load(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *map,
+                           const int32_t *coordinates, ptxrun::abi::TensorMode, const uint16_t *im2colOffsets,
+                           void *mbarrier, uint32_t ctaMask);
+/// cp.async.bulk.tensor to global memory; belongs to the lane's bulk groups.
+void ptxrun_cp_tensor_store(ptxrun::abi::Gang *, uint32_t lane, const void *map, const int32_t *coordinates,
+                            ptxrun::abi::TensorMode, const void *source);
+/// cp.reduce.async.bulk.tensor; the element type is the map's.
+void ptxrun_cp_tensor_reduce(ptxrun::abi::Gang *, uint32_t lane, const void *map, const int32_t *coordinates,
+                             ptxrun::abi::TensorMode, const void *source, ptxrun::abi::ReduceOp);
+/// tensormap.replace (9.7.9.26): `ordinal` is 0 for fields that have one value. Values as in the manual's table 33.
+void ptxrun_tensormap_replace(ptxrun::abi::Gang *, void *map, ptxrun::abi::TensorField, uint32_t ordinal, uint64_t value);
 
 /// clusterlaunchcontrol.try_cancel (9.7.13.17): takes the next cluster of the grid that has not started, if there is one, writes
 /// the 16-byte answer to `result` and completes 16 bytes of `mbarrier`'s tx-count; with isMulticast at the same offsets in

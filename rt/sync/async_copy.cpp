@@ -29,15 +29,6 @@ void checkBulk(GangState &g, const void *destination, const void *source, uint32
     failBulk(g, "an address is not aligned to 16 bytes");
 }
 
-/// The same place in the shared memory of the CTA with this rank.
-void *inCta(const GangState &g, void *address, uint32_t rank) {
-  auto base = placeOf(g.cta->cta.sharedBase);
-  uint64_t offset = placeOf(address) - base;
-  uint64_t window = (uint64_t{1} << abi::kSharedWindowShift) - 1;
-  return reinterpret_cast<void *>(base + (uint64_t{rank} << abi::kSharedWindowShift) +
-                                  (offset & window));
-}
-
 AsyncOperation bulkOperation(AsyncKind kind, uint32_t lane, void *destination, const void *source,
                              uint32_t bytes, void *mbarrier) {
   AsyncOperation o;
@@ -51,6 +42,25 @@ AsyncOperation bulkOperation(AsyncKind kind, uint32_t lane, void *destination, c
   return o;
 }
 
+/// cp.async without a queue.
+void copyAtOnce(Worker &worker, uint32_t mask, void *const *destinations,
+                const void *const *sources, uint32_t bytes, const uint32_t *sourceBytes) {
+  GuestAccess access(worker);
+  for (; mask; mask &= mask - 1) {
+    int lane = __builtin_ctz(mask);
+    uint32_t length = sourceBytes ? std::min(sourceBytes[lane], bytes) : bytes;
+    char buffer[16] = {};
+    if (length == 16)
+      std::memcpy(buffer, sources[lane], 16);
+    else if (length)
+      std::memcpy(buffer, sources[lane], length);
+    if (bytes == 16)
+      std::memcpy(destinations[lane], buffer, 16);
+    else
+      std::memcpy(destinations[lane], buffer, std::min(bytes, 16u));
+  }
+}
+
 } // namespace
 } // namespace ptxrun::rt
 
@@ -62,6 +72,11 @@ extern "C" {
 void ptxrun_cp_async(abi::Gang *gang, uint32_t mask, void *const *destinations,
                      const void *const *sources, uint32_t bytes, const uint32_t *sourceBytes) {
   GangState &g = stateOf(gang);
+  Worker &worker = *groupOf(g).worker;
+  if (worker.launch->request->asyncCopies == AsyncCopies::eager) {
+    copyAtOnce(worker, mask, destinations, sources, bytes, sourceBytes);
+    return;
+  }
   for (; mask; mask &= mask - 1) {
     int lane = __builtin_ctz(mask);
     AsyncOperation o;

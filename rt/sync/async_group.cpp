@@ -37,6 +37,8 @@ void perform(GangState &g, const AsyncOperation &o) {
     GuestAccess access(*groupOf(g).worker);
     if (o.kind == AsyncKind::reduce)
       reduceArray(o.op, o.type, o.destination, o.source, o.bytes, o.mbarrier != nullptr);
+    else if (o.kind == AsyncKind::tensor)
+      performTensorCopy(o.tensor);
     else if (o.kind != AsyncKind::arrive)
       copyBytes(o);
   }
@@ -61,7 +63,9 @@ template <typename Predicate> void performWhere(GangState &g, Predicate isDue) {
   pending.resize(kept);
 }
 
-bool isBulkKind(AsyncKind kind) { return kind == AsyncKind::bulk || kind == AsyncKind::reduce; }
+bool isBulkKind(AsyncKind kind) {
+  return kind == AsyncKind::bulk || kind == AsyncKind::reduce || kind == AsyncKind::tensor;
+}
 
 AsyncGroups &groupsOf(GangState &g) {
   if (!g.async && !(g.async = new (std::nothrow) AsyncGroups)) {
@@ -128,6 +132,14 @@ void completeGroups(GangState &g, uint32_t mask, bool isBulk, uint32_t keep) {
 void completeAll(GangState &g) {
   if (g.async && !g.async->pending.empty())
     performWhere(g, [](const AsyncOperation &) { return true; });
+}
+
+void *inCta(const GangState &g, void *address, uint32_t rank) {
+  auto base = reinterpret_cast<uint64_t>(g.cta->cta.sharedBase);
+  uint64_t offset = reinterpret_cast<uint64_t>(address) - base;
+  uint64_t window = (uint64_t{1} << abi::kSharedWindowShift) - 1;
+  return reinterpret_cast<void *>(base + (uint64_t{rank} << abi::kSharedWindowShift) +
+                                  (offset & window));
 }
 
 bool hasLateCopies(const GroupState &group) {

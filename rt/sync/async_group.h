@@ -11,6 +11,7 @@
 
 #include "intrinsics/abi.h"
 #include "rt/exec/records.h"
+#include "rt/sync/tensor_copy.h"
 
 namespace ptxrun::rt {
 
@@ -18,6 +19,7 @@ enum class AsyncKind : uint8_t {
   copy,   ///< cp.async
   bulk,   ///< cp.async.bulk
   reduce, ///< cp.reduce.async.bulk
+  tensor, ///< cp(.reduce).async.bulk.tensor
   arrive, ///< cp.async.mbarrier.arrive
 };
 
@@ -35,6 +37,7 @@ struct AsyncOperation {
   uint64_t *mbarrier = nullptr;
   abi::ReduceOp op = abi::ReduceOp::add;
   abi::ReduceType type = abi::ReduceType::u32;
+  TensorRequest tensor;
 };
 
 struct AsyncGroups {
@@ -55,6 +58,9 @@ void commitGroups(GangState &, uint32_t mask, bool isBulk);
 void completeGroups(GangState &, uint32_t mask, bool isBulk, uint32_t keep);
 /// Performs everything the gang has pending.
 void completeAll(GangState &);
+/// The same place as `address` (in the shared memory of any CTA of the cluster) in that of the CTA
+/// with this rank.
+void *inCta(const GangState &, void *address, uint32_t rank);
 /// Whether any gang of the group has something pending.
 bool hasLateCopies(const GroupState &);
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "rt/memory/tensor_map.h"
 #include "tests/unit/rt/kernels.h"
 
 namespace ptxrun::rt::test {
@@ -193,6 +194,55 @@ KERNEL void bulkGang(const Launch *l, Cta *cta, Gang *g) {
   }
 }
 
+struct Tile {
+  TensorMap map;
+  int rounds;
+};
+
+/// 64x64 tiles of f16 with the 128-byte swizzle.
+KERNEL void tileGang(const Launch *l, Cta *cta, Gang *g) {
+  const auto &p = **static_cast<Tile *const *>(l->params);
+  char *to = cta->sharedBase + abi::kSharedFirstOffset;
+  auto *object = reinterpret_cast<uint64_t *>(to + 8192);
+  ptxrun_mbarrier_init(g, object, 1);
+  for (int i = 0; i < p.rounds; ++i) {
+    int32_t coordinates[5] = {i % 16 * 64, i / 16 % 16 * 64, 0, 0, 0};
+    ptxrun_mbarrier_expect_tx(g, object, 8192);
+    ptxrun_mbarrier_arrive(g, object, 1);
+    ptxrun_cp_tensor_load(g, 0, to, &p.map, coordinates, abi::TensorMode::tile, nullptr, object, 0);
+    while (!ptxrun_mbarrier_try_wait(g, object, static_cast<uint32_t>(i & 1), 1, 0))
+      ;
+  }
+}
+
+void benchTiles() {
+  std::vector<uint16_t> data(1024 * 1024, 1);
+  TensorShape shape;
+  shape.type = TensorType::f16;
+  shape.rank = 2;
+  shape.address = (reinterpret_cast<uint64_t>(data.data()) + 15) / 16 * 16;
+  shape.sizes = {1016, 1023};
+  shape.strides = {2048};
+  shape.swizzle = TensorSwizzle::bytes128;
+  Tile tile;
+  tile.rounds = 1000;
+  if (!encodeTiled(&tile.map, shape, {64, 64}).empty())
+    return;
+  Tile *p = &tile;
+  auto code = fiberKernel(tileGang);
+  code.needs.staticSharedBytes = 8192 + 64;
+  double us = quantile(0.1, 31, [&] { mustRun(launch(code, {1}, {32}, &p)); });
+  std::vector<char> to(8192);
+  double plain = quantile(0.1, 31, [&] {
+    for (int i = 0; i < 1000; ++i) {
+      memcpy(to.data(), reinterpret_cast<char *>(data.data()) + static_cast<long>(i % 256) * 8192,
+             8192);
+      asm volatile("" ::: "memory");
+    }
+  });
+  printf("swizzled 64x64 f16 tile, of memcpy's:  %8.2f\n", plain / us);
+}
+
 void benchMbarriers() {
   int rounds = 2000;
   auto ping = fiberKernel(pingPongGang);
@@ -220,4 +270,5 @@ int main() {
   benchParallel();
   benchBarriers();
   benchMbarriers();
+  benchTiles();
 }

@@ -1,0 +1,30 @@
+// Tensor copies between global memory, seen as a tensor of up to five dimensions, and shared
+// memory, seen as rows one behind the other (PTX ISA 5.5, 9.7.9.25.5).
+#pragma once
+#include <cstdint>
+
+#include "intrinsics/abi.h"
+#include "rt/memory/tensor_map.h"
+
+namespace ptxrun::rt {
+
+enum class TensorDirection : uint8_t { load, store, reduce };
+
+struct TensorRequest {
+  const TensorMap *map = nullptr;
+  abi::TensorMode mode = abi::TensorMode::tile;
+  TensorDirection direction = TensorDirection::load;
+  abi::ReduceOp op = abi::ReduceOp::add;
+  int32_t coordinates[kMaxTensorRank] = {};
+  uint16_t offsets[3] = {}; ///< im2col
+  char *shared = nullptr;   ///< swizzle patterns follow the bits of this address
+};
+
+/// Null, or why this request cannot be executed (a bad map, a mode that does not fit it, a layout
+/// that is not implemented).
+const char *checkTensorRequest(const TensorRequest &);
+/// Bytes the box takes in shared memory.
+uint32_t tensorBytes(const TensorRequest &);
+void performTensorCopy(const TensorRequest &);
+
+} // namespace ptxrun::rt
