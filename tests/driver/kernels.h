@@ -38,8 +38,8 @@ $done:
 }
 )";
 
-/// count(p, rounds): one thread adds 1 to *p `rounds` times, through memory: a kernel that takes as long as one wants.
-/// empty(): nothing. store(p, v): *p = v. wait(flag, out): spins until *flag != 0, then *out = 1.
+/// churn(p, rounds): replaces *p by churned(*p, rounds); a kernel that takes as long as one wants. empty(): nothing.
+/// store(p, v): *p = v. wait(flag, out): spins until *flag != 0, then *out = 1.
 inline constexpr const char *kSmall = R"(.version 8.0
 .target sm_70
 .address_size 64
@@ -53,20 +53,20 @@ inline constexpr const char *kSmall = R"(.version 8.0
   st.global.u32 [%rd1], %r1;
   ret;
 }
-.visible .entry count(.param .u64 p, .param .u32 rounds)
+.visible .entry churn(.param .u64 p, .param .u32 rounds)
 {
   .reg .pred %p<2>;
   .reg .b32 %r<4>;
   .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [p];
   ld.param.u32 %r1, [rounds];
+  ld.global.u32 %r2, [%rd1];
 $loop:
-  ld.volatile.global.u32 %r2, [%rd1];
-  add.u32 %r2, %r2, 1;
-  st.volatile.global.u32 [%rd1], %r2;
+  mad.lo.u32 %r2, %r2, 1664525, 1013904223;
   sub.u32 %r1, %r1, 1;
   setp.ne.u32 %p1, %r1, 0;
   @%p1 bra $loop;
+  st.global.u32 [%rd1], %r2;
   ret;
 }
 .visible .entry wait(.param .u64 flag, .param .u64 out)
@@ -145,6 +145,13 @@ inline constexpr const char *kShared = R"(.version 8.0
   ret;
 }
 )";
+
+/// What churn computes: a linear congruential generator, which no compiler shortens.
+inline unsigned churned(unsigned x, unsigned rounds) {
+  while (rounds-- != 0)
+    x = x * 1664525u + 1013904223u;
+  return x;
+}
 
 /// params(out, c, s, d): parameters of many sizes, out of step with natural order: out[0] = c, out[1] = s.b, out[2] = d.
 inline constexpr const char *kParameters = R"(.version 8.0

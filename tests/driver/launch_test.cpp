@@ -52,11 +52,11 @@ TEST_F(Launch, PlacesParametersOfAllSizes) {
 }
 
 TEST_F(Launch, CopiesArgumentsBeforeItReturns) {
-  CUfunction count = function(kSmall, "count"), store = function(kSmall, "store");
+  CUfunction churn = function(kSmall, "churn"), store = function(kSmall, "store");
   CUstream stream = nullptr;
   ASSERT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CUdeviceptr busy = upload(std::vector<uint32_t>(1)), out = upload(std::vector<uint32_t>(1));
-  ASSERT_CUDA(launch(count, 1, 1, stream, busy, 3'000'000u));
+  ASSERT_CUDA(launch(churn, 1, 1, stream, busy, 5'000'000u));
   uint32_t value = 1;
   void *pointers[] = {&out, &value};
   ASSERT_CUDA(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, stream, pointers, nullptr));
