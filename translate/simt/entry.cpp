@@ -1,5 +1,6 @@
 #include "translate/simt/entry.h"
 
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 
 namespace ptxrun::simt {
@@ -26,8 +27,8 @@ struct Entry {
       n.push_back(b.getInt32(l));
     return b.CreateICmpULT(llvm::ConstantVector::get(n), b.CreateVectorSplat(w, count));
   }
-  void call(llvm::Function *body, Value *const ctaid[3], Value *firstThread, Value *mask) {
-    b.CreateCall(body, {launch, cta, gang, ctaid[0], ctaid[1], ctaid[2], firstThread, mask});
+  llvm::CallInst *call(llvm::Function *body, Value *const ctaid[3], Value *firstThread, Value *mask) {
+    return b.CreateCall(body, {launch, cta, gang, ctaid[0], ctaid[1], ctaid[2], firstThread, mask});
   }
   Value *allLanes() {
     return context.lanes == 1 ? static_cast<Value *>(b.getTrue())
@@ -43,11 +44,20 @@ struct Entry {
   }
 };
 
-llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::ArrayRef<llvm::Type *> types) {
-  auto *f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context.module.getContext()), types, false),
-                                   llvm::GlobalValue::ExternalLinkage, name, context.module);
+/// An entry point; its own code comes from the line of the kernel `body` is made of.
+llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<llvm::Type *> types,
+                          const llvm::Function &body, llvm::GlobalValue::LinkageTypes linkage = llvm::GlobalValue::ExternalLinkage) {
+  auto *f = llvm::Function::Create(llvm::FunctionType::get(result, types, false), linkage, name, context.module);
   f->addFnAttr(llvm::Attribute::NoUnwind);
+  if (llvm::DISubprogram *s = body.getSubprogram())
+    f->setSubprogram(llvm::DISubprogram::getDistinct(f->getContext(), s->getScope(), name, name, s->getFile(), s->getLine(), s->getType(),
+                                                     s->getLine(), nullptr, 0, 0, s->getFlags(), s->getSPFlags(), s->getUnit()));
   return f;
+}
+
+void setLine(llvm::IRBuilder<> &b, const llvm::Function &f) {
+  if (llvm::DISubprogram *s = f.getSubprogram())
+    b.SetCurrentDebugLocation(llvm::DILocation::get(f.getContext(), s->getLine(), 0, s));
 }
 
 /// Runs one gang: the full body if all its lanes exist, else the partial one.
@@ -86,8 +96,9 @@ llvm::FunctionType *wideSignature(const llvm::Function &f, unsigned lanes, bool 
 void buildGangEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
   llvm::LLVMContext &c = context.module.getContext();
   llvm::Type *ptr = llvm::PointerType::get(c, 0);
-  llvm::Function *f = makeEntry(context, "gang", {ptr, ptr, ptr});
+  llvm::Function *f = makeEntry(context, "gang", llvm::Type::getVoidTy(c), {ptr, ptr, ptr}, *full);
   Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "", f)), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  setLine(e.b, *f);
   Value *ctaid[3];
   for (unsigned a = 0; a < 3; ++a)
     ctaid[a] = e.read(e.cta, offsetof(abi::Cta, ctaid) + 4 * a);
@@ -96,14 +107,54 @@ void buildGangEntry(ModuleContext &context, llvm::Function *full, llvm::Function
   e.b.CreateRetVoid();
 }
 
+/// One coroutine for each body; a dispatcher where there are two.
+void buildGangStartEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
+  llvm::LLVMContext &c = context.module.getContext();
+  llvm::Type *ptr = llvm::PointerType::get(c, 0);
+  auto coroutine = [&](llvm::Function *body, bool isPartial, llvm::StringRef name, llvm::GlobalValue::LinkageTypes linkage) {
+    llvm::Function *f = makeEntry(context, name, ptr, {ptr, ptr, ptr}, *body, linkage);
+    buildCoroutine(context, *f, [&](llvm::IRBuilder<> &b) {
+      Entry e{llvm::IRBuilder<>(b.GetInsertBlock()), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+      setLine(e.b, *f);
+      Value *ctaid[3];
+      for (unsigned a = 0; a < 3; ++a)
+        ctaid[a] = e.read(e.cta, offsetof(abi::Cta, ctaid) + 4 * a);
+      Value *first = e.read(e.gang, offsetof(abi::Gang, firstThread));
+      Value *mask = isPartial ? e.lanesBelow(e.read(e.gang, offsetof(abi::Gang, laneCount))) : e.allLanes();
+      llvm::CallInst *call = e.call(body, ctaid, first, mask);
+      b.SetInsertPoint(e.b.GetInsertBlock());
+      return call;
+    });
+    return f;
+  };
+  if (!partial || partial == full) {
+    coroutine(full, partial != nullptr, "gang_start", llvm::GlobalValue::ExternalLinkage);
+    return;
+  }
+  llvm::Function *onFull = coroutine(full, false, "start.full", llvm::GlobalValue::InternalLinkage);
+  llvm::Function *onPart = coroutine(partial, true, "start.part", llvm::GlobalValue::InternalLinkage);
+  llvm::Function *f = makeEntry(context, "gang_start", ptr, {ptr, ptr, ptr}, *full);
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
+  Entry e{llvm::IRBuilder<>(block("")), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  setLine(e.b, *f);
+  llvm::BasicBlock *toFull = block("full"), *toPart = block("part");
+  Value *count = e.read(e.gang, offsetof(abi::Gang, laneCount));
+  e.b.CreateCondBr(e.b.CreateICmpEQ(count, e.b.getInt32(context.lanes)), toFull, toPart);
+  e.b.SetInsertPoint(toFull);
+  e.b.CreateRet(e.b.CreateCall(onFull, {e.launch, e.cta, e.gang}));
+  e.b.SetInsertPoint(toPart);
+  e.b.CreateRet(e.b.CreateCall(onPart, {e.launch, e.cta, e.gang}));
+}
+
 /// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
 void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
   llvm::LLVMContext &c = context.module.getContext();
   llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c), *i32 = llvm::Type::getInt32Ty(c);
-  llvm::Function *f = makeEntry(context, "cta_range", {ptr, ptr, ptr, i64, i64});
+  llvm::Function *f = makeEntry(context, "cta_range", llvm::Type::getVoidTy(c), {ptr, ptr, ptr, i64, i64}, *full);
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
   llvm::BasicBlock *entry = block("entry"), *ctas = block("cta"), *gangs = block("gangs"), *next = block("cta.next"), *done = block("done");
   Entry e{llvm::IRBuilder<>(entry), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  setLine(e.b, *f);
   Value *first = f->getArg(3), *end = f->getArg(4);
   Value *nx = e.read(e.launch, offsetof(abi::Launch, grid)), *ny = e.read(e.launch, offsetof(abi::Launch, grid) + 4);
   Value *nx64 = e.b.CreateZExt(nx, i64), *ny64 = e.b.CreateZExt(ny, i64);

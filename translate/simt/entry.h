@@ -12,4 +12,14 @@ void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *parti
 /// `cta_range`: all gangs of a range of CTAs.
 void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);
 
+/// `gang_start` (coroutine.cpp); only where hasOnlyInlineSuspensions.
+void buildGangStartEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);
+
+/// True if no function but `bodies` calls an entry point that suspends.
+bool hasOnlyInlineSuspensions(const llvm::Module &, llvm::ArrayRef<const llvm::Function *> bodies);
+/// An entry point of the runtime that may suspend the gang.
+bool isSuspending(llvm::StringRef name);
+/// Makes `start`, an empty function (launch, cta, gang) -> frame, the coroutine of the body that `callBody` emits a call of.
+void buildCoroutine(ModuleContext &, llvm::Function &start, llvm::function_ref<llvm::CallInst *(llvm::IRBuilder<> &)> callBody);
+
 }  // namespace ptxrun::simt

@@ -18,7 +18,9 @@ Word wordAt(const llvm::Instruction &i) {
 
 bool waitsForOthers(const llvm::Instruction &i) {
   Word w = wordAt(i);
-  if (w.kind == Word::Kind::barrier || w.kind == Word::Kind::runtimeWait || isCollective(w.kind))
+  if (w.kind == Word::Kind::runtime || w.kind == Word::Kind::runtimeWait)
+    return true;  // arrives at or waits for an mbarrier, or a cluster barrier
+  if (w.kind == Word::Kind::barrier || isCollective(w.kind))
     return llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName() != "ptx.activemask";
   auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
   return call && (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration());
@@ -64,6 +66,30 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
     if (leading == 1 && waiting)
       return false;
     if (leading > 1)
+      return false;
+  }
+  return true;
+}
+
+/// True if at every divergent branch around `block` the other way does nothing with mbarriers or barriers before the
+/// lanes meet again: then nobody on it can be what a wait in `block` waits for.
+bool othersAreIdle(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
+  for (const llvm::BasicBlock *a : shapes.order()) {
+    if (!shapes.isDivergentBranch(a))
+      continue;
+    const auto *node = shapes.postDominators().getNode(a);
+    const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    bool leads = false, others = false;
+    for (const llvm::BasicBlock *s : llvm::successors(a)) {
+      auto region = reachable(s, stop);
+      if (region.contains(block)) {
+        leads = true;
+        continue;
+      }
+      for (const llvm::BasicBlock *b : region)
+        others |= llvm::any_of(*b, waitsForOthers);
+    }
+    if (leads && others)
       return false;
   }
   return true;
@@ -152,8 +178,7 @@ const llvm::Instruction *findLock(const llvm::Loop &loop, const ShapeAnalysis &s
 bool isSpinLoop(const llvm::Loop &loop) {
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
-      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-          call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.mbarrier.test_wait")
+      if (wordAt(i).kind == Word::Kind::runtime && llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName().starts_with("ptx.mbarrier.test_wait"))
         return true;
       if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && (load->isVolatile() || load->isAtomic()))
         return true;
@@ -190,7 +215,10 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes) {
           if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !namesActiveLanes(members) && !othersAreGone(&b, shapes))
             r.needsThreads = "a warp collective under divergent control names lanes that may be elsewhere" + at(i);
         }
-      } else if (w.kind == Word::Kind::barrier || w.kind == Word::Kind::runtimeWait) {
+      } else if (w.kind == Word::Kind::runtimeWait || (w.kind == Word::Kind::runtime && call->getType()->isIntegerTy(1))) {
+        if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !othersAreIdle(&b, shapes))
+          r.needsThreads = "lanes of a warp may wait at an mbarrier for each other" + at(i);
+      } else if (w.kind == Word::Kind::barrier) {
         r.hasBarriers = true;
         if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !othersAreGone(&b, shapes))
           r.needsThreads = "a barrier under divergent control" + at(i);

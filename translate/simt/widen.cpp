@@ -106,15 +106,8 @@ void addYields(llvm::Function &f, const GangShape &gang, bool isKernel) {
           ->setDebugLoc(l->getLoopLatch()->getTerminator()->getDebugLoc());
 }
 
-bool suspends(llvm::Module &m) {
-  for (llvm::Function &f : m) {
-    llvm::StringRef n = f.getName();
-    if (f.isDeclaration() && !f.use_empty() &&
-        (n == "ptxrun_bar_sync" || n == "ptxrun_bar_red" || n == "ptxrun_yield" || n == "ptxrun_warp_gather" ||
-         n == "ptxrun_cluster_wait" || n == "ptxrun_mbarrier_try_wait"))
-      return true;
-  }
-  return false;
+bool suspends(const llvm::Module &m) {
+  return llvm::any_of(m, [](const llvm::Function &f) { return f.isDeclaration() && !f.use_empty() && isSuspending(f.getName()); });
 }
 
 llvm::Error broken(const llvm::Module &m, const char *when) {
@@ -199,6 +192,10 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.reason = width.reason;
   const bool maySuspend = suspends(m);
   buildGangEntry(context, full, partial);
+  if (maySuspend && hasOnlyInlineSuspensions(m, {full, partial})) {
+    buildGangStartEntry(context, full, partial);
+    result.hasGangStart = true;
+  }
   if (!maySuspend) {
     buildCtaRangeEntry(context, full, partial);
     result.hasCtaRange = true;
