@@ -1,6 +1,6 @@
 // cp.async and cp.async.bulk without tensors (PTX ISA 9.7.9.25.3, 9.7.9.25.4, 9.7.9.25.6), st.async, red.async, st.bulk
 // (9.7.9.12, 9.7.9.13, 9.7.13.7).
-#include "intrinsics/abi.h"
+#include "translate/lower/async_operands.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/memory_access.h"
 #include "translate/lower/module_builder.h"
@@ -13,48 +13,8 @@ using isa::StateSpace;
 using isa::Token;
 
 namespace {
-
 constexpr auto kMemory = LaneBuilder::WordEffect::memory;
-
-/// The last of the address operands: the mbarrier, where the form has one.
-const Operand *mbarrierOf(const Instruction &in) {
-  if (!in.has(Token::mbarrier_complete_tx_bytes))
-    return nullptr;
-  const Operand *last = nullptr;
-  for (const Operand &operand : in.operands)
-    if (operand.kind == Operand::Kind::address)
-      last = &operand;
-  return last;
 }
-
-llvm::Value *mbarrierPointer(LaneBuilder &b, const Instruction &in,
-                             StateSpace space = StateSpace::sharedCluster) {
-  const Operand *mbarrier = mbarrierOf(in);
-  return mbarrier ? b.hostPointer(*mbarrier, space)
-                  : llvm::ConstantPointerNull::get(b.ir.getPtrTy());
-}
-
-struct Ends {
-  llvm::Value *destination, *source;
-};
-
-/// Destination and source of a copy by the two spaces the opcode names, in that order.
-Ends endsOf(LaneBuilder &b, const Instruction &in) {
-  const auto space = [](Token token) {
-    return token == Token::global ? StateSpace::global : StateSpace::sharedCluster;
-  };
-  const auto isSpace = [](Token token) {
-    return token == Token::global || token == Token::shared || token == Token::shared_cta ||
-           token == Token::shared_cluster;
-  };
-  llvm::SmallVector<StateSpace, 2> spaces;
-  for (const Token token : in.modifiers)
-    if (isSpace(token))
-      spaces.push_back(space(token));
-  return {b.hostPointer(in.operands[0], spaces[0]), b.hostPointer(in.operands[1], spaces[1])};
-}
-
-}  // namespace
 
 // --- cp.async ----------------------------------------------------------------------------------
 
@@ -80,7 +40,7 @@ void copyNow(LaneBuilder &b, const Instruction &in) {
 }
 
 void copyByRuntime(LaneBuilder &b, const Instruction &in, llvm::Value *sourceBytes) {
-  const Ends ends = endsOf(b, in);
+  const CopyEnds ends = endsOf(b, in);
   b.word("ptx.cp.async", b.ir.getVoidTy(),
          {ends.destination, ends.source, b.readBits(in.operands[2], 32), sourceBytes}, kMemory);
 }
@@ -130,71 +90,12 @@ void lowerCpAsyncMbarrierArrive(LaneBuilder &b, const Instruction &in) {
 
 // --- cp.async.bulk -----------------------------------------------------------------------------
 
-namespace {
-
-/// The operand of type u16 (CTA mask or byte mask), null where the form has none.
-llvm::Value *maskOperand(LaneBuilder &b, const Instruction &in) {
-  for (const Operand &operand : in.operands)
-    if (operand.type == isa::Type::u16 && operand)
-      return b.readBits(operand, 16);
-  return nullptr;
-}
-
-abi::ReduceOp reduceOpOf(const Instruction &in) {
-  switch (in.oneOf({Token::add, Token::min, Token::max, Token::inc, Token::dec, Token::and_,
-                    Token::or_, Token::xor_})) {
-  case Token::add:
-    return abi::ReduceOp::add;
-  case Token::min:
-    return abi::ReduceOp::min;
-  case Token::max:
-    return abi::ReduceOp::max;
-  case Token::inc:
-    return abi::ReduceOp::inc;
-  case Token::dec:
-    return abi::ReduceOp::dec;
-  case Token::and_:
-    return abi::ReduceOp::and_;
-  case Token::or_:
-    return abi::ReduceOp::or_;
-  default:
-    return abi::ReduceOp::xor_;
-  }
-}
-
-abi::ReduceType reduceTypeOf(isa::Type type) {
-  switch (type) {
-  case isa::Type::u32:
-    return abi::ReduceType::u32;
-  case isa::Type::s32:
-    return abi::ReduceType::s32;
-  case isa::Type::u64:
-    return abi::ReduceType::u64;
-  case isa::Type::s64:
-    return abi::ReduceType::s64;
-  case isa::Type::f16:
-    return abi::ReduceType::f16;
-  case isa::Type::bf16:
-    return abi::ReduceType::bf16;
-  case isa::Type::f32:
-    return abi::ReduceType::f32;
-  case isa::Type::f64:
-    return abi::ReduceType::f64;
-  case isa::Type::b32:
-    return abi::ReduceType::b32;
-  default:
-    return abi::ReduceType::b64;
-  }
-}
-
-}  // namespace
-
 void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
   if (in.has(Token::ignore_oob))
     return b.error(in, "`.ignore_oob` cannot be executed yet");
-  const Ends ends = endsOf(b, in);
+  const CopyEnds ends = endsOf(b, in);
   llvm::Value *bytes = b.readBits(in.operands[2], 32), *mbarrier = mbarrierPointer(b, in);
-  llvm::Value *mask = maskOperand(b, in);
+  llvm::Value *mask = maskOperandOf(b, in);
   const bool isMulticast = in.has(Token::multicast_cluster);
   mask = mask ? b.extend(mask, b.intType(32), false) : b.constant(32, 0xffff);
   b.word(isMulticast ? "ptx.cp.async.bulk.multicast" : "ptx.cp.async.bulk", b.ir.getVoidTy(),
@@ -202,7 +103,7 @@ void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
-  const Ends ends = endsOf(b, in);
+  const CopyEnds ends = endsOf(b, in);
   b.word("ptx.cp.reduce.async.bulk", b.ir.getVoidTy(),
          {ends.destination, ends.source, b.readBits(in.operands[2], 32), mbarrierPointer(b, in),
           b.constant(32, static_cast<uint32_t>(reduceOpOf(in))),

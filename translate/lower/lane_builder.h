@@ -162,6 +162,8 @@ class LaneBuilder {
     llvm::AllocaInst *memory = nullptr, *used = nullptr;
   };
   const Stack &stack();
+  /// Memory of the lane for one instruction's use.
+  llvm::AllocaInst *temporary(llvm::Type *type) { return allocaAtEntry(type, "temporary"); }
   /// The state space an instruction names (`ld.shared`), generic where it names none. `.shared::cta` is shared.
   static isa::StateSpace space(const check::Instruction &);
 

@@ -45,6 +45,13 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     {"ptx.cp.reduce.async.bulk", "ptxrun_cp_reduce_async_bulk", RuntimeWord::Call::laneNumber},
     {"ptx.bulk.commit_group", "ptxrun_bulk_commit_group", RuntimeWord::Call::gang},
     {"ptx.bulk.wait_group", "ptxrun_bulk_wait_group", RuntimeWord::Call::gang},
+    // cp.async.bulk.tensor [9.7.9.25.5]: load (ptr destination, ptr map, ptr coordinates, i32 abi::TensorMode, ptr im2col
+    // offsets, ptr mbarrier, i32 CTA mask), store and reduce (ptr map, ptr coordinates, i32 mode, ptr source{, i32
+    // abi::ReduceOp}); tensormap.replace [9.7.9.26]: (ptr map, i32 abi::TensorField, i32 ordinal, i64 value)
+    {"ptx.cp.tensor.load", "ptxrun_cp_tensor_load", RuntimeWord::Call::laneNumber},
+    {"ptx.cp.tensor.store", "ptxrun_cp_tensor_store", RuntimeWord::Call::laneNumber},
+    {"ptx.cp.tensor.reduce", "ptxrun_cp_tensor_reduce", RuntimeWord::Call::laneNumber},
+    {"ptx.tensormap.replace", "ptxrun_tensormap_replace", RuntimeWord::Call::lane},
     // barrier.cluster [9.7.13.3], clusterlaunchcontrol.try_cancel [9.7.13.17] (ptr result, ptr mbarrier, i32 isMulticast)
     {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
     {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
