@@ -22,6 +22,12 @@ size_t countBelow(const ast::Operand &one) {
   return count;
 }
 
+/// True for a literal written 0d...: the bits of a double.
+bool isDoublePattern(const support::SourceFile &source, Span span) {
+  const std::string_view start = source.text().substr(span.begin, 2);
+  return start == "0d" || start == "0D";
+}
+
 /// 1 to 4 for x y z w or r g b a, 0 for anything else.
 uint8_t componentNumber(NameId suffix) {
   switch (suffix) {
@@ -237,6 +243,7 @@ bool Checker::constantOperand(const ast::Operand &written, Argument &argument, O
   }
   argument.kind = Argument::Kind::floating;
   argument.type = made.type = constant->kind == Constant::Kind::float32 ? isa::Type::f32 : isa::Type::f64;
+  argument.isBitPattern = constant->kind == Constant::Kind::float32 || isDoublePattern(diagnostics_.source(), written.span);
   made.kind = Operand::Kind::floating;
   made.bits = constant->bits;
   return true;
