@@ -168,6 +168,8 @@ class Fit {
     case Kind::sink:
       return (has(kDestination) && has(kSink)) || no("expected " + wanted(type), a);
     case Kind::special:
+      if (has(kSpecial) && !isThere(a))
+        return false;
       return (has(kSpecial) && a.vector == 1 && a.type != Type::pred) || no("expected " + wanted(type), a);
     default:
       return no("expected " + wanted(type), a);
@@ -263,6 +265,8 @@ class Fit {
     const Type type = operandType(o_, c_);
     const Family family = familyOf(type);
     if (a.kind == Kind::special) {
+      if (!isThere(a))
+        return false;
       if (a.vector != 1)
         return no("a component (.x, .y, .z) of the special register is missing", a);
       if (family == Family::floating || family == Family::half)
@@ -273,6 +277,16 @@ class Fit {
       return family == Family::integer || family == Family::bits ||
              no("expected " + wanted(type) + "; an address needs an integer type", a);
     return scalar(a, type);
+  }
+
+  /// Version and target rules of a special register.
+  bool isThere(const Argument &a) {
+    std::string reason;
+    if (!c_.target || isAvailable(a.special, *c_.target, why_ ? &reason : nullptr))
+      return true;
+    if (why_)
+      *why_ = "%" + std::string(spelling(a.special)) + " " + reason;
+    return false;
   }
 
   bool specialFits(const Argument &a, Type type) {
