@@ -1,4 +1,5 @@
-// Memory for coroutine frames: one slot per gang of the group, all of one size, side by side.
+// Memory for coroutine frames: one slot per gang of the group, all of one size, side by side. The last gang of a CTA may run
+// other code than the rest; a frame of its that does not fit gets memory of its own.
 #include <cstdlib>
 
 #include "rt/exec/worker.h"
@@ -20,6 +21,20 @@ uint64_t slotBytes(uint64_t bytes) {
                 "not enough memory for the suspended threads of a thread block");
   leaveKernel(g);
 }
+
+char *largeFrame(GangState &g, GroupState &group, uint64_t bytes) {
+  if (group.largeFrames.size() <= g.index)
+    group.largeFrames.resize(g.index + 1);
+  GroupState::LargeFrame &large = group.largeFrames[g.index];
+  if (large.bytes < bytes) {
+    std::free(large.memory);
+    large.memory = static_cast<char *>(std::aligned_alloc(kLine, bytes));
+    large.bytes = large.memory ? bytes : 0;
+  }
+  if (!large.memory)
+    failFrames(g);
+  return large.memory;
+}
 } // namespace
 } // namespace ptxrun::rt
 
@@ -28,9 +43,10 @@ extern "C" void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
   GangState &g = stateOf(gang);
   GroupState &group = groupOf(g);
   uint64_t slot = slotBytes(bytes);
-  if (group.framesFor != group.launch->id || slot > group.frameBytes) {
-    // Frames of one kernel are of one size, so this is the first gang of the first group, before
-    // any frame exists.
+  if (group.framesFor == group.launch->id && slot > group.frameBytes)
+    return largeFrame(g, group, slot);
+  if (group.framesFor != group.launch->id) {
+    // The first gang of the launch in this group: no frame exists.
     uint64_t all = slot * group.gangCount;
     if (all > group.framesCapacity) {
       std::free(group.frames);

@@ -208,6 +208,8 @@ void freeGroupMemory(Worker &worker) {
     delete[] g->ctas;
     delete g->arena;
     std::free(g->frames);
+    for (auto &large : g->largeFrames)
+      std::free(large.memory);
     std::free(g->local);
     delete g;
   }
