@@ -112,7 +112,7 @@ class Runner {
       return;
     for (unsigned pass = 0; pass < kPasses; ++pass)
       for (unsigned g = 0; g < batch.groups.size(); ++g)
-        for (unsigned i = 0; i < batch.threads; ++i) {
+        for (unsigned i = 0; i < batch.threads && hasPass(g, pass); ++i) {
           const uint64_t *results = &out[(pass * batch.groups.size() + g) * kMaxResults * stride + i * kSlotWords];
           const Group &group = batch.groups[g];
           const Case &tested = group.cases[i % group.cases.size()];

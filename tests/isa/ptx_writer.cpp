@@ -175,6 +175,8 @@ constexpr const char *kThread = R"(
 
 }  // namespace
 
+bool hasPass(unsigned group, unsigned pass) { return pass == 0 || group % 3 == pass; }
+
 std::string writeHeader(const CaseFile &file) {
   return ".version " + file.version + "\n.target " + file.target + "\n.address_size 64\n";
 }
@@ -191,9 +193,12 @@ std::string writeRegisterKernel(std::span<const Group> groups, unsigned index, u
     const std::string label = "SKIP_" + std::to_string(index) + "_" + std::to_string(g);
     text += "  {\n" + declare(group) + loadOperands(group, g, threads);
     text += instruction(group, operands, "") + storeResults(group, resultPlace(0, g), stride);
-    text += "  @!%active bra " + label + ";\n" + instruction(group, operands, "");
-    text += storeResults(group, resultPlace(1, g), stride) + label + ":\n" + fillResults(group);
-    text += instruction(group, operands, "@%active ") + storeResults(group, resultPlace(2, g), stride);
+    if (hasPass(g, 1)) {
+      text += "  @!%active bra " + label + ";\n" + instruction(group, operands, "");
+      text += storeResults(group, resultPlace(1, g), stride) + label + ":\n";
+    }
+    if (hasPass(g, 2))
+      text += fillResults(group) + instruction(group, operands, "@%active ") + storeResults(group, resultPlace(2, g), stride);
     text += "  }\n";
   }
   return text + "  ret;\n}\n";
