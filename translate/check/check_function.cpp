@@ -12,6 +12,19 @@ namespace {
 
 constexpr const char *kPrototypeNote = "PTX ISA 11.2: kernel entry points and functions";
 constexpr const char *kDirectiveNote = "PTX ISA 11.4 and 11.7: performance-tuning and cluster directives";
+/// Since when directives exist.
+struct DirectiveNeed {
+  NameId directive;
+  uint32_t version, sm;
+};
+constexpr DirectiveNeed kDirectiveNeeds[] = {
+    {syntax::keyword_noreturn, 64, 30},          {syntax::keyword_reqnctapercluster, 78, 90},
+    {syntax::keyword_explicitcluster, 78, 90},   {syntax::keyword_maxclusterrank, 78, 90},
+    {syntax::keyword_blocksareclusters, 90, 90}, {syntax::keyword_abi_preserve, 90, 80},
+    {syntax::keyword_abi_preserve_control, 90, 80},
+};
+/// Alignments that parameters of functions can have.
+constexpr uint32_t kMostParameterAlignment = 128;
 /// Bytes of kernel parameters: since PTX 8.1 on sm_70, and before.
 constexpr uint64_t kMostParameterBytes = 32764, kMostParameterBytesOld = 4352;
 
@@ -25,9 +38,8 @@ Linkage linkageOf(ast::Linkage linkage) {
 }
 
 bool isSameParameter(const Variable &a, const Variable &b) {
-  bool isSameSize = a.bytes == b.bytes || a.bytes == 0 || b.bytes == 0;
-  return a.space == b.space && isSameSize && a.vector == b.vector && isa::bitWidth(a.type) == isa::bitWidth(b.type) &&
-         isa::isFloat(a.type) == isa::isFloat(b.type);
+  return a.space == b.space && a.type == b.type && a.vector == b.vector && a.bytes == b.bytes && a.alignment == b.alignment &&
+         a.dimensions.size() == b.dimensions.size();
 }
 
 }  // namespace
@@ -62,6 +74,11 @@ Function *Checker::declareFunction(const ast::Function &written) {
   fresh.line = lines_.line(written.nameSpan.begin);
   fresh.signature = prototype(written.prototype, &fresh, written.isEntry, true);
   directives(written, fresh);
+  for (const ast::Attribute &one : written.attributes)
+    if (one.name != syntax::keyword_unified || one.arguments.size() != 2)
+      error(one.span, "the attribute of a function is .unified(n, m)", "PTX ISA 5.4.8: variable and function attributes");
+    else
+      needs(one.span, ".unified", 80, 90);
   if (written.hasBody && fresh.linkage == Linkage::external_) {
     error(written.nameSpan, quote(written.name) + " is declared .extern and cannot have a body here", kPrototypeNote);
     fresh.linkage = Linkage::visible;
@@ -93,10 +110,14 @@ Function *Checker::declareFunction(const ast::Function &written) {
     error(written.afterPrototype, quote(written.name) + " was declared with another prototype before: " + difference, kPrototypeNote);
     return nullptr;
   }
+  bool isInherited = fresh.linkage == Linkage::internal && before.linkage != Linkage::external_;
+  if (fresh.linkage != before.linkage && !isInherited) {
+    error(written.nameSpan, quote(written.name) + " was declared with another linking directive before", "PTX ISA 11.6: linking directives");
+    return nullptr;
+  }
   if (!written.hasBody)
     return &before;
-  if (before.linkage != Linkage::external_ && fresh.linkage == Linkage::internal)
-    fresh.linkage = before.linkage;
+  fresh.linkage = before.linkage;
   // The definition's names and directives are the ones that count; the object stays, for what refers to it already.
   before = std::move(fresh);
   for (Variable *parameter : before.signature.parameters)
@@ -111,16 +132,6 @@ Prototype Checker::prototype(const ast::Prototype &written, Function *owner, boo
   made.returns = parameters(written.returns, owner, isEntry, true, isNamed);
   made.parameters = parameters(written.parameters, owner, isEntry, false, isNamed);
   functionDirectives(written.directives, made);
-  uint64_t bytes = 0;
-  for (const Variable *one : made.parameters) {
-    uint64_t align = std::max(1u, one->alignment);
-    bytes = (bytes + align - 1) / align * align + one->bytes;
-  }
-  bool isLarge = header_.target.version >= 81 && header_.target.sm >= 70;
-  if (isEntry && bytes > (isLarge ? kMostParameterBytes : kMostParameterBytesOld))
-    error(written.parameters.back().span, "this kernel has too many bytes of parameters (" + std::to_string(bytes) + ", at most " +
-                                              std::to_string(isLarge ? kMostParameterBytes : kMostParameterBytesOld) + ")",
-          kPrototypeNote);
   return made;
 }
 
@@ -144,7 +155,7 @@ std::span<Variable *const> Checker::parameters(std::span<const ast::Declaration>
     if (one->type == Type::none || !layOut(written, declarator, *one))
       continue;
     bool isBlank = declarator.name == syntax::keyword__;
-    if (isNamed && isBlank)
+    if (isNamed && isBlank && !isEntry)
       error(declarator.span, "a parameter needs a name", kPrototypeNote);
     checkParameter(written, *one, isEntry, areReturns, i + 1 == list.size(), list.size());
   }
@@ -167,6 +178,12 @@ bool Checker::checkParameter(const ast::Declaration &written, Variable &made, bo
     return error(written.typeSpan, ".param variables cannot be vectors; use an array", kPrototypeNote);
   if (isParam && made.type == Type::f16x2)
     return error(written.typeSpan, ".param variables cannot have type .f16x2; use .b32", kPrototypeNote);
+  if (!isEntry && written.isPointer)
+    return error(written.span, ".ptr belongs to parameters of kernels", "PTX ISA 11.2.2: .ptr");
+  if (!isEntry && isParam && made.alignment > kMostParameterAlignment)
+    return error(made.span, "a parameter's alignment is at most 128 bytes", kPrototypeNote);
+  if (isIncomplete && !needs(made.span, "a parameter without size", 60, 30))
+    return false;
   if (isReg && !made.dimensions.empty())
     return error(made.span, "registers cannot be arrays");
   if (made.type == Type::samplerref && !header_.isTexmodeIndependent)
@@ -230,7 +247,7 @@ void Checker::directives(const ast::Function &written, Function &made) {
                      one.name == syntax::keyword_abi_preserve || one.name == syntax::keyword_abi_preserve_control;
     bool isShape = one.name == syntax::keyword_maxntid || one.name == syntax::keyword_reqntid;
     if (hasZero && !mayBeZero)  // a shape ends where the next token shows that no comma follows
-      error(isShape ? written.afterPrototype : one.span, "." + std::string(text(one.name)) + " takes numbers above zero", kDirectiveNote);
+      error(isShape && one.arguments.size() < 3 ? written.afterPrototype : one.span, "." + std::string(text(one.name)) + " takes numbers above zero", kDirectiveNote);
     seen[one.name] = &one;
     switch (one.name) {
     case syntax::keyword_maxntid: std::copy_n(numbers, 3, made.maxntid.begin()); break;
@@ -251,20 +268,38 @@ void Checker::directives(const ast::Function &written, Function &made) {
     case syntax::keyword_pragma: pragma(one.strings, one.span, true); break;
     default: break;
     }
-    bool isCluster = one.name == syntax::keyword_reqnctapercluster || one.name == syntax::keyword_explicitcluster ||
-                     one.name == syntax::keyword_maxclusterrank || one.name == syntax::keyword_blocksareclusters;
-    if (isCluster && header_.target.sm < 90)
-      error(one.span, "cluster directives need .target sm_90 or higher", kDirectiveNote);
+    for (const DirectiveNeed &need : kDirectiveNeeds)
+      if (need.directive == one.name)
+        needs(one.span, "." + std::string(text(one.name)), need.version, need.sm);
+    // Registers and control registers that a function can promise to keep.
+    uint64_t most = one.name == syntax::keyword_abi_preserve ? 253 : one.name == syntax::keyword_abi_preserve_control ? 15 : UINT64_MAX;
+    if (!one.arguments.empty() && one.arguments[0].bits > most)
+      error(one.span, "." + std::string(text(one.name)) + " takes at most " + std::to_string(most), kDirectiveNote);
   }
-  if (seen[syntax::keyword_reqnctapercluster] && seen[syntax::keyword_maxclusterrank])
-    error(seen[syntax::keyword_maxclusterrank]->span, ".reqnctapercluster and .maxclusterrank cannot both be given", kDirectiveNote);
+  const ast::PerformanceDirective *shape = seen[syntax::keyword_reqnctapercluster], *rank = seen[syntax::keyword_maxclusterrank];
+  if (shape && rank)
+    error(rank > shape ? rank->span : written.afterPrototype, ".reqnctapercluster and .maxclusterrank cannot both be given", kDirectiveNote);
   // These hold for the kernel as a whole, and are said at its end as ptxas does.
   Span end = written.hasBody ? written.closingBrace : written.afterPrototype;
   if (seen[syntax::keyword_maxntid] && seen[syntax::keyword_reqntid])
     error(end, quote(written.name) + " has both .maxntid and .reqntid", kDirectiveNote);
+  checkParameterBytes(made, end);
   bool isShapeMissing = !seen[syntax::keyword_reqntid] || !seen[syntax::keyword_reqnctapercluster];
   if (seen[syntax::keyword_blocksareclusters] && isShapeMissing)
     error(end, quote(written.name) + " has .blocksareclusters and needs .reqntid and .reqnctapercluster with it", kDirectiveNote);
+}
+
+void Checker::checkParameterBytes(const Function &made, Span end) {
+  uint64_t bytes = 0;
+  for (const Variable *one : made.signature.parameters) {
+    uint64_t align = std::max(1u, one->alignment);
+    bytes = (bytes + align - 1) / align * align + one->bytes;
+  }
+  bool isLarge = header_.target.version >= 81 && header_.target.sm >= 70;
+  uint64_t most = isLarge ? kMostParameterBytes : kMostParameterBytesOld;
+  if (made.isEntry && bytes > most)
+    error(end, "kernel '" + std::string(made.name) + "' has " + std::to_string(bytes) + " bytes of parameters, at most " +
+                   std::to_string(most) + " are possible", kPrototypeNote);
 }
 
 bool Checker::isSamePrototype(const Prototype &a, const Prototype &b, std::string &difference) {
@@ -272,6 +307,8 @@ bool Checker::isSamePrototype(const Prototype &a, const Prototype &b, std::strin
     difference = "the number of parameters";
   else if (a.returns.size() != b.returns.size())
     difference = "the number of results";
+  else if (a.isNoReturn != b.isNoReturn)
+    difference = ".noreturn";
   for (size_t i = 0; difference.empty() && i < a.parameters.size(); ++i)
     if (!isSameParameter(*a.parameters[i], *b.parameters[i]))
       difference = "parameter '" + std::string(b.parameters[i]->name) + "'";

@@ -73,6 +73,10 @@ void Checker::initializeList(Variable &variable, const ast::Initializer &value, 
     error(value.elements[bytes / step].span, "this list has more elements than the array (" + std::to_string(bytes / step) + ")", kNote);
     return;
   }
+  if (isVector && value.elements.size() != variable.vector) {
+    error(value.span, "a vector's initial value has " + std::to_string(variable.vector) + " elements", kNote);
+    return;
+  }
   bool hasMore = !isVector && (dimension + 1 < variable.dimensions.size() || variable.vector > 1);
   for (const ast::Initializer &element : value.elements) {
     if (hasMore)
@@ -128,6 +132,8 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
   bool isMasked = items.back().kind == ItemKind::mask;
   if (isMasked) {
     uint64_t mask = items.back().bits;
+    if (!needs(value.span, "a masked address", 71, 20))
+      return;
     int shift = std::countr_zero(mask);
     if (mask == 0 || shift % 8 != 0 || mask >> shift != 0xFF) {
       error(value.span, "a mask picks one byte of an address: 0xFF, 0xFF00, 0xFF0000, ...", kNote);
@@ -136,11 +142,14 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
     made.shift = uint8_t(shift);
     items = items.first(items.size() - 1);
   }
-  bool isAddressWide = made.width == module_.addressBits / 8 || made.width == 4 || made.width == 8;
-  if (isa::isFloat(variable.type) || (!isMasked && !isAddressWide) || (isMasked && made.width != 1)) {
-    error(value.span, isMasked ? "a masked address fills a variable of 8 bits" : "an address does not fit this variable's type", kNote);
+  bool isAddressType = variable.type == Type::u32 || variable.type == Type::u64 || (isMasked && variable.type == Type::u8);
+  if (!isAddressType) {
+    error(value.span, "an address can start a .u32 or .u64 variable, under a mask a .u8 one as well", kNote);
     return;
   }
+  unsigned width = made.width;
+  if (isMasked)
+    made.width = 1;
   if (items.size() > 1) {
     std::string why;
     std::optional<Constant> addend = evaluate(items.subspan(1, items.size() - 2), why);
@@ -163,28 +172,41 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
     error(items[0].span, "only addresses of .global and .const variables and of functions can be initial values", kNote);
     return;
   }
-  if (reserveBytes(value, offset, made.width))
+  if (made.function && items.size() > 1) {
+    error(value.span, "nothing can be added to a function's address", kNote);
+    return;
+  }
+  if (made.function && made.isGeneric) {
+    error(items[0].span, "generic() takes a variable; a function's address is generic already", kNote);
+    return;
+  }
+  if (reserveBytes(value, offset, width))
     relocations_.push_back(made);
 }
 
 // { filter_mode = linear, addr_mode_0 = clamp_to_border, ... } (5.3)
 void Checker::initializeOpaque(const Variable &variable, const ast::Initializer &value) {
-  static constexpr std::string_view kFields[] = {
-      "width", "height", "depth", "channel_data_type", "channel_order", "normalized_coords", "force_unnormalized_coords",
-      "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2", "array_size", "num_mipmap_levels", "num_samples",
-      "memory_layout"};
+  // The fields of all three, of textures and samplers, of samplers (5.3, tables 16 and 17).
+  static constexpr std::string_view kImage[] = {"width", "height", "depth", "channel_data_type", "channel_order"};
+  static constexpr std::string_view kSampling[] = {"normalized_coords", "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"};
   static constexpr std::string_view kWords[] = {"nearest", "linear", "wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"};
-  (void)variable;
+  auto isOneOf = [](auto &list, std::string_view word) { return std::find(std::begin(list), std::end(list), word) != std::end(list); };
+  auto hasField = [&](std::string_view field) {
+    bool isSampler = variable.type == Type::samplerref;
+    return (!isSampler && isOneOf(kImage, field)) || (variable.type != Type::surfref && isOneOf(kSampling, field)) ||
+           (isSampler && field == "force_unnormalized_coords") ||
+           (variable.type == Type::surfref && field == "memory_layout");
+  };
   if (!value.isList) {
     error(value.span, "a texture's, sampler's or surface's initial value is a list of fields in braces", "PTX ISA 5.3");
     return;
   }
   for (const ast::Initializer &one : value.elements) {
-    bool isField = one.hasField && std::find(std::begin(kFields), std::end(kFields), text(one.field)) != std::end(kFields);
+    bool isField = one.hasField && hasField(text(one.field));
     bool isWord = isField && one.value.size() == 1 && one.value[0].kind == ItemKind::symbol;
     if (!isField)
       error(one.span, "expected a field such as filter_mode = linear", "PTX ISA 5.3: texture, sampler and surface types");
-    else if (isWord && std::find(std::begin(kWords), std::end(kWords), text(one.value[0].name)) == std::end(kWords))
+    else if (isWord && !isOneOf(kWords, text(one.value[0].name)))
       error(one.value[0].span, quote(one.value[0].name) + " is no value of this field", "PTX ISA 5.3");
   }
 }

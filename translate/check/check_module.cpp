@@ -10,7 +10,7 @@ void Checker::item(const ast::Item &one) {
   case ast::Item::Kind::declaration: declaration(*one.declaration); break;
   case ast::Item::Kind::function: function(*one.function); break;
   case ast::Item::Kind::file: file(*one.file); break;
-  case ast::Item::Kind::section: sections_.push_back(one.section); break;
+  case ast::Item::Kind::section: section(*one.section); break;
   case ast::Item::Kind::pragma: pragma(one.pragma->strings, one.pragma->span, false); break;
   case ast::Item::Kind::alias: alias(*one.alias); break;
   case ast::Item::Kind::loc: break;
@@ -23,6 +23,8 @@ void Checker::alias(const ast::AliasDirective &written) {
   Binding old = lookUp(written.aliasee, written.aliaseeSpan);
   if (made.kind == Binding::Kind::unknown || old.kind == Binding::Kind::unknown)
     return;
+  if (!needs(written.span, ".alias", 63, 30))
+    return;
   constexpr const char *kNote = "PTX ISA 11.6.5: .alias takes two functions with the same prototype, the first only declared";
   if (made.kind != Binding::Kind::function || made.function->isEntry || !made.function->isDeclaration) {
     error(written.aliasSpan, quote(written.alias) + " must be a .func that is declared and not defined", kNote);
@@ -31,6 +33,8 @@ void Checker::alias(const ast::AliasDirective &written) {
   std::string difference;
   if (old.kind != Binding::Kind::function || old.function->isEntry || old.function->isDeclaration)
     error(written.aliaseeSpan, quote(written.aliasee) + " must be a .func with a body", kNote);
+  else if (old.function->linkage == Linkage::weak)
+    error(written.aliasSpan, quote(written.aliasee) + " is .weak and cannot have an alias", kNote);
   else if (!isSamePrototype(made.function->signature, old.function->signature, difference))
     error(written.aliasSpan, "the prototypes of alias and aliasee differ: " + difference, kNote);
   else
@@ -60,9 +64,34 @@ void Checker::file(const ast::FileDirective &written) {
     error(written.span, "this file number is too large");
     return;
   }
+  if (!fileNumbers_.insert(written.index).second) {
+    error(written.after, "file number " + std::to_string(written.index) + " is given twice", "PTX ISA 11.5.3: .file");
+    return;
+  }
   if (module_.files.size() <= written.index)
     module_.files.resize(written.index + 1);
   module_.files[written.index] = written.path;
+}
+
+// Values of debug sections: ranges, labels once each (11.5.2).
+void Checker::section(const ast::SectionDirective &written) {
+  constexpr const char *kNote = "PTX ISA 11.5.2: .section";
+  std::unordered_set<NameId> labels;
+  sections_.push_back(&written);
+  for (const ast::SectionLine &line : written.lines) {
+    if (line.label && !labels.insert(line.label).second)
+      error(line.span, quote(line.label) + " is declared already in this section", kNote);
+    unsigned width = line.type ? isa::bitWidth(isa::findType(text(line.type))) : 0;
+    for (const ast::SectionValue &value : line.values) {
+      uint64_t most = value.isNegative ? uint64_t(1) << (width - 1) : width == 64 ? UINT64_MAX : (uint64_t(1) << width) - 1;
+      if (value.symbol && width < 32)
+        error(value.span, "a label does not fit ." + std::string(text(line.type)), kNote);
+      else if (!value.symbol && value.number > most)
+        error(value.span, "this value does not fit ." + std::string(text(line.type)), kNote);
+      if (diagnostics_.isFull())
+        return;
+    }
+  }
 }
 
 void Checker::finish() {

@@ -86,11 +86,19 @@ void Checker::declaration(const ast::Declaration &written) {
   uint8_t vector = type == Type::none ? 1 : declaredVector(written, type);
   StateSpace space = spaceOf(written.space);
   bool isGood = type != Type::none && vector != 0 && isAllowedHere(written, space);
+  if (isGood && type == Type::b128)
+    isGood = needs(written.typeSpan, "type .b128", 83, 70);
+  if (isGood && type == Type::f16x2)
+    isGood = needs(written.typeSpan, "type .f16x2", 50, 53);
+  if (isGood && written.linkage == ast::Linkage::common)
+    isGood = needs(written.span, ".common", 50, 20);
   if (isGood && type == Type::pred && space != StateSpace::reg)
     isGood = error(written.typeSpan, "a predicate can only be a register");
   if (isGood && isOpaque(type) && (function_ || space != StateSpace::global))
     isGood = error(written.typeSpan, "textures, samplers and surfaces are .global variables of the module or kernel parameters",
                    "PTX ISA 5.3: texture, sampler and surface types");
+  if (isGood && type == Type::samplerref && !header_.isTexmodeIndependent)
+    isGood = error(written.typeSpan, "samplers need .target texmode_independent", "PTX ISA 5.3: texture, sampler and surface types");
   if (!isGood) {
     // Names of a bad declaration are known from here on, so that their uses are not reported as well.
     Binding unknown;
@@ -229,6 +237,8 @@ bool Checker::attributes(const ast::Declaration &written, Variable &made) {
                    "PTX ISA 5.4.8: variable and function attributes");
     if (made.space != StateSpace::global)
       return error(one.span, "only .global variables can have this attribute");
+    if (!needs(one.span, isManaged ? ".managed" : ".unified", isManaged ? 40 : 80, isManaged ? 30 : 90))
+      return false;
     made.isManaged |= isManaged;
   }
   return true;
@@ -259,6 +269,10 @@ void Checker::declareVariable(const ast::Declarator &declarator, NameId name, Va
   Binding binding;
   binding.kind = Binding::Kind::variable;
   binding.variable = made;
+  bool isPredefined = !function_ && made->name[0] == '%' &&
+                      isa::findSpecialRegister(made->name.substr(1)) != isa::SpecialRegister::none;
+  if (isPredefined)
+    error(declarator.span, quote(name) + " is a special register", "PTX ISA 10: special registers");
   if (function_) {
     made->index = uint32_t(function_->variables.size());
     function_->variables.push_back(made);
@@ -303,12 +317,11 @@ bool Checker::checkRedeclaration(const ast::Declarator &declarator, const Variab
   bool isExternalBefore = before.linkage == Linkage::external_, isExternalNow = now.linkage == Linkage::external_;
   if (!isExternalBefore && !isExternalNow)
     return false;
-  const Linkage definition = isExternalBefore ? now.linkage : before.linkage;
-  if (definition == Linkage::internal)
+  if (isExternalBefore && now.linkage == Linkage::internal)
     return error(declarator.span, quote(declarator.name) + " is external in one place and internal to the module in another",
                  "PTX ISA 11.6: linking directives"), true;
   bool isSameSize = before.bytes == now.bytes || before.bytes == 0 || now.bytes == 0;
-  if (before.space != now.space || before.type != now.type || before.vector != now.vector || !isSameSize)
+  if (before.type != now.type || before.vector != now.vector || !isSameSize)
     error(declarator.span, quote(declarator.name) + " is declared differently before", "PTX ISA 11.6: linking directives");
   return true;
 }

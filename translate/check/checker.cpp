@@ -45,6 +45,15 @@ bool Checker::error(Span span, std::string message, std::string note) {
   return false;
 }
 
+bool Checker::needs(Span span, std::string_view feature, uint32_t version, uint32_t sm) {
+  if (header_.target.version < version)
+    return error(span, std::string(feature) + " needs .version " + std::to_string(version / 10) + "." +
+                           std::to_string(version % 10) + " or higher");
+  if (header_.target.sm < sm)
+    return error(span, std::string(feature) + " needs .target sm_" + std::to_string(sm) + " or higher");
+  return true;
+}
+
 uint32_t LineCursor::line(uint32_t offset) {
   if (offset < offset_) {
     line_ -= uint32_t(std::count(text_.begin() + offset, text_.begin() + offset_, '\n'));

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "translate/check/checked_module.h"
@@ -52,12 +53,15 @@ class Checker {
   std::string_view text(NameId id) const { return tree_.names.text(id); }
   std::string quote(NameId id) const { return "'" + std::string(text(id)) + "'"; }
   bool error(Span, std::string message, std::string note = {});
+  /// False and an error if the module's .version or .target is below what the feature needs.
+  bool needs(Span, std::string_view feature, uint32_t version, uint32_t sm);
 
   // --- module level (check_module.cpp)
   void item(const ast::Item &);
   void alias(const ast::AliasDirective &);
   void pragma(std::span<const std::string_view>, Span, bool isInFunction);
   void file(const ast::FileDirective &);
+  void section(const ast::SectionDirective &);
   void finish();
 
   // --- variables (check_variable.cpp)
@@ -91,6 +95,7 @@ class Checker {
   bool checkParameter(const ast::Declaration &, Variable &, bool isEntry, bool areReturns, bool isLast, size_t count);
   void bindParameters(const ast::Prototype &, const Prototype &, Function &);
   void directives(const ast::Function &, Function &);
+  void checkParameterBytes(const Function &, Span end);
   void functionDirectives(std::span<const ast::PerformanceDirective>, Prototype &);
   bool isSamePrototype(const Prototype &, const Prototype &, std::string &difference);
 
@@ -152,6 +157,7 @@ class Checker {
   std::vector<Operand> operands_;
   std::unordered_map<uint64_t, uint32_t> locationOf_;  ///< by file, line and column
   std::vector<const ast::SectionDirective *> sections_;
+  std::unordered_set<uint32_t> fileNumbers_;
   struct PendingName {
     uint32_t location;
     NameId label;

@@ -229,7 +229,7 @@ struct FileDirective {
   std::string_view path;  ///< without quotes
   bool hasTimestamp = false;
   uint64_t timestamp = 0, size = 0;
-  Span span;
+  Span span, after;  ///< after: the token that shows that nothing more belongs to it
 };
 
 /// `5`, `-1`, `label`, `.debug_str+4`, `end-begin` in a section.
@@ -238,6 +238,7 @@ struct SectionValue {
   NameId minus = 0;   ///< symbol-minus
   bool isNegative = false;
   uint64_t number = 0;  ///< the number, or what is added to symbol
+  Span span;
 };
 
 /// `.section .debug_str { label: .b8 1,2 }`, in the order written.

@@ -146,6 +146,8 @@ Token Lexer::next() {
       return make(Token::Kind::percent, begin);
     }
     at_ = skipFollow(at_ + 1);
+    if (c == '$' && at_ == begin + 1)
+      return bad(begin, at_, "'$' alone is no name");
     return make(Token::Kind::identifier, begin);
   }
   if (is(c, digit))

@@ -23,6 +23,7 @@ bool Parser::fileDirective() {
       return false;
   }
   made->span = from(begin);
+  made->after = token_.span;
   ast::Item item;
   item.kind = ast::Item::Kind::file;
   item.file = made;
@@ -109,17 +110,24 @@ bool Parser::sectionDirective() {
 
 // 5, -1, label, .debug_str+4, end-begin
 bool Parser::sectionValue(ast::SectionValue &value) {
+  uint32_t begin = token_.span.begin;
   value.isNegative = accept(Kind::minus);
-  if (value.isNegative || is(Kind::integer))
-    return readUnsigned(value.number, "a number");
-  if (!is(Kind::identifier) && !is(Kind::dotWord))
-    return failAtToken("a number, a label or a section");
-  value.symbol = name(token_.span);
-  advance();
-  if (accept(Kind::plus))
-    return readUnsigned(value.number, "an offset");
-  Span span;
-  return !accept(Kind::minus) || identifier(value.minus, span, "a label");
+  bool isGood = true;
+  if (value.isNegative || is(Kind::integer)) {
+    isGood = readUnsigned(value.number, "a number");
+  } else if (!is(Kind::identifier) && !is(Kind::dotWord)) {
+    isGood = failAtToken("a number, a label or a section");
+  } else {
+    Span span;
+    value.symbol = name(token_.span);
+    advance();
+    if (accept(Kind::plus))
+      isGood = readUnsigned(value.number, "an offset");
+    else if (accept(Kind::minus))
+      isGood = identifier(value.minus, span, "a label");
+  }
+  value.span = from(begin);
+  return isGood;
 }
 
 bool Parser::pragmaDirective(const ast::PragmaDirective *&result) {

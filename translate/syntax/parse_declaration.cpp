@@ -1,4 +1,6 @@
 // Variables, registers, parameters, prototypes (PTX ISA 5.4, 11.2 to 11.4).
+#include <algorithm>
+
 #include "translate/syntax/parser_state.h"
 
 namespace ptxrun::syntax {
@@ -190,8 +192,9 @@ bool Parser::initializerElement(ast::Initializer &made, int) {
       isGood = symbol();
     }
   } else {
+    bool isNumber = is(Kind::integer);
     isGood = expressionItems(0, 0);
-    bool isMask = isGood && items_.size() == first + 1 && items_[first].kind == ast::ExprItem::Kind::integer &&
+    bool isMask = isGood && isNumber && items_.size() == first + 1 && items_[first].kind == ast::ExprItem::Kind::integer &&
                   is(Kind::openParen);
     if (isMask) {
       ast::ExprItem mask = items_[first];
@@ -220,7 +223,12 @@ bool Parser::parameter(ast::Declaration &made) {
     advance();
     made.isPointer = true;
     if (is(Kind::dotWord) && dotWord() != keyword_align) {
-      made.pointerSpace = module_.names.intern(text(token_.span).substr(1));
+      NameId space = dotWord();
+      bool isPointerSpace = space == keyword_global || space == keyword_const || space == keyword_local || space == keyword_shared ||
+                            space == keyword_param || space == keyword_texref || space == keyword_samplerref || space == keyword_surfref;
+      if (!isPointerSpace)
+        return failAtToken("a state space after .ptr (.const .global .local .shared)", "PTX ISA 11.2.2: .ptr");
+      made.pointerSpace = space;
       advance();
     }
   }
@@ -284,6 +292,10 @@ bool Parser::performanceDirective(std::vector<ast::PerformanceDirective> &list, 
   bool isForFunctions = word == keyword_noreturn || word == keyword_abi_preserve || word == keyword_abi_preserve_control;
   if (word != keyword_pragma && isForFunctions == isEntry)
     return true;  // the caller finds it where it cannot stand
+  bool isRepeated = word == keyword_noreturn && !list.empty() &&
+                    std::any_of(list.begin(), list.end(), [](const ast::PerformanceDirective &one) { return one.name == keyword_noreturn; });
+  if (isRepeated)
+    return failAtToken("one .noreturn only");
   isOne = true;
   ast::PerformanceDirective made;
   uint32_t begin = token_.span.begin;

@@ -168,6 +168,9 @@ bool Parser::function(ast::Linkage linkage, uint32_t begin) {
   made->prototype.hasReturns = !made->isEntry && is(Kind::openParen);
   if (made->prototype.hasReturns && !parameterList(made->prototype.returns))
     return false;
+  bool isReserved = is(Kind::identifier) && (text(token_.span) == "_" || text(token_.span) == "WARP_SZ");
+  if (isReserved)
+    return failAtToken("the name of a function");
   if (!identifier(made->name, made->nameSpan, made->isEntry ? "the name of this entry" : "the name of this function") ||
       !prototypeTail(made->prototype, made->isEntry))
     return false;
@@ -176,7 +179,7 @@ bool Parser::function(ast::Linkage linkage, uint32_t begin) {
   bool isWhole = true;
   if (is(Kind::openBrace))
     isWhole = body(*made);
-  else if (!accept(Kind::semicolon))
+  else if ((made->isEntry && !made->prototype.directives.empty()) || !accept(Kind::semicolon))
     return failAtToken("'{', ';' or a directive of this function", "PTX ISA 11.2 and 11.4: kernels, functions and their directives");
   ast::Item item;
   item.kind = ast::Item::Kind::function;
