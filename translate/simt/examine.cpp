@@ -16,6 +16,8 @@ Word wordAt(const llvm::Instruction &i) {
   return call && call->getCalledFunction() ? wordOf(call->getCalledFunction()->getName()) : Word{};
 }
 
+}  // namespace
+
 bool waitsForOthers(const llvm::Instruction &i) {
   Word w = wordAt(i);
   if (w.kind == Word::Kind::runtime || w.kind == Word::Kind::runtimeWait)
@@ -26,9 +28,8 @@ bool waitsForOthers(const llvm::Instruction &i) {
   return call && (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration());
 }
 
-/// Blocks reachable from `start` without passing `stop`.
-llvm::DenseSet<const llvm::BasicBlock *> reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop) {
-  llvm::DenseSet<const llvm::BasicBlock *> seen;
+BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop) {
+  BlockSet seen;
   llvm::SmallVector<const llvm::BasicBlock *> stack{start};
   while (!stack.empty()) {
     const llvm::BasicBlock *b = stack.pop_back_val();
@@ -38,6 +39,8 @@ llvm::DenseSet<const llvm::BasicBlock *> reachable(const llvm::BasicBlock *start
   }
   return seen;
 }
+
+namespace {
 
 /// True if at every divergent branch that parts lanes around `block`, the lanes that do not come here never wait for anyone: they
 /// run to the end of the function by themselves.

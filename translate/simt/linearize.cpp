@@ -2,6 +2,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Analysis/ValueTracking.h>
 
+#include "translate/simt/prepare.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -149,9 +150,31 @@ void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
     b_.CreateStore(value, slot);
 }
 
+/// Whether lanes that leave at the end of `block` part from lanes that may still wait for somebody.
+bool Widener::exitsMatter(const Block *block) {
+  if (!exitsMatter_) {
+    exitsMatter_.emplace();
+    for (const Block *a : shapes_.order()) {
+      if (!shapes_.isDivergentBranch(a))
+        continue;
+      const auto *node = shapes_.postDominators().getNode(a);
+      const Block *meet = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+      BlockSet parted;
+      for (const Block *s : llvm::successors(a))
+        for (const Block *b : reachable(s, meet))
+          parted.insert(b);
+      if (!llvm::any_of(parted, [](const Block *b) { return llvm::any_of(*b, waitsForOthers); }))
+        continue;
+      exitsMatter_->insert(a);
+      exitsMatter_->insert(parted.begin(), parted.end());
+    }
+  }
+  return exitsMatter_->contains(block);
+}
+
 void Widener::emitEdge(const Block *from, const Block *to, Value *edgeMask) {
   storePhis(from, to, edgeMask);
-  if (isKernel_ && context_.tracksExits && edgeMask && llvm::isa<llvm::ReturnInst>(to->getTerminator()))
+  if (isKernel_ && context_.tracksExits && edgeMask && llvm::isa<llvm::ReturnInst>(to->getTerminator()) && exitsMatter(from))
     runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(edgeMask)});
   if (lanes_ == 1 || !shapes_.isInDivergentRegion(to))
     return;

@@ -27,6 +27,12 @@ struct Findings {
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &);
 
+using BlockSet = llvm::DenseSet<const llvm::BasicBlock *>;
+/// Blocks reachable from `start` without passing `stop` (null: all).
+BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);
+/// A collective, barrier, mbarrier operation, or a call that may contain one.
+bool waitsForOthers(const llvm::Instruction &);
+
 /// A membermask that names lanes that are active where it is computed: asked from activemask, ballots, or matches.
 bool namesActiveLanes(const llvm::Value *members);
 

@@ -159,6 +159,20 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   define(load, result);
 }
 
+/// A loop that strides through memory by whole grids leaves each gang with a few lines of many pages: too few for the hardware to
+/// see a stream. The gangs that follow read what follows in each page, so each fetches ahead for them. Never faults.
+void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
+  constexpr int64_t kGangsAhead = 4, kLine = 64;
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
+  if (!loop || load.getPointerAddressSpace() == lower::kShared || loop->isLoopInvariant(load.getPointerOperand()) || load.isVolatile())
+    return;
+  const int64_t bytes = size * int64_t(lanes_);
+  for (int64_t line = 0; line < bytes; line += kLine)
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(kGangsAhead * bytes + line)), b_.getInt32(0), b_.getInt32(3),
+                        b_.getInt32(1)});
+}
+
 /// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a window that all lanes cover is loaded
 /// once and permuted (reading between two accessed bytes less than a page apart touches no other page); the rest is lane by lane.
 Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &a) {
@@ -174,6 +188,7 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   auto at = [&](int64_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset)); };
   if (runs.size() == 1) {
     if (!mask()) {
+      prefetchForNextGangs(load, at(runs[0].offset), size);
       llvm::LoadInst *l = b_.CreateAlignedLoad(wideType, at(runs[0].offset), load.getAlign(), load.getName());
       copyAccessTraits(l, load);
       return l;

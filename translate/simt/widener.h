@@ -77,6 +77,7 @@ class Widener {
   void emitBlock(unsigned);
   void emitLoopEnd(unsigned);
   void emitTerminator(const Block *, unsigned item);
+  bool exitsMatter(const Block *);
   void emitEdge(const Block *from, const Block *to, Value *edgeMask);
   void emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain);
   std::optional<unsigned> controlTarget(const Block *from, const Block *to);
@@ -132,6 +133,7 @@ class Widener {
   Value *hostPointer(const Value *pointer);
   void emitLoad(const llvm::LoadInst &);
   void emitStore(const llvm::StoreInst &);
+  void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
@@ -201,6 +203,7 @@ class Widener {
   llvm::DenseMap<const Block *, unsigned> itemOf_;
   llvm::DenseMap<const llvm::Loop *, unsigned> loopEndOf_;
   std::set<unsigned> everPending_;
+  std::optional<llvm::DenseSet<const Block *>> exitsMatter_;
   llvm::DenseMap<const Value *, llvm::AllocaInst *> slots_, incoming_;
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
   llvm::DenseMap<const Block *, const Block *> maskRoot_;  // block whose consumed mask this block shares; null: entry mask
