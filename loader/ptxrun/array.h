@@ -29,7 +29,7 @@ class Array {
   /// "f32[4, 8]"
   std::string describe() const;
 
-  bool isFortranOrder = false;  ///< .npy's flag, kept for writing; the bytes are used as they lie
+  bool isFortranOrder = false; ///< .npy's flag, kept for writing; the bytes are used as they lie
 
  private:
   struct Release {
@@ -41,4 +41,4 @@ class Array {
   std::unique_ptr<char, Release> memory_;
 };
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -33,67 +33,93 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// rand:SEED gives floats in [0, 1) and integers of all bits; rand:SEED:LOW:HIGH values in [LOW, HIGH).
+/// rand:SEED gives floats in [0, 1) and integers of all bits; rand:SEED:LOW:HIGH values in [LOW,
+/// HIGH).
 void fillRandom(Array &array, std::string_view arguments, const std::vector<Symbol> &constants) {
   auto parts = split(arguments, ':');
-  if (parts.size() != 1 && parts.size() != 3) throw UsageError("rand takes SEED or SEED:LOW:HIGH, not '" + std::string(arguments) + "'");
+  if (parts.size() != 1 && parts.size() != 3)
+    throw UsageError("rand takes SEED or SEED:LOW:HIGH, not '" + std::string(arguments) + "'");
   auto constantReal = [&](std::string_view text) { return Expression(text, constants).asDouble(); };
-  auto constantInteger = [&](std::string_view text) { return Expression(text, constants).asInteger(); };
+  auto constantInteger = [&](std::string_view text) {
+    return Expression(text, constants).asInteger();
+  };
   uint64_t seed = scramble(static_cast<uint64_t>(constantInteger(parts[0])));
   bool isBounded = parts.size() == 3;
   double low = 0, high = 1;
   int64_t lowInteger = 0;
   uint64_t range = 0;
-  if (isBounded && isFloating(array.element())) low = constantReal(parts[1]), high = constantReal(parts[2]);
+  if (isBounded && isFloating(array.element()))
+    low = constantReal(parts[1]), high = constantReal(parts[2]);
   if (isBounded && !isFloating(array.element())) {
     lowInteger = constantInteger(parts[1]);
     range = static_cast<uint64_t>(constantInteger(parts[2]) - lowInteger);
-    if (range == 0) throw UsageError("rand: LOW must be below HIGH in '" + std::string(arguments) + "'");
+    if (range == 0)
+      throw UsageError("rand: LOW must be below HIGH in '" + std::string(arguments) + "'");
   }
   for (uint64_t i = 0; i < array.count(); ++i) {
     uint64_t random = scramble(seed + i);
-    if (isFloating(array.element())) storeDouble(array.element(), array.at(i), low + (high - low) * unitInterval(random));
-    else storeInteger(array.element(), array.at(i), isBounded ? lowInteger + static_cast<int64_t>(random % range) : static_cast<int64_t>(random));
+    if (isFloating(array.element()))
+      storeDouble(array.element(), array.at(i), low + (high - low) * unitInterval(random));
+    else
+      storeInteger(array.element(), array.at(i),
+                   isBounded ? lowInteger + static_cast<int64_t>(random % range)
+                             : static_cast<int64_t>(random));
   }
 }
 
 void fillValues(Array &array, std::string_view list) {
   auto values = split(list, ',');
   if (values.size() != array.count())
-    throw UsageError(array.describe() + " needs " + std::to_string(array.count()) + " values, " + std::to_string(values.size()) + " are given");
+    throw UsageError(array.describe() + " needs " + std::to_string(array.count()) + " values, " +
+                     std::to_string(values.size()) + " are given");
   for (size_t i = 0; i < values.size(); ++i) {
     Expression value(values[i], {});
-    if (value.isFloating()) storeDouble(array.element(), array.at(i), value.asDouble());
-    else storeInteger(array.element(), array.at(i), value.asInteger());
+    if (value.isFloating())
+      storeDouble(array.element(), array.at(i), value.asDouble());
+    else
+      storeInteger(array.element(), array.at(i), value.asInteger());
   }
 }
 
 /// The common small-integer and float cases of iota, which large inputs use.
 void fillIota(Array &array) {
   auto fill = [&]<class T>(T *data) {
-    for (uint64_t i = 0; i < array.count(); ++i) data[i] = static_cast<T>(i);
+    for (uint64_t i = 0; i < array.count(); ++i)
+      data[i] = static_cast<T>(i);
   };
-  if (array.element() == Element::f32) return fill(reinterpret_cast<float *>(array.data()));
-  if (array.element() == Element::f64) return fill(reinterpret_cast<double *>(array.data()));
-  if (array.element() == Element::i32 || array.element() == Element::u32) return fill(reinterpret_cast<uint32_t *>(array.data()));
+  if (array.element() == Element::f32)
+    return fill(reinterpret_cast<float *>(array.data()));
+  if (array.element() == Element::f64)
+    return fill(reinterpret_cast<double *>(array.data()));
+  if (array.element() == Element::i32 || array.element() == Element::u32)
+    return fill(reinterpret_cast<uint32_t *>(array.data()));
   Expression("i", {}).fill(array);
 }
 
 void generate(Array &array, std::string_view generator, const std::vector<Symbol> &earlier) {
   auto starts = [&](std::string_view word) {
-    if (!generator.starts_with(word)) return false;
+    if (!generator.starts_with(word))
+      return false;
     generator.remove_prefix(word.size());
     return true;
   };
-  if (generator.empty() || generator == "zero") std::memset(array.data(), 0, array.bytes());
-  else if (generator == "iota") fillIota(array);
-  else if (starts("rand:")) fillRandom(array, generator, earlier);
-  else if (starts("fill:")) Expression(generator, earlier).fill(array);
-  else if (starts("expr:")) Expression(generator, earlier).fill(array);
-  else if (!generator.empty() && std::strchr("+-.0123456789 ", generator[0])) fillValues(array, generator);
+  if (generator.empty() || generator == "zero")
+    std::memset(array.data(), 0, array.bytes());
+  else if (generator == "iota")
+    fillIota(array);
+  else if (starts("rand:"))
+    fillRandom(array, generator, earlier);
+  else if (starts("fill:"))
+    Expression(generator, earlier).fill(array);
+  else if (starts("expr:"))
+    Expression(generator, earlier).fill(array);
+  else if (!generator.empty() && std::strchr("+-.0123456789 ", generator[0]))
+    fillValues(array, generator);
   else
-    throw UsageError("'" + std::string(generator) + "' is no generator; there are zero, iota, fill:V, rand:SEED, rand:SEED:LOW:HIGH, "
-                     "expr:EXPRESSION and a list of values");
+    throw UsageError(
+        "'" + std::string(generator) +
+        "' is no generator; there are zero, iota, fill:V, rand:SEED, rand:SEED:LOW:HIGH, "
+        "expr:EXPRESSION and a list of values");
 }
 
 /// TYPE[d, d...]:GENERATOR
@@ -104,11 +130,13 @@ Array generated(std::string_view source, const std::vector<Symbol> &earlier) {
   if (close > open + 1)
     for (std::string_view extent : split(source.substr(open + 1, close - open - 1), ',')) {
       int64_t value = Expression(extent, earlier).asInteger();
-      if (value < 0) throw UsageError("a negative extent in '" + std::string(source) + "'");
+      if (value < 0)
+        throw UsageError("a negative extent in '" + std::string(source) + "'");
       shape.push_back(static_cast<uint64_t>(value));
     }
   std::string_view rest = source.substr(close + 1);
-  if (!rest.empty() && rest[0] != ':') throw UsageError("':' expected after ']' in '" + std::string(source) + "'");
+  if (!rest.empty() && rest[0] != ':')
+    throw UsageError("':' expected after ']' in '" + std::string(source) + "'");
   Array array(element, shape);
   generate(array, rest.empty() ? rest : rest.substr(1), earlier);
   return array;
@@ -117,31 +145,38 @@ Array generated(std::string_view source, const std::vector<Symbol> &earlier) {
 Array readRaw(const std::string &path, Element element) {
   std::error_code error;
   uint64_t size = std::filesystem::file_size(path, error);
-  if (error) throw UsageError(path + ": " + error.message());
+  if (error)
+    throw UsageError(path + ": " + error.message());
   if (size % bytesOf(element))
-    throw UsageError(path + ": " + std::to_string(size) + " bytes are no whole number of " + std::string(nameOf(element)));
+    throw UsageError(path + ": " + std::to_string(size) + " bytes are no whole number of " +
+                     std::string(nameOf(element)));
   Array array(element, {size / bytesOf(element)});
   std::FILE *file = std::fopen(path.c_str(), "rb");
-  if (!file) throw UsageError(path + ": " + std::strerror(errno));
+  if (!file)
+    throw UsageError(path + ": " + std::strerror(errno));
   size_t got = std::fread(array.data(), 1, size, file);
   std::fclose(file);
-  if (got != size) throw UsageError(path + ": cannot be read to its end");
+  if (got != size)
+    throw UsageError(path + ": cannot be read to its end");
   return array;
 }
 
 Array readFile(const std::string &source, const std::string &directory) {
-  if (source.ends_with(".npy")) return readNpy(joinPath(directory, source));
+  if (source.ends_with(".npy"))
+    return readNpy(joinPath(directory, source));
   size_t colon = source.rfind(':');
   if (colon != std::string::npos && isElementName(source.substr(colon + 1)))
-    return readRaw(joinPath(directory, source.substr(0, colon)), elementNamed(source.substr(colon + 1)));
+    return readRaw(joinPath(directory, source.substr(0, colon)),
+                   elementNamed(source.substr(colon + 1)));
   return readRaw(joinPath(directory, source), Element::u8);
 }
 
-}  // namespace
+} // namespace
 
 bool isGenerated(std::string_view source) {
   size_t open = source.find('[');
-  return open != std::string_view::npos && source.find(']', open) != std::string_view::npos && isElementName(source.substr(0, open));
+  return open != std::string_view::npos && source.find(']', open) != std::string_view::npos &&
+         isElementName(source.substr(0, open));
 }
 
 std::string joinPath(const std::string &directory, const std::string &name) {
@@ -151,16 +186,21 @@ std::string joinPath(const std::string &directory, const std::string &name) {
 BufferSpec parseBufferSpec(std::string_view text) {
   BufferSpec spec;
   auto takes = [&](std::string_view prefix, BufferSpec::Role role) {
-    if (!text.starts_with(prefix)) return;
+    if (!text.starts_with(prefix))
+      return;
     text.remove_prefix(prefix.size());
     spec.role = role;
   };
   takes("in:", BufferSpec::Role::in);
-  if (spec.role == BufferSpec::Role::in) takes("out:", BufferSpec::Role::out);
-  if (spec.role == BufferSpec::Role::in) takes("inout:", BufferSpec::Role::inout);
-  if (spec.role == BufferSpec::Role::in) takes("print:", BufferSpec::Role::print);
+  if (spec.role == BufferSpec::Role::in)
+    takes("out:", BufferSpec::Role::out);
+  if (spec.role == BufferSpec::Role::in)
+    takes("inout:", BufferSpec::Role::inout);
+  if (spec.role == BufferSpec::Role::in)
+    takes("print:", BufferSpec::Role::print);
   spec.source = text;
-  if (spec.role != BufferSpec::Role::out && spec.role != BufferSpec::Role::inout) return spec;
+  if (spec.role != BufferSpec::Role::out && spec.role != BufferSpec::Role::inout)
+    return spec;
   // `out:f32[10]` has no file to go to: it is printed.
   size_t equals = text.find('=');
   if (equals != std::string_view::npos && !isGenerated(text.substr(0, equals))) {
@@ -174,23 +214,29 @@ BufferSpec parseBufferSpec(std::string_view text) {
   return spec;
 }
 
-Array makeArray(const BufferSpec &spec, const std::string &directory, const std::vector<Symbol> &earlier) {
-  if (spec.source.empty()) throw UsageError("a buffer without a source; write for example f32[1024]:iota or x.npy");
-  if (isGenerated(spec.source)) return generated(spec.source, earlier);
+Array makeArray(const BufferSpec &spec, const std::string &directory,
+                const std::vector<Symbol> &earlier) {
+  if (spec.source.empty())
+    throw UsageError("a buffer without a source; write for example f32[1024]:iota or x.npy");
+  if (isGenerated(spec.source))
+    return generated(spec.source, earlier);
   bool isOutOnly = spec.role == BufferSpec::Role::out && spec.source == spec.output;
   if (isOutOnly && !std::filesystem::exists(joinPath(directory, spec.source)))
     throw UsageError("how large is out:" + spec.output + "? Write out:" + spec.output + "=f32[N]");
   Array array = readFile(spec.source, directory);
-  if (isOutOnly) std::memset(array.data(), 0, array.bytes());
+  if (isOutOnly)
+    std::memset(array.data(), 0, array.bytes());
   return array;
 }
 
 std::string preview(const Array &array, uint64_t limit) {
   std::string text = "[";
   uint64_t shown = std::min(array.count(), limit);
-  for (uint64_t i = 0; i < shown; ++i) text += (i ? ", " : "") + toText(array.element(), array.at(i));
-  if (shown < array.count()) text += ", ...";
+  for (uint64_t i = 0; i < shown; ++i)
+    text += (i ? ", " : "") + toText(array.element(), array.at(i));
+  if (shown < array.count())
+    text += ", ...";
   return text + "]";
 }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// One function per sub-command; each adds its options to the command line and sets what runs when it is chosen.
+// One function per sub-command; each adds its options to the command line and sets what runs when
+// it is chosen.
 #pragma once
 #include <string>
 
@@ -14,4 +15,4 @@ void addVerify(CLI::App &);
 void addIsa(CLI::App &);
 void addVersion(CLI::App &);
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// Launch descriptions in TOML. Every key that is not known is an error: a misspelt tolerance must not pass silently.
+// Launch descriptions in TOML. Every key that is not known is an error: a misspelt tolerance must
+// not pass silently.
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
@@ -20,7 +21,8 @@ class Reader {
 
   Plan read() {
     toml::table root = parse();
-    checkKeys(root, {"module", "constants", "buffers", "launch", "expect", "outcome"}, "a launch description");
+    checkKeys(root, {"module", "constants", "buffers", "launch", "expect", "outcome"},
+              "a launch description");
     Plan plan;
     plan.name = path_;
     plan.directory = std::filesystem::path(path_).parent_path().string();
@@ -28,9 +30,13 @@ class Reader {
     plan.outcome = text(root, "outcome", false, "ok");
     readConstants(root, plan);
     readBuffers(root, plan);
-    forEachTable(root, "launch", [&](const toml::table &table) { plan.launches.push_back(readLaunch(table)); });
-    forEachTable(root, "expect", [&](const toml::table &table) { plan.expectations.push_back(readExpectation(table)); });
-    if (plan.launches.empty()) throw UsageError(path_ + ": there is no [[launch]]");
+    forEachTable(root, "launch",
+                 [&](const toml::table &table) { plan.launches.push_back(readLaunch(table)); });
+    forEachTable(root, "expect", [&](const toml::table &table) {
+      plan.expectations.push_back(readExpectation(table));
+    });
+    if (plan.launches.empty())
+      throw UsageError(path_ + ": there is no [[launch]]");
     return plan;
   }
 
@@ -44,37 +50,51 @@ class Reader {
   }
 
   std::string place(const toml::source_region &region) const {
-    if (region.begin.line == 0) return path_ + ": ";
-    return path_ + ":" + std::to_string(region.begin.line) + ":" + std::to_string(region.begin.column) + ": ";
+    if (region.begin.line == 0)
+      return path_ + ": ";
+    return path_ + ":" + std::to_string(region.begin.line) + ":" +
+           std::to_string(region.begin.column) + ": ";
   }
-  [[noreturn]] void fail(const toml::node &node, const std::string &what) const { throw UsageError(place(node.source()) + what); }
+  [[noreturn]] void fail(const toml::node &node, const std::string &what) const {
+    throw UsageError(place(node.source()) + what);
+  }
 
-  void checkKeys(const toml::table &table, std::initializer_list<const char *> known, const char *what) const {
+  void checkKeys(const toml::table &table, std::initializer_list<const char *> known,
+                 const char *what) const {
     for (auto &&[key, value] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+      if (std::find(known.begin(), known.end(), key.str()) != known.end())
+        continue;
       std::vector<std::string> names(known.begin(), known.end());
       std::string message = "'" + std::string(key.str()) + "' is no key of " + what;
-      if (std::string near = nearestName(key.str(), names); !near.empty()) message += "; did you mean '" + near + "'?";
+      if (std::string near = nearestName(key.str(), names); !near.empty())
+        message += "; did you mean '" + near + "'?";
       fail(value, message);
     }
   }
 
-  template <class Visit> void forEachTable(const toml::table &root, const char *key, Visit visit) const {
+  template <class Visit>
+  void forEachTable(const toml::table &root, const char *key, Visit visit) const {
     const toml::node *node = root.get(key);
-    if (!node) return;
+    if (!node)
+      return;
     const toml::array *list = node->as_array();
-    if (!list) fail(*node, "write [[" + std::string(key) + "]], with two brackets");
+    if (!list)
+      fail(*node, "write [[" + std::string(key) + "]], with two brackets");
     for (const toml::node &entry : *list) {
-      if (!entry.is_table()) fail(entry, "a table expected");
+      if (!entry.is_table())
+        fail(entry, "a table expected");
       visit(*entry.as_table());
     }
   }
 
   /// A number as text that loses nothing; strings as they are.
   std::string scalar(const toml::node &node) const {
-    if (auto value = node.value_exact<std::string>()) return *value;
-    if (auto value = node.value_exact<int64_t>()) return std::to_string(*value);
-    if (auto value = node.value_exact<bool>()) return *value ? "1" : "0";
+    if (auto value = node.value_exact<std::string>())
+      return *value;
+    if (auto value = node.value_exact<int64_t>())
+      return std::to_string(*value);
+    if (auto value = node.value_exact<bool>())
+      return *value ? "1" : "0";
     if (auto value = node.value_exact<double>()) {
       char digits[40];
       std::snprintf(digits, sizeof digits, "%.17g", *value);
@@ -84,19 +104,24 @@ class Reader {
     fail(node, "a number or a string expected");
   }
 
-  std::string text(const toml::table &table, const char *key, bool isRequired, std::string fallback = "") const {
+  std::string text(const toml::table &table, const char *key, bool isRequired,
+                   std::string fallback = "") const {
     const toml::node *node = table.get(key);
-    if (node) return scalar(*node);
-    if (isRequired) fail(table, "'" + std::string(key) + "' is missing");
+    if (node)
+      return scalar(*node);
+    if (isRequired)
+      fail(table, "'" + std::string(key) + "' is missing");
     return fallback;
   }
 
   std::vector<std::string> list(const toml::table &table, const char *key) const {
     std::vector<std::string> result;
     const toml::node *node = table.get(key);
-    if (!node) return result;
+    if (!node)
+      return result;
     if (const toml::array *values = node->as_array())
-      for (const toml::node &value : *values) result.push_back(scalar(value));
+      for (const toml::node &value : *values)
+        result.push_back(scalar(value));
     else
       result.push_back(scalar(*node));
     return result;
@@ -105,40 +130,49 @@ class Reader {
   std::array<std::string, 3> shape(const toml::table &table, const char *key) const {
     std::array<std::string, 3> result{"1", "1", "1"};
     std::vector<std::string> values = list(table, key);
-    if (values.size() > 3) fail(*table.get(key), "at most three extents");
+    if (values.size() > 3)
+      fail(*table.get(key), "at most three extents");
     std::copy(values.begin(), values.end(), result.begin());
     return result;
   }
 
   uint64_t number(const toml::table &table, const char *key, uint64_t fallback) const {
     const toml::node *node = table.get(key);
-    if (!node) return fallback;
+    if (!node)
+      return fallback;
     auto value = node->value_exact<int64_t>();
-    if (!value || *value < 0) fail(*node, "a number from 0 on expected");
+    if (!value || *value < 0)
+      fail(*node, "a number from 0 on expected");
     return static_cast<uint64_t>(*value);
   }
 
   double real(const toml::table &table, const char *key) const {
     const toml::node *node = table.get(key);
-    if (!node) return 0;
+    if (!node)
+      return 0;
     auto value = node->value<double>();
-    if (!value || !(*value >= 0)) fail(*node, "a number from 0 on expected");
+    if (!value || !(*value >= 0))
+      fail(*node, "a number from 0 on expected");
     return *value;
   }
 
   bool flag(const toml::table &table, const char *key) const {
     const toml::node *node = table.get(key);
-    if (node && !node->is_boolean()) fail(*node, "true or false expected");
+    if (node && !node->is_boolean())
+      fail(*node, "true or false expected");
     return node && node->value_or(false);
   }
 
   void readConstants(const toml::table &root, Plan &plan) const {
     const toml::node *node = root.get("constants");
-    if (!node) return;
-    if (!node->is_table()) fail(*node, "write [constants]");
+    if (!node)
+      return;
+    if (!node->is_table())
+      fail(*node, "write [constants]");
     // In the file's order, so that one may build on those above it.
     std::vector<std::pair<std::string, const toml::node *>> entries;
-    for (auto &&[key, value] : *node->as_table()) entries.emplace_back(std::string(key.str()), &value);
+    for (auto &&[key, value] : *node->as_table())
+      entries.emplace_back(std::string(key.str()), &value);
     sortByPlace(entries);
     for (auto &[name, value] : entries) {
       int64_t constant = Expression(scalar(*value), plan.constants).asInteger();
@@ -154,19 +188,26 @@ class Reader {
 
   void readBuffers(const toml::table &root, Plan &plan) const {
     const toml::node *node = root.get("buffers");
-    if (!node) return;
-    if (!node->is_table()) fail(*node, "write [buffers]");
+    if (!node)
+      return;
+    if (!node->is_table())
+      fail(*node, "write [buffers]");
     std::vector<std::pair<std::string, const toml::node *>> entries;
-    for (auto &&[key, value] : *node->as_table()) entries.emplace_back(std::string(key.str()), &value);
+    for (auto &&[key, value] : *node->as_table())
+      entries.emplace_back(std::string(key.str()), &value);
     sortByPlace(entries);
     for (auto &[name, value] : entries) {
-      if (name == "i") fail(*value, "a buffer cannot be named i: expressions use it for the index");
+      if (name == "i")
+        fail(*value, "a buffer cannot be named i: expressions use it for the index");
       plan.buffers.push_back({name, parseBufferSpec(scalar(*value))});
     }
   }
 
   Launch readLaunch(const toml::table &table) const {
-    checkKeys(table, {"kernel", "grid", "block", "cluster", "shared", "cooperative", "lanes", "times", "arguments"}, "[[launch]]");
+    checkKeys(table,
+              {"kernel", "grid", "block", "cluster", "shared", "cooperative", "lanes", "times",
+               "arguments"},
+              "[[launch]]");
     Launch launch;
     launch.kernel = text(table, "kernel", false);
     launch.grid = shape(table, "grid");
@@ -174,7 +215,8 @@ class Reader {
     if (table.contains("cluster")) {
       launch.cluster.emplace();
       auto values = shape(table, "cluster");
-      for (size_t k = 0; k < 3; ++k) (*launch.cluster)[k] = static_cast<uint32_t>(Expression(values[k], {}).asInteger());
+      for (size_t k = 0; k < 3; ++k)
+        (*launch.cluster)[k] = static_cast<uint32_t>(Expression(values[k], {}).asInteger());
     }
     launch.sharedBytes = text(table, "shared", false, "0");
     launch.isCooperative = flag(table, "cooperative");
@@ -185,19 +227,27 @@ class Reader {
   }
 
   Expectation readExpectation(const toml::table &table) const {
-    checkKeys(table, {"buffer", "value", "file", "printed", "any_order", "relative", "absolute", "ulp", "first", "count", "samples"}, "[[expect]]");
+    checkKeys(table,
+              {"buffer", "value", "file", "printed", "any_order", "relative", "absolute", "ulp",
+               "first", "count", "samples"},
+              "[[expect]]");
     Expectation expectation;
     expectation.buffer = text(table, "buffer", false);
     expectation.value = text(table, "value", false);
     expectation.file = text(table, "file", false);
-    if (table.contains("printed")) expectation.printed = text(table, "printed", true);
-    int given = !expectation.value.empty() + !expectation.file.empty() + expectation.printed.has_value();
-    if (given != 1) fail(table, "[[expect]] takes one of 'value', 'file' and 'printed'");
-    if (!expectation.printed && expectation.buffer.empty()) fail(table, "[[expect]] needs 'buffer'");
+    if (table.contains("printed"))
+      expectation.printed = text(table, "printed", true);
+    int given =
+        !expectation.value.empty() + !expectation.file.empty() + expectation.printed.has_value();
+    if (given != 1)
+      fail(table, "[[expect]] takes one of 'value', 'file' and 'printed'");
+    if (!expectation.printed && expectation.buffer.empty())
+      fail(table, "[[expect]] needs 'buffer'");
     expectation.isAnyOrder = flag(table, "any_order");
     expectation.relative = real(table, "relative");
     expectation.absolute = real(table, "absolute");
-    if (table.contains("ulp")) expectation.ulp = number(table, "ulp", 0);
+    if (table.contains("ulp"))
+      expectation.ulp = number(table, "ulp", 0);
     expectation.first = number(table, "first", 0);
     expectation.count = number(table, "count", UINT64_MAX);
     expectation.samples = number(table, "samples", 0);
@@ -207,8 +257,8 @@ class Reader {
   std::string path_;
 };
 
-}  // namespace
+} // namespace
 
 Plan readDescription(const std::string &path) { return Reader(path).read(); }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -7,9 +7,26 @@
 
 namespace ptxrun::command {
 
-enum class Element : uint8_t { bool8, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128 };
+enum class Element : uint8_t {
+  bool8,
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128
+};
 
-/// "f32"; throws UsageError with the list of names when `name` is none of them ("s32" and "b32" are taken as well).
+/// "f32"; throws UsageError with the list of names when `name` is none of them ("s32" and "b32" are
+/// taken as well).
 Element elementNamed(std::string_view name);
 bool isElementName(std::string_view name);
 std::string_view nameOf(Element);
@@ -17,7 +34,8 @@ size_t bytesOf(Element);
 bool isFloating(Element);
 bool isSignedInteger(Element);
 
-/// One element at `address` as a double, as an integer (floating ones are truncated). Complex ones give their real part.
+/// One element at `address` as a double, as an integer (floating ones are truncated). Complex ones
+/// give their real part.
 double loadDouble(Element, const void *address);
 int64_t loadInteger(Element, const void *address);
 /// Stores with the conversion C has: wrapping for integers, rounding to nearest for floating point.
@@ -30,7 +48,8 @@ int64_t truncatedToInteger(double);
 /// The element as people read it: enough digits to tell any two values apart.
 std::string toText(Element, const void *address);
 
-/// How many representable values lie between two floating point elements; UINT64_MAX when exactly one is NaN.
+/// How many representable values lie between two floating point elements; UINT64_MAX when exactly
+/// one is NaN.
 uint64_t ulpDistance(Element, const void *a, const void *b);
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// What the command throws, and the exit codes that `ptxrun --help` documents. Exceptions stay inside this folder.
+// What the command throws, and the exit codes that `ptxrun --help` documents. Exceptions stay
+// inside this folder.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -18,10 +19,12 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The work itself failed: ends the command with `code`. The message may be empty (all was said already).
+/// The work itself failed: ends the command with `code`. The message may be empty (all was said
+/// already).
 struct Failed : std::runtime_error {
-  explicit Failed(std::string message, ExitCode exitCode = kFailure) : std::runtime_error(std::move(message)), code(exitCode) {}
+  explicit Failed(std::string message, ExitCode exitCode = kFailure)
+      : std::runtime_error(std::move(message)), code(exitCode) {}
   ExitCode code;
 };
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// Runs a plan: loads the module, makes the buffers, launches in order, writes and checks the results.
+// Runs a plan: loads the module, makes the buffers, launches in order, writes and checks the
+// results.
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -30,21 +31,23 @@ struct Buffer {
   std::string name;
   BufferSpec spec;
   Array now;
-  std::optional<Array> before;   ///< contents before the first launch, kept where they are needed again
+  std::optional<Array>
+      before; ///< contents before the first launch, kept where they are needed again
 };
 
 struct Timing {
   double compileMs = 0;
   bool isFromCache = false;
   unsigned lanes = 0;
-  bool hasEnded = false;      ///< without an error
+  bool hasEnded = false; ///< without an error
   std::vector<double> runMs;
 };
 
 /// No axis of the grid has 2^31 threads or more (translate::VariantKey).
 bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
   constexpr uint64_t kLimit = uint64_t{1} << 31;
-  return uint64_t{grid.x} * block.x < kLimit && uint64_t{grid.y} * block.y < kLimit && uint64_t{grid.z} * block.z < kLimit;
+  return uint64_t{grid.x} * block.x < kLimit && uint64_t{grid.y} * block.y < kLimit &&
+         uint64_t{grid.z} * block.z < kLimit;
 }
 
 class Execution {
@@ -58,20 +61,24 @@ class Execution {
     loadOptions.useCache = options_.useCache;
     loadOptions.cacheDirectory = options_.cacheDirectory;
     module_ = loadModule(plan_.module, loadOptions);
-    if (!options_.stopAfter.empty()) return stopAfterStage();
+    if (!options_.stopAfter.empty())
+      return stopAfterStage();
     launches_.assign(plan_.launches.begin(), plan_.launches.end());
     timings_.resize(launches_.size());
     makeBuffers();
     cancel_ = watchInterrupts();
     device::Outcome outcome;
     for (unsigned round = 0; round < std::max(1u, options_.repeat) && outcome.isOk(); ++round) {
-      if (round) restoreBuffers();
+      if (round)
+        restoreBuffers();
       printed_.clear();
-      for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k) outcome = launch(k);
+      for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k)
+        outcome = launch(k);
     }
     report();
     checkOutcome(outcome);
-    if (outcome.isOk()) writeOutputs();
+    if (outcome.isOk())
+      writeOutputs();
     checkExpectations();
   }
 
@@ -79,23 +86,31 @@ class Execution {
   void stopAfterStage() {
     device::Outcome outcome;
     for (const Launch &launch : plan_.launches) {
-      if (!module_) break;  // stopped while loading
+      if (!module_)
+        break; // stopped while loading
       auto &kernel = chooseKernel(*module_, launch.kernel);
       module_->compile(kernel, dimensions(launch.block), lanesOf(launch), true, outcome);
-      if (!outcome.isOk() && outcome.code != device::Code::stopped) throw Failed(outcome.message);
+      if (!outcome.isOk() && outcome.code != device::Code::stopped)
+        throw Failed(outcome.message);
     }
-    if (options_.isQuiet) return;
+    if (options_.isQuiet)
+      return;
     std::printf("stopped after %s%s\n", options_.stopAfter.c_str(),
-                options_.dumpDirectory.empty() ? "" : ("; the dumps are in " + options_.dumpDirectory).c_str());
+                options_.dumpDirectory.empty()
+                    ? ""
+                    : ("; the dumps are in " + options_.dumpDirectory).c_str());
   }
 
-  unsigned lanesOf(const Launch &launch) const { return options_.lanes ? options_.lanes : launch.lanes; }
+  unsigned lanesOf(const Launch &launch) const {
+    return options_.lanes ? options_.lanes : launch.lanes;
+  }
 
   abi::Dim3 dimensions(const std::array<std::string, 3> &texts) const {
     uint32_t values[3];
     for (size_t k = 0; k < 3; ++k) {
       int64_t value = Expression(texts[k], plan_.constants).asInteger();
-      if (value < 1 || value > UINT32_MAX) throw UsageError("'" + texts[k] + "' is no extent of a grid or block");
+      if (value < 1 || value > UINT32_MAX)
+        throw UsageError("'" + texts[k] + "' is no extent of a grid or block");
       values[k] = static_cast<uint32_t>(value);
     }
     return {values[0], values[1], values[2]};
@@ -103,74 +118,98 @@ class Execution {
 
   std::vector<Symbol> symbols(bool areInitial) const {
     std::vector<Symbol> result = plan_.constants;
-    for (const Buffer &buffer : buffers_) result.push_back({buffer.name, areInitial && buffer.before ? &*buffer.before : &buffer.now, 0});
+    for (const Buffer &buffer : buffers_)
+      result.push_back(
+          {buffer.name, areInitial && buffer.before ? &*buffer.before : &buffer.now, 0});
     return result;
   }
 
   Buffer *findBuffer(std::string_view name) {
     for (Buffer &buffer : buffers_)
-      if (buffer.name == name) return &buffer;
+      if (buffer.name == name)
+        return &buffer;
     return nullptr;
   }
 
   void makeBuffer(const std::string &name, const BufferSpec &spec) {
-    if (findBuffer(name)) throw UsageError("there are two buffers named '" + name + "'");
-    buffers_.push_back({name, spec, makeArray(spec, plan_.directory, symbols(false)), std::nullopt});
+    if (findBuffer(name))
+      throw UsageError("there are two buffers named '" + name + "'");
+    buffers_.push_back(
+        {name, spec, makeArray(spec, plan_.directory, symbols(false)), std::nullopt});
   }
 
   /// Named buffers first, then those written in the place of an argument.
   void makeBuffers() {
-    for (const NamedBuffer &buffer : plan_.buffers) makeBuffer(buffer.name, buffer.spec);
+    for (const NamedBuffer &buffer : plan_.buffers)
+      makeBuffer(buffer.name, buffer.spec);
     for (size_t k = 0; k < launches_.size(); ++k)
-      for (size_t a = 0; a < launches_[k].arguments.size(); ++a) makeInlineBuffer(k, a);
+      for (size_t a = 0; a < launches_[k].arguments.size(); ++a)
+        makeInlineBuffer(k, a);
     bool isNeededAgain = options_.repeat > 1;
-    for (const Expectation &expectation : plan_.expectations) isNeededAgain |= !expectation.value.empty();
-    if (!isNeededAgain) return;
-    for (Buffer &buffer : buffers_) buffer.before = buffer.now.copy();
+    for (const Expectation &expectation : plan_.expectations)
+      isNeededAgain |= !expectation.value.empty();
+    if (!isNeededAgain)
+      return;
+    for (Buffer &buffer : buffers_)
+      buffer.before = buffer.now.copy();
   }
 
   void makeInlineBuffer(size_t launch, size_t argument) {
     std::string &text = launches_[launch].arguments[argument];
-    if (!looksLikeBuffer(text)) return;
-    std::string name = (launches_.size() > 1 ? "launch " + std::to_string(launch + 1) + ", " : "") + "argument " + std::to_string(argument + 1);
+    if (!looksLikeBuffer(text))
+      return;
+    std::string name = (launches_.size() > 1 ? "launch " + std::to_string(launch + 1) + ", " : "") +
+                       "argument " + std::to_string(argument + 1);
     makeBuffer(name, parseBufferSpec(text));
     text = name;
   }
 
   bool looksLikeBuffer(const std::string &text) {
-    if (findBuffer(text)) return false;
+    if (findBuffer(text))
+      return false;
     BufferSpec spec = parseBufferSpec(text);
-    if (spec.role != BufferSpec::Role::in || text.starts_with("in:") || isGenerated(text) || text.ends_with(".npy")) return true;
+    if (spec.role != BufferSpec::Role::in || text.starts_with("in:") || isGenerated(text) ||
+        text.ends_with(".npy"))
+      return true;
     bool isNumber = !text.empty() && std::strchr("+-0123456789={", text[0]);
-    return !isNumber && std::filesystem::is_regular_file(joinPath(plan_.directory, text.substr(0, text.rfind(':'))));
+    return !isNumber && std::filesystem::is_regular_file(
+                            joinPath(plan_.directory, text.substr(0, text.rfind(':'))));
   }
 
   void restoreBuffers() {
-    for (Buffer &buffer : buffers_) std::memcpy(buffer.now.data(), buffer.before->data(), buffer.now.bytes());
+    for (Buffer &buffer : buffers_)
+      std::memcpy(buffer.now.data(), buffer.before->data(), buffer.now.bytes());
   }
 
   /// A buffer's name, with an offset in bytes if there is a '+'.
   std::optional<const void *> addressOf(std::string_view text) {
-    if (Buffer *buffer = findBuffer(text)) return buffer->now.data();
+    if (Buffer *buffer = findBuffer(text))
+      return buffer->now.data();
     size_t plus = text.rfind('+');
-    if (plus == std::string_view::npos) return std::nullopt;
+    if (plus == std::string_view::npos)
+      return std::nullopt;
     Buffer *buffer = findBuffer(text.substr(0, plus));
-    if (!buffer) return std::nullopt;
+    if (!buffer)
+      return std::nullopt;
     return buffer->now.data() + Expression(text.substr(plus + 1), plan_.constants).asInteger();
   }
 
   /// Constants' names and `=expression` become numbers; `r` is the turn of a launch with `times`.
-  std::vector<std::string> resolvedArguments(const Launch &launch, const device::KernelInfo &kernel, unsigned turn) {
+  std::vector<std::string> resolvedArguments(const Launch &launch, const device::KernelInfo &kernel,
+                                             unsigned turn) {
     std::vector<Symbol> constants = plan_.constants;
     constants.push_back({"r", nullptr, turn});
     std::vector<std::string> texts = launch.arguments;
     for (size_t k = 0; k < texts.size(); ++k) {
-      bool isConstant = std::any_of(constants.begin(), constants.end(), [&](const Symbol &symbol) { return symbol.name == texts[k]; });
-      if (!isConstant && !texts[k].starts_with("=")) continue;
+      bool isConstant = std::any_of(constants.begin(), constants.end(),
+                                    [&](const Symbol &symbol) { return symbol.name == texts[k]; });
+      if (!isConstant && !texts[k].starts_with("="))
+        continue;
       Expression value(isConstant ? texts[k] : texts[k].substr(1), constants);
       bool isReal = k < kernel.parameters.size() && isa::isFloat(kernel.parameters[k].type);
       char digits[40];
-      if (isReal) std::snprintf(digits, sizeof digits, "%.17g", value.asDouble());
+      if (isReal)
+        std::snprintf(digits, sizeof digits, "%.17g", value.asDouble());
       texts[k] = isReal ? digits : std::to_string(value.asInteger());
     }
     return texts;
@@ -180,31 +219,37 @@ class Execution {
     device::LaunchOptions options;
     options.grid = dimensions(launch.grid);
     options.block = dimensions(launch.block);
-    if (launch.cluster) options.cluster = {(*launch.cluster)[0], (*launch.cluster)[1], (*launch.cluster)[2]};
+    if (launch.cluster)
+      options.cluster = {(*launch.cluster)[0], (*launch.cluster)[1], (*launch.cluster)[2]};
     int64_t shared = Expression(launch.sharedBytes, plan_.constants).asInteger();
-    if (shared < 0 || shared > UINT32_MAX) throw UsageError("'" + launch.sharedBytes + "' is no size of shared memory");
+    if (shared < 0 || shared > UINT32_MAX)
+      throw UsageError("'" + launch.sharedBytes + "' is no size of shared memory");
     options.dynamicSharedBytes = static_cast<uint32_t>(shared);
     options.isCooperative = launch.isCooperative;
     options.lanes = lanesOf(launch);
     options.threads = options_.threads;
     options.timeout = options_.timeout;
     options.cancel = cancel_;
-    if (options_.schedule == "serial") options.schedule = rt::Schedule::serial;
+    if (options_.schedule == "serial")
+      options.schedule = rt::Schedule::serial;
     if (options_.schedule.starts_with("seed:")) {
       options.schedule = rt::Schedule::seeded;
-      options.seed = static_cast<uint64_t>(Expression(std::string_view(options_.schedule).substr(5), {}).asInteger());
+      options.seed = static_cast<uint64_t>(
+          Expression(std::string_view(options_.schedule).substr(5), {}).asInteger());
     }
     if (keepsPrinted())
       options.printf = [this](std::string_view text) {
         std::lock_guard lock(printMutex_);
         printed_ += text;
-        if (!options_.isQuiet) std::fwrite(text.data(), 1, text.size(), stdout);
+        if (!options_.isQuiet)
+          std::fwrite(text.data(), 1, text.size(), stdout);
       };
     return options;
   }
 
   bool keepsPrinted() const {
-    return std::any_of(plan_.expectations.begin(), plan_.expectations.end(), [](const Expectation &e) { return e.printed.has_value(); });
+    return std::any_of(plan_.expectations.begin(), plan_.expectations.end(),
+                       [](const Expectation &e) { return e.printed.has_value(); });
   }
 
   device::Outcome launch(size_t index) {
@@ -215,13 +260,17 @@ class Execution {
     device::Outcome outcome;
     auto start = Clock::now();
     uint64_t blocks = uint64_t{options.grid.x} * options.grid.y * options.grid.z;
-    auto variant = module_->compile(kernel, options.block, options.lanes, isBelow2G(options.grid, options.block), outcome);
-    if (!outcome.isOk()) return outcome;
-    if (timing.runMs.empty()) timing.compileMs = millisecondsSince(start), timing.isFromCache = variant.isFromCache;
+    auto variant = module_->compile(kernel, options.block, options.lanes,
+                                    isBelow2G(options.grid, options.block), outcome);
+    if (!outcome.isOk())
+      return outcome;
+    if (timing.runMs.empty())
+      timing.compileMs = millisecondsSince(start), timing.isFromCache = variant.isFromCache;
     timing.lanes = variant.needs.lanes;
     double ms = 0;
     for (unsigned turn = 0; turn < launch.times && outcome.isOk(); ++turn) {
-      auto params = packArguments(kernel, resolvedArguments(launch, kernel, turn), [this](std::string_view text) { return addressOf(text); });
+      auto params = packArguments(kernel, resolvedArguments(launch, kernel, turn),
+                                  [this](std::string_view text) { return addressOf(text); });
       options.params = params.data();
       std::atomic<uint64_t> finished{0};
       options.finishedCtas = &finished;
@@ -237,39 +286,50 @@ class Execution {
 
   static std::string shapeText(abi::Dim3 d) {
     std::string text = std::to_string(d.x);
-    if (d.y > 1 || d.z > 1) text += "x" + std::to_string(d.y);
-    if (d.z > 1) text += "x" + std::to_string(d.z);
+    if (d.y > 1 || d.z > 1)
+      text += "x" + std::to_string(d.y);
+    if (d.z > 1)
+      text += "x" + std::to_string(d.z);
     return text;
   }
 
   void report() {
-    if (options_.isQuiet) return;
+    if (options_.isQuiet)
+      return;
     for (size_t k = 0; k < launches_.size(); ++k) {
       Timing &timing = timings_[k];
-      if (!timing.hasEnded) continue;
+      if (!timing.hasEnded)
+        continue;
       const Launch &launch = launches_[k];
-      std::printf("%s: grid %s, block %s, %u lane%s", chooseKernel(*module_, launch.kernel).name.c_str(),
-                  shapeText(dimensions(launch.grid)).c_str(), shapeText(dimensions(launch.block)).c_str(),
-                  timing.lanes, timing.lanes == 1 ? "" : "s");
-      if (launch.times > 1) std::printf(", %u times", launch.times);
-      if (options_.isTimed) reportTime(timing);
+      std::printf(
+          "%s: grid %s, block %s, %u lane%s", chooseKernel(*module_, launch.kernel).name.c_str(),
+          shapeText(dimensions(launch.grid)).c_str(), shapeText(dimensions(launch.block)).c_str(),
+          timing.lanes, timing.lanes == 1 ? "" : "s");
+      if (launch.times > 1)
+        std::printf(", %u times", launch.times);
+      if (options_.isTimed)
+        reportTime(timing);
       std::printf("\n");
     }
   }
 
   static void reportTime(Timing &timing) {
     std::sort(timing.runMs.begin(), timing.runMs.end());
-    std::printf("; %s in %.2f ms, ran in %.3f ms", timing.isFromCache ? "found in the cache" : "compiled", timing.compileMs,
+    std::printf("; %s in %.2f ms, ran in %.3f ms",
+                timing.isFromCache ? "found in the cache" : "compiled", timing.compileMs,
                 timing.runMs[timing.runMs.size() / 2]);
-    if (timing.runMs.size() > 1) std::printf(" (median of %zu; best %.3f)", timing.runMs.size(), timing.runMs.front());
+    if (timing.runMs.size() > 1)
+      std::printf(" (median of %zu; best %.3f)", timing.runMs.size(), timing.runMs.front());
   }
 
   void checkOutcome(const device::Outcome &outcome) {
     if (nameOf(outcome.code) == plan_.outcome) {
-      if (!outcome.isOk() && !options_.isQuiet) std::printf("failed as expected: %s\n", outcome.message.c_str());
+      if (!outcome.isOk() && !options_.isQuiet)
+        std::printf("failed as expected: %s\n", outcome.message.c_str());
       return;
     }
-    if (outcome.isOk()) throw Failed("the launches succeeded, but were expected to end with " + plan_.outcome);
+    if (outcome.isOk())
+      throw Failed("the launches succeeded, but were expected to end with " + plan_.outcome);
     ExitCode code = outcome.code == device::Code::timeout     ? kTimeout
                     : outcome.code == device::Code::cancelled ? kInterrupted
                                                               : kFailure;
@@ -279,54 +339,73 @@ class Execution {
   void writeOutputs() {
     for (const Buffer &buffer : buffers_) {
       if (buffer.spec.role == BufferSpec::Role::print)
-        std::printf("%s, %s: %s\n", buffer.name.c_str(), buffer.now.describe().c_str(), preview(buffer.now, options_.printLimit).c_str());
-      if (buffer.spec.output.empty()) continue;
+        std::printf("%s, %s: %s\n", buffer.name.c_str(), buffer.now.describe().c_str(),
+                    preview(buffer.now, options_.printLimit).c_str());
+      if (buffer.spec.output.empty())
+        continue;
       std::string path = joinPath(plan_.directory, buffer.spec.output);
-      if (path.ends_with(".npy")) writeNpy(path, buffer.now);
-      else writeRaw(path, buffer.now);
-      if (!options_.isQuiet) std::printf("%s, %s: written to %s\n", buffer.name.c_str(), buffer.now.describe().c_str(), path.c_str());
+      if (path.ends_with(".npy"))
+        writeNpy(path, buffer.now);
+      else
+        writeRaw(path, buffer.now);
+      if (!options_.isQuiet)
+        std::printf("%s, %s: written to %s\n", buffer.name.c_str(), buffer.now.describe().c_str(),
+                    path.c_str());
     }
   }
 
   static void writeRaw(const std::string &path, const Array &array) {
     std::FILE *file = std::fopen(path.c_str(), "wb");
     bool isWritten = file && std::fwrite(array.data(), 1, array.bytes(), file) == array.bytes();
-    if (file && std::fclose(file) != 0) isWritten = false;
-    if (!isWritten) throw Failed(path + ": cannot be written");
+    if (file && std::fclose(file) != 0)
+      isWritten = false;
+    if (!isWritten)
+      throw Failed(path + ": cannot be written");
   }
 
   void checkExpectations() {
     std::string problems;
     for (const Expectation &expectation : plan_.expectations) {
-      if (expectation.printed) problems += checkPrinted(expectation);
-      else problems += checkBuffer(expectation);
+      if (expectation.printed)
+        problems += checkPrinted(expectation);
+      else
+        problems += checkBuffer(expectation);
     }
-    if (!problems.empty()) throw Failed(problems + plan_.name + ": not as expected");
+    if (!problems.empty())
+      throw Failed(problems + plan_.name + ": not as expected");
   }
 
   std::string checkPrinted(const Expectation &expectation) {
     std::string differences = compareText(printed_, *expectation.printed, expectation.isAnyOrder);
-    if (!differences.empty()) return "  the printed text differs:\n" + differences;
-    if (!options_.isQuiet) std::printf("  printed text as expected\n");
+    if (!differences.empty())
+      return "  the printed text differs:\n" + differences;
+    if (!options_.isQuiet)
+      std::printf("  printed text as expected\n");
     return "";
   }
 
   std::string checkBuffer(const Expectation &expectation) {
     Buffer *buffer = findBuffer(expectation.buffer);
-    if (!buffer) throw UsageError(plan_.name + ": [[expect]] names a buffer '" + expectation.buffer + "' that does not exist");
+    if (!buffer)
+      throw UsageError(plan_.name + ": [[expect]] names a buffer '" + expectation.buffer +
+                       "' that does not exist");
     Comparison result;
     if (!expectation.file.empty()) {
-      result = compareWithArray(buffer->now, expectation, readNpy(joinPath(plan_.directory, expectation.file)));
+      result = compareWithArray(buffer->now, expectation,
+                                readNpy(joinPath(plan_.directory, expectation.file)));
     } else {
       auto names = symbols(true);
-      result = compareWithExpression(buffer->now, expectation, Expression(expectation.value, names));
+      result =
+          compareWithExpression(buffer->now, expectation, Expression(expectation.value, names));
     }
     if (result.different)
-      return "  " + buffer->name + ": " + std::to_string(result.different) + " of " + std::to_string(result.compared) + " values differ\n" +
-             result.firstDifferences;
+      return "  " + buffer->name + ": " + std::to_string(result.different) + " of " +
+             std::to_string(result.compared) + " values differ\n" + result.firstDifferences;
     if (!options_.isQuiet) {
-      std::printf("  %s: %llu values as expected", buffer->name.c_str(), static_cast<unsigned long long>(result.compared));
-      if (expectation.relative > 0 && result.worstRelative > 0) std::printf(" (greatest relative difference %.2g)", result.worstRelative);
+      std::printf("  %s: %llu values as expected", buffer->name.c_str(),
+                  static_cast<unsigned long long>(result.compared));
+      if (expectation.relative > 0 && result.worstRelative > 0)
+        std::printf(" (greatest relative difference %.2g)", result.worstRelative);
       std::printf("\n");
     }
     return "";
@@ -343,8 +422,8 @@ class Execution {
   std::string printed_;
 };
 
-}  // namespace
+} // namespace
 
 void execute(const Plan &plan, const RunOptions &options) { Execution(plan, options).run(); }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -4,10 +4,11 @@
 //   sum(k, 0, 64, a[i / 64 * 64 + k] * b[k * 64 + i % 64])
 //   i > 0 ? f32(x[i - 1]) : 0
 //
-// Values are 64-bit integers (wrapping) or doubles, as in C: integer / integer truncates, mixed arithmetic is double.
-// Operators: ?: || && | ^ & == != < <= > >= << >> + - * / % - ! ~ and parentheses. Functions: abs min max sqrt exp exp2
-// log log2 sin cos tan erf erfc pow fma floor ceil round trunc popcount, conversions by element name (u32(x), f32(x)),
-// bits(x) (of an f32), sum/minimum/maximum(k, from, to, body) over from <= k < to, sorted(x, n, index): the element at
+// Values are 64-bit integers (wrapping) or doubles, as in C: integer / integer truncates, mixed
+// arithmetic is double. Operators: ?: || && | ^ & == != < <= > >= << >> + - * / % - ! ~ and
+// parentheses. Functions: abs min max sqrt exp exp2 log log2 sin cos tan erf erfc pow fma floor
+// ceil round trunc popcount, conversions by element name (u32(x), f32(x)), bits(x) (of an f32),
+// sum/minimum/maximum(k, from, to, body) over from <= k < to, sorted(x, n, index): the element at
 // `index` after each run of n elements of x has been sorted.
 #pragma once
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace ptxrun::command {
 /// A name an expression may use: a buffer (its contents are read at evaluation) or a constant.
 struct Symbol {
   std::string name;
-  const Array *array = nullptr;  ///< null: a constant
+  const Array *array = nullptr; ///< null: a constant
   int64_t constant = 0;
 };
 
@@ -47,8 +48,8 @@ class Expression {
   void fill(Array &) const;
 
  private:
-  unsigned variables_ = 1;  ///< set while root_ is made
+  unsigned variables_ = 1; ///< set while root_ is made
   std::unique_ptr<Node> root_;
 };
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

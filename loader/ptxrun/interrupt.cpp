@@ -13,14 +13,14 @@ extern "C" void onInterrupt(int) {
   std::signal(SIGINT, SIG_DFL);
 }
 
-}  // namespace
+} // namespace
 
 const std::atomic<bool> *watchInterrupts() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = onInterrupt;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   return &isInterrupted;
 }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

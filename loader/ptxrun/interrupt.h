@@ -7,4 +7,4 @@ namespace ptxrun::command {
 /// Installs the handler (once) and returns the flag it sets.
 const std::atomic<bool> *watchInterrupts();
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -24,11 +24,13 @@ int usage(const CLI::App &app, const CLI::ParseError &error) {
   return code == 0 ? ptxrun::command::kSuccess : ptxrun::command::kUsage;
 }
 
-}  // namespace
+} // namespace
 
 int main(int count, char **arguments) {
   using namespace ptxrun::command;
-  CLI::App app{"Runs CUDA kernels (NVIDIA PTX) on the CPU: translated to native SIMD code, on all cores.", "ptxrun"};
+  CLI::App app{
+      "Runs CUDA kernels (NVIDIA PTX) on the CPU: translated to native SIMD code, on all cores.",
+      "ptxrun"};
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of all sub-commands");
   app.footer(kFooter);
@@ -47,7 +49,8 @@ int main(int count, char **arguments) {
     return kUsage;
   } catch (const Failed &failure) {
     std::fflush(stdout);
-    if (*failure.what()) std::fprintf(stderr, "%s\n", failure.what());
+    if (*failure.what())
+      std::fprintf(stderr, "%s\n", failure.what());
     return failure.code;
   } catch (const std::exception &error) {
     std::fflush(stdout);

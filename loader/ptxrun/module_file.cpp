@@ -12,59 +12,88 @@ namespace ptxrun::command {
 
 std::string readText(const std::string &path) {
   std::FILE *file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-  if (!file) throw UsageError(path + ": " + std::strerror(errno));
+  if (!file)
+    throw UsageError(path + ": " + std::strerror(errno));
   std::string text;
   char block[1 << 16];
-  for (size_t got; (got = std::fread(block, 1, sizeof block, file)) > 0;) text.append(block, got);
+  for (size_t got; (got = std::fread(block, 1, sizeof block, file)) > 0;)
+    text.append(block, got);
   bool isBad = std::ferror(file);
   int reason = errno;
-  if (file != stdin) std::fclose(file);
-  if (isBad) throw UsageError(path + ": " + std::strerror(reason));
+  if (file != stdin)
+    std::fclose(file);
+  if (isBad)
+    throw UsageError(path + ": " + std::strerror(reason));
   return text;
 }
 
-std::unique_ptr<device::Module> loadModule(const std::string &path, const device::LoadOptions &options) {
+std::unique_ptr<device::Module> loadModule(const std::string &path,
+                                           const device::LoadOptions &options) {
   device::Outcome outcome;
   auto module = device::Module::load(path, readText(path), options, outcome);
-  if (!module && outcome.code != device::Code::stopped) throw Failed(outcome.message);
+  if (!module && outcome.code != device::Code::stopped)
+    throw Failed(outcome.message);
   return module;
 }
 
 const device::KernelInfo &chooseKernel(const device::Module &module, const std::string &name) {
   auto kernels = module.kernels();
-  if (name.empty() && kernels.size() == 1) return kernels[0];
-  if (const device::KernelInfo *kernel = name.empty() ? nullptr : module.findKernel(name)) return *kernel;
+  if (name.empty() && kernels.size() == 1)
+    return kernels[0];
+  if (const device::KernelInfo *kernel = name.empty() ? nullptr : module.findKernel(name))
+    return *kernel;
   std::vector<std::string> names;
-  for (const device::KernelInfo &kernel : kernels) names.push_back(kernel.name);
-  if (names.empty()) throw UsageError(module.name() + " has no kernel (no .entry)");
-  std::string message = name.empty() ? "which kernel? Choose one with --kernel" : "there is no kernel '" + name + "'";
-  if (std::string near = nearestName(name, names); !name.empty() && !near.empty()) message += "; did you mean '" + near + "'?";
+  for (const device::KernelInfo &kernel : kernels)
+    names.push_back(kernel.name);
+  if (names.empty())
+    throw UsageError(module.name() + " has no kernel (no .entry)");
+  std::string message =
+      name.empty() ? "which kernel? Choose one with --kernel" : "there is no kernel '" + name + "'";
+  if (std::string near = nearestName(name, names); !name.empty() && !near.empty())
+    message += "; did you mean '" + near + "'?";
   message += "\n" + module.name() + " has:";
-  for (const device::KernelInfo &kernel : kernels) message += "\n  " + signatureOf(kernel);
+  for (const device::KernelInfo &kernel : kernels)
+    message += "\n  " + signatureOf(kernel);
   throw UsageError(message);
 }
 
 const char *nameOf(device::Code code) {
   using device::Code;
   switch (code) {
-  case Code::ok: return "ok";
-  case Code::invalidPtx: return "invalidPtx";
-  case Code::unsupportedImage: return "unsupportedImage";
-  case Code::noBinaryForGpu: return "noBinaryForGpu";
-  case Code::notFound: return "notFound";
-  case Code::unresolved: return "unresolved";
-  case Code::invalidValue: return "invalidValue";
-  case Code::outOfMemory: return "outOfMemory";
-  case Code::illegalAddress: return "illegalAddress";
-  case Code::launchFailed: return "launchFailed";
-  case Code::assertion: return "assertion";
-  case Code::timeout: return "timeout";
-  case Code::cancelled: return "cancelled";
-  case Code::stopped: return "stopped";
-  case Code::fileNotFound: return "fileNotFound";
-  case Code::notSupported: return "notSupported";
+  case Code::ok:
+    return "ok";
+  case Code::invalidPtx:
+    return "invalidPtx";
+  case Code::unsupportedImage:
+    return "unsupportedImage";
+  case Code::noBinaryForGpu:
+    return "noBinaryForGpu";
+  case Code::notFound:
+    return "notFound";
+  case Code::unresolved:
+    return "unresolved";
+  case Code::invalidValue:
+    return "invalidValue";
+  case Code::outOfMemory:
+    return "outOfMemory";
+  case Code::illegalAddress:
+    return "illegalAddress";
+  case Code::launchFailed:
+    return "launchFailed";
+  case Code::assertion:
+    return "assertion";
+  case Code::timeout:
+    return "timeout";
+  case Code::cancelled:
+    return "cancelled";
+  case Code::stopped:
+    return "stopped";
+  case Code::fileNotFound:
+    return "fileNotFound";
+  case Code::notSupported:
+    return "notSupported";
   }
   return "?";
 }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -9,11 +9,13 @@ namespace ptxrun::command {
 
 /// The whole file. Throws UsageError.
 std::string readText(const std::string &path);
-/// Throws Failed with the diagnostics when the module is rejected; null only where LoadOptions::stopAfter ended it early.
+/// Throws Failed with the diagnostics when the module is rejected; null only where
+/// LoadOptions::stopAfter ended it early.
 std::unique_ptr<device::Module> loadModule(const std::string &path, const device::LoadOptions &);
-/// The kernel of that name; with an empty name the module's only one. Throws UsageError that lists the kernels.
+/// The kernel of that name; with an empty name the module's only one. Throws UsageError that lists
+/// the kernels.
 const device::KernelInfo &chooseKernel(const device::Module &, const std::string &name);
 /// "illegalAddress"
 const char *nameOf(device::Code);
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

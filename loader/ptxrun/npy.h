@@ -11,4 +11,4 @@ Array readNpy(const std::string &path);
 /// Writes version 1.0; bfloat16, which NumPy does not have, as '|V2'. Throws Failed.
 void writeNpy(const std::string &path, const Array &);
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// What `ptxrun run` is asked to do, whether it came from the command line or from a launch description.
+// What `ptxrun run` is asked to do, whether it came from the command line or from a launch
+// description.
 #pragma once
 #include <array>
 #include <chrono>
@@ -17,38 +18,40 @@ struct NamedBuffer {
 };
 
 struct Launch {
-  std::string kernel;                        ///< may be empty where the module has one kernel
-  std::array<std::string, 3> grid{"1", "1", "1"}, block{"1", "1", "1"};  ///< numbers or expressions of the constants
+  std::string kernel; ///< may be empty where the module has one kernel
+  std::array<std::string, 3> grid{"1", "1", "1"},
+      block{"1", "1", "1"}; ///< numbers or expressions of the constants
   std::optional<std::array<uint32_t, 3>> cluster;
-  std::string sharedBytes = "0";             ///< dynamic shared memory
+  std::string sharedBytes = "0"; ///< dynamic shared memory
   bool isCooperative = false;
   unsigned lanes = 0;
-  unsigned times = 1;                        ///< launched so often in a row; `=expression` arguments see the turn as `r`
+  unsigned times = 1; ///< launched so often in a row; `=expression` arguments see the turn as `r`
   std::vector<std::string> arguments;
 };
 
 /// What must hold after the last launch. Of `value`, `file` and `printed` one is set.
 struct Expectation {
   std::string buffer;
-  std::string value;                         ///< expression; buffer names mean their contents before the first launch
-  std::string file;                          ///< .npy
-  std::optional<std::string> printed;        ///< device printf's text
-  bool isAnyOrder = false;                   ///< printed: lines may come in any order
-  double relative = 0, absolute = 0;         ///< a value within any of the tolerances given is right
+  std::string value; ///< expression; buffer names mean their contents before the first launch
+  std::string file;  ///< .npy
+  std::optional<std::string> printed; ///< device printf's text
+  bool isAnyOrder = false;            ///< printed: lines may come in any order
+  double relative = 0, absolute = 0;  ///< a value within any of the tolerances given is right
   std::optional<uint64_t> ulp;
-  uint64_t first = 0, count = UINT64_MAX;    ///< elements compared
-  uint64_t samples = 0;                      ///< compare so many elements, spread over the range; 0: all
+  uint64_t first = 0, count = UINT64_MAX; ///< elements compared
+  uint64_t samples = 0; ///< compare so many elements, spread over the range; 0: all
 };
 
 struct Plan {
-  std::string name;                          ///< what messages call it
-  std::string module;                        ///< the PTX file
-  std::string directory;                     ///< file names in buffers and expectations are relative to it
+  std::string name;      ///< what messages call it
+  std::string module;    ///< the PTX file
+  std::string directory; ///< file names in buffers and expectations are relative to it
   std::vector<Symbol> constants;
   std::vector<NamedBuffer> buffers;
   std::vector<Launch> launches;
   std::vector<Expectation> expectations;
-  std::string outcome = "ok";                ///< how the launches must end: ok, illegalAddress, trap, assertion, ...
+  std::string outcome =
+      "ok"; ///< how the launches must end: ok, illegalAddress, trap, assertion, ...
 };
 
 /// Options of the command line that are not part of the plan; they apply to every launch.
@@ -57,19 +60,21 @@ struct RunOptions {
   int threads = 0;
   unsigned repeat = 1;
   bool isTimed = false;
-  bool isQuiet = false;                      ///< say only what went wrong
+  bool isQuiet = false; ///< say only what went wrong
   bool useCache = true;
-  bool showsProgress = true;                 ///< where standard error is a terminal
+  bool showsProgress = true; ///< where standard error is a terminal
   std::chrono::nanoseconds timeout{0};
   std::string dumpDirectory, stopAfter, cacheDirectory;
-  std::string schedule = "fast";             ///< fast, serial, seed:N
+  std::string schedule = "fast"; ///< fast, serial, seed:N
   uint64_t printLimit = 16;
 };
 
-/// Reads a launch description (TOML, see loader/ptxrun/README.md). Throws UsageError with file, line and column.
+/// Reads a launch description (TOML, see loader/ptxrun/README.md). Throws UsageError with file,
+/// line and column.
 Plan readDescription(const std::string &path);
 
-/// Runs the plan, reports on standard output, and throws Failed or UsageError when it does not end as it should.
+/// Runs the plan, reports on standard output, and throws Failed or UsageError when it does not end
+/// as it should.
 void execute(const Plan &, const RunOptions &);
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// A progress bar for launches that take longer than half a second, on standard error where that is a terminal.
+// A progress bar for launches that take longer than half a second, on standard error where that is
+// a terminal.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -12,7 +13,8 @@ namespace ptxrun::command {
 /// Lives as long as the launch it shows. Without a terminal it does nothing and starts no thread.
 class ProgressBar {
  public:
-  ProgressBar(std::string label, uint64_t total, const std::atomic<uint64_t> &finished, bool isWanted);
+  ProgressBar(std::string label, uint64_t total, const std::atomic<uint64_t> &finished,
+              bool isWanted);
   ~ProgressBar();
   ProgressBar(const ProgressBar &) = delete;
 
@@ -29,4 +31,4 @@ class ProgressBar {
   std::thread thread_;
 };
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

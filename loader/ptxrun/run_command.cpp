@@ -10,7 +10,8 @@
 namespace ptxrun::command {
 namespace {
 
-constexpr const char *kFooter = R"(An argument (--arg, once per kernel parameter, in order) is, by the parameter's type,
+constexpr const char *kFooter =
+    R"(An argument (--arg, once per kernel parameter, in order) is, by the parameter's type,
   a number          12  -3  0x1f  2.5  1e-3  inf  nan  0f3F800000 (bits)
   a buffer          [ROLE:]SOURCE, for 64-bit parameters; see below
   a struct          {i32 5, f32 2.0, ptr NAME}, fields at their natural alignment
@@ -45,10 +46,13 @@ std::array<std::string, 3> parseShape(const std::string &text, const char *optio
   size_t k = 0;
   for (size_t at = 0; at <= text.size(); ++k) {
     size_t end = std::min(text.find_first_of(",x", at), text.size());
-    if (k == 3) throw UsageError(std::string(option) + " takes at most three extents: X,Y,Z");
+    if (k == 3)
+      throw UsageError(std::string(option) + " takes at most three extents: X,Y,Z");
     shape[k] = text.substr(at, end - at);
-    bool isNumber = !shape[k].empty() && shape[k].find_first_not_of("0123456789") == std::string::npos;
-    if (!isNumber) throw UsageError(std::string(option) + " takes X, X,Y or X,Y,Z, not '" + text + "'");
+    bool isNumber =
+        !shape[k].empty() && shape[k].find_first_not_of("0123456789") == std::string::npos;
+    if (!isNumber)
+      throw UsageError(std::string(option) + " takes X, X,Y or X,Y,Z, not '" + text + "'");
     at = end + 1;
   }
   return shape;
@@ -64,7 +68,8 @@ Plan planOf(const RunArguments &given) {
   if (!given.cluster.empty()) {
     launch.cluster.emplace();
     auto shape = parseShape(given.cluster, "--cluster");
-    for (size_t k = 0; k < 3; ++k) (*launch.cluster)[k] = static_cast<uint32_t>(std::stoul(shape[k]));
+    for (size_t k = 0; k < 3; ++k)
+      (*launch.cluster)[k] = static_cast<uint32_t>(std::stoul(shape[k]));
   }
   launch.sharedBytes = given.shared;
   launch.isCooperative = given.isCooperative;
@@ -72,67 +77,101 @@ Plan planOf(const RunArguments &given) {
   plan.launches.push_back(std::move(launch));
   for (const std::string &buffer : given.buffers) {
     size_t equals = buffer.find('=');
-    if (equals == std::string::npos || equals == 0) throw UsageError("--buffer takes NAME=SOURCE, not '" + buffer + "'");
-    plan.buffers.push_back({buffer.substr(0, equals), parseBufferSpec(std::string_view(buffer).substr(equals + 1))});
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError("--buffer takes NAME=SOURCE, not '" + buffer + "'");
+    plan.buffers.push_back(
+        {buffer.substr(0, equals), parseBufferSpec(std::string_view(buffer).substr(equals + 1))});
   }
   return plan;
 }
 
 void checkStage(const std::string &stage) {
   static const std::vector<std::string> stages = {"parse", "check", "lower", "simt", "jit"};
-  if (stage.empty() || std::find(stages.begin(), stages.end(), stage) != stages.end()) return;
+  if (stage.empty() || std::find(stages.begin(), stages.end(), stage) != stages.end())
+    return;
   throw UsageError("--stop-after takes parse, check, lower, simt or jit, not '" + stage + "'");
 }
 
 void checkSchedule(const std::string &schedule) {
-  bool isSeed = schedule.starts_with("seed:") && schedule.size() > 5 && schedule.find_first_not_of("0123456789", 5) == std::string::npos;
+  bool isSeed = schedule.starts_with("seed:") && schedule.size() > 5 &&
+                schedule.find_first_not_of("0123456789", 5) == std::string::npos;
   if (schedule != "fast" && schedule != "serial" && !isSeed)
     throw UsageError("--schedule takes fast, serial or seed:N, not '" + schedule + "'");
 }
 
 void run(RunArguments &given) {
   bool isDescription = given.file.ends_with(".toml");
-  if (isDescription && (!given.kernel.empty() || !given.arguments.empty() || !given.buffers.empty()))
-    throw UsageError(given.file + " is a launch description: kernel, arguments and buffers stand in it, not on the command line");
+  if (isDescription &&
+      (!given.kernel.empty() || !given.arguments.empty() || !given.buffers.empty()))
+    throw UsageError(given.file + " is a launch description: kernel, arguments and buffers stand "
+                                  "in it, not on the command line");
   checkStage(given.options.stopAfter);
   checkSchedule(given.options.schedule);
   given.options.useCache = !given.isWithoutCache;
-  given.options.timeout = std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
+  given.options.timeout =
+      std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
   execute(isDescription ? readDescription(given.file) : planOf(given), given.options);
 }
 
-}  // namespace
+} // namespace
 
 void addRun(CLI::App &app) {
   auto *command = app.add_subcommand("run", "Run a kernel of a PTX file, or a launch description");
   auto given = std::make_shared<RunArguments>();
   command->footer(kFooter);
   command->add_option("FILE", given->file, "PTX file, or launch description (.toml)")->required();
-  command->add_option("-k,--kernel", given->kernel, "Kernel to launch; may be left out where there is one");
+  command->add_option("-k,--kernel", given->kernel,
+                      "Kernel to launch; may be left out where there is one");
   command->add_option("-g,--grid", given->grid, "Blocks: X, X,Y or X,Y,Z")->capture_default_str();
-  command->add_option("-b,--block", given->block, "Threads per block: X, X,Y or X,Y,Z")->capture_default_str();
-  command->add_option("--cluster", given->cluster, "Blocks per cluster: X, X,Y or X,Y,Z");
-  command->add_option("-s,--shared", given->shared, "Bytes of dynamic shared memory")->capture_default_str();
-  command->add_flag("--cooperative", given->isCooperative, "All blocks run at once (grid-wide barriers)");
-  command->add_option("-a,--arg", given->arguments, "Kernel argument, see below")->allow_extra_args(false)->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("ARG");
-  command->add_option("--buffer", given->buffers, "A buffer that several arguments can name: NAME=SOURCE")->allow_extra_args(false)
-      ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("NAME=SOURCE");
-  command->add_flag("--time", given->options.isTimed, "Print the time to compile and to run");
-  command->add_option("--repeat", given->options.repeat, "Run so often, from the same contents; --time prints the median")
-      ->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--lanes", given->options.lanes, "Threads per SIMD gang: 1, 8, 16 or 32 (default: chosen per kernel)")
-      ->check(CLI::IsMember({1, 8, 16, 32}));
-  command->add_option("--threads", given->options.threads, "CPU threads (default: OMP_NUM_THREADS, else all)")->check(CLI::PositiveNumber);
-  command->add_option("--timeout", given->timeoutSeconds, "Stop a launch after so many seconds")->check(CLI::PositiveNumber);
-  command->add_option("--schedule", given->options.schedule, "fast (any order), serial, or seed:N (a reproducible interleaving)")
+  command->add_option("-b,--block", given->block, "Threads per block: X, X,Y or X,Y,Z")
       ->capture_default_str();
-  command->add_option("--dump", given->options.dumpDirectory, "Write every stage of the translation to numbered files in this directory");
-  command->add_option("--stop-after", given->options.stopAfter, "Stop after a stage: parse, check, lower, simt or jit");
-  command->add_option("--print-limit", given->options.printLimit, "Elements that print: shows")->capture_default_str();
-  command->add_flag("--no-cache", given->isWithoutCache, "Compile anew; leave the code cache alone");
+  command->add_option("--cluster", given->cluster, "Blocks per cluster: X, X,Y or X,Y,Z");
+  command->add_option("-s,--shared", given->shared, "Bytes of dynamic shared memory")
+      ->capture_default_str();
+  command->add_flag("--cooperative", given->isCooperative,
+                    "All blocks run at once (grid-wide barriers)");
+  command->add_option("-a,--arg", given->arguments, "Kernel argument, see below")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("ARG");
+  command
+      ->add_option("--buffer", given->buffers,
+                   "A buffer that several arguments can name: NAME=SOURCE")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=SOURCE");
+  command->add_flag("--time", given->options.isTimed, "Print the time to compile and to run");
+  command
+      ->add_option("--repeat", given->options.repeat,
+                   "Run so often, from the same contents; --time prints the median")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--lanes", given->options.lanes,
+                   "Threads per SIMD gang: 1, 8, 16 or 32 (default: chosen per kernel)")
+      ->check(CLI::IsMember({1, 8, 16, 32}));
+  command
+      ->add_option("--threads", given->options.threads,
+                   "CPU threads (default: OMP_NUM_THREADS, else all)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--timeout", given->timeoutSeconds, "Stop a launch after so many seconds")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--schedule", given->options.schedule,
+                   "fast (any order), serial, or seed:N (a reproducible interleaving)")
+      ->capture_default_str();
+  command->add_option("--dump", given->options.dumpDirectory,
+                      "Write every stage of the translation to numbered files in this directory");
+  command->add_option("--stop-after", given->options.stopAfter,
+                      "Stop after a stage: parse, check, lower, simt or jit");
+  command->add_option("--print-limit", given->options.printLimit, "Elements that print: shows")
+      ->capture_default_str();
+  command->add_flag("--no-cache", given->isWithoutCache,
+                    "Compile anew; leave the code cache alone");
   command->add_flag("-q,--quiet", given->options.isQuiet, "Say only what went wrong");
   command->callback([given] { run(*given); });
 }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -11,4 +11,4 @@ void addVersion(CLI::App &app) {
   command->callback([] { std::printf("ptxrun %s (PTX ISA up to 9.2)\n", PTXRUN_VERSION); });
 }
 
-}  // namespace ptxrun::command
+} // namespace ptxrun::command

@@ -20,14 +20,16 @@ int teamSize = 0;
   std::exit(1);
 }
 
-}  // namespace
+} // namespace
 
 void setThreads(int threads) {
   teamSize = threads;
   omp_set_num_threads(threads);
 }
 
-double secondsNow() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double secondsNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double medianMs(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
@@ -41,12 +43,14 @@ Sample::Sample(const std::string &name) : name_(name) {
   text << file.rdbuf();
   device::Outcome outcome;
   module_ = device::Module::load(path, text.str(), {}, outcome);
-  if (!module_) stop(outcome.message);
+  if (!module_)
+    stop(outcome.message);
 }
 
 const device::KernelInfo &Sample::find(const std::string &kernel, size_t arguments) {
   const device::KernelInfo *info = module_->findKernel(kernel);
-  if (!info || info->parameters.size() != arguments) stop(name_ + ": no kernel " + kernel + " with " + std::to_string(arguments) + " parameters");
+  if (!info || info->parameters.size() != arguments)
+    stop(name_ + ": no kernel " + kernel + " with " + std::to_string(arguments) + " parameters");
   return *info;
 }
 
@@ -57,32 +61,43 @@ void Sample::run(const Launch &launch) {
   options.params = launch.params.data();
   options.threads = teamSize;
   device::Outcome outcome = module_->launch(*module_->findKernel(launch.kernel), options);
-  if (!outcome.isOk()) stop(outcome.message);
+  if (!outcome.isOk())
+    stop(outcome.message);
 }
 
-std::string compareFloats(const float *got, const float *expected, size_t count, double tolerance, double absolute) {
+std::string compareFloats(const float *got, const float *expected, size_t count, double tolerance,
+                          double absolute) {
   double worst = 0;
   size_t where = 0;
   for (size_t k = 0; k < count; ++k) {
     double difference = std::fabs(static_cast<double>(got[k]) - expected[k]);
-    double excess = std::isnan(difference) ? INFINITY : difference / (absolute + tolerance * std::fabs(expected[k]));
-    if (excess > worst) worst = excess, where = k;
+    double excess = std::isnan(difference)
+                        ? INFINITY
+                        : difference / (absolute + tolerance * std::fabs(expected[k]));
+    if (excess > worst)
+      worst = excess, where = k;
   }
-  if (worst <= 1) return "";
-  return "[" + std::to_string(where) + "] is " + std::to_string(got[where]) + ", the loop has " + std::to_string(expected[where]);
+  if (worst <= 1)
+    return "";
+  return "[" + std::to_string(where) + "] is " + std::to_string(got[where]) + ", the loop has " +
+         std::to_string(expected[where]);
 }
 
 std::string compareBytes(const void *got, const void *expected, size_t bytes) {
-  if (std::memcmp(got, expected, bytes) == 0) return "";
+  if (std::memcmp(got, expected, bytes) == 0)
+    return "";
   size_t at = 0;
-  while (static_cast<const char *>(got)[at] == static_cast<const char *>(expected)[at]) ++at;
+  while (static_cast<const char *>(got)[at] == static_cast<const char *>(expected)[at])
+    ++at;
   return "byte " + std::to_string(at) + " of " + std::to_string(bytes) + " differs";
 }
 
 void Table::measure(const Subject &subject) {
-  if (!wants(subject.name)) return;
+  if (!wants(subject.name))
+    return;
   auto prepared = [&](const std::function<void()> &run) {
-    if (subject.prepare) subject.prepare();
+    if (subject.prepare)
+      subject.prepare();
     run();
   };
   prepared(subject.loop);
@@ -97,7 +112,8 @@ void Table::measure(const Subject &subject) {
   }
   std::vector<double> ours, loop, opencl;
   auto timed = [&](const std::function<void()> &run, std::vector<double> &times) {
-    if (subject.prepare) subject.prepare();
+    if (subject.prepare)
+      subject.prepare();
     double start = secondsNow();
     run();
     times.push_back(secondsNow() - start);
@@ -107,30 +123,40 @@ void Table::measure(const Subject &subject) {
     timed(subject.ours, ours);
     timed(subject.loop, loop);
     bool isSlow = !opencl.empty() && opencl[0] > 0.5 && opencl.size() >= 3;
-    if (hasOpenCl && !isSlow) timed(subject.opencl, opencl);
+    if (hasOpenCl && !isSlow)
+      timed(subject.opencl, opencl);
   }
-  double mine = medianMs(ours), theirs = medianMs(loop), rival = medianMs(opencl), ratio = mine / theirs;
+  double mine = medianMs(ours), theirs = medianMs(loop), rival = medianMs(opencl),
+         ratio = mine / theirs;
   bool isMissed = subject.bar > 0 && ratio > subject.bar;
   missed_ += isMissed;
-  std::printf("%-14s %9.3f %9.3f %7.2f %6.2f %6.2f", subject.name.c_str(), mine, theirs, ratio, subject.bar, subject.reach);
-  if (hasOpenCl) std::printf(" %9.3f %7.2f", rival, mine / rival);
-  std::printf("  %s\n", !wrong.empty() ? ("WRONG: " + wrong).c_str() : isMissed ? "above the bar" : "");
-  if (!wrongOpenCl.empty()) std::printf("               (PoCL's result differs: %s)\n", wrongOpenCl.c_str());
+  std::printf("%-14s %9.3f %9.3f %7.2f %6.2f %6.2f", subject.name.c_str(), mine, theirs, ratio,
+              subject.bar, subject.reach);
+  if (hasOpenCl)
+    std::printf(" %9.3f %7.2f", rival, mine / rival);
+  std::printf("  %s\n", !wrong.empty() ? ("WRONG: " + wrong).c_str()
+                        : isMissed     ? "above the bar"
+                                       : "");
+  if (!wrongOpenCl.empty())
+    std::printf("               (PoCL's result differs: %s)\n", wrongOpenCl.c_str());
   std::fflush(stdout);
   failures_ += !wrong.empty();
   toLoop_.push_back(ratio);
-  if (hasOpenCl) toOpenCl_.push_back(mine / rival);
+  if (hasOpenCl)
+    toOpenCl_.push_back(mine / rival);
 }
 
 void Table::summary() const {
   auto mean = [](const std::vector<double> &ratios) {
     double sum = 0;
-    for (double ratio : ratios) sum += std::log(ratio);
+    for (double ratio : ratios)
+      sum += std::log(ratio);
     return std::exp(sum / static_cast<double>(std::max<size_t>(1, ratios.size())));
   };
   std::printf("geometric mean: %.2f of the loops' time", mean(toLoop_));
-  if (!toOpenCl_.empty()) std::printf(", %.2f of PoCL's (%.1f times as fast)", mean(toOpenCl_), 1 / mean(toOpenCl_));
+  if (!toOpenCl_.empty())
+    std::printf(", %.2f of PoCL's (%.1f times as fast)", mean(toOpenCl_), 1 / mean(toOpenCl_));
   std::printf("; %u above the bar, %u wrong\n", missed_, failures_);
 }
 
-}  // namespace ptxrun::bench
+} // namespace ptxrun::bench

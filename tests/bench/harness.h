@@ -1,4 +1,5 @@
-// Times one computation in several implementations, in turn within one run, on the same data; prints ratios.
+// Times one computation in several implementations, in turn within one run, on the same data;
+// prints ratios.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -16,7 +17,10 @@ namespace ptxrun::bench {
 /// A buffer as all implementations get it: 2 MiB-aligned, huge pages (device::allocateMemory).
 template <class T> class Data {
  public:
-  explicit Data(size_t count) : count_(count), data_(static_cast<T *>(device::allocateMemory(count * sizeof(T)))) { std::memset(static_cast<void *>(data_), 0, count * sizeof(T)); }
+  explicit Data(size_t count)
+      : count_(count), data_(static_cast<T *>(device::allocateMemory(count * sizeof(T)))) {
+    std::memset(static_cast<void *>(data_), 0, count * sizeof(T));
+  }
   ~Data() { device::freeMemory(data_); }
   Data(const Data &) = delete;
   T *get() { return data_; }
@@ -40,12 +44,16 @@ class Sample {
     std::vector<std::byte> params;
   };
   /// Packs the arguments by the kernel's parameter list.
-  template <class... A> Launch bind(const std::string &kernel, abi::Dim3 grid, abi::Dim3 block, A... arguments) {
+  template <class... A>
+  Launch bind(const std::string &kernel, abi::Dim3 grid, abi::Dim3 block, A... arguments) {
     Launch launch{kernel, grid, block, {}};
     const device::KernelInfo &info = find(kernel, sizeof...(A));
     launch.params.resize(info.parameterBytes);
     size_t k = 0;
-    ((std::memcpy(launch.params.data() + info.parameters[k].offset, &arguments, info.parameters[k].bytes), ++k), ...);
+    ((std::memcpy(launch.params.data() + info.parameters[k].offset, &arguments,
+                  info.parameters[k].bytes),
+      ++k),
+     ...);
     return launch;
   }
   void run(const Launch &);
@@ -58,18 +66,19 @@ class Sample {
 
 struct Subject {
   std::string name;
-  double bar = 0, reach = 0;            ///< the goal: at most so much of the OpenMP loop's time
+  double bar = 0, reach = 0; ///< the goal: at most so much of the OpenMP loop's time
   std::function<void()> ours, loop;
-  std::function<void()> opencl;         ///< empty: not available
-  std::function<void()> prepare;        ///< before every single run, not timed; may be empty
-  /// `compare` holds what was left behind against the loop's result; empty if right, else what is wrong.
+  std::function<void()> opencl;  ///< empty: not available
+  std::function<void()> prepare; ///< before every single run, not timed; may be empty
+  /// `compare` holds what was left behind against the loop's result; empty if right, else what is
+  /// wrong.
   std::function<void()> snapshot;       ///< after the loop ran
   std::function<std::string()> compare; ///< after another one ran
 };
 
 struct Options {
   int rounds = 11;
-  std::string only;                     ///< part of a subject's name
+  std::string only; ///< part of a subject's name
   bool hasOpenCl = true;
   int threads = 0;
 };
@@ -79,7 +88,9 @@ class Table {
   explicit Table(const Options &options) : options_(options) {}
   /// Validates, times in turn, prints a line.
   void measure(const Subject &);
-  bool wants(const std::string &name) const { return options_.only.empty() || name.find(options_.only) != std::string::npos; }
+  bool wants(const std::string &name) const {
+    return options_.only.empty() || name.find(options_.only) != std::string::npos;
+  }
   /// Geometric means and what missed its bar.
   void summary() const;
   bool isAllRight() const { return failures_ == 0; }
@@ -96,11 +107,12 @@ double medianMs(std::vector<double> seconds);
 double secondsNow();
 
 /// Relative difference of two float arrays, judged against `tolerance`; empty if within.
-std::string compareFloats(const float *got, const float *expected, size_t count, double tolerance, double absolute);
+std::string compareFloats(const float *got, const float *expected, size_t count, double tolerance,
+                          double absolute);
 std::string compareBytes(const void *got, const void *expected, size_t bytes);
 
 void measureMemoryKernels(Table &);
 void measureComputeKernels(Table &);
 void measureLatencies();
 
-}  // namespace ptxrun::bench
+} // namespace ptxrun::bench

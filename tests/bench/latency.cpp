@@ -35,18 +35,21 @@ template <class Run> double medianOf(int rounds, Run run) {
   return medianMs(times);
 }
 
-std::unique_ptr<device::Module> load(const std::string &name, const std::string &text, bool useCache) {
+std::unique_ptr<device::Module> load(const std::string &name, const std::string &text,
+                                     bool useCache) {
   device::LoadOptions options;
   options.useCache = useCache;
   device::Outcome outcome;
   auto module = device::Module::load(name, text, options, outcome);
-  if (!module) std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
+  if (!module)
+    std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
   return module;
 }
 
 void report(const char *what, double value, const char *unit, double bar) {
   std::printf("%-52s %10.3f %-3s", what, value, unit);
-  if (bar > 0) std::printf("  (at most %g)%s", bar, value > bar ? "  above the bar" : "");
+  if (bar > 0)
+    std::printf("  (at most %g)%s", bar, value > bar ? "  above the bar" : "");
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -57,7 +60,8 @@ void measureLaunches(device::Module &module) {
     device::LaunchOptions options;
     options.grid = {blocks, 1, 1};
     options.block = {256, 1, 1};
-    for (int k = 0; k < 20; ++k) module.launch(empty, options);
+    for (int k = 0; k < 20; ++k)
+      module.launch(empty, options);
     return medianOf(201, [&] { module.launch(empty, options); });
   };
   double one = launchMs(1), grid = launchMs(64), many = launchMs(65536);
@@ -92,40 +96,55 @@ unsigned countInstructions(const std::string &ptx) {
   unsigned count = 0;
   for (std::string line; std::getline(lines, line);) {
     size_t first = line.find_first_not_of(" \t{");
-    if (first == std::string::npos || line[first] == '.' || line[first] == '/' || line[first] == '$') continue;
+    if (first == std::string::npos || line[first] == '.' || line[first] == '/' ||
+        line[first] == '$')
+      continue;
     count += line.find(';') != std::string::npos;
   }
   return count;
 }
 
-/// From text to a kernel that can run, without the cache; the first compilation of the process is measured on its own.
+/// From text to a kernel that can run, without the cache; the first compilation of the process is
+/// measured on its own.
 void measureCompilation() {
   std::printf("\ncompilation without cache, module load to runnable kernel:\n");
-  for (const char *name : {"saxpy", "mandelbrot", "nbody", "blackscholes", "stencil2d", "bitonic", "sgemm_tiled", "sha256"}) {
+  for (const char *name : {"saxpy", "mandelbrot", "nbody", "blackscholes", "stencil2d", "bitonic",
+                           "sgemm_tiled", "sha256"}) {
     std::string text = readFile(std::string(PTXRUN_SAMPLES) + "/" + name + ".ptx");
     unsigned instructions = countInstructions(text);
     double ms = medianOf(5, [&] {
       auto module = load(name, text, false);
       device::Outcome outcome;
       module->compile(module->kernels()[0], {256, 1, 1}, 0, true, outcome);
-      if (!outcome.isOk()) std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
+      if (!outcome.isOk())
+        std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
     });
-    double bar = instructions < 100 ? 10 : instructions <= 500 ? 60 : instructions <= 2300 ? 300 : 300 + 0.3 * (instructions - 2300);
-    std::string what = std::string(name) + ", " + std::to_string(instructions) + " instructions (" + std::to_string(ms / instructions).substr(0, 5) + " ms each)";
+    double bar = instructions < 100     ? 10
+                 : instructions <= 500  ? 60
+                 : instructions <= 2300 ? 300
+                                        : 300 + 0.3 * (instructions - 2300);
+    std::string what = std::string(name) + ", " + std::to_string(instructions) + " instructions (" +
+                       std::to_string(ms / instructions).substr(0, 5) + " ms each)";
     report(what.c_str(), ms, "ms", bar);
   }
 }
 
 int runCommand(const std::string &cache) {
-  std::string sample = std::string(PTXRUN_SAMPLES) + "/saxpy.ptx", cacheVariable = "PTXRUN_CACHE=" + cache;
-  const char *arguments[] = {PTXRUN_COMMAND, "run", sample.c_str(), "--grid", "4096", "--block", "256", "--arg", "1048576", "--arg", "2.0",
-                             "--arg", "f32[1048576]:iota", "--arg", "f32[1048576]", "-q", nullptr};
+  std::string sample = std::string(PTXRUN_SAMPLES) + "/saxpy.ptx",
+              cacheVariable = "PTXRUN_CACHE=" + cache;
+  const char *arguments[] = {
+      PTXRUN_COMMAND, "run",     sample.c_str(), "--grid", "4096",  "--block",           "256",
+      "--arg",        "1048576", "--arg",        "2.0",    "--arg", "f32[1048576]:iota", "--arg",
+      "f32[1048576]", "-q",      nullptr};
   std::vector<char *> environment{cacheVariable.data()};
   for (char **variable = environ; *variable; ++variable)
-    if (std::string_view(*variable).substr(0, 13) != "PTXRUN_CACHE=") environment.push_back(*variable);
+    if (std::string_view(*variable).substr(0, 13) != "PTXRUN_CACHE=")
+      environment.push_back(*variable);
   environment.push_back(nullptr);
   pid_t child;
-  if (posix_spawn(&child, PTXRUN_COMMAND, nullptr, nullptr, const_cast<char **>(arguments), environment.data()) != 0) return -1;
+  if (posix_spawn(&child, PTXRUN_COMMAND, nullptr, nullptr, const_cast<char **>(arguments),
+                  environment.data()) != 0)
+    return -1;
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -155,7 +174,7 @@ void measureStart() {
   report("ptxrun run saxpy.ptx, from the cache, wall", medianMs(warm), "ms", 25);
 }
 
-}  // namespace
+} // namespace
 
 void measureLatencies() {
   auto module = load("barrier.ptx", readFile(PTXRUN_BENCH_FOLDER "/barrier.ptx"), true);
@@ -166,4 +185,4 @@ void measureLatencies() {
   measureStart();
 }
 
-}  // namespace ptxrun::bench
+} // namespace ptxrun::bench

@@ -1,4 +1,5 @@
-// The same computations as a good programmer writes them for a CPU: OpenMP and SIMD C++, built with -O3 -march=native.
+// The same computations as a good programmer writes them for a CPU: OpenMP and SIMD C++, built with
+// -O3 -march=native.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +13,13 @@ float reduce(size_t n, const float *x);
 void scan(size_t n, const uint32_t *in, uint32_t *out);
 void stencil2d(int width, int height, const float *in, float *out);
 void transpose(int width, int height, const float *in, float *out);
-void spmv(int rows, const int *rowStart, const int *column, const float *value, const float *x, float *y);
+void spmv(int rows, const int *rowStart, const int *column, const float *value, const float *x,
+          float *y);
 void histogram(size_t words, const uint32_t *data, uint32_t *bins);
-void blackScholes(size_t n, float rate, float volatility, const float *price, const float *strike, const float *years, float *call, float *put);
-void mandelbrot(int width, int height, int limit, float left, float top, float step, int *iterations);
+void blackScholes(size_t n, float rate, float volatility, const float *price, const float *strike,
+                  const float *years, float *call, float *put);
+void mandelbrot(int width, int height, int limit, float left, float top, float step,
+                int *iterations);
 void nbody(int n, float softening, const float *body, float *acceleration);
 void sgemmInterchanged(int n, const float *a, const float *b, float *c);
 /// n a multiple of 64.
@@ -25,4 +29,4 @@ void sortRuns(size_t runs, size_t run, uint32_t *keys);
 /// n messages of one 64-byte block each, n a multiple of 16; digests of 32 bytes.
 void sha256(size_t n, const uint32_t *message, uint32_t *digest);
 
-}  // namespace ptxrun::bench::loops
+} // namespace ptxrun::bench::loops

@@ -11,23 +11,27 @@ namespace ptxrun::bench::loops {
 
 void saxpy(size_t n, float a, const float *x, float *y) {
 #pragma omp parallel for simd schedule(static)
-  for (size_t i = 0; i < n; ++i) y[i] = a * x[i] + y[i];
+  for (size_t i = 0; i < n; ++i)
+    y[i] = a * x[i] + y[i];
 }
 
 void triad(size_t n, double s, double *a, const double *b, const double *c) {
 #pragma omp parallel for simd schedule(static)
-  for (size_t i = 0; i < n; ++i) a[i] = b[i] + s * c[i];
+  for (size_t i = 0; i < n; ++i)
+    a[i] = b[i] + s * c[i];
 }
 
 void copy4(size_t n, const float *__restrict from, float *__restrict to) {
 #pragma omp parallel for simd schedule(static)
-  for (size_t i = 0; i < 4 * n; ++i) to[i] = from[i];
+  for (size_t i = 0; i < 4 * n; ++i)
+    to[i] = from[i];
 }
 
 float reduce(size_t n, const float *x) {
   float sum = 0;
 #pragma omp parallel for simd reduction(+ : sum) schedule(static)
-  for (size_t i = 0; i < n; ++i) sum += x[i];
+  for (size_t i = 0; i < n; ++i)
+    sum += x[i];
   return sum;
 }
 
@@ -35,18 +39,22 @@ void scan(size_t n, const uint32_t *in, uint32_t *out) {
   std::vector<uint32_t> totals(static_cast<size_t>(omp_get_max_threads()) + 1, 0);
 #pragma omp parallel
   {
-    size_t team = static_cast<size_t>(omp_get_num_threads()), me = static_cast<size_t>(omp_get_thread_num());
+    size_t team = static_cast<size_t>(omp_get_num_threads()),
+           me = static_cast<size_t>(omp_get_thread_num());
     size_t first = n * me / team, end = n * (me + 1) / team;
     if (team > 1) {
       uint32_t sum = 0;
 #pragma omp simd reduction(+ : sum)
-      for (size_t i = first; i < end; ++i) sum += in[i];
+      for (size_t i = first; i < end; ++i)
+        sum += in[i];
       totals[me + 1] = sum;
 #pragma omp barrier
     }
     uint32_t carry = 0;
-    for (size_t k = 1; k <= me; ++k) carry += totals[k];
-    for (size_t i = first; i < end; ++i) out[i] = carry += in[i];
+    for (size_t k = 1; k <= me; ++k)
+      carry += totals[k];
+    for (size_t i = first; i < end; ++i)
+      out[i] = carry += in[i];
   }
 }
 
@@ -62,7 +70,8 @@ void stencil2d(int width, int height, const float *__restrict in, float *__restr
     to[0] = row[0];
     to[width - 1] = row[width - 1];
 #pragma omp simd
-    for (int x = 1; x < width - 1; ++x) to[x] = 0.5f * row[x] + 0.125f * (row[x - 1] + row[x + 1] + row[x - width] + row[x + width]);
+    for (int x = 1; x < width - 1; ++x)
+      to[x] = 0.5f * row[x] + 0.125f * (row[x - 1] + row[x + 1] + row[x - width] + row[x + width]);
   }
 }
 
@@ -76,12 +85,14 @@ void transpose(int width, int height, const float *__restrict in, float *__restr
           out[static_cast<size_t>(x) * height + y] = in[static_cast<size_t>(y) * width + x];
 }
 
-void spmv(int rows, const int *rowStart, const int *column, const float *value, const float *x, float *y) {
+void spmv(int rows, const int *rowStart, const int *column, const float *value, const float *x,
+          float *y) {
 #pragma omp parallel for schedule(static)
   for (int r = 0; r < rows; ++r) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int k = rowStart[r]; k < rowStart[r + 1]; ++k) sum += value[k] * x[column[k]];
+    for (int k = rowStart[r]; k < rowStart[r + 1]; ++k)
+      sum += value[k] * x[column[k]];
     y[r] = sum;
   }
 }
@@ -99,8 +110,9 @@ void histogram(size_t words, const uint32_t *data, uint32_t *bins) {
       ++tables[3][word >> 24];
     }
 #pragma omp critical
-    for (int bin = 0; bin < 256; ++bin) bins[bin] += tables[0][bin] + tables[1][bin] + tables[2][bin] + tables[3][bin];
+    for (int bin = 0; bin < 256; ++bin)
+      bins[bin] += tables[0][bin] + tables[1][bin] + tables[2][bin] + tables[3][bin];
   }
 }
 
-}  // namespace ptxrun::bench::loops
+} // namespace ptxrun::bench::loops

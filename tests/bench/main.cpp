@@ -14,25 +14,36 @@ int main(int count, char **arguments) {
   for (int k = 1; k < count; ++k) {
     std::string_view option = arguments[k];
     const char *value = k + 1 < count ? arguments[k + 1] : "";
-    if (option == "--no-latency") hasLatency = false;
-    else if (option == "--threads") options.threads = std::atoi(value), ++k;
-    else if (option == "--rounds") options.rounds = std::atoi(value), ++k;
-    else if (option == "--only") options.only = value, ++k;
-    else if (option == "--no-opencl") options.hasOpenCl = false;
+    if (option == "--no-latency")
+      hasLatency = false;
+    else if (option == "--threads")
+      options.threads = std::atoi(value), ++k;
+    else if (option == "--rounds")
+      options.rounds = std::atoi(value), ++k;
+    else if (option == "--only")
+      options.only = value, ++k;
+    else if (option == "--no-opencl")
+      options.hasOpenCl = false;
     else {
-      std::fprintf(stderr, "usage: bench [--threads N] [--rounds N] [--only NAME] [--no-opencl] [--no-latency]\n");
+      std::fprintf(
+          stderr,
+          "usage: bench [--threads N] [--rounds N] [--only NAME] [--no-opencl] [--no-latency]\n");
       return 2;
     }
   }
-  if (options.threads <= 0) options.threads = static_cast<int>(std::thread::hardware_concurrency());
+  if (options.threads <= 0)
+    options.threads = static_cast<int>(std::thread::hardware_concurrency());
   setThreads(options.threads);
   options.hasOpenCl = options.hasOpenCl && openClIsAvailable();
-  std::printf("%d thread%s, medians of %d rounds in turn, wall ms; ratios are our time / theirs\n", options.threads, options.threads == 1 ? "" : "s", options.rounds);
-  std::printf("%-14s %9s %9s %7s %6s %6s%s\n", "kernel", "ptxrun", "loop", "ratio", "bar", "reach", options.hasOpenCl ? "     PoCL   ratio" : "");
+  std::printf("%d thread%s, medians of %d rounds in turn, wall ms; ratios are our time / theirs\n",
+              options.threads, options.threads == 1 ? "" : "s", options.rounds);
+  std::printf("%-14s %9s %9s %7s %6s %6s%s\n", "kernel", "ptxrun", "loop", "ratio", "bar", "reach",
+              options.hasOpenCl ? "     PoCL   ratio" : "");
   Table table(options);
   measureMemoryKernels(table);
   measureComputeKernels(table);
   table.summary();
-  if (hasLatency) measureLatencies();
+  if (hasLatency)
+    measureLatencies();
   return table.isAllRight() ? 0 : 1;
 }

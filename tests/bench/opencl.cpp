@@ -14,7 +14,8 @@ namespace ptxrun::bench {
 namespace {
 
 void require(cl_int status, const char *what) {
-  if (status == CL_SUCCESS) return;
+  if (status == CL_SUCCESS)
+    return;
   std::fprintf(stderr, "bench: OpenCL: %s: error %d\n", what, status);
   std::exit(1);
 }
@@ -30,9 +31,11 @@ struct Runtime {
 bool findDevice(Runtime &runtime) {
   cl_platform_id platforms[8];
   cl_uint count = 0;
-  if (clGetPlatformIDs(8, platforms, &count) != CL_SUCCESS) return false;
+  if (clGetPlatformIDs(8, platforms, &count) != CL_SUCCESS)
+    return false;
   for (cl_uint k = 0; k < count; ++k)
-    if (clGetDeviceIDs(platforms[k], CL_DEVICE_TYPE_CPU, 1, &runtime.device, nullptr) == CL_SUCCESS) return true;
+    if (clGetDeviceIDs(platforms[k], CL_DEVICE_TYPE_CPU, 1, &runtime.device, nullptr) == CL_SUCCESS)
+      return true;
   return false;
 }
 
@@ -56,7 +59,8 @@ Runtime start() {
   require(status, "program");
   if (clBuildProgram(runtime.program, 1, &runtime.device, "", nullptr, nullptr) != CL_SUCCESS) {
     static char log[1 << 16];
-    clGetProgramBuildInfo(runtime.program, runtime.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, nullptr);
+    clGetProgramBuildInfo(runtime.program, runtime.device, CL_PROGRAM_BUILD_LOG, sizeof log, log,
+                          nullptr);
     std::fprintf(stderr, "%s\n", log);
     return runtime;
   }
@@ -83,45 +87,53 @@ Prepared prepare(const ClLaunch &launch) {
   for (cl_uint k = 0; k < launch.arguments.size(); ++k) {
     const ClArgument &argument = launch.arguments[k];
     if (!argument.buffer.data) {
-      require(clSetKernelArg(prepared.kernel, k, argument.scalar.size(), argument.scalar.data()), "argument");
+      require(clSetKernelArg(prepared.kernel, k, argument.scalar.size(), argument.scalar.data()),
+              "argument");
       continue;
     }
-    cl_mem memory = clCreateBuffer(runtime().context, CL_MEM_USE_HOST_PTR, argument.buffer.bytes, argument.buffer.data, &status);
+    cl_mem memory = clCreateBuffer(runtime().context, CL_MEM_USE_HOST_PTR, argument.buffer.bytes,
+                                   argument.buffer.data, &status);
     require(status, "buffer");
     prepared.buffers.push_back(memory);
     require(clSetKernelArg(prepared.kernel, k, sizeof memory, &memory), "argument");
   }
-  for (int d = 0; d < 2; ++d) prepared.local[d] = launch.block[d], prepared.global[d] = launch.grid[d] * launch.block[d];
+  for (int d = 0; d < 2; ++d)
+    prepared.local[d] = launch.block[d], prepared.global[d] = launch.grid[d] * launch.block[d];
   return prepared;
 }
 
-}  // namespace
+} // namespace
 
 bool openClIsAvailable() { return runtime().isReady; }
 
 std::function<void()> openClRun(std::vector<ClLaunch> launches) {
-  if (!openClIsAvailable()) return {};
+  if (!openClIsAvailable())
+    return {};
   auto prepared = std::make_shared<std::vector<Prepared>>();
-  for (const ClLaunch &launch : launches) prepared->push_back(prepare(launch));
+  for (const ClLaunch &launch : launches)
+    prepared->push_back(prepare(launch));
   return [prepared] {
     for (const Prepared &one : *prepared)
-      require(clEnqueueNDRangeKernel(runtime().queue, one.kernel, 2, nullptr, one.global, one.local, 0, nullptr, nullptr), "launch");
+      require(clEnqueueNDRangeKernel(runtime().queue, one.kernel, 2, nullptr, one.global, one.local,
+                                     0, nullptr, nullptr),
+              "launch");
     require(clFinish(runtime().queue), "finish");
   };
 }
 
-}  // namespace ptxrun::bench
+} // namespace ptxrun::bench
 
 #else
 
 namespace ptxrun::bench {
 
 bool openClIsAvailable() {
-  std::printf("(built without OpenCL: install ocl-icd-opencl-dev and pocl-opencl-icd to compare with PoCL)\n");
+  std::printf("(built without OpenCL: install ocl-icd-opencl-dev and pocl-opencl-icd to compare "
+              "with PoCL)\n");
   return false;
 }
 std::function<void()> openClRun(std::vector<ClLaunch>) { return {}; }
 
-}  // namespace ptxrun::bench
+} // namespace ptxrun::bench
 
 #endif

@@ -27,13 +27,14 @@ template <class D> ClArgument clBuffer(D &data) { return {{}, {data.get(), data.
 
 struct ClLaunch {
   std::string kernel;
-  std::array<size_t, 2> grid, block;     ///< in work-groups and work-items
+  std::array<size_t, 2> grid, block; ///< in work-groups and work-items
   std::vector<ClArgument> arguments;
 };
 
 /// True where an OpenCL CPU device is there and kernels.cl compiles on it; says why not, once.
 bool openClIsAvailable();
-/// Prepares the launches; calling the result runs them in order and waits. Empty where OpenCL is not available.
+/// Prepares the launches; calling the result runs them in order and waits. Empty where OpenCL is
+/// not available.
 std::function<void()> openClRun(std::vector<ClLaunch> launches);
 
-}  // namespace ptxrun::bench
+} // namespace ptxrun::bench

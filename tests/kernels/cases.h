@@ -1,4 +1,5 @@
-// Kernel cases for code that is no kernel itself: on_host.h without the words that only kernels use.
+// Kernel cases for code that is no kernel itself: on_host.h without the words that only kernels
+// use.
 #pragma once
 #include "tests/kernels/on_host.h"
 

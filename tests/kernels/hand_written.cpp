@@ -7,7 +7,8 @@ namespace {
 /// What one thread of (in, out, n) does, given its number.
 using Work = std::function<void(unsigned thread, const uint32_t *in, uint32_t *out)>;
 
-bool add(const char *file, const char *kernel, Shape grid, Shape block, unsigned inputs, unsigned outputs, unsigned n, Work work) {
+bool add(const char *file, const char *kernel, Shape grid, Shape block, unsigned inputs,
+         unsigned outputs, unsigned n, Work work) {
   Case added;
   added.file = std::string(PTXRUN_KERNELS) + "/hand/" + file;
   added.kernel = kernel;
@@ -17,7 +18,8 @@ bool add(const char *file, const char *kernel, Shape grid, Shape block, unsigned
   added.arguments = {in(inputs, random(3)), out(outputs), value(int64_t{n})};
   unsigned threads = grid.x * block.x;
   added.onHost = [=](const std::vector<void *> &addresses) {
-    for (unsigned t = 0; t < threads; ++t) work(t, static_cast<uint32_t *>(addresses[0]), static_cast<uint32_t *>(addresses[1]));
+    for (unsigned t = 0; t < threads; ++t)
+      work(t, static_cast<uint32_t *>(addresses[0]), static_cast<uint32_t *>(addresses[1]));
   };
   cases().push_back(std::move(added));
   return true;
@@ -30,12 +32,14 @@ void twoEntries(unsigned i, const uint32_t *in, uint32_t *out) {
     if (isAtTop) {
       sum += v;
       v >>= 1;
-      if (++count > 40) break;
+      if (++count > 40)
+        break;
     }
     sum ^= v;
     v += 7;
     ++count;
-    if ((v & 31) == 5) break;
+    if ((v & 31) == 5)
+      break;
     isAtTop = true;
   }
   out[i] = count * 1000003 + sum;
@@ -47,18 +51,21 @@ void threeWay(unsigned i, const uint32_t *in, uint32_t *out) {
   for (;;) {
     if (at == 'A') {
       r = r * 3 + 1;
-      if (++count > 30) break;
+      if (++count > 30)
+        break;
       v ^= r;
       at = v & 4 ? 'C' : 'B';
     } else if (at == 'C') {
       r = r * 7 + 3;
-      if (++count > 33) break;
+      if (++count > 33)
+        break;
       v += r;
       at = v & 8 ? 'B' : 'A';
     } else {
       r = r * 5 + 2;
       ++count;
-      if ((r & 255) == 17 || count > 36) break;
+      if ((r & 255) == 17 || count > 36)
+        break;
       at = r & 16 ? 'A' : 'C';
     }
   }
@@ -70,20 +77,26 @@ void jumpTable(unsigned i, const uint32_t *in, uint32_t *out) {
   while (++count <= 12) {
     uint32_t which = v & 3;
     v >>= 2;
-    if (which == 2) break;
-    if (which == 3) r += 3;
-    if (which == 0) r += 1;
-    if (which == 1) r = r * 3 + 5;
+    if (which == 2)
+      break;
+    if (which == 3)
+      r += 3;
+    if (which == 0)
+      r += 1;
+    if (which == 1)
+      r = r * 3 + 5;
   }
   out[i] = count * 65536 + r;
 }
 
 void predicated(unsigned i, const uint32_t *in, uint32_t *out, unsigned n) {
-  if (i >= n) return;
+  if (i >= n)
+    return;
   uint32_t v = in[i], w = 5;
   bool isLess = static_cast<int32_t>(v) < 100;
   w = isLess ? w + 10 : w - 3;
-  if (!isLess) w *= v;
+  if (!isLess)
+    w *= v;
   w = (v & 1) == 0 ? w ^ 0x55 : w >> 1;
   out[i] = isLess ? w : v;
 }
@@ -96,7 +109,8 @@ void scopes(unsigned i, const uint32_t *in, uint32_t *out) {
     v -= 30;
   } while (v > 0);
   r += static_cast<uint32_t>(v + 7);
-  for (uint32_t k = in[i] & 15; k > 0; --k) r += k;
+  for (uint32_t k = in[i] & 15; k > 0; --k)
+    r += k;
   out[i] = r;
 }
 
@@ -111,13 +125,15 @@ void carries(unsigned i, const uint32_t *in, uint32_t *out) {
   out[4 * i + 2] = x;
   uint32_t c = static_cast<uint32_t>(a) >> 5 & 0x7ff;
   uint32_t d = (c & ~(0x1ffu << 3)) | (static_cast<uint32_t>(b) & 0x1ff) << 3;
-  d = (d > a ? d - static_cast<uint32_t>(a) : static_cast<uint32_t>(a) - d) + static_cast<uint32_t>(b);
+  d = (d > a ? d - static_cast<uint32_t>(a) : static_cast<uint32_t>(a) - d) +
+      static_cast<uint32_t>(b);
   out[4 * i + 3] = static_cast<int32_t>(b) >= 0 ? static_cast<uint32_t>(a) : d;
 }
 
 void calls(unsigned i, const uint32_t *in, uint32_t *out) {
   uint32_t v = in[i] & 15;
-  if (v != 13) out[i] = (v + i) * 1000 + v * i;
+  if (v != 13)
+    out[i] = (v + i) * 1000 + v * i;
 }
 
 void spaces(unsigned i, const uint32_t *in, uint32_t *out) {
@@ -136,5 +152,5 @@ void spaces(unsigned i, const uint32_t *in, uint32_t *out) {
     add("written.ptx", "calls", grid(1), block(96), 96, 96, 96, calls) &&
     add("written.ptx", "spaces", grid(1), block(64), 64, 64, 64, spaces);
 
-}  // namespace
-}  // namespace onhost
+} // namespace
+} // namespace onhost

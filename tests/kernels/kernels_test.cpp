@@ -1,4 +1,5 @@
-// Every case on every W, against its run on the host. The CPU level comes from PTXRUN_CPU (see CMakeLists.txt).
+// Every case on every W, against its run on the host. The CPU level comes from PTXRUN_CPU (see
+// CMakeLists.txt).
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -29,12 +30,20 @@ uint64_t elementBits(const onhost::Fill &fill, const ParameterType &type, uint64
   double real = 0;
   uint64_t integer = 0;
   switch (fill.kind) {
-  case onhost::Fill::zero: break;
-  case onhost::Fill::iota: real = static_cast<double>(index), integer = index; break;
-  case onhost::Fill::random: real = static_cast<double>(static_cast<int64_t>(random)) * 0x1p-63, integer = random; break;
-  case onhost::Fill::small: real = static_cast<double>(random & 15), integer = random & 15; break;
+  case onhost::Fill::zero:
+    break;
+  case onhost::Fill::iota:
+    real = static_cast<double>(index), integer = index;
+    break;
+  case onhost::Fill::random:
+    real = static_cast<double>(static_cast<int64_t>(random)) * 0x1p-63, integer = random;
+    break;
+  case onhost::Fill::small:
+    real = static_cast<double>(random & 15), integer = random & 15;
+    break;
   }
-  if (!type.isFloat) return integer;
+  if (!type.isFloat)
+    return integer;
   return type.bytes == 4 ? onhost::toBits(static_cast<float>(real)) : onhost::toBits(real);
 }
 
@@ -51,12 +60,14 @@ std::vector<std::byte> contentsOf(const Argument &argument, const ParameterType 
 const std::vector<std::vector<std::byte>> &expectedResults(size_t index) {
   static std::map<size_t, std::vector<std::vector<std::byte>>> known;
   auto [entry, isNew] = known.try_emplace(index);
-  if (!isNew) return entry->second;
+  if (!isNew)
+    return entry->second;
   const Case &one = onhost::cases()[index];
   auto &buffers = entry->second;
   std::vector<void *> addresses;
   for (size_t k = 0; k < one.arguments.size(); ++k) {
-    buffers.push_back(one.types[k].isPointer ? contentsOf(one.arguments[k], one.types[k]) : std::vector<std::byte>{});
+    buffers.push_back(one.types[k].isPointer ? contentsOf(one.arguments[k], one.types[k])
+                                             : std::vector<std::byte>{});
     addresses.push_back(one.types[k].isPointer ? buffers[k].data() : nullptr);
   }
   one.onHost(addresses);
@@ -74,14 +85,16 @@ std::string readFile(const std::string &path) {
 std::unique_ptr<device::Module> loadModule(const std::string &path, device::Outcome &outcome) {
   static std::map<std::string, std::string> texts;
   auto [entry, isNew] = texts.try_emplace(path);
-  if (isNew) entry->second = readFile(path);
+  if (isNew)
+    entry->second = readFile(path);
   device::LoadOptions options;
   options.useCache = false;
   return device::Module::load(path.substr(path.rfind('/') + 1), entry->second, options, outcome);
 }
 
 struct DeviceBuffer {
-  explicit DeviceBuffer(const std::vector<std::byte> &bytes) : address(static_cast<std::byte *>(device::allocateMemory(bytes.size()))) {
+  explicit DeviceBuffer(const std::vector<std::byte> &bytes)
+      : address(static_cast<std::byte *>(device::allocateMemory(bytes.size()))) {
     std::memcpy(address, bytes.data(), bytes.size());
   }
   ~DeviceBuffer() { device::freeMemory(address); }
@@ -91,18 +104,24 @@ struct DeviceBuffer {
 
 void storeScalar(const Argument &argument, const ParameterType &type, std::byte *out) {
   uint64_t bits = static_cast<uint64_t>(argument.integer);
-  if (type.isFloat) bits = type.bytes == 4 ? onhost::toBits(static_cast<float>(argument.real)) : onhost::toBits(argument.real);
+  if (type.isFloat)
+    bits = type.bytes == 4 ? onhost::toBits(static_cast<float>(argument.real))
+                           : onhost::toBits(argument.real);
   std::memcpy(out, &bits, type.bytes);
 }
 
 /// Any NaN is as good as any other (PTX ISA 9.7.3: payloads are not specified).
 bool isSame(const ParameterType &type, const std::byte *got, const std::byte *expected) {
-  if (std::memcmp(got, expected, type.bytes) == 0) return true;
-  if (!type.isFloat) return false;
+  if (std::memcmp(got, expected, type.bytes) == 0)
+    return true;
+  if (!type.isFloat)
+    return false;
   double a = 0, b = 0;
   float f = 0, g = 0;
-  if (type.bytes == 4) std::memcpy(&f, got, 4), std::memcpy(&g, expected, 4), a = f, b = g;
-  else std::memcpy(&a, got, 8), std::memcpy(&b, expected, 8);
+  if (type.bytes == 4)
+    std::memcpy(&f, got, 4), std::memcpy(&g, expected, 4), a = f, b = g;
+  else
+    std::memcpy(&a, got, 8), std::memcpy(&b, expected, 8);
   return std::isnan(a) && std::isnan(b);
 }
 
@@ -110,31 +129,44 @@ std::string show(const ParameterType &type, const std::byte *at) {
   char text[64];
   uint64_t bits = 0;
   std::memcpy(&bits, at, type.bytes);
-  if (!type.isFloat) std::snprintf(text, sizeof text, "%lld (0x%llx)", static_cast<long long>(bits), static_cast<unsigned long long>(bits));
-  else std::snprintf(text, sizeof text, "%.17g (0x%llx)", type.bytes == 4 ? onhost::fromBits<float>(bits) : onhost::fromBits<double>(bits), static_cast<unsigned long long>(bits));
+  if (!type.isFloat)
+    std::snprintf(text, sizeof text, "%lld (0x%llx)", static_cast<long long>(bits),
+                  static_cast<unsigned long long>(bits));
+  else
+    std::snprintf(text, sizeof text, "%.17g (0x%llx)",
+                  type.bytes == 4 ? onhost::fromBits<float>(bits) : onhost::fromBits<double>(bits),
+                  static_cast<unsigned long long>(bits));
   return text;
 }
 
-void compare(const ParameterType &type, const std::byte *got, const std::vector<std::byte> &expected, size_t argument) {
+void compare(const ParameterType &type, const std::byte *got,
+             const std::vector<std::byte> &expected, size_t argument) {
   unsigned different = 0;
   std::string message;
   for (size_t at = 0; at < expected.size(); at += type.bytes) {
-    if (isSame(type, got + at, expected.data() + at)) continue;
+    if (isSame(type, got + at, expected.data() + at))
+      continue;
     if (++different <= 4)
-      message += "\n  [" + std::to_string(at / type.bytes) + "] is " + show(type, got + at) + ", the host has " + show(type, expected.data() + at);
+      message += "\n  [" + std::to_string(at / type.bytes) + "] is " + show(type, got + at) +
+                 ", the host has " + show(type, expected.data() + at);
   }
-  EXPECT_EQ(different, 0u) << "argument " << argument + 1 << ": " << different << " of " << expected.size() / type.bytes << " differ" << message;
+  EXPECT_EQ(different, 0u) << "argument " << argument + 1 << ": " << different << " of "
+                           << expected.size() / type.bytes << " differ" << message;
 }
 
 class Kernels : public testing::TestWithParam<size_t> {
  protected:
   static void SetUpTestSuite() {
     const char *level = std::getenv("PTXRUN_CPU");
-    isSupported_ = !level || (std::string_view(level) == "avx512" ? __builtin_cpu_supports("x86-64-v4") : std::string_view(level) != "avx2" || __builtin_cpu_supports("x86-64-v3"));
+    isSupported_ =
+        !level || (std::string_view(level) == "avx512"
+                       ? __builtin_cpu_supports("x86-64-v4")
+                       : std::string_view(level) != "avx2" || __builtin_cpu_supports("x86-64-v3"));
   }
 
   void check(unsigned lanes) {
-    if (!isSupported_) GTEST_SKIP() << "this CPU has no " << std::getenv("PTXRUN_CPU");
+    if (!isSupported_)
+      GTEST_SKIP() << "this CPU has no " << std::getenv("PTXRUN_CPU");
     const Case &one = onhost::cases()[GetParam()];
     const auto &expected = expectedResults(GetParam());
     device::Outcome outcome;
@@ -164,7 +196,8 @@ class Kernels : public testing::TestWithParam<size_t> {
     outcome = module->launch(*kernel, options);
     ASSERT_TRUE(outcome.isOk()) << outcome.message;
     for (size_t k = 0; k < one.arguments.size(); ++k)
-      if (buffers[k]) compare(one.types[k], buffers[k]->address, expected[k], k);
+      if (buffers[k])
+        compare(one.types[k], buffers[k]->address, expected[k], k);
   }
 
   static bool isSupported_;
@@ -177,7 +210,7 @@ TEST_P(Kernels, W16) { check(16); }
 TEST_P(Kernels, W32) { check(32); }
 TEST_P(Kernels, Wauto) { check(0); }
 
-}  // namespace
+} // namespace
 
 /// Each case from a .cu file stands for two: nvcc's ordinary PTX and the one without its optimiser.
 static bool expandCases() {
@@ -203,17 +236,20 @@ static bool expandCases() {
 static std::string nameOfCase(const testing::TestParamInfo<size_t> &info) {
   const Case &one = onhost::cases()[info.param];
   std::string name = one.kernel + one.variant + "_";
-  for (unsigned extent : {one.grid.x, one.grid.y, one.grid.z, one.block.x, one.block.y, one.block.z}) name += std::to_string(extent) + "_";
+  for (unsigned extent :
+       {one.grid.x, one.grid.y, one.grid.z, one.block.x, one.block.y, one.block.z})
+    name += std::to_string(extent) + "_";
   return name + std::to_string(info.param);
 }
 
 static std::vector<size_t> allCases() {
   static bool isExpanded = expandCases();
   std::vector<size_t> indices(isExpanded ? onhost::cases().size() : 0);
-  for (size_t k = 0; k < indices.size(); ++k) indices[k] = k;
+  for (size_t k = 0; k < indices.size(); ++k)
+    indices[k] = k;
   return indices;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Kernels, testing::ValuesIn(allCases()), nameOfCase);
 
-}  // namespace ptxrun
+} // namespace ptxrun

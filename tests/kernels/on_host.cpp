@@ -24,18 +24,18 @@ struct Fiber {
   context::fiber fiber;
   Thread thread;
   State state = State::ready;
-  unsigned mask = 0;              ///< atWarp: who is to meet
+  unsigned mask = 0; ///< atWarp: who is to meet
   uint64_t value = 0;
   uint64_t seen[32] = {};
   unsigned members = 0;
-  unsigned barrier = 0, wanted = 0;  ///< atBarrier
+  unsigned barrier = 0, wanted = 0; ///< atBarrier
   int predicate = 0, count = 0;
 };
 
 /// The block that runs, its threads in linear order.
 struct Block {
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::map<unsigned, unsigned> arrivals;  ///< of bar.arrive, per barrier
+  std::map<unsigned, unsigned> arrivals; ///< of bar.arrive, per barrier
   std::vector<char> shared;
   context::fiber scheduler;
   Fiber *running = nullptr;
@@ -54,26 +54,34 @@ void run(Fiber &fiber) {
 bool resolveWarps(Block &block) {
   bool isAny = false;
   for (auto &fiber : block.fibers) {
-    if (fiber->state != State::atWarp) continue;
+    if (fiber->state != State::atWarp)
+      continue;
     size_t first = fiber->thread.linear / 32 * 32;
     unsigned present = 0;
     bool isComplete = true;
     for (size_t k = 0; k < 32 && first + k < block.fibers.size(); ++k) {
       Fiber &other = *block.fibers[first + k];
-      if (!(fiber->mask >> k & 1) || other.state == State::done) continue;
-      if (other.state == State::atWarp && other.mask == fiber->mask) present |= 1u << k;
-      else isComplete = false;
+      if (!(fiber->mask >> k & 1) || other.state == State::done)
+        continue;
+      if (other.state == State::atWarp && other.mask == fiber->mask)
+        present |= 1u << k;
+      else
+        isComplete = false;
     }
-    if (!isComplete) continue;
+    if (!isComplete)
+      continue;
     isAny = true;
     for (unsigned k = 0; k < 32; ++k) {
-      if (!(present >> k & 1)) continue;
+      if (!(present >> k & 1))
+        continue;
       Fiber &member = *block.fibers[first + k];
-      for (unsigned j = 0; j < 32; ++j) member.seen[j] = present >> j & 1 ? block.fibers[first + j]->value : 0;
+      for (unsigned j = 0; j < 32; ++j)
+        member.seen[j] = present >> j & 1 ? block.fibers[first + j]->value : 0;
       member.members = present;
     }
     for (unsigned k = 0; k < 32; ++k)
-      if (present >> k & 1) block.fibers[first + k]->state = State::ready;
+      if (present >> k & 1)
+        block.fibers[first + k]->state = State::ready;
   }
   return isAny;
 }
@@ -83,17 +91,21 @@ bool resolveBarriers(Block &block) {
   unsigned live = 0;
   for (auto &fiber : block.fibers) {
     live += fiber->state != State::done;
-    if (fiber->state == State::atBarrier) waiting[fiber->barrier].push_back(fiber.get());
+    if (fiber->state == State::atBarrier)
+      waiting[fiber->barrier].push_back(fiber.get());
   }
   bool isAny = false;
   for (auto &[id, fibers] : waiting) {
     unsigned wanted = fibers[0]->wanted ? fibers[0]->wanted : live;
-    if (fibers.size() + block.arrivals[id] < wanted) continue;
+    if (fibers.size() + block.arrivals[id] < wanted)
+      continue;
     isAny = true;
     block.arrivals[id] = 0;
     int count = 0;
-    for (Fiber *fiber : fibers) count += fiber->predicate;
-    for (Fiber *fiber : fibers) fiber->count = count, fiber->state = State::ready;
+    for (Fiber *fiber : fibers)
+      count += fiber->predicate;
+    for (Fiber *fiber : fibers)
+      fiber->count = count, fiber->state = State::ready;
   }
   return isAny;
 }
@@ -104,20 +116,23 @@ void runBlock(Block &block) {
     isAnyLeft = false;
     bool isAnyRun = false;
     for (auto &fiber : block.fibers) {
-      if (fiber->state == State::ready) run(*fiber), isAnyRun = true;
+      if (fiber->state == State::ready)
+        run(*fiber), isAnyRun = true;
       isAnyLeft |= fiber->state != State::done;
     }
     bool isMet = resolveWarps(block);
     bool isReleased = resolveBarriers(block);
     if (isAnyLeft && !isAnyRun && !isMet && !isReleased) {
-      std::fprintf(stderr, "the reference execution of a kernel cannot go on: its threads wait for each other\n");
+      std::fprintf(
+          stderr,
+          "the reference execution of a kernel cannot go on: its threads wait for each other\n");
       std::abort();
     }
   }
   current = nullptr;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<Case> &cases() {
   static std::vector<Case> all;
@@ -168,19 +183,20 @@ void runGrid(Shape grid, Shape shape, unsigned sharedBytes, const std::function<
       its->thread.blockDim = {shape.x, shape.y, shape.z};
       its->thread.gridDim = {grid.x, grid.y, grid.z};
       its->thread.linear = t;
-      its->fiber = context::fiber(std::allocator_arg, context::fixedsize_stack(128 * 1024), [&block, &body, its](context::fiber &&from) {
-        block.scheduler = std::move(from);
-        try {
-          body();
-        } catch (const Exit &) {
-        }
-        its->state = State::done;
-        return std::move(block.scheduler);
-      });
+      its->fiber = context::fiber(std::allocator_arg, context::fixedsize_stack(128 * 1024),
+                                  [&block, &body, its](context::fiber &&from) {
+                                    block.scheduler = std::move(from);
+                                    try {
+                                      body();
+                                    } catch (const Exit &) {
+                                    }
+                                    its->state = State::done;
+                                    return std::move(block.scheduler);
+                                  });
       block.fibers.push_back(std::move(fiber));
     }
     runBlock(block);
   }
 }
 
-}  // namespace onhost
+} // namespace onhost

@@ -1,14 +1,15 @@
 // CUDA kernels as plain C++: the reference that tests/kernels compares with.
 //
-// Every .cu file here is compiled twice: by nvcc to the committed PTX, and by the host compiler with this header, which
-// gives CUDA's words their meaning: each CUDA thread is a fiber of its own, run one after the other, switching at
-// barriers, warp operations and atomics. Slow, and as plain as can be.
+// Every .cu file here is compiled twice: by nvcc to the committed PTX, and by the host compiler
+// with this header, which gives CUDA's words their meaning: each CUDA thread is a fiber of its own,
+// run one after the other, switching at barriers, warp operations and atomics. Slow, and as plain
+// as can be.
 //
-// Kernels are extern "C" with names of their own among all files; device functions are static. What a result may depend on
-// must not differ between legal executions: the order of atomics, for one.
+// Kernels are extern "C" with names of their own among all files; device functions are static. What
+// a result may depend on must not differ between legal executions: the order of atomics, for one.
 //
-// A file states its cases at the end:   CASE(kernel, grid(3), block(70), in(210, random(1)), out(210), 210)
-// nvcc sees nothing of them.
+// A file states its cases at the end:   CASE(kernel, grid(3), block(70), in(210, random(1)),
+// out(210), 210) nvcc sees nothing of them.
 #pragma once
 
 #ifdef __CUDACC__
@@ -28,16 +29,30 @@
 #include <type_traits>
 #include <vector>
 
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+  unsigned x, y, z;
+};
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
-struct float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
 inline int2 make_int2(int x, int y) { return {x, y}; }
 inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
@@ -72,7 +87,8 @@ void barrier(unsigned id, unsigned threads);
 void arrive(unsigned id, unsigned threads);
 /// Returns how many threads of the block had `predicate` set at this barrier.
 int barrierCount(int predicate);
-/// All live threads of the warp named in `mask` meet; each gives `value`, each sees all 32. Returns who took part.
+/// All live threads of the warp named in `mask` meet; each gives `value`, each sees all 32. Returns
+/// who took part.
 unsigned meet(unsigned mask, uint64_t value, uint64_t *all);
 unsigned activeMask();
 /// Ends the calling thread.
@@ -83,8 +99,10 @@ struct Fill {
   enum Kind { zero, iota, random, small } kind = zero;
   uint64_t seed = 0;
 };
-inline Fill random(uint64_t seed) { return {Fill::random, seed}; }  ///< all bits of integers; floats in [-1, 1)
-inline Fill small(uint64_t seed) { return {Fill::small, seed}; }    ///< 0 to 15, floats too
+inline Fill random(uint64_t seed) {
+  return {Fill::random, seed};
+} ///< all bits of integers; floats in [-1, 1)
+inline Fill small(uint64_t seed) { return {Fill::small, seed}; } ///< 0 to 15, floats too
 inline Fill iota() { return {Fill::iota, 0}; }
 inline Fill zeros() { return {}; }
 
@@ -96,11 +114,17 @@ struct Argument {
   double real = 0;
   int64_t integer = 0;
 };
-inline Argument in(uint64_t count, Fill fill = random(1)) { return {true, false, count, fill, 0, 0}; }
+inline Argument in(uint64_t count, Fill fill = random(1)) {
+  return {true, false, count, fill, 0, 0};
+}
 inline Argument out(uint64_t count) { return {true, true, count, {}, 0, 0}; }
 inline Argument inout(uint64_t count, Fill fill) { return {true, true, count, fill, 0, 0}; }
-inline Argument value(int64_t integer) { return {false, false, 0, {}, static_cast<double>(integer), integer}; }
-inline Argument value(double real) { return {false, false, 0, {}, real, static_cast<int64_t>(real)}; }
+inline Argument value(int64_t integer) {
+  return {false, false, 0, {}, static_cast<double>(integer), integer};
+}
+inline Argument value(double real) {
+  return {false, false, 0, {}, real, static_cast<int64_t>(real)};
+}
 
 struct Shape {
   unsigned x = 1, y = 1, z = 1;
@@ -111,7 +135,7 @@ inline Shape block(unsigned x, unsigned y = 1, unsigned z = 1) { return {x, y, z
 /// The type of one kernel parameter, as the harness needs it.
 struct ParameterType {
   bool isPointer, isFloat;
-  unsigned bytes;  ///< of the scalar, or of the pointed-to element
+  unsigned bytes; ///< of the scalar, or of the pointed-to element
 };
 
 struct Case {
@@ -138,9 +162,12 @@ template <class T> ParameterType typeOf() {
 }
 
 template <class T> T argumentAs(const Argument &argument, void *address) {
-  if constexpr (std::is_pointer_v<T>) return static_cast<T>(address);
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(argument.real);
-  else return static_cast<T>(argument.integer);
+  if constexpr (std::is_pointer_v<T>)
+    return static_cast<T>(address);
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(argument.real);
+  else
+    return static_cast<T>(argument.integer);
 }
 
 inline Argument toArgument(Argument argument) { return argument; }
@@ -150,12 +177,14 @@ inline Argument toArgument(int64_t value_) { return value(value_); }
 inline Argument toArgument(double value_) { return value(value_); }
 
 template <class... P, size_t... K>
-void callOnHost(void (*kernel)(P...), const std::vector<Argument> &arguments, const std::vector<void *> &addresses, std::index_sequence<K...>) {
+void callOnHost(void (*kernel)(P...), const std::vector<Argument> &arguments,
+                const std::vector<void *> &addresses, std::index_sequence<K...>) {
   kernel(argumentAs<P>(arguments[K], addresses[K])...);
 }
 
 template <class... P, class... A>
-bool addCase(const char *file, const char *name, void (*kernel)(P...), Shape grid, Shape block, unsigned sharedBytes, A... given) {
+bool addCase(const char *file, const char *name, void (*kernel)(P...), Shape grid, Shape block,
+             unsigned sharedBytes, A... given) {
   static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
   Case added;
   added.file = file;
@@ -167,7 +196,9 @@ bool addCase(const char *file, const char *name, void (*kernel)(P...), Shape gri
   added.arguments = {toArgument(given)...};
   auto arguments = added.arguments;
   added.onHost = [=](const std::vector<void *> &addresses) {
-    runGrid(grid, block, sharedBytes, [&] { callOnHost(kernel, arguments, addresses, std::make_index_sequence<sizeof...(P)>()); });
+    runGrid(grid, block, sharedBytes, [&] {
+      callOnHost(kernel, arguments, addresses, std::make_index_sequence<sizeof...(P)>());
+    });
   };
   cases().push_back(std::move(added));
   return true;
@@ -175,13 +206,24 @@ bool addCase(const char *file, const char *name, void (*kernel)(P...), Shape gri
 
 #define ONHOST_JOIN2(a, b) a##b
 #define ONHOST_JOIN(a, b) ONHOST_JOIN2(a, b)
-/// CASE(kernel, grid(...), block(...), arguments...); CASE_SHARED with the bytes of dynamic shared memory third.
-#define CASE(kernel, grid_, block_, ...) \
-  namespace { using namespace onhost; [[maybe_unused]] bool ONHOST_JOIN(case_, __COUNTER__) = onhost::addCase(__FILE__, #kernel, kernel, grid_, block_, 0, __VA_ARGS__); }
-#define CASE_SHARED(kernel, grid_, block_, bytes_, ...) \
-  namespace { using namespace onhost; [[maybe_unused]] bool ONHOST_JOIN(case_, __COUNTER__) = onhost::addCase(__FILE__, #kernel, kernel, grid_, block_, bytes_, __VA_ARGS__); }
+/// CASE(kernel, grid(...), block(...), arguments...); CASE_SHARED with the bytes of dynamic shared
+/// memory third.
+#define CASE(kernel, grid_, block_, ...)                                                           \
+  namespace {                                                                                      \
+  using namespace onhost;                                                                          \
+  [[maybe_unused]] bool ONHOST_JOIN(case_, __COUNTER__) = onhost::addCase(__FILE__, #kernel,       \
+                                                                          kernel, grid_, block_,   \
+                                                                          0, __VA_ARGS__);         \
+  }
+#define CASE_SHARED(kernel, grid_, block_, bytes_, ...)                                            \
+  namespace {                                                                                      \
+  using namespace onhost;                                                                          \
+  [[maybe_unused]] bool ONHOST_JOIN(case_, __COUNTER__) = onhost::addCase(__FILE__, #kernel,       \
+                                                                          kernel, grid_, block_,   \
+                                                                          bytes_, __VA_ARGS__);    \
+  }
 
-}  // namespace onhost
+} // namespace onhost
 
 #define threadIdx (onhost::self.threadIdx)
 #define blockIdx (onhost::self.blockIdx)
@@ -220,11 +262,12 @@ template <class T> T shuffle(unsigned mask, T value, int source, bool isInBounds
   meet(mask, toBits(value), all);
   return isInBounds ? fromBits<T>(all[source & 31]) : value;
 }
-}  // namespace onhost
+} // namespace onhost
 
 template <class T> T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   unsigned lane = onhost::lane();
-  return onhost::shuffle(mask, value, static_cast<int>((lane & ~(width - 1u)) | (source & (width - 1))), true);
+  return onhost::shuffle(mask, value,
+                         static_cast<int>((lane & ~(width - 1u)) | (source & (width - 1))), true);
 }
 template <class T> T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   int lane = static_cast<int>(onhost::lane()), source = lane - static_cast<int>(delta);
@@ -242,7 +285,8 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
   uint64_t all[32];
   unsigned members = onhost::meet(mask, predicate != 0, all), result = 0;
   for (unsigned k = 0; k < 32; ++k)
-    if ((members >> k & 1) && all[k]) result |= 1u << k;
+    if ((members >> k & 1) && all[k])
+      result |= 1u << k;
   return result;
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
@@ -251,14 +295,16 @@ template <class T> unsigned __match_any_sync(unsigned mask, T value) {
   uint64_t all[32];
   unsigned members = onhost::meet(mask, onhost::toBits(value), all), result = 0;
   for (unsigned k = 0; k < 32; ++k)
-    if ((members >> k & 1) && all[k] == onhost::toBits(value)) result |= 1u << k;
+    if ((members >> k & 1) && all[k] == onhost::toBits(value))
+      result |= 1u << k;
   return result;
 }
 inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
   uint64_t all[32];
   unsigned members = onhost::meet(mask, value, all), result = 0;
   for (unsigned k = 0; k < 32; ++k)
-    if (members >> k & 1) result += static_cast<unsigned>(all[k]);
+    if (members >> k & 1)
+      result += static_cast<unsigned>(all[k]);
   return result;
 }
 inline int __reduce_max_sync(unsigned mask, int value) {
@@ -266,7 +312,8 @@ inline int __reduce_max_sync(unsigned mask, int value) {
   unsigned members = onhost::meet(mask, static_cast<uint32_t>(value), all);
   int result = INT32_MIN;
   for (unsigned k = 0; k < 32; ++k)
-    if ((members >> k & 1) && static_cast<int>(all[k]) > result) result = static_cast<int>(all[k]);
+    if ((members >> k & 1) && static_cast<int>(all[k]) > result)
+      result = static_cast<int>(all[k]);
   return result;
 }
 
@@ -278,18 +325,36 @@ template <class T, class Change> T atomically(T *address, Change change) {
   yield();
   return old;
 }
-}  // namespace onhost
-template <class T> T atomicAdd(T *address, T value) { return onhost::atomically(address, [=](T old) { return static_cast<T>(old + value); }); }
-inline int atomicAdd(int *address, int value) {
-  return onhost::atomically(address, [=](int old) { return static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(value)); });
+} // namespace onhost
+template <class T> T atomicAdd(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return static_cast<T>(old + value); });
 }
-template <class T> T atomicSub(T *address, T value) { return onhost::atomically(address, [=](T old) { return static_cast<T>(old - value); }); }
-template <class T> T atomicExch(T *address, T value) { return onhost::atomically(address, [=](T) { return value; }); }
-template <class T> T atomicMin(T *address, T value) { return onhost::atomically(address, [=](T old) { return old < value ? old : value; }); }
-template <class T> T atomicMax(T *address, T value) { return onhost::atomically(address, [=](T old) { return old < value ? value : old; }); }
-template <class T> T atomicAnd(T *address, T value) { return onhost::atomically(address, [=](T old) { return old & value; }); }
-template <class T> T atomicOr(T *address, T value) { return onhost::atomically(address, [=](T old) { return old | value; }); }
-template <class T> T atomicXor(T *address, T value) { return onhost::atomically(address, [=](T old) { return old ^ value; }); }
+inline int atomicAdd(int *address, int value) {
+  return onhost::atomically(address, [=](int old) {
+    return static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(value));
+  });
+}
+template <class T> T atomicSub(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return static_cast<T>(old - value); });
+}
+template <class T> T atomicExch(T *address, T value) {
+  return onhost::atomically(address, [=](T) { return value; });
+}
+template <class T> T atomicMin(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return old < value ? old : value; });
+}
+template <class T> T atomicMax(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return old < value ? value : old; });
+}
+template <class T> T atomicAnd(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return old & value; });
+}
+template <class T> T atomicOr(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return old | value; });
+}
+template <class T> T atomicXor(T *address, T value) {
+  return onhost::atomically(address, [=](T old) { return old ^ value; });
+}
 template <class T> T atomicCAS(T *address, T compare, T value) {
   return onhost::atomically(address, [=](T old) { return old == compare ? value : old; });
 }
@@ -305,11 +370,14 @@ inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline unsigned __brev(unsigned x) { return __builtin_bitreverse32(x); }
-inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(uint64_t{a} * b >> 32); }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(uint64_t{a} * b >> 32);
+}
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   uint64_t both = uint64_t{b} << 32 | a;
   unsigned result = 0;
-  for (int k = 0; k < 4; ++k) result |= static_cast<unsigned>(both >> (selector >> 4 * k & 7) * 8 & 255) << 8 * k;
+  for (int k = 0; k < 4; ++k)
+    result |= static_cast<unsigned>(both >> (selector >> 4 * k & 7) * 8 & 255) << 8 * k;
   return result;
 }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
@@ -322,4 +390,4 @@ inline float __int_as_float(int x) { return onhost::fromBits<float>(static_cast<
 inline int __float_as_int(float x) { return static_cast<int>(onhost::toBits(x)); }
 inline void __nanosleep(unsigned) { onhost::yield(); }
 
-#endif  // __CUDACC__
+#endif // __CUDACC__

@@ -28,7 +28,8 @@ device::KernelInfo kernelWith(std::initializer_list<std::pair<isa::Type, unsigne
 
 const char buffer = 0;
 std::optional<const void *> lookup(std::string_view text) {
-  if (text == "x") return &buffer;
+  if (text == "x")
+    return &buffer;
   return std::nullopt;
 }
 
@@ -61,7 +62,8 @@ TEST(Arguments, TakeTheirKindFromTheParameter) {
 }
 
 TEST(Arguments, StructsHaveFieldsAtTheirNaturalAlignment) {
-  auto bytes = packArguments(kernelWith({{isa::Type::b8, 24}}), {"{i32 5, f64 2.5, ptr x}"}, lookup);
+  auto bytes =
+      packArguments(kernelWith({{isa::Type::b8, 24}}), {"{i32 5, f64 2.5, ptr x}"}, lookup);
   int32_t first;
   double second;
   const void *third;
@@ -71,12 +73,16 @@ TEST(Arguments, StructsHaveFieldsAtTheirNaturalAlignment) {
   EXPECT_EQ(first, 5);
   EXPECT_EQ(second, 2.5);
   EXPECT_EQ(third, &buffer);
-  EXPECT_THROW(packArguments(kernelWith({{isa::Type::b8, 8}}), {"{i32 5, f64 2.5}"}, lookup), UsageError);
+  EXPECT_THROW(packArguments(kernelWith({{isa::Type::b8, 8}}), {"{i32 5, f64 2.5}"}, lookup),
+               UsageError);
 }
 
 TEST(Arguments, RefusalsShowTheParameterList) {
-  EXPECT_NE(refusal(isa::Type::u32, "2.5").find("argument 1 of k (p0, .u32): '2.5' is not an integer\n  k(p0: .u32)"), std::string::npos);
-  EXPECT_NE(refusal(isa::Type::u32, "4294967296").find("does not fit in 32 bits"), std::string::npos);
+  EXPECT_NE(refusal(isa::Type::u32, "2.5")
+                .find("argument 1 of k (p0, .u32): '2.5' is not an integer\n  k(p0: .u32)"),
+            std::string::npos);
+  EXPECT_NE(refusal(isa::Type::u32, "4294967296").find("does not fit in 32 bits"),
+            std::string::npos);
   EXPECT_NE(refusal(isa::Type::u16, "-40000").find("does not fit in 16 bits"), std::string::npos);
   EXPECT_NE(refusal(isa::Type::u64, "y").find("neither a number nor a buffer"), std::string::npos);
   EXPECT_NE(refusal(isa::Type::f32, "two").find("'two' is not a number"), std::string::npos);
@@ -88,5 +94,5 @@ TEST(Arguments, RefusalsShowTheParameterList) {
   }
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command

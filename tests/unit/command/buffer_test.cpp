@@ -73,5 +73,5 @@ TEST(BufferPreview, ShowsTheFirstElements) {
   EXPECT_EQ(preview(make("f32[2]:0.5,1e30"), 16), "[0.5, 1.00000002e+30]");
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command

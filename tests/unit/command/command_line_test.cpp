@@ -14,7 +14,7 @@ namespace {
 
 struct Outcome {
   int exitCode;
-  std::string text;  ///< standard output and error together
+  std::string text; ///< standard output and error together
 };
 
 Outcome call(const std::string &arguments) {
@@ -22,7 +22,8 @@ Outcome call(const std::string &arguments) {
   std::FILE *pipe = popen(line.c_str(), "r");
   Outcome outcome{-1, ""};
   std::array<char, 4096> block;
-  for (size_t got; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) outcome.text.append(block.data(), got);
+  for (size_t got; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;)
+    outcome.text.append(block.data(), got);
   int status = pclose(pipe);
   outcome.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return outcome;
@@ -30,11 +31,14 @@ Outcome call(const std::string &arguments) {
 
 const std::string kSamples = PTXRUN_SAMPLES;
 
-bool has(const Outcome &outcome, const std::string &text) { return outcome.text.find(text) != std::string::npos; }
+bool has(const Outcome &outcome, const std::string &text) {
+  return outcome.text.find(text) != std::string::npos;
+}
 
 class Scratch : public testing::Test {
  protected:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("command_test_" + std::to_string(getpid()));
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("command_test_" + std::to_string(getpid()));
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string file(const std::string &name, const std::string &text) {
@@ -48,7 +52,8 @@ class VerifyCommand : public Scratch {};
 TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   Outcome help = call("--help");
   EXPECT_EQ(help.exitCode, 0);
-  for (const char *word : {"run", "inspect", "verify", "version", "Exit codes", "PTXRUN_CPU"}) EXPECT_TRUE(has(help, word)) << word;
+  for (const char *word : {"run", "inspect", "verify", "version", "Exit codes", "PTXRUN_CPU"})
+    EXPECT_TRUE(has(help, word)) << word;
   EXPECT_EQ(call("run --help").exitCode, 0);
   EXPECT_EQ(call("").exitCode, 2);
   EXPECT_EQ(call("walk").exitCode, 2);
@@ -59,7 +64,9 @@ TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
 }
 
 TEST_F(RunCommand, TakesArgumentsFromTheCommandLine) {
-  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --kernel saxpy --grid 1 --block 32 --arg 5 --arg 2.0 --arg f32[5]:iota --arg print:f32[5]:fill:1");
+  Outcome outcome = call("run " + kSamples +
+                         "/saxpy.ptx --kernel saxpy --grid 1 --block 32 --arg 5 --arg 2.0 --arg "
+                         "f32[5]:iota --arg print:f32[5]:fill:1");
   EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
   EXPECT_TRUE(has(outcome, "[1, 3, 5, 7, 9]")) << outcome.text;
 }
@@ -76,7 +83,9 @@ TEST_F(RunCommand, WritesOutputsBack) {
 }
 
 TEST_F(RunCommand, BuffersWithNamesAreSharedByArguments) {
-  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --block 32 --buffer v=print:f32[8]:iota --arg 4 --arg 1.0 --arg v+16 --arg v");
+  Outcome outcome = call(
+      "run " + kSamples +
+      "/saxpy.ptx --block 32 --buffer v=print:f32[8]:iota --arg 4 --arg 1.0 --arg v+16 --arg v");
   EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
   EXPECT_TRUE(has(outcome, "[4, 6, 8, 10, 4, 5, 6, 7]")) << outcome.text;
 }
@@ -98,15 +107,19 @@ TEST_F(RunCommand, SaysWhatToDo) {
 
 TEST_F(RunCommand, DescriptionsCheckTheirResults) {
   EXPECT_EQ(call("run " + kSamples + "/saxpy.toml").exitCode, 0);
-  std::string wrong = file("wrong.toml", "module = '" + kSamples + "/saxpy.ptx'\n[buffers]\nx = 'f32[8]:iota'\ny = 'f32[8]'\n"
-                           "[[launch]]\nblock = 8\narguments = [8, 2.0, 'x', 'y']\n[[expect]]\nbuffer = 'y'\nvalue = '2 * x[i] + (i == 3)'\n");
+  std::string wrong =
+      file("wrong.toml", "module = '" + kSamples +
+                             "/saxpy.ptx'\n[buffers]\nx = 'f32[8]:iota'\ny = 'f32[8]'\n"
+                             "[[launch]]\nblock = 8\narguments = [8, 2.0, 'x', "
+                             "'y']\n[[expect]]\nbuffer = 'y'\nvalue = '2 * x[i] + (i == 3)'\n");
   Outcome outcome = call("run " + wrong);
   EXPECT_EQ(outcome.exitCode, 1);
   EXPECT_TRUE(has(outcome, "y: 1 of 8 values differ\n    [3] is 6, expected 7")) << outcome.text;
 }
 
 TEST_F(RunCommand, EndlessKernelsEndAtTheTimeout) {
-  std::string endless = file("endless.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry endless()\n{\nL: bra L;\n}\n");
+  std::string endless = file("endless.ptx", ".version 8.0\n.target sm_80\n.address_size "
+                                            "64\n.visible .entry endless()\n{\nL: bra L;\n}\n");
   Outcome outcome = call("run " + endless + " --timeout 0.3");
   EXPECT_EQ(outcome.exitCode, 3) << outcome.text;
   Outcome interrupted = call("run " + endless + " & sleep 0.5; kill -INT $!; wait $!");
@@ -114,7 +127,8 @@ TEST_F(RunCommand, EndlessKernelsEndAtTheTimeout) {
 }
 
 TEST_F(RunCommand, StopsAfterAStageAndDumps) {
-  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --stop-after lower --dump " + (folder_ / "dump").string());
+  Outcome outcome = call("run " + kSamples + "/saxpy.ptx --stop-after lower --dump " +
+                         (folder_ / "dump").string());
   EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "dump" / "manifest.tsv"));
 }
@@ -122,15 +136,20 @@ TEST_F(RunCommand, StopsAfterAStageAndDumps) {
 TEST(Inspect, ListsKernelsWithLanesAndReasons) {
   Outcome outcome = call("inspect " + kSamples + "/scan.ptx");
   EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
-  for (const char *word : {"scanBlocks  (", "scanTotals  (", ".u64", "lanes", "shared memory"}) EXPECT_TRUE(has(outcome, word)) << outcome.text;
-  auto json = nlohmann::json::parse(call("inspect --json " + kSamples + "/scan.ptx").text, nullptr, false);
+  for (const char *word : {"scanBlocks  (", "scanTotals  (", ".u64", "lanes", "shared memory"})
+    EXPECT_TRUE(has(outcome, word)) << outcome.text;
+  auto json =
+      nlohmann::json::parse(call("inspect --json " + kSamples + "/scan.ptx").text, nullptr, false);
   ASSERT_TRUE(json.is_array());
   EXPECT_EQ(json.size(), 3u);
   EXPECT_EQ(json[0]["parameters"].size(), 4u);
 }
 
 TEST_F(VerifyCommand, PrintsALinePerFileAndExitsWithOneIfAnyIsRejected) {
-  std::string good = kSamples + "/saxpy.ptx", bad = file("bad.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %r;\n  add.q32 %r, %r, 1;\n  mov.u32 %s, 1;\n  ret;\n}\n");
+  std::string good = kSamples + "/saxpy.ptx",
+              bad = file("bad.ptx",
+                         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  "
+                         ".reg .b32 %r;\n  add.q32 %r, %r, 1;\n  mov.u32 %s, 1;\n  ret;\n}\n");
   Outcome accepted = call("verify " + good);
   EXPECT_EQ(accepted.exitCode, 0);
   EXPECT_EQ(accepted.text, good + ": ok\n");
@@ -148,5 +167,5 @@ TEST_F(VerifyCommand, PrintsALinePerFileAndExitsWithOneIfAnyIsRejected) {
   EXPECT_EQ(call("verify nothing.ptx").exitCode, 2);
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command

@@ -11,11 +11,13 @@ namespace {
 Array floats(std::initializer_list<float> values) {
   Array array(Element::f32, {values.size()});
   uint64_t k = 0;
-  for (float value : values) storeDouble(Element::f32, array.at(k++), value);
+  for (float value : values)
+    storeDouble(Element::f32, array.at(k++), value);
   return array;
 }
 
-uint64_t differing(std::initializer_list<float> got, std::initializer_list<float> expected, Expectation rule = {}) {
+uint64_t differing(std::initializer_list<float> got, std::initializer_list<float> expected,
+                   Expectation rule = {}) {
   return compareWithArray(floats(got), rule, floats(expected)).different;
 }
 
@@ -64,5 +66,5 @@ TEST(Compare, TextsInAnyOrderOfLines) {
   EXPECT_EQ(compareText("a\n", "a\nb\n", false), "    line 2 is missing, expected 'b'\n");
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command

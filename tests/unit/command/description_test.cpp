@@ -11,7 +11,8 @@ namespace ptxrun::command {
 namespace {
 
 std::string refusal(const std::string &text) {
-  auto path = std::filesystem::temp_directory_path() / ("description_test_" + std::to_string(getpid()) + ".toml");
+  auto path = std::filesystem::temp_directory_path() /
+              ("description_test_" + std::to_string(getpid()) + ".toml");
   std::ofstream(path) << text;
   std::string message = "accepted";
   try {
@@ -26,7 +27,8 @@ std::string refusal(const std::string &text) {
 TEST(Description, EverySampleIsRead) {
   unsigned count = 0;
   for (auto &entry : std::filesystem::directory_iterator(PTXRUN_SAMPLES)) {
-    if (entry.path().extension() != ".toml") continue;
+    if (entry.path().extension() != ".toml")
+      continue;
     ++count;
     Plan plan = readDescription(entry.path().string());
     EXPECT_FALSE(plan.launches.empty()) << entry.path();
@@ -50,11 +52,14 @@ TEST(Description, KeepsOrderOfConstantsAndBuffers) {
 TEST(Description, MistakesAreNamedWithTheirPlace) {
   EXPECT_EQ(refusal("module = 'a.ptx'\n"), ": there is no [[launch]]");
   EXPECT_EQ(refusal("[[launch]]\n").substr(0, 2), ":1");
-  EXPECT_EQ(refusal("module = 'a.ptx'\n[[launch]]\ngird = 3\n"), ":3:8: 'gird' is no key of [[launch]]; did you mean 'grid'?");
+  EXPECT_EQ(refusal("module = 'a.ptx'\n[[launch]]\ngird = 3\n"),
+            ":3:8: 'gird' is no key of [[launch]]; did you mean 'grid'?");
   EXPECT_EQ(refusal("module = 'a.ptx'\n[launch]\n"), ":2:1: write [[launch]], with two brackets");
-  EXPECT_NE(refusal("module = 'a.ptx'\n[[launch]]\n[[expect]]\nbuffer = 'x'\n").find("takes one of 'value', 'file' and 'printed'"), std::string::npos);
+  EXPECT_NE(refusal("module = 'a.ptx'\n[[launch]]\n[[expect]]\nbuffer = 'x'\n")
+                .find("takes one of 'value', 'file' and 'printed'"),
+            std::string::npos);
   EXPECT_NE(refusal("module = \n").find(":1:"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command

@@ -53,7 +53,8 @@ TEST(Expression, SumsOverRanges) {
 
 TEST(Expression, ReadsBuffersAndConstants) {
   Array x(Element::i32, {600});
-  for (int k = 0; k < 600; ++k) storeInteger(Element::i32, x.at(static_cast<uint64_t>(k)), 1000 - k);
+  for (int k = 0; k < 600; ++k)
+    storeInteger(Element::i32, x.at(static_cast<uint64_t>(k)), 1000 - k);
   std::vector<Symbol> symbols = {{"x", &x, 0}, {"n", nullptr, 600}};
   Array out(Element::i64, {600});
   Expression("i > 0 ? x[i - 1] + n : -1", symbols).fill(out);
@@ -96,5 +97,5 @@ TEST(Expression, DividesByZeroOnlyWithAnError) {
   EXPECT_EQ(integer("0 != 0 ? 1 / 0 : 5"), 5);
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command

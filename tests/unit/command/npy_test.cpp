@@ -13,22 +13,27 @@ namespace {
 
 class Npy : public testing::Test {
  protected:
-  std::string path_ = (std::filesystem::temp_directory_path() / ("npy_test_" + std::to_string(getpid()) + ".npy")).string();
+  std::string path_ =
+      (std::filesystem::temp_directory_path() / ("npy_test_" + std::to_string(getpid()) + ".npy"))
+          .string();
   void TearDown() override { std::filesystem::remove(path_); }
   void write(const std::string &dictionary, const std::string &data, char version = 1) {
     std::string header = dictionary;
     size_t prefix = version == 1 ? 10 : 12;
     header.append((64 - (prefix + header.size() + 1) % 64) % 64, ' ') += '\n';
     std::ofstream file(path_, std::ios::binary);
-    file << "\x93NUMPY" << version << '\0' << static_cast<char>(header.size() & 255) << static_cast<char>(header.size() >> 8);
-    if (version > 1) file << '\0' << '\0';
+    file << "\x93NUMPY" << version << '\0' << static_cast<char>(header.size() & 255)
+         << static_cast<char>(header.size() >> 8);
+    if (version > 1)
+      file << '\0' << '\0';
     file << header << data;
   }
 };
 
 TEST_F(Npy, ReadsWhatNumPyWrites) {
   // np.save of np.array([[1, 2, 3], [4, 5, 6]], dtype='<i2')
-  write("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }", std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12));
+  write("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }",
+        std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12));
   Array array = readNpy(path_);
   EXPECT_EQ(array.element(), Element::i16);
   EXPECT_EQ(array.shape(), (std::vector<uint64_t>{2, 3}));
@@ -36,7 +41,8 @@ TEST_F(Npy, ReadsWhatNumPyWrites) {
 }
 
 TEST_F(Npy, ReadsBigEndianFortranOrderAndVersionTwo) {
-  write("{'descr': '>f4', 'fortran_order': True, 'shape': (2,), }", std::string("\x3f\x80\0\0\xc0\0\0\0", 8), 2);
+  write("{'descr': '>f4', 'fortran_order': True, 'shape': (2,), }",
+        std::string("\x3f\x80\0\0\xc0\0\0\0", 8), 2);
   Array array = readNpy(path_);
   EXPECT_TRUE(array.isFortranOrder);
   EXPECT_EQ(loadDouble(Element::f32, array.at(0)), 1.0);
@@ -51,11 +57,14 @@ TEST_F(Npy, ReadsScalarsAndEmptyArrays) {
 }
 
 TEST_F(Npy, WritesEveryElementTypeSoThatItReadsBack) {
-  for (const char *name : {"bool", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64", "c64", "c128"}) {
+  for (const char *name : {"bool", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16",
+                           "bf16", "f32", "f64", "c64", "c128"}) {
     Array array(elementNamed(name), {3, 5});
-    for (uint64_t k = 0; k < 15; ++k) storeInteger(array.element(), array.at(k), k % 2);
+    for (uint64_t k = 0; k < 15; ++k)
+      storeInteger(array.element(), array.at(k), k % 2);
     writeNpy(path_, array);
-    EXPECT_EQ(std::filesystem::file_size(path_) - array.bytes(), 128u) << "the data start at a multiple of 64";
+    EXPECT_EQ(std::filesystem::file_size(path_) - array.bytes(), 128u)
+        << "the data start at a multiple of 64";
     Array back = readNpy(path_);
     EXPECT_EQ(back.element(), array.element()) << name;
     EXPECT_EQ(back.shape(), array.shape());
@@ -83,5 +92,5 @@ TEST_F(Npy, RefusesWithTheFilesName) {
   EXPECT_NE(message().find("structured"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace ptxrun::command
+} // namespace
+} // namespace ptxrun::command
