@@ -1,5 +1,5 @@
-// cp.async and cp.async.bulk without tensors (PTX ISA 9.7.9.25.3, 9.7.9.25.4, 9.7.9.25.6), st.async, red.async, st.bulk
-// (9.7.9.12, 9.7.9.13, 9.7.13.7).
+// cp.async and cp.async.bulk without tensors (PTX ISA 9.7.9.25.3, 9.7.9.25.4, 9.7.9.25.6),
+// st.async, red.async, st.bulk (9.7.9.12, 9.7.9.13, 9.7.13.7).
 #include "translate/lower/async_operands.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/memory_access.h"
@@ -22,7 +22,7 @@ namespace {
 
 /// The bytes to copy: fewer than the whole where src-size or ignore-src says so.
 llvm::Value *sourceBytesOf(LaneBuilder &b, const Instruction &in, llvm::Value *bytes) {
-  if (b.has(in, 3) && in.operands[3].type == isa::Type::pred)  // ignore-src
+  if (b.has(in, 3) && in.operands[3].type == isa::Type::pred) // ignore-src
     return b.select(b.read(in, 3), b.constant(32, 0), bytes);
   if (b.has(in, 3) && in.operands[3].type == isa::Type::u32)
     return b.readBits(in.operands[3], 32);
@@ -45,10 +45,10 @@ void copyByRuntime(LaneBuilder &b, const Instruction &in, llvm::Value *sourceByt
          {ends.destination, ends.source, b.readBits(in.operands[2], 32), sourceBytes}, kMemory);
 }
 
-}  // namespace
+} // namespace
 
-// cp.async: `bytes` at the destination, of which the first source bytes are copied and the rest is zero. It may complete
-// at once:
+// cp.async: `bytes` at the destination, of which the first source bytes are copied and the rest is
+// zero. It may complete at once:
 //   if (source bytes == bytes) *destination = *source; else the runtime copies and fills;
 void lowerCpAsync(LaneBuilder &b, const Instruction &in) {
   llvm::Value *bytes = b.readBits(in.operands[2], 32), *sourceBytes = sourceBytesOf(b, in, bytes);
@@ -82,10 +82,10 @@ void lowerCpAsyncWaitGroup(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerCpAsyncMbarrierArrive(LaneBuilder &b, const Instruction &in) {
-  b.word("ptx.cp.async.mbarrier.arrive", b.ir.getVoidTy(),
-         {b.hostPointer(in.operands[0], LaneBuilder::space(in)),
-          b.constant(32, in.has(Token::noinc))},
-         kMemory);
+  b.word(
+      "ptx.cp.async.mbarrier.arrive", b.ir.getVoidTy(),
+      {b.hostPointer(in.operands[0], LaneBuilder::space(in)), b.constant(32, in.has(Token::noinc))},
+      kMemory);
 }
 
 // --- cp.async.bulk -----------------------------------------------------------------------------
@@ -138,7 +138,7 @@ void completeTransactions(LaneBuilder &b, const Instruction &in, unsigned bytes)
     b.word("ptx.mbarrier.complete_tx", b.ir.getVoidTy(),
            {mbarrierPointer(b, in, LaneBuilder::space(in)), b.constant(32, bytes)}, kMemory);
 }
-}  // namespace
+} // namespace
 
 /// st.async completes at once: the store, then its bytes.
 void lowerStAsync(LaneBuilder &b, const Instruction &in) {
@@ -156,11 +156,13 @@ void lowerStBulk(LaneBuilder &b, const Instruction &in) {
   llvm::Type *i64 = b.intType(64);
   llvm::Value *base = b.hostPointer(in.operands[0], LaneBuilder::space(in));
   llvm::Value *size = b.extend(b.read(in, 1), i64, false);
-  llvm::BasicBlock *before = b.ir.GetInsertBlock(), *loop = b.newBlock("fill"), *after = b.newBlock("filled");
+  llvm::BasicBlock *before = b.ir.GetInsertBlock(), *loop = b.newBlock("fill"),
+                   *after = b.newBlock("filled");
   b.ir.CreateCondBr(b.ir.CreateICmpEQ(size, b.constant(64, 0)), after, loop);
   b.ir.SetInsertPoint(loop);
   llvm::PHINode *at = b.ir.CreatePHI(i64, 2);
-  b.ir.CreateAlignedStore(b.constant(64, 0), b.ir.CreateGEP(b.ir.getInt8Ty(), base, at), llvm::Align(8));
+  b.ir.CreateAlignedStore(b.constant(64, 0), b.ir.CreateGEP(b.ir.getInt8Ty(), base, at),
+                          llvm::Align(8));
   llvm::Value *next = b.ir.CreateAdd(at, b.constant(64, 8));
   at->addIncoming(b.constant(64, 0), before);
   at->addIncoming(next, loop);
@@ -168,4 +170,4 @@ void lowerStBulk(LaneBuilder &b, const Instruction &in) {
   b.ir.SetInsertPoint(after);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -94,4 +94,4 @@ abi::ReduceType reduceTypeOf(isa::Type type) {
   }
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

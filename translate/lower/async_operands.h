@@ -23,10 +23,11 @@ struct CopyEnds {
 /// Host addresses of operands 0 and 1 by the two spaces the opcode names, in that order.
 CopyEnds endsOf(LaneBuilder &, const check::Instruction &);
 
-/// The operand of type u16 that is no vector (CTA mask or byte mask) as i16, null where the form has none.
+/// The operand of type u16 that is no vector (CTA mask or byte mask) as i16, null where the form
+/// has none.
 llvm::Value *maskOperandOf(LaneBuilder &, const check::Instruction &);
 
 abi::ReduceOp reduceOpOf(const check::Instruction &);
 abi::ReduceType reduceTypeOf(isa::Type);
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -65,7 +65,8 @@ isa::Type elementOf(isa::Type type) {
                                      : type;
 }
 
-/// A value that PTX updates element by element, each atomic by itself (9.7.13.5: `.f16x2`, `.bf16x2`, vectors).
+/// A value that PTX updates element by element, each atomic by itself (9.7.13.5: `.f16x2`,
+/// `.bf16x2`, vectors).
 llvm::SmallVector<llvm::Value *, 8> updateElements(LaneBuilder &b, const Target &target,
                                                    AtomicRMWInst::BinOp operation,
                                                    llvm::ArrayRef<llvm::Value *> values) {
@@ -115,7 +116,7 @@ llvm::SmallVector<llvm::Value *, 8> updateVector(LaneBuilder &b, const Instructi
   return joined;
 }
 
-}  // namespace
+} // namespace
 
 void lowerAtom(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, updateScalar(b, in, in.operands[1], in.operands[2]));
@@ -161,7 +162,8 @@ void lowerFence(LaneBuilder &b, const Instruction &in) {
 
 void lowerMembar(LaneBuilder &b, const Instruction &in) { lowerFence(b, in); }
 
-/// fence.proxy: all proxies reach memory the same way here, so that program order is all that must be kept.
+/// fence.proxy: all proxies reach memory the same way here, so that program order is all that must
+/// be kept.
 void lowerFenceProxy(LaneBuilder &b, const Instruction &in) {
   MemoryOrder order = fenceOrder(b.ir.getContext(), in);
   if (in.oneOf({Token::cta, Token::cluster, Token::gpu, Token::sys}) == Token::none)
@@ -169,4 +171,4 @@ void lowerFenceProxy(LaneBuilder &b, const Instruction &in) {
   b.ir.CreateFence(order.ordering, order.scope);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -13,11 +13,11 @@ constexpr auto kSync = LaneBuilder::WordEffect::sync;
 llvm::Value *threadCount(LaneBuilder &b, const Instruction &in, size_t i) {
   return b.has(in, i) ? b.readBits(in.operands[i], 32) : b.constant(32, 0);
 }
-}  // namespace
+} // namespace
 
 void lowerBarSync(LaneBuilder &b, const Instruction &in) {
-  b.word("ptx.bar.sync", b.ir.getVoidTy(),
-         {b.readBits(in.operands[0], 32), threadCount(b, in, 1)}, kSync);
+  b.word("ptx.bar.sync", b.ir.getVoidTy(), {b.readBits(in.operands[0], 32), threadCount(b, in, 1)},
+         kSync);
 }
 
 void lowerBarArrive(LaneBuilder &b, const Instruction &in) {
@@ -30,12 +30,12 @@ void lowerBarRed(LaneBuilder &b, const Instruction &in) {
   const std::string name = "ptx.bar.red." + std::string(isa::spelling(operation));
   llvm::Type *type = b.intType(operation == Token::popc ? 32 : 1);
   b.write(in, 0,
-          b.word(name, type,
-                 {b.readBits(in.operands[1], 32), threadCount(b, in, 2), b.read(in, 3)}, kSync));
+          b.word(name, type, {b.readBits(in.operands[1], 32), threadCount(b, in, 2), b.read(in, 3)},
+                 kSync));
 }
 
 void lowerNanosleep(LaneBuilder &b, const Instruction &in) {
   b.word("ptx.nanosleep", b.ir.getVoidTy(), {b.readBits(in.operands[0], 32)}, kSync);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -19,7 +19,7 @@ namespace {
 struct Call {
   std::span<const Operand> results, arguments;
   const Operand *callee = nullptr;
-  const Operand *targets = nullptr;  ///< prototype or list of targets
+  const Operand *targets = nullptr; ///< prototype or list of targets
 };
 
 Call takeApart(const Instruction &in) {
@@ -160,13 +160,14 @@ void callDeclared(LaneBuilder &b, const Instruction &in, const Call &call) {
   const std::string name(call.callee->function->name);
   const LibraryFunction known = findLibraryFunction(name);
   if (!known.lower)
-    return b.error(in, "function `" + name + "` is declared here but defined nowhere in the module");
+    return b.error(in,
+                   "function `" + name + "` is declared here but defined nowhere in the module");
   if (call.arguments.size() != known.arguments)
     return b.error(in, "`" + name + "` takes " + std::to_string(known.arguments) + " arguments");
   known.lower(b, call);
 }
 
-}  // namespace
+} // namespace
 
 void lowerCall(LaneBuilder &b, const Instruction &in) {
   llvm::BasicBlock *after = b.enterGuarded(in);
@@ -180,4 +181,4 @@ void lowerCall(LaneBuilder &b, const Instruction &in) {
   b.leaveGuarded(after);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -12,7 +12,8 @@ namespace {
 
 constexpr unsigned kShift = abi::kSharedWindowShift;
 
-/// The operand's address as an offset in the cluster's arena: (rank << kShift) + offset in that CTA's window.
+/// The operand's address as an offset in the cluster's arena: (rank << kShift) + offset in that
+/// CTA's window.
 llvm::Value *arenaOffset(LaneBuilder &b, const Instruction &in) {
   llvm::Value *address = b.readBits(in.operands[1], 64);
   if (LaneBuilder::space(in) == isa::StateSpace::generic)
@@ -20,7 +21,7 @@ llvm::Value *arenaOffset(LaneBuilder &b, const Instruction &in) {
   return b.ir.CreateTrunc(address, b.intType(32));
 }
 
-}  // namespace
+} // namespace
 
 void lowerMapa(LaneBuilder &b, const Instruction &in) {
   llvm::Value *place = b.ir.CreateAnd(arenaOffset(b, in), b.constant(32, (1u << kShift) - 1));
@@ -43,7 +44,8 @@ void lowerBarrierClusterWait(LaneBuilder &b, const Instruction &) {
   b.word("ptx.cluster.wait", b.ir.getVoidTy(), {}, LaneBuilder::WordEffect::sync);
 }
 
-/// griddepcontrol: launches of a stream run one after the other, so that what a grid depends on is complete and flushed.
+/// griddepcontrol: launches of a stream run one after the other, so that what a grid depends on is
+/// complete and flushed.
 void lowerGriddepcontrol(LaneBuilder &, const Instruction &) {}
 
 /// setmaxnreg moves hardware registers between warps.
@@ -59,15 +61,18 @@ void lowerClusterlaunchcontrolTryCancel(LaneBuilder &b, const Instruction &in) {
          LaneBuilder::WordEffect::memory);
 }
 
-/// The answer's layout is abi.h's (ptxrun_cluster_try_cancel): %ctaid in bytes 0 to 11, byte 12 tells success.
+/// The answer's layout is abi.h's (ptxrun_cluster_try_cancel): %ctaid in bytes 0 to 11, byte 12
+/// tells success.
 void lowerClusterlaunchcontrolQueryCancel(LaneBuilder &b, const Instruction &in) {
   const auto words = b.split(b.readBits(in.operands[1], 128), b.intType(32));
   if (in.has(Token::is_canceled))
     return b.write(in, 0, b.ir.CreateTrunc(words[3], b.intType(1)));
   if (in.has(Token::get_first_ctaid))
     return b.writeElements(in.operands[0], {words[0], words[1], words[2], b.constant(32, 0)});
-  const unsigned axis = in.has(Token::get_first_ctaid_x) ? 0 : in.has(Token::get_first_ctaid_y) ? 1 : 2;
+  const unsigned axis = in.has(Token::get_first_ctaid_x)   ? 0
+                        : in.has(Token::get_first_ctaid_y) ? 1
+                                                           : 2;
   b.write(in, 0, words[axis]);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -14,7 +14,7 @@ void stop(LaneBuilder &b, const Instruction &in, llvm::StringRef word) {
   b.leaveGuarded(after);
 }
 
-}  // namespace
+} // namespace
 
 void lowerBra(LaneBuilder &b, const Instruction &in) {
   llvm::BasicBlock *target = b.block(*in.operands[0].label);
@@ -32,8 +32,8 @@ void lowerBra(LaneBuilder &b, const Instruction &in) {
 void lowerBrx(LaneBuilder &b, const Instruction &in) {
   llvm::BasicBlock *after = b.enterGuarded(in);
   const auto labels = in.operands[1].labels;
-  llvm::SwitchInst *branch = b.ir.CreateSwitch(b.readBits(in.operands[0], 32),
-                                               b.block(*labels.back()), labels.size() - 1);
+  llvm::SwitchInst *branch =
+      b.ir.CreateSwitch(b.readBits(in.operands[0], 32), b.block(*labels.back()), labels.size() - 1);
   for (size_t i = 0; i + 1 < labels.size(); ++i)
     branch->addCase(b.constant(32, i), b.block(*labels[i]));
   b.leaveGuarded(after);
@@ -55,4 +55,4 @@ void lowerTrap(LaneBuilder &b, const Instruction &in) { stop(b, in, "ptx.trap");
 
 void lowerBrkpt(LaneBuilder &b, const Instruction &in) { stop(b, in, "ptx.brkpt"); }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -11,8 +11,8 @@ using isa::StateSpace;
 
 void lowerMov(LaneBuilder &b, const Instruction &in) {
   const check::Operand &source = in.operands[1];
-  const bool isWhole = source.kind == check::Operand::Kind::reg && source.reg->vector > 1 &&
-                       source.component == 0;
+  const bool isWhole =
+      source.kind == check::Operand::Kind::reg && source.reg->vector > 1 && source.component == 0;
   if (isWhole || source.kind == check::Operand::Kind::vector)
     return b.writeElements(in.operands[0], b.readElements(source, in.type()));
   b.write(in, 0, b.read(source, in.type()));
@@ -82,7 +82,8 @@ llvm::Value *ownWindow(LaneBuilder &b) {
 llvm::Value *isInSpace(LaneBuilder &b, llvm::Value *address, StateSpace space) {
   switch (space) {
   case StateSpace::shared:
-    return isWithin(b, address, ownWindow(b), b.constant(64, uint64_t{1} << abi::kSharedWindowShift));
+    return isWithin(b, address, ownWindow(b),
+                    b.constant(64, uint64_t{1} << abi::kSharedWindowShift));
   case StateSpace::sharedCluster:
     return isWithin(b, address, b.sharedBase(),
                     b.word("ptx.shared.window", b.intType(64), {}, LaneBuilder::WordEffect::pure));
@@ -92,10 +93,10 @@ llvm::Value *isInSpace(LaneBuilder &b, llvm::Value *address, StateSpace space) {
     return isConstant(b, address);
   case StateSpace::param:
     return isKernelParam(b, address);
-  default: {  // global: what is in none of the others
-    llvm::Value *other = isInSpace(b, address, b.module().hasClusterAddresses()
-                                                   ? StateSpace::sharedCluster
-                                                   : StateSpace::shared);
+  default: { // global: what is in none of the others
+    llvm::Value *other = isInSpace(b, address,
+                                   b.module().hasClusterAddresses() ? StateSpace::sharedCluster
+                                                                    : StateSpace::shared);
     for (const StateSpace space : {StateSpace::local, StateSpace::constant, StateSpace::param})
       other = b.ir.CreateOr(other, isInSpace(b, address, space));
     return b.ir.CreateNot(other);
@@ -103,7 +104,7 @@ llvm::Value *isInSpace(LaneBuilder &b, llvm::Value *address, StateSpace space) {
   }
 }
 
-}  // namespace
+} // namespace
 
 void lowerIsspacep(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, isInSpace(b, b.readBits(in.operands[1], 64), LaneBuilder::space(in)));
@@ -112,4 +113,4 @@ void lowerIsspacep(LaneBuilder &b, const Instruction &in) {
 /// createpolicy: a cache policy is an opaque number, and no access looks at it.
 void lowerCreatePolicy(LaneBuilder &b, const Instruction &in) { b.write(in, 0, b.constant(64, 0)); }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

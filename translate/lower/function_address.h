@@ -1,4 +1,5 @@
-// The address of a PTX function as a value. No LLVM here: the loader writes it into initialised variables.
+// The address of a PTX function as a value. No LLVM here: the loader writes it into initialised
+// variables.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,9 +8,9 @@
 
 namespace ptxrun::lower {
 
-/// Function addresses are numbers, the same in every kernel of a module (a kernel may read a table that another one
-/// filled): kFunctionAddressBase + 16 * (position in Module::functions). No memory is ever mapped there. An indirect call
-/// is lowered to a switch over the functions it can reach.
+/// Function addresses are numbers, the same in every kernel of a module (a kernel may read a table
+/// that another one filled): kFunctionAddressBase + 16 * (position in Module::functions). No memory
+/// is ever mapped there. An indirect call is lowered to a switch over the functions it can reach.
 inline constexpr uint64_t kFunctionAddressBase = 0x10000;
 
 inline uint64_t functionAddress(const check::Module &module, const check::Function &function) {
@@ -17,4 +18,4 @@ inline uint64_t functionAddress(const check::Module &module, const check::Functi
   return kFunctionAddressBase + 16 * static_cast<uint64_t>(place - module.functions.begin());
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -4,7 +4,8 @@
 
 namespace ptxrun::lower {
 
-// The table names handlers; each is a function of this namespace. One that does not exist is a link error.
+// The table names handlers; each is a function of this namespace. One that does not exist is a link
+// error.
 #define PTXRUN_HANDLER(name) void name(LaneBuilder &, const check::Instruction &);
 #include "isa_handlers.inc"
 #undef PTXRUN_HANDLER
@@ -16,11 +17,11 @@ constexpr LowerHandler kHandlers[] = {
 #include "isa_handlers.inc"
 #undef PTXRUN_HANDLER
 };
-}  // namespace
+} // namespace
 
 LowerHandler handlerOf(isa::Handler handler) {
   const auto index = static_cast<size_t>(handler);
   return index < std::size(kHandlers) ? kHandlers[index] : nullptr;
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -10,4 +10,4 @@ using LowerHandler = void (*)(LaneBuilder &, const check::Instruction &);
 /// The handler's function, null for Handler::none.
 LowerHandler handlerOf(isa::Handler);
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

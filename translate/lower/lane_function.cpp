@@ -42,7 +42,7 @@ bool LaneBuilder::run() {
   if (!ir.GetInsertBlock()->getTerminator())
     returnFromFunction();
   ir.SetInsertPoint(entry_);
-  enterBlock();  // stores what the last block wrote
+  enterBlock(); // stores what the last block wrote
   eraseUnreadSlots();
   return !failed_;
 }
@@ -100,12 +100,12 @@ const LaneBuilder::Stack &LaneBuilder::stack() {
   return stack_;
 }
 
-// A register counts as floating point where most typed uses are: nvcc keeps floats in .b32 registers, and a float in an
-// integer variable would leave casts around every phi.
+// A register counts as floating point where most typed uses are: nvcc keeps floats in .b32
+// registers, and a float in an integer variable would leave casts around every phi.
 void LaneBuilder::countFloatUses() {
   const auto count = [&](auto &self, const Operand &operand) -> void {
-    if (operand.kind == Operand::Kind::reg && isa::bitWidth(operand.type) ==
-                                                  isa::bitWidth(operand.reg->type)) {
+    if (operand.kind == Operand::Kind::reg &&
+        isa::bitWidth(operand.type) == isa::bitWidth(operand.reg->type)) {
       const bool isFloat = operand.type == isa::Type::f32 || operand.type == isa::Type::f64;
       floatUses_[operand.reg->index] += isFloat ? 1 : isa::isBits(operand.type) ? 0 : -1;
     }
@@ -126,7 +126,7 @@ const check::Register *findRegister(const check::Function &function, std::string
       return reg;
   return nullptr;
 }
-}  // namespace
+} // namespace
 
 void LaneBuilder::bindParameters() {
   if (source_.isEntry) {
@@ -228,7 +228,7 @@ std::string opcodeText(const check::Instruction &in) {
     text.append(".").append(isa::spelling(token));
   return text;
 }
-}  // namespace
+} // namespace
 
 void LaneBuilder::lowerInstruction(const check::Instruction &in) {
   current_ = &in;
@@ -250,4 +250,4 @@ void LaneBuilder::lowerInstruction(const check::Instruction &in) {
   leaveGuarded(after);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -16,7 +16,8 @@ bool isMissing(const llvm::Function &function) {
   return function.isDeclaration() && function.getName().starts_with(kLibraryPrefix);
 }
 
-/// The library belongs to no CPU level: what its compiler noted about one must not keep it from being inlined.
+/// The library belongs to no CPU level: what its compiler noted about one must not keep it from
+/// being inlined.
 void adopt(llvm::Function &function) {
   function.setLinkage(llvm::GlobalValue::InternalLinkage);
   function.setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -41,7 +42,7 @@ llvm::Error linkInto(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-}  // namespace
+} // namespace
 
 llvm::Error linkLaneLibrary(llvm::Module &module) {
   if (llvm::none_of(module, isMissing))
@@ -63,4 +64,4 @@ llvm::Error linkLaneLibrary(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

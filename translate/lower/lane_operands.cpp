@@ -19,10 +19,12 @@ llvm::AllocaInst *LaneBuilder::slot(const check::Register &reg, unsigned element
   llvm::AllocaInst *&slot = slots[element];
   if (slot)
     return slot;
-  // A register that is read before it is written holds zero, so that every run and every W sees the same.
+  // A register that is read before it is written holds zero, so that every run and every W sees the
+  // same.
   llvm::Type *type = registerType(reg);
   slot = allocaAtEntry(type, llvm::StringRef(reg.name));
-  new llvm::StoreInst(llvm::Constant::getNullValue(type), slot, entry_->getTerminator()->getIterator());
+  new llvm::StoreInst(llvm::Constant::getNullValue(type), slot,
+                      entry_->getTerminator()->getIterator());
   return slot;
 }
 
@@ -35,8 +37,9 @@ llvm::Type *LaneBuilder::registerType(const check::Register &reg) {
   return intType(bits);
 }
 
-// Inside a block a register's value is known without memory: the slot is loaded at most once, at the block's start, and
-// stored at most once, at its end. This is what keeps promotion linear in blocks of thousands of instructions.
+// Inside a block a register's value is known without memory: the slot is loaded at most once, at
+// the block's start, and stored at most once, at its end. This is what keeps promotion linear in
+// blocks of thousands of instructions.
 
 llvm::Value *LaneBuilder::readSlot(llvm::AllocaInst *slot) {
   enterBlock();
@@ -64,7 +67,8 @@ void LaneBuilder::enterBlock() {
     llvm::Instruction *terminator = valuesBlock_->getTerminator();
     const auto end = terminator ? terminator->getIterator() : valuesBlock_->end();
     for (llvm::AllocaInst *slot : written_)
-      (new llvm::StoreInst(blockValues_[slot], slot, false, llvm::Align(1)))->insertInto(valuesBlock_, end);
+      (new llvm::StoreInst(blockValues_[slot], slot, false, llvm::Align(1)))
+          ->insertInto(valuesBlock_, end);
   }
   written_.clear();
   blockValues_.clear();
@@ -136,7 +140,8 @@ llvm::Value *LaneBuilder::readBits(const Operand &operand, unsigned bits) {
   return extend(toBits(readRaw(operand, type)), intType(bits), false);
 }
 
-/// The operand's value before conversion to the type asked for; `type` decides only where the operand has no width itself.
+/// The operand's value before conversion to the type asked for; `type` decides only where the
+/// operand has no width itself.
 llvm::Value *LaneBuilder::readRaw(const Operand &operand, isa::Type type) {
   switch (operand.kind) {
   case Operand::Kind::reg:
@@ -177,9 +182,9 @@ llvm::SmallVector<llvm::Value *, 8> LaneBuilder::readElements(const Operand &ope
   }
   llvm::Type *wanted = irType(ir.getContext(), element);
   const auto convert = [&](llvm::Value *value) {
-    return cast(extend(toBits(value), intType(wanted->getPrimitiveSizeInBits()),
-                       isa::isSigned(element)),
-                wanted);
+    return cast(
+        extend(toBits(value), intType(wanted->getPrimitiveSizeInBits()), isa::isSigned(element)),
+        wanted);
   };
   if (operand.kind == Operand::Kind::reg && operand.reg->vector > 1 && operand.component == 0)
     for (unsigned i = 0; i < operand.reg->vector; ++i)
@@ -202,9 +207,9 @@ llvm::Value *LaneBuilder::immediate(const Operand &operand, isa::Type type) {
 }
 
 llvm::Value *LaneBuilder::addressAsValue(const Operand &operand, unsigned bits) {
-  return extend(address(operand, operand.variable ? operand.variable->space
-                                                  : isa::StateSpace::generic),
-                intType(bits), false);
+  return extend(
+      address(operand, operand.variable ? operand.variable->space : isa::StateSpace::generic),
+      intType(bits), false);
 }
 
 // --- Writing -----------------------------------------------------------------------------------
@@ -221,8 +226,8 @@ void LaneBuilder::write(const Operand &operand, llvm::Value *value, bool isSigne
   switch (operand.kind) {
   case Operand::Kind::reg:
     if (operand.reg->vector > 1 && operand.component == 0)
-      return writeElements(operand, split(toBits(value), irType(ir.getContext(), operand.reg->type)),
-                           isSigned);
+      return writeElements(
+          operand, split(toBits(value), irType(ir.getContext(), operand.reg->type)), isSigned);
     return writeRegister(*operand.reg, operand.component ? operand.component - 1 : 0, value,
                          isSigned);
   case Operand::Kind::vector: {
@@ -230,7 +235,7 @@ void LaneBuilder::write(const Operand &operand, llvm::Value *value, bool isSigne
     return writeElements(operand, split(toBits(value), intType(bits)), isSigned);
   }
   default:
-    return;  // `_` and absent operands
+    return; // `_` and absent operands
   }
 }
 
@@ -265,4 +270,4 @@ void LaneBuilder::declareCarry() {
   new llvm::StoreInst(ir.getFalse(), carry_, entry_->getTerminator()->getIterator());
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -89,8 +89,7 @@ Rounding LaneBuilder::rounding(const check::Instruction &in) {
 
 bool LaneBuilder::hasRounding(const check::Instruction &in) {
   using isa::Token;
-  return rounding(in) != Rounding::nearestEven ||
-         in.oneOf({Token::rn, Token::rni}) != Token::none;
+  return rounding(in) != Rounding::nearestEven || in.oneOf({Token::rn, Token::rni}) != Token::none;
 }
 
 // --- Calls -------------------------------------------------------------------------------------
@@ -123,7 +122,7 @@ void declarePure(llvm::Function &callee) {
   callee.addFnAttr(llvm::Attribute::NoSync);
   callee.addFnAttr(llvm::Attribute::NoFree);
 }
-}  // namespace
+} // namespace
 
 llvm::Value *LaneBuilder::library(llvm::StringRef name, llvm::Type *result,
                                   llvm::ArrayRef<llvm::Value *> arguments) {
@@ -172,4 +171,4 @@ llvm::CallInst *LaneBuilder::word(llvm::StringRef name, llvm::Type *result,
   return ir.CreateCall(callee, arguments);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -15,7 +15,8 @@ using namespace llvm::PatternMatch;
 /// Deeper sums than nvcc or clang write are left alone.
 constexpr unsigned kMaxDepth = 16;
 
-/// A sum as variable plus integer; `variable` null where there is none. False where two variables meet.
+/// A sum as variable plus integer; `variable` null where there is none. False where two variables
+/// meet.
 struct Sum {
   llvm::Value *variable = nullptr;
   llvm::SmallVector<llvm::Value *, 4> terms;
@@ -47,7 +48,7 @@ llvm::Value *rebuild(llvm::IntToPtrInst &cast, const Sum &sum) {
   return ir.CreateGEP(ir.getInt8Ty(), sum.variable, offset);
 }
 
-}  // namespace
+} // namespace
 
 llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
                                                llvm::FunctionAnalysisManager &) {
@@ -70,4 +71,4 @@ llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
   return preserved;
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

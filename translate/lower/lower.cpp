@@ -1,4 +1,5 @@
-// The stage from CheckedModule to LaneModule: scan what the kernel reaches, lower each function, run the scalar passes.
+// The stage from CheckedModule to LaneModule: scan what the kernel reaches, lower each function,
+// run the scalar passes.
 #include "translate/lower/lower.h"
 
 #include <llvm/IR/Constants.h>
@@ -40,7 +41,7 @@ void fillIn(LaneModule &lane, ModuleBuilder &builder, llvm::Function *kernel) {
       lane.boundVariables.push_back(name);
 }
 
-}  // namespace
+} // namespace
 
 llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check::Function &kernel,
                                        const LowerOptions &options,
@@ -65,4 +66,4 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   return lane;
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

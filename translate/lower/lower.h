@@ -9,16 +9,20 @@
 namespace ptxrun::lower {
 
 struct LowerOptions {
-  bool optimise = true;   ///< run the scalar pass list (mem2reg/SROA, inlining, InstCombine, GVN, LICM ...)
-  /// Leave the moment when cp.async copies to the runtime (checking modes); else they copy at once, which is legal and fast.
+  bool optimise =
+      true; ///< run the scalar pass list (mem2reg/SROA, inlining, InstCombine, GVN, LICM ...)
+  /// Leave the moment when cp.async copies to the runtime (checking modes); else they copy at once,
+  /// which is legal and fast.
   bool deferAsyncCopies = false;
 };
 
-/// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its line.
-llvm::Expected<LaneModule> lowerKernel(const check::Module &, const check::Function &kernel, const LowerOptions &,
-                                       support::Diagnostics &);
+/// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its
+/// line.
+llvm::Expected<LaneModule> lowerKernel(const check::Module &, const check::Function &kernel,
+                                       const LowerOptions &, support::Diagnostics &);
 
-/// The lane contract (lane_module.h); returns the first sentence that does not hold, empty if all do.
+/// The lane contract (lane_module.h); returns the first sentence that does not hold, empty if all
+/// do.
 std::string verifyLaneModule(const LaneModule &);
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -1,5 +1,6 @@
-// mbarrier (PTX ISA 9.7.13.15) as words of the runtime. A CTA and its cluster stay on one thread of the host, so that the
-// orders .release and .acquire at their scopes ask for nothing but the calls' own places.
+// mbarrier (PTX ISA 9.7.13.15) as words of the runtime. A CTA and its cluster stay on one thread of
+// the host, so that the orders .release and .acquire at their scopes ask for nothing but the calls'
+// own places.
 #include "translate/lower/lane_builder.h"
 
 namespace ptxrun::lower {
@@ -17,11 +18,11 @@ llvm::Value *object(LaneBuilder &b, const Instruction &in, const Operand &addres
 }
 
 void countTransactions(LaneBuilder &b, const Instruction &in, llvm::StringRef word) {
-  b.word(word, b.ir.getVoidTy(),
-         {object(b, in, in.operands[0]), b.readBits(in.operands[1], 32)}, kMemory);
+  b.word(word, b.ir.getVoidTy(), {object(b, in, in.operands[0]), b.readBits(in.operands[1], 32)},
+         kMemory);
 }
 
-}  // namespace
+} // namespace
 
 void lowerMbarrierInit(LaneBuilder &b, const Instruction &in) {
   countTransactions(b, in, "ptx.mbarrier.init");
@@ -39,8 +40,8 @@ void lowerMbarrierCompleteTx(LaneBuilder &b, const Instruction &in) {
   countTransactions(b, in, "ptx.mbarrier.complete_tx");
 }
 
-/// mbarrier.arrive and arrive_drop: `.expect_tx` is an expect-tx operation, then an arrival of count 1; `.noComplete` is the
-/// program's promise that the phase does not end.
+/// mbarrier.arrive and arrive_drop: `.expect_tx` is an expect-tx operation, then an arrival of
+/// count 1; `.noComplete` is the program's promise that the phase does not end.
 void lowerMbarrierArrive(LaneBuilder &b, const Instruction &in) {
   llvm::Value *barrier = object(b, in, in.operands[1]);
   llvm::Value *count = b.constant(32, 1);
@@ -76,4 +77,4 @@ void lowerMbarrierWait(LaneBuilder &b, const Instruction &in) {
                  arguments, kMemory));
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -21,19 +21,20 @@ namespace {
 struct Access {
   StateSpace space = StateSpace::generic;
   isa::Type type = isa::Type::none;
-  unsigned count = 1;        ///< elements
+  unsigned count = 1; ///< elements
   unsigned elementBytes = 0;
   MemoryOrder order;
   llvm::Value *pointer = nullptr;
   llvm::Align alignment;
-  bool isInvariant = false;  ///< nothing writes there while the kernel runs
+  bool isInvariant = false; ///< nothing writes there while the kernel runs
   unsigned bytes() const { return count * elementBytes; }
 };
 
 /// The alignment of the kernel's parameter block that every launch keeps.
 constexpr uint64_t kParamAlignment = 8;
 
-// PTX: an access is aligned to its whole size (5.4.5), vectors included. Parameters lie where the caller put them.
+// PTX: an access is aligned to its whole size (5.4.5), vectors included. Parameters lie where the
+// caller put them.
 llvm::Align alignmentOf(LaneBuilder &b, const Operand &address, unsigned bytes) {
   const llvm::Align natural(std::min(32u, bytes));
   const check::Variable *variable = address.variable;
@@ -42,8 +43,8 @@ llvm::Align alignmentOf(LaneBuilder &b, const Operand &address, unsigned bytes) 
   const bool isKernelParam = b.module().paramOffset(*variable) != nullptr;
   const uint64_t base =
       isKernelParam ? kParamAlignment : std::max<uint64_t>(1, variable->alignment);
-  const uint64_t place =
-      (isKernelParam ? *b.module().paramOffset(*variable) : 0) + static_cast<uint64_t>(address.integer);
+  const uint64_t place = (isKernelParam ? *b.module().paramOffset(*variable) : 0) +
+                         static_cast<uint64_t>(address.integer);
   return std::min(natural, llvm::commonAlignment(llvm::Align(base), place));
 }
 
@@ -63,8 +64,8 @@ Access describe(LaneBuilder &b, const Instruction &in, const Operand &address) {
   return access;
 }
 
-/// Atomic vector accesses are whole up to 16 bytes, which programs count on (value and status in one word);
-/// wider ones are several.
+/// Atomic vector accesses are whole up to 16 bytes, which programs count on (value and status in
+/// one word); wider ones are several.
 unsigned atomicPieceBytes(const Access &access) { return std::min(16u, access.bytes()); }
 
 llvm::Value *loadOne(LaneBuilder &b, const Access &access, llvm::Type *type, llvm::Value *pointer,
@@ -135,14 +136,14 @@ void storeAtomic(LaneBuilder &b, const Access &access, llvm::ArrayRef<llvm::Valu
 void storePlain(LaneBuilder &b, const Access &access, llvm::ArrayRef<llvm::Value *> elements) {
   if (access.count == 1)
     return storeOne(b, access, elements[0], access.pointer, access.alignment);
-  llvm::Value *whole = llvm::PoisonValue::get(
-      llvm::FixedVectorType::get(elements[0]->getType(), access.count));
+  llvm::Value *whole =
+      llvm::PoisonValue::get(llvm::FixedVectorType::get(elements[0]->getType(), access.count));
   for (unsigned i = 0; i < access.count; ++i)
     whole = b.ir.CreateInsertElement(whole, elements[i], static_cast<uint64_t>(i));
   storeOne(b, access, whole, access.pointer, access.alignment);
 }
 
-}  // namespace
+} // namespace
 
 /// ld, ldu (9.7.9.8, 9.7.9.10).
 void lowerLoad(LaneBuilder &b, const Instruction &in) { load(b, in, in.form->opcode == "ldu"); }
@@ -163,7 +164,8 @@ void lowerStore(LaneBuilder &b, const Instruction &in) {
     storePlain(b, access, elements);
 }
 
-/// prefetch, prefetchu, applypriority: they promise nothing, and the processor's own prefetching is better informed.
+/// prefetch, prefetchu, applypriority: they promise nothing, and the processor's own prefetching is
+/// better informed.
 void lowerPrefetch(LaneBuilder &, const Instruction &) {}
 
 /// pmevent triggers performance counters, which there are none of.
@@ -172,4 +174,4 @@ void lowerPmevent(LaneBuilder &, const Instruction &) {}
 /// discard.L2: the contents become undetermined, so that leaving them is right.
 void lowerDiscard(LaneBuilder &, const Instruction &) {}
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

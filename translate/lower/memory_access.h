@@ -15,4 +15,4 @@ void lowerRedVector(LaneBuilder &, const check::Instruction &);
 void lowerRedHalf(LaneBuilder &, const check::Instruction &);
 void lowerLoad(LaneBuilder &, const check::Instruction &);
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -1,4 +1,5 @@
-// LaneBuilder: addresses. Everything but `.shared` is a host address; a `.shared` address is an offset in the window.
+// LaneBuilder: addresses. Everything but `.shared` is a host address; a `.shared` address is an
+// offset in the window.
 #include "intrinsics/abi.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
@@ -37,7 +38,7 @@ namespace {
 bool isShared(StateSpace space) {
   return space == StateSpace::shared || space == StateSpace::sharedCluster;
 }
-}  // namespace
+} // namespace
 
 llvm::Value *LaneBuilder::sharedBase() {
   return word("ptx.shared.base", ir.getInt64Ty(), {}, WordEffect::pure);
@@ -84,9 +85,9 @@ llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
 
 llvm::Value *LaneBuilder::pointer(const Operand &operand, StateSpace space) {
   if (llvm::Value *base = variablePointer(operand.variable))
-    return operand.integer == 0
-               ? base
-               : ir.CreateConstGEP1_64(ir.getInt8Ty(), base, static_cast<uint64_t>(operand.integer));
+    return operand.integer == 0 ? base
+                                : ir.CreateConstGEP1_64(ir.getInt8Ty(), base,
+                                                        static_cast<uint64_t>(operand.integer));
   return ir.CreateIntToPtr(address(operand, space),
                            ir.getPtrTy(isShared(space) ? kShared : kGeneric));
 }
@@ -98,4 +99,4 @@ llvm::Value *LaneBuilder::hostPointer(const Operand &operand, StateSpace space) 
   return ir.CreateIntToPtr(ir.CreateAdd(sharedBase(), offset), ir.getPtrTy());
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -27,8 +27,8 @@ llvm::SyncScope::ID scopeOf(llvm::LLVMContext &context, Token scope, StateSpace 
 }
 
 AtomicOrdering orderingOf(const check::Instruction &in, AtomicOrdering otherwise) {
-  switch (in.oneOf({Token::relaxed, Token::acquire, Token::release, Token::acq_rel, Token::sc,
-                    Token::mmio})) {
+  switch (in.oneOf(
+      {Token::relaxed, Token::acquire, Token::release, Token::acq_rel, Token::sc, Token::mmio})) {
   case Token::relaxed:
   case Token::mmio:
     return AtomicOrdering::Monotonic;
@@ -53,7 +53,7 @@ bool isPrivate(StateSpace space) {
   return space == StateSpace::local || space == StateSpace::param || space == StateSpace::constant;
 }
 
-}  // namespace
+} // namespace
 
 MemoryOrder accessOrder(llvm::LLVMContext &context, const check::Instruction &in,
                         StateSpace space) {
@@ -85,4 +85,4 @@ MemoryOrder fenceOrder(llvm::LLVMContext &context, const check::Instruction &in)
   return order;
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

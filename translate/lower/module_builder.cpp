@@ -29,8 +29,8 @@ ModuleBuilder::ModuleBuilder(llvm::Module &module, const check::Module &checked,
 // --- What the kernel reaches -------------------------------------------------------------------
 
 void ModuleBuilder::scan() {
-  hasClusterAddresses_ = kernel_.reqnctapercluster[0] != 0 || kernel_.maxclusterrank != 0 ||
-                         kernel_.explicitcluster;
+  hasClusterAddresses_ =
+      kernel_.reqnctapercluster[0] != 0 || kernel_.maxclusterrank != 0 || kernel_.explicitcluster;
   reach(kernel_);
   for (size_t i = 0; i < reached_.size(); ++i)
     for (const check::Instruction &in : reached_[i]->body)
@@ -44,7 +44,8 @@ void ModuleBuilder::reach(const check::Function &function) {
     reached_.push_back(&function);
 }
 
-/// True for what only means something between the CTAs of a cluster: `.shared::cluster`, mapa, %cluster_ctarank ...
+/// True for what only means something between the CTAs of a cluster: `.shared::cluster`, mapa,
+/// %cluster_ctarank ...
 bool ModuleBuilder::namesCluster(const check::Instruction &in) const {
   const auto isClusterName = [](std::string_view name) {
     return name.find("cluster") != std::string_view::npos;
@@ -63,7 +64,8 @@ void ModuleBuilder::scanInstruction(const check::Instruction &in) {
   hasClusterAddresses_ = hasClusterAddresses_ || namesCluster(in);
   for (const Operand &operand : in.operands) {
     scanOperand(operand);
-    // Naming a function as a value reaches nothing; calling it, or any function of a prototype, does.
+    // Naming a function as a value reaches nothing; calling it, or any function of a prototype,
+    // does.
     if (!in.form || in.form->effect != isa::Effect::control)
       continue;
     if (operand.kind == Operand::Kind::function && operand.function)
@@ -103,7 +105,7 @@ bool sameShape(std::span<check::Variable *const> a, std::span<check::Variable *c
                       return x->bytes == y->bytes && x->dimensions.empty() == y->dimensions.empty();
                     });
 }
-}  // namespace
+} // namespace
 
 bool ModuleBuilder::matches(const check::Prototype &a, const check::Prototype &b) {
   return sameShape(a.returns, b.returns) && sameShape(a.parameters, b.parameters);
@@ -137,7 +139,7 @@ namespace {
 bool isDynamicShared(const check::Variable &variable) {
   return variable.linkage == check::Linkage::external_ && variable.bytes == 0;
 }
-}  // namespace
+} // namespace
 
 void ModuleBuilder::layOutShared() {
   uint64_t next = abi::kSharedFirstOffset;
@@ -183,7 +185,8 @@ const uint32_t *ModuleBuilder::paramOffset(const check::Variable &variable) cons
 // --- Declarations ------------------------------------------------------------------------------
 
 Passing ModuleBuilder::passing(const check::Variable &parameter) {
-  if (parameter.space == StateSpace::param && (!parameter.dimensions.empty() || parameter.vector > 1))
+  if (parameter.space == StateSpace::param &&
+      (!parameter.dimensions.empty() || parameter.vector > 1))
     return {llvm::PointerType::get(context(), 0), true};
   return {irType(context(), parameter.type), false};
 }
@@ -196,10 +199,9 @@ llvm::FunctionType *ModuleBuilder::signature(const check::Prototype &prototype) 
   }
   for (const check::Variable *parameter : prototype.parameters)
     parameters.push_back(passing(*parameter).type);
-  llvm::Type *result = results.empty() ? llvm::Type::getVoidTy(context())
-                       : results.size() == 1
-                           ? results[0]
-                           : llvm::StructType::get(context(), results);
+  llvm::Type *result = results.empty()       ? llvm::Type::getVoidTy(context())
+                       : results.size() == 1 ? results[0]
+                                             : llvm::StructType::get(context(), results);
   return llvm::FunctionType::get(result, parameters, false);
 }
 
@@ -212,7 +214,8 @@ llvm::Function *ModuleBuilder::declare(const check::Function &function) {
       isKernel ? llvm::FunctionType::get(llvm::Type::getVoidTy(context()),
                                          {llvm::PointerType::get(context(), 0)}, false)
                : signature(function.signature);
-  // The prefix keeps a function that happens to be called `malloc` or `ptx_...` from meaning something to LLVM or to us.
+  // The prefix keeps a function that happens to be called `malloc` or `ptx_...` from meaning
+  // something to LLVM or to us.
   const std::string name = (isKernel ? "" : "fn.") + std::string(function.name);
   target = llvm::Function::Create(
       type, isKernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name,
@@ -231,19 +234,19 @@ llvm::GlobalVariable *ModuleBuilder::boundVariable(const check::Variable &variab
   boundVariables_.push_back(name);
   // The type only says how many bytes may be read; the loader owns the memory.
   llvm::Type *bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context()), variable.bytes);
-  global = new llvm::GlobalVariable(module_, bytes, variable.space == StateSpace::constant,
-                                    llvm::GlobalValue::ExternalLinkage, nullptr,
-                                    "ptxrun.var." + name);
+  global =
+      new llvm::GlobalVariable(module_, bytes, variable.space == StateSpace::constant,
+                               llvm::GlobalValue::ExternalLinkage, nullptr, "ptxrun.var." + name);
   global->setAlignment(llvm::Align(std::max(1u, variable.alignment)));
   return global;
 }
 
 llvm::DISubprogram *ModuleBuilder::subprogram(const check::Function &function) {
   auto *type = debug_.createSubroutineType(debug_.getOrCreateTypeArray({}));
-  return debug_.createFunction(file_, llvm::StringRef(function.name), "", file_, function.line, type,
-                               function.line, llvm::DINode::FlagZero,
+  return debug_.createFunction(file_, llvm::StringRef(function.name), "", file_, function.line,
+                               type, function.line, llvm::DINode::FlagZero,
                                llvm::DISubprogram::SPFlagDefinition |
                                    llvm::DISubprogram::SPFlagOptimized);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -1,4 +1,5 @@
-// ModuleBuilder: what lowering one kernel shares among its functions: declarations, variables, layouts, debug scopes.
+// ModuleBuilder: what lowering one kernel shares among its functions: declarations, variables,
+// layouts, debug scopes.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/MapVector.h>
@@ -16,14 +17,14 @@ namespace ptxrun::lower {
 
 /// How a parameter of a device function travels.
 struct Passing {
-  llvm::Type *type = nullptr;  ///< of the argument or result; ptr for an aggregate
-  bool isAggregate = false;    ///< a pointer to memory the caller owns
+  llvm::Type *type = nullptr; ///< of the argument or result; ptr for an aggregate
+  bool isAggregate = false;   ///< a pointer to memory the caller owns
 };
 
 class ModuleBuilder {
  public:
-  ModuleBuilder(llvm::Module &, const check::Module &, const check::Function &kernel, const LowerOptions &,
-                support::Diagnostics &);
+  ModuleBuilder(llvm::Module &, const check::Module &, const check::Function &kernel,
+                const LowerOptions &, support::Diagnostics &);
 
   llvm::Module &module() { return module_; }
   llvm::LLVMContext &context() { return module_.getContext(); }
@@ -31,26 +32,29 @@ class ModuleBuilder {
   support::Diagnostics &diagnostics() { return diagnostics_; }
   const LowerOptions &options() const { return options_; }
 
-  /// Finds what the kernel reaches (functions, shared variables) and lays out its shared memory and parameters.
+  /// Finds what the kernel reaches (functions, shared variables) and lays out its shared memory and
+  /// parameters.
   void scan();
   /// Every function the kernel reaches, the kernel first, in the order found. Valid after scan().
   const std::vector<const check::Function *> &reached() const { return reached_; }
 
   /// The declaration (later definition) of a reached function.
   llvm::Function *declare(const check::Function &);
-  /// The signature of a device function: aggregate results as pointers first, then the parameters; scalar results are
-  /// returned, several as a struct.
+  /// The signature of a device function: aggregate results as pointers first, then the parameters;
+  /// scalar results are returned, several as a struct.
   llvm::FunctionType *signature(const check::Prototype &);
   Passing passing(const check::Variable &);
 
-  /// Functions an indirect call can reach, by its prototype operand: those of `.calltargets`, or else those whose address
-  /// is taken anywhere in the module and whose parameters have the same sizes as the prototype's.
+  /// Functions an indirect call can reach, by its prototype operand: those of `.calltargets`, or
+  /// else those whose address is taken anywhere in the module and whose parameters have the same
+  /// sizes as the prototype's.
   std::vector<const check::Function *> callTargets(const check::Operand &prototype);
 
-  /// The offset of a `.shared` variable in the CTA's window. Dynamic (`extern .shared x[]`) ones share the first offset
-  /// after the static ones.
+  /// The offset of a `.shared` variable in the CTA's window. Dynamic (`extern .shared x[]`) ones
+  /// share the first offset after the static ones.
   uint32_t sharedOffset(const check::Variable &) const;
-  /// Whether `.shared` addresses carry the CTA's rank in its cluster (LaneModule::hasClusterAddresses). Valid after scan().
+  /// Whether `.shared` addresses carry the CTA's rank in its cluster
+  /// (LaneModule::hasClusterAddresses). Valid after scan().
   bool hasClusterAddresses() const { return hasClusterAddresses_; }
   uint32_t staticSharedBytes() const { return staticSharedBytes_; }
   uint32_t staticSharedAlign() const { return staticSharedAlign_; }
@@ -83,7 +87,7 @@ class ModuleBuilder {
   llvm::DIBuilder debug_;
   llvm::DIFile *file_ = nullptr;
   std::vector<const check::Function *> reached_;
-  llvm::DenseMap<const check::Function *, llvm::Function *> functions_;  ///< null until declared
+  llvm::DenseMap<const check::Function *, llvm::Function *> functions_; ///< null until declared
   std::vector<const check::Function *> addressTaken_;
   bool addressesKnown_ = false;
   bool hasClusterAddresses_ = false;
@@ -94,4 +98,4 @@ class ModuleBuilder {
   uint32_t staticSharedBytes_ = 0, staticSharedAlign_ = 1, paramBytes_ = 0;
 };
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

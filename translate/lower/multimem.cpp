@@ -1,4 +1,5 @@
-// multimem (PTX ISA 9.7.9.14): a multicast object of one device has one replica, so that its address is ordinary memory.
+// multimem (PTX ISA 9.7.9.14): a multicast object of one device has one replica, so that its
+// address is ordinary memory.
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/memory_access.h"
 
@@ -24,4 +25,4 @@ void lowerMultimemRed(LaneBuilder &b, const Instruction &in) {
   }
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -25,7 +25,8 @@ namespace ptxrun::lower {
 
 namespace {
 
-/// A caller does not grow beyond this many IR instructions by inlining; what is larger stays a call.
+/// A caller does not grow beyond this many IR instructions by inlining; what is larger stays a
+/// call.
 constexpr unsigned kInlineLimit = 200000;
 
 struct Analyses {
@@ -61,16 +62,16 @@ llvm::FunctionPassManager cleaning() {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
   passes.addPass(llvm::CorrelatedValuePropagationPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(
-      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(ScalarFormPass());
   return passes;
 }
 
-/// Marks what is inlined: every function that is not recursive, bottom up, as long as its callers stay below the limit.
-/// Returns whether there is anything to inline.
+/// Marks what is inlined: every function that is not recursive, bottom up, as long as its callers
+/// stay below the limit. Returns whether there is anything to inline.
 bool markInlining(llvm::Module &module, llvm::Function &kernel) {
   bool isAny = false;
   llvm::CallGraph graph(module);
@@ -81,7 +82,8 @@ bool markInlining(llvm::Module &module, llvm::Function &kernel) {
       continue;
     unsigned size = function->getInstructionCount();
     for (const auto &[call, callee] : *component->front())
-      if (callee->getFunction() && callee->getFunction()->hasFnAttribute(llvm::Attribute::AlwaysInline))
+      if (callee->getFunction() &&
+          callee->getFunction()->hasFnAttribute(llvm::Attribute::AlwaysInline))
         size += sizes.lookup(callee->getFunction());
     sizes[function] = size;
     if (function == &kernel || component.hasCycle())
@@ -126,7 +128,7 @@ void runOnAll(llvm::Module &module, llvm::FunctionPassManager &passes, Analyses 
       passes.run(function, analyses.functions);
 }
 
-}  // namespace
+} // namespace
 
 void optimise(llvm::Module &module, llvm::Function &kernel) {
   Analyses analyses;
@@ -142,4 +144,4 @@ void optimise(llvm::Module &module, llvm::Function &kernel) {
   eraseUnusedDeclarations(module);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

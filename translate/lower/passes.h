@@ -1,11 +1,13 @@
-// The scalar pass list. Short: nvcc and clang have optimised the PTX already, and compile time is a bar.
+// The scalar pass list. Short: nvcc and clang have optimised the PTX already, and compile time is a
+// bar.
 #pragma once
 #include <llvm/IR/Module.h>
 
 namespace ptxrun::lower {
 
-/// Promotes registers, inlines, cleans up. Makes no vectors, unrolls nothing, and moves no convergent call.
-/// Afterwards only the kernel, recursive functions and those too large to inline are left.
+/// Promotes registers, inlines, cleans up. Makes no vectors, unrolls nothing, and moves no
+/// convergent call. Afterwards only the kernel, recursive functions and those too large to inline
+/// are left.
 void optimise(llvm::Module &, llvm::Function &kernel);
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

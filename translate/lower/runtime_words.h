@@ -1,4 +1,5 @@
-// Words of the vocabulary that are calls of the runtime (intrinsics/abi.h), and how such a call is made. No LLVM here.
+// Words of the vocabulary that are calls of the runtime (intrinsics/abi.h), and how such a call is
+// made. No LLVM here.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -7,22 +8,27 @@
 namespace ptxrun::lower {
 
 struct RuntimeWord {
-  /// Who calls, and what stands before the word's own arguments. Argument types are the entry point's (bool is i1).
+  /// Who calls, and what stands before the word's own arguments. Argument types are the entry
+  /// point's (bool is i1).
   enum class Call : uint8_t {
-    pure,        ///< each active lane: entry(arguments...); reads and writes nothing
-    lane,        ///< each active lane: entry(gang, arguments...)
-    laneNumber,  ///< each active lane: entry(gang, lane in the gang, arguments...)
-    gang,        ///< once: entry(gang, mask of the active lanes, arguments...); the arguments are the same for all lanes
-    copies,      ///< once: entry(gang, mask, destinations[W], sources[W], bytes, sourceBytes[W]) (ptxrun_cp_async)
+    pure,       ///< each active lane: entry(arguments...); reads and writes nothing
+    lane,       ///< each active lane: entry(gang, arguments...)
+    laneNumber, ///< each active lane: entry(gang, lane in the gang, arguments...)
+    gang, ///< once: entry(gang, mask of the active lanes, arguments...); the arguments are the same
+          ///< for all lanes
+    copies, ///< once: entry(gang, mask, destinations[W], sources[W], bytes, sourceBytes[W])
+            ///< (ptxrun_cp_async)
   };
   std::string_view word, entry;
   Call call = Call::lane;
-  bool suspends = false;  ///< there is an entry `<entry>_begin` for coroutines
+  bool suspends = false; ///< there is an entry `<entry>_begin` for coroutines
 };
 
-/// Objects and places are host addresses (ptr). Null for an mbarrier: the lane's bulk groups. Sections of the PTX ISA in brackets.
+/// Objects and places are host addresses (ptr). Null for an mbarrier: the lane's bulk groups.
+/// Sections of the PTX ISA in brackets.
 inline constexpr RuntimeWord kRuntimeWords[] = {
-    // mbarrier [9.7.13.15]: (ptr, i32 count or bytes); arrivals return the i64 state; waits (ptr, i64 state or parity,
+    // mbarrier [9.7.13.15]: (ptr, i32 count or bytes); arrivals return the i64 state; waits (ptr,
+    // i64 state or parity,
     // i32 isParity{, i32 nanoseconds}) -> i1
     {"ptx.mbarrier.init", "ptxrun_mbarrier_init", RuntimeWord::Call::lane},
     {"ptx.mbarrier.inval", "ptxrun_mbarrier_inval", RuntimeWord::Call::lane},
@@ -37,22 +43,29 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     {"ptx.cp.async", "ptxrun_cp_async", RuntimeWord::Call::copies},
     {"ptx.cp.async.commit_group", "ptxrun_cp_async_commit_group", RuntimeWord::Call::gang},
     {"ptx.cp.async.wait_group", "ptxrun_cp_async_wait_group", RuntimeWord::Call::gang},
-    {"ptx.cp.async.mbarrier.arrive", "ptxrun_cp_async_mbarrier_arrive", RuntimeWord::Call::laneNumber},
-    // cp.async.bulk [9.7.9.25.4]: (ptr destination, ptr source, i32 bytes, ptr mbarrier, i32 byte mask, CTA mask or
+    {"ptx.cp.async.mbarrier.arrive", "ptxrun_cp_async_mbarrier_arrive",
+     RuntimeWord::Call::laneNumber},
+    // cp.async.bulk [9.7.9.25.4]: (ptr destination, ptr source, i32 bytes, ptr mbarrier, i32 byte
+    // mask, CTA mask or
     // {i32 abi::ReduceOp, i32 abi::ReduceType})
     {"ptx.cp.async.bulk", "ptxrun_cp_async_bulk", RuntimeWord::Call::laneNumber},
-    {"ptx.cp.async.bulk.multicast", "ptxrun_cp_async_bulk_multicast", RuntimeWord::Call::laneNumber},
+    {"ptx.cp.async.bulk.multicast", "ptxrun_cp_async_bulk_multicast",
+     RuntimeWord::Call::laneNumber},
     {"ptx.cp.reduce.async.bulk", "ptxrun_cp_reduce_async_bulk", RuntimeWord::Call::laneNumber},
     {"ptx.bulk.commit_group", "ptxrun_bulk_commit_group", RuntimeWord::Call::gang},
     {"ptx.bulk.wait_group", "ptxrun_bulk_wait_group", RuntimeWord::Call::gang},
-    // cp.async.bulk.tensor [9.7.9.25.5]: load (ptr destination, ptr map, ptr coordinates, i32 abi::TensorMode, ptr im2col
-    // offsets, ptr mbarrier, i32 CTA mask), store and reduce (ptr map, ptr coordinates, i32 mode, ptr source{, i32
-    // abi::ReduceOp}); tensormap.replace [9.7.9.26]: (ptr map, i32 abi::TensorField, i32 ordinal, i64 value)
+    // cp.async.bulk.tensor [9.7.9.25.5]: load (ptr destination, ptr map, ptr coordinates, i32
+    // abi::TensorMode, ptr im2col
+    // offsets, ptr mbarrier, i32 CTA mask), store and reduce (ptr map, ptr coordinates, i32 mode,
+    // ptr source{, i32
+    // abi::ReduceOp}); tensormap.replace [9.7.9.26]: (ptr map, i32 abi::TensorField, i32 ordinal,
+    // i64 value)
     {"ptx.cp.tensor.load", "ptxrun_cp_tensor_load", RuntimeWord::Call::laneNumber},
     {"ptx.cp.tensor.store", "ptxrun_cp_tensor_store", RuntimeWord::Call::laneNumber},
     {"ptx.cp.tensor.reduce", "ptxrun_cp_tensor_reduce", RuntimeWord::Call::laneNumber},
     {"ptx.tensormap.replace", "ptxrun_tensormap_replace", RuntimeWord::Call::lane},
-    // barrier.cluster [9.7.13.3], clusterlaunchcontrol.try_cancel [9.7.13.17] (ptr result, ptr mbarrier, i32 isMulticast)
+    // barrier.cluster [9.7.13.3], clusterlaunchcontrol.try_cancel [9.7.13.17] (ptr result, ptr
+    // mbarrier, i32 isMulticast)
     {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
     {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
     {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
@@ -66,4 +79,4 @@ constexpr const RuntimeWord *findRuntimeWord(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

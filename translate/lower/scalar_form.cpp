@@ -12,9 +12,8 @@ namespace {
 bool hasVector(const llvm::Instruction &instruction) {
   if (instruction.getType()->isVectorTy())
     return true;
-  return llvm::any_of(instruction.operands(), [](const llvm::Use &operand) {
-    return operand->getType()->isVectorTy();
-  });
+  return llvm::any_of(instruction.operands(),
+                      [](const llvm::Use &operand) { return operand->getType()->isVectorTy(); });
 }
 
 bool isMixedCast(const llvm::Instruction &instruction) {
@@ -23,14 +22,16 @@ bool isMixedCast(const llvm::Instruction &instruction) {
 }
 
 /// bitcast iN to <k x T>: k shifts, truncations and casts.
-llvm::Value *scalarToVector(llvm::IRBuilder<> &ir, llvm::Value *value, llvm::FixedVectorType *type) {
+llvm::Value *scalarToVector(llvm::IRBuilder<> &ir, llvm::Value *value,
+                            llvm::FixedVectorType *type) {
   const unsigned bits = type->getScalarSizeInBits();
-  llvm::Value *all = ir.CreateBitCast(value, ir.getIntNTy(value->getType()->getPrimitiveSizeInBits()));
+  llvm::Value *all =
+      ir.CreateBitCast(value, ir.getIntNTy(value->getType()->getPrimitiveSizeInBits()));
   llvm::Value *vector = llvm::PoisonValue::get(type);
   for (unsigned i = 0; i < type->getNumElements(); ++i) {
     llvm::Value *part = ir.CreateTrunc(ir.CreateLShr(all, uint64_t{i} * bits), ir.getIntNTy(bits));
-    vector = ir.CreateInsertElement(vector, ir.CreateBitCast(part, type->getElementType()),
-                                    uint64_t{i});
+    vector =
+        ir.CreateInsertElement(vector, ir.CreateBitCast(part, type->getElementType()), uint64_t{i});
   }
   return vector;
 }
@@ -62,7 +63,7 @@ void expandMixedCasts(llvm::Function &function) {
   }
 }
 
-}  // namespace
+} // namespace
 
 bool isVectorArithmetic(const llvm::Instruction &instruction) {
   return hasVector(instruction) &&
@@ -83,4 +84,4 @@ llvm::PreservedAnalyses ScalarFormPass::run(llvm::Function &function,
   return llvm::PreservedAnalyses::none();
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

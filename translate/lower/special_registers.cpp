@@ -1,4 +1,5 @@
-// Special registers (PTX ISA 10) as words of the vocabulary, with the ranges the manual and the hardware limits give.
+// Special registers (PTX ISA 10) as words of the vocabulary, with the ranges the manual and the
+// hardware limits give.
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -45,14 +46,14 @@ bool isCounter(llvm::StringRef name) {
   return name == "clock" || name == "clock_hi" || name == "clock64" || name == "globaltimer";
 }
 
-/// Registers whose value depends on nothing here: performance counters and graph handles read as zero (10.32 and on
-/// leave their values open), the reserved shared memory is empty.
+/// Registers whose value depends on nothing here: performance counters and graph handles read as
+/// zero (10.32 and on leave their values open), the reserved shared memory is empty.
 bool isAlwaysZero(llvm::StringRef name) {
   return name.starts_with("pm") || name == "current_graph_exec" ||
          name.starts_with("reserved_smem_offset");
 }
 
-}  // namespace
+} // namespace
 
 llvm::Value *LaneBuilder::specialRegister(isa::SpecialRegister special, uint8_t component) {
   const std::string name(isa::spelling(special));
@@ -72,11 +73,11 @@ llvm::Value *LaneBuilder::specialRegister(isa::SpecialRegister special, uint8_t 
       word(full, type, {}, isCounter(name) ? WordEffect::ordered : WordEffect::pure);
   if (const auto range = rangeOf(name, component)) {
     const unsigned bits = type->getIntegerBitWidth();
-    call->setMetadata(llvm::LLVMContext::MD_range,
-                      llvm::MDBuilder(ir.getContext())
-                          .createRange(llvm::APInt(bits, range->low), llvm::APInt(bits, range->end)));
+    call->setMetadata(llvm::LLVMContext::MD_range, llvm::MDBuilder(ir.getContext())
+                                                       .createRange(llvm::APInt(bits, range->low),
+                                                                    llvm::APInt(bits, range->end)));
   }
   return call;
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

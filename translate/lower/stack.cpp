@@ -25,7 +25,7 @@ llvm::Value *stackTop(LaneBuilder &b) {
   return b.ir.CreateAdd(b.ir.CreatePtrToInt(b.stack().memory, b.intType(64)), used);
 }
 
-}  // namespace
+} // namespace
 
 void lowerStackSave(LaneBuilder &b, const Instruction &in) {
   if (isHostAddress(b, in))
@@ -60,4 +60,4 @@ void lowerAlloca(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, place);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

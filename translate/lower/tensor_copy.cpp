@@ -73,9 +73,10 @@ llvm::Value *modeOf(LaneBuilder &b, const Instruction &in) {
   return b.constant(32, static_cast<uint32_t>(mode));
 }
 
-}  // namespace
+} // namespace
 
-/// cp.async.bulk.tensor: [dst], [map, coordinates], [mbar] ... from global, [map, coordinates], [src] to global memory.
+/// cp.async.bulk.tensor: [dst], [map, coordinates], [mbar] ... from global, [map, coordinates],
+/// [src] to global memory.
 void lowerCpAsyncBulkTensor(LaneBuilder &b, const Instruction &in) {
   llvm::Value *map = mapOf(b, in), *coordinates = coordinatesOf(b, in), *mode = modeOf(b, in);
   if (!mbarrierOf(in)) {
@@ -130,7 +131,7 @@ abi::TensorField fieldOf(const Instruction &in) {
   }
 }
 
-}  // namespace
+} // namespace
 
 /// tensormap.replace: [map]{, ordinal}, new value.
 void lowerTensormapReplace(LaneBuilder &b, const Instruction &in) {
@@ -139,8 +140,7 @@ void lowerTensormapReplace(LaneBuilder &b, const Instruction &in) {
   const Operand &value = in.operands[hasOrdinal ? 2 : 1];
   b.word("ptx.tensormap.replace", b.ir.getVoidTy(),
          {b.hostPointer(in.operands[0], LaneBuilder::space(in)),
-          b.constant(32, static_cast<uint32_t>(fieldOf(in))), ordinal,
-          b.readBits(value, 64)},
+          b.constant(32, static_cast<uint32_t>(fieldOf(in))), ordinal, b.readBits(value, 64)},
          kMemory);
 }
 
@@ -158,4 +158,4 @@ void lowerTensormapCpFenceproxy(LaneBuilder &b, const Instruction &in) {
   b.ir.CreateFence(llvm::AtomicOrdering::Release);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

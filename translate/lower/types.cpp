@@ -37,4 +37,4 @@ unsigned memoryBits(isa::Type type) {
   }
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

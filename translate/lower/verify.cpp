@@ -1,7 +1,7 @@
 // verifyLaneModule: the sentences of lane_module.h, one check each.
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -67,12 +67,13 @@ std::string checkInstruction(const LaneModule &lane, const llvm::Instruction &in
     const unsigned space =
         (pointer ? pointer : instruction.getOperand(0))->getType()->getPointerAddressSpace();
     if (space != kGeneric && space != kShared)
-      return "access in an address space that is neither generic nor shared: " + describe(instruction);
+      return "access in an address space that is neither generic nor shared: " +
+             describe(instruction);
   }
   return {};
 }
 
-}  // namespace
+} // namespace
 
 std::string verifyLaneModule(const LaneModule &lane) {
   std::string text;
@@ -92,4 +93,4 @@ std::string verifyLaneModule(const LaneModule &lane) {
   return {};
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

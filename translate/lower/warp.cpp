@@ -1,4 +1,5 @@
-// Warp collectives (PTX ISA 9.7.9.5, 9.7.9.6, 9.7.13.2, 9.7.13.8 to 9.7.13.14) as words of the vocabulary.
+// Warp collectives (PTX ISA 9.7.9.5, 9.7.9.6, 9.7.13.2, 9.7.13.8 to 9.7.13.14) as words of the
+// vocabulary.
 #include "translate/lower/lane_builder.h"
 
 namespace ptxrun::lower {
@@ -42,7 +43,7 @@ void vote(LaneBuilder &b, const Instruction &in, llvm::Value *mask) {
   b.write(in, 0, b.word(name, type, {b.read(in, 1), mask}, kConvergent));
 }
 
-}  // namespace
+} // namespace
 
 /// shfl without .sync: among the lanes that are active.
 void lowerShfl(LaneBuilder &b, const Instruction &in) { shuffle(b, in, activeMask(b)); }
@@ -87,7 +88,8 @@ void lowerReduxSync(LaneBuilder &b, const Instruction &in) {
   if (in.has(Token::NaN))
     name += ".nan";
   llvm::Type *type = isFloat ? b.ir.getFloatTy() : b.intType(32);
-  llvm::Value *value = isFloat ? b.read(in.operands[1], isa::Type::f32) : b.readBits(in.operands[1], 32);
+  llvm::Value *value =
+      isFloat ? b.read(in.operands[1], isa::Type::f32) : b.readBits(in.operands[1], 32);
   b.write(in, 0, b.word(name, type, {value, b.readBits(in.operands[2], 32)}, kConvergent));
 }
 
@@ -103,4 +105,4 @@ void lowerBarWarpSync(LaneBuilder &b, const Instruction &in) {
          LaneBuilder::WordEffect::sync);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

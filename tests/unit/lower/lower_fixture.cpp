@@ -48,4 +48,4 @@ Lowered lowerBody(std::string_view body, bool optimise) {
   return lowerModule(text + "\n}\n", optimise);
 }
 
-}  // namespace ptxrun::lower::test
+} // namespace ptxrun::lower::test

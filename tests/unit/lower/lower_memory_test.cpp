@@ -17,9 +17,10 @@ TEST(Load, OfAVectorIsOneAccessOfItsWholeAlignment) {
 }
 
 TEST(Load, OfAKernelParameterIsInvariant) {
-  const Lowered k = lowerModule(".visible .entry k(.param .u32 a, .param .u64 p) {\n"
-                                ".reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
-                                "ld.param.u32 %r1,[a]; ld.param.u64 %rd1,[p]; st.global.u32 [%rd1], %r1; ret; }");
+  const Lowered k =
+      lowerModule(".visible .entry k(.param .u32 a, .param .u64 p) {\n"
+                  ".reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+                  "ld.param.u32 %r1,[a]; ld.param.u64 %rd1,[p]; st.global.u32 [%rd1], %r1; ret; }");
   ASSERT_TRUE(k.lane);
   EXPECT_EQ(k.count("!invariant.load"), 2u);
   EXPECT_TRUE(k.contains("ptr %params, i64 8"));
@@ -52,12 +53,13 @@ TEST(Store, UnderAGuardIsBranchedAround) {
 }
 
 TEST(Variable, SharedOnesAreOffsetsInTheWindowStaticFirstThenDynamic) {
-  const Lowered k = lowerModule(
-      ".extern .shared .align 16 .b8 dyn[];\n"
-      ".visible .entry k(.param .u64 p) {\n.reg .b32 %r<4>; .reg .b64 %rd<2>;\n"
-      ".shared .align 4 .b8 a[20]; .shared .align 8 .b8 c[8];\n"
-      "ld.param.u64 %rd1,[p]; mov.u32 %r1, a; mov.u32 %r2, c; mov.u32 %r3, dyn;\n"
-      "st.global.u32 [%rd1], %r1; st.global.u32 [%rd1+4], %r2; st.global.u32 [%rd1+8], %r3; ret; }");
+  const Lowered k =
+      lowerModule(".extern .shared .align 16 .b8 dyn[];\n"
+                  ".visible .entry k(.param .u64 p) {\n.reg .b32 %r<4>; .reg .b64 %rd<2>;\n"
+                  ".shared .align 4 .b8 a[20]; .shared .align 8 .b8 c[8];\n"
+                  "ld.param.u64 %rd1,[p]; mov.u32 %r1, a; mov.u32 %r2, c; mov.u32 %r3, dyn;\n"
+                  "st.global.u32 [%rd1], %r1; st.global.u32 [%rd1+4], %r2; st.global.u32 [%rd1+8], "
+                  "%r3; ret; }");
   ASSERT_TRUE(k.lane);
   EXPECT_TRUE(k.contains("store i32 1024,"));
   EXPECT_TRUE(k.contains("store i32 1048,"));
@@ -67,35 +69,39 @@ TEST(Variable, SharedOnesAreOffsetsInTheWindowStaticFirstThenDynamic) {
 }
 
 TEST(Variable, SharedIsAccessedInItsAddressSpace) {
-  const Lowered k = lowerBody(".shared .align 4 .f32 tile[256]; mov.u32 %r1, tile; mov.u32 %r2, %tid.x;\n"
-                              "shl.b32 %r3,%r2,2; add.s32 %r4,%r1,%r3; ld.shared.f32 %f1,[%r4];\n"
-                              "st.global.f32 [%rd30],%f1; ret;");
+  const Lowered k =
+      lowerBody(".shared .align 4 .f32 tile[256]; mov.u32 %r1, tile; mov.u32 %r2, %tid.x;\n"
+                "shl.b32 %r3,%r2,2; add.s32 %r4,%r1,%r3; ld.shared.f32 %f1,[%r4];\n"
+                "st.global.f32 [%rd30],%f1; ret;");
   EXPECT_TRUE(k.contains("to ptr addrspace(3)"));
   EXPECT_TRUE(k.contains("load float, ptr addrspace(3)"));
 }
 
 TEST(Variable, GlobalOnesAreExternalAndListed) {
-  const Lowered k = lowerModule(".global .align 4 .u32 counter;\n.global .align 4 .u32 unused;\n"
-                                ".visible .entry k() { .reg .b32 %r<2>;\n"
-                                "ld.global.u32 %r1,[counter]; add.u32 %r1,%r1,1; st.global.u32 [counter+0],%r1; ret; }");
+  const Lowered k = lowerModule(
+      ".global .align 4 .u32 counter;\n.global .align 4 .u32 unused;\n"
+      ".visible .entry k() { .reg .b32 %r<2>;\n"
+      "ld.global.u32 %r1,[counter]; add.u32 %r1,%r1,1; st.global.u32 [counter+0],%r1; ret; }");
   ASSERT_TRUE(k.lane);
   EXPECT_TRUE(k.contains("@ptxrun.var.counter = external global"));
   EXPECT_EQ(k.lane->boundVariables, std::vector<std::string>{"counter"});
 }
 
 TEST(Variable, LocalArraysAreReachedThroughTheirAlloca) {
-  const Lowered k = lowerBody(".local .align 16 .b8 depot[64]; .reg .b64 %SP; .reg .b64 %SPL;\n"
-                              "mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL; ld.global.u32 %r1,[%rd31];\n"
-                              "mul.wide.u32 %rd2,%r1,4; add.u64 %rd3,%SP,%rd2; cvta.to.local.u64 %rd4,%rd3;\n"
-                              "st.local.u32 [%rd4],%r1; ld.local.u32 %r2,[%SPL+8]; st.global.u32 [%rd30],%r2; ret;");
+  const Lowered k = lowerBody(
+      ".local .align 16 .b8 depot[64]; .reg .b64 %SP; .reg .b64 %SPL;\n"
+      "mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL; ld.global.u32 %r1,[%rd31];\n"
+      "mul.wide.u32 %rd2,%r1,4; add.u64 %rd3,%SP,%rd2; cvta.to.local.u64 %rd4,%rd3;\n"
+      "st.local.u32 [%rd4],%r1; ld.local.u32 %r2,[%SPL+8]; st.global.u32 [%rd30],%r2; ret;");
   EXPECT_TRUE(k.contains("alloca"));
   EXPECT_FALSE(k.contains("ptrtoint"));
   EXPECT_TRUE(k.contains("getelementptr"));
 }
 
 TEST(Variable, LocalScalarsBecomeValues) {
-  const Lowered k = lowerBody(".local .align 4 .b8 x[4]; mov.u64 %rd1, x; ld.global.u32 %r1,[%rd31];\n"
-                              "st.local.u32 [%rd1],%r1; ld.local.u32 %r2,[%rd1]; st.global.u32 [%rd30],%r2; ret;");
+  const Lowered k = lowerBody(
+      ".local .align 4 .b8 x[4]; mov.u64 %rd1, x; ld.global.u32 %r1,[%rd31];\n"
+      "st.local.u32 [%rd1],%r1; ld.local.u32 %r2,[%rd1]; st.global.u32 [%rd30],%r2; ret;");
   EXPECT_FALSE(k.contains("alloca"));
 }
 
@@ -103,7 +109,8 @@ TEST(Cvta, AddsTheWindowsBaseForSharedAndNothingForGlobal) {
   const Lowered shared = lowerBody(".shared .u32 x; mov.u64 %rd1, x; cvta.shared.u64 %rd2,%rd1;\n"
                                    "st.global.u64 [%rd30],%rd2; ret;");
   EXPECT_TRUE(shared.contains("call i64 @ptx.shared.base()"));
-  const Lowered global = lowerBody("cvta.to.global.u64 %rd2,%rd30; st.global.u64 [%rd2],%rd2; ret;");
+  const Lowered global =
+      lowerBody("cvta.to.global.u64 %rd2,%rd30; st.global.u64 [%rd2],%rd2; ret;");
   EXPECT_EQ(global.count("call"), 0u);
 }
 
@@ -114,13 +121,14 @@ TEST(Cvta, ToSharedUndoesCvtaShared) {
 }
 
 TEST(Register, HoldingFloatsInB32NeedsNoCasts) {
-  const Lowered k = lowerBody("mov.b32 %r1, 0; mov.u32 %r2, 0;\n"
-                              "L: mul.wide.u32 %rd1,%r2,4; add.s64 %rd2,%rd31,%rd1; ld.global.b32 %r3,[%rd2];\n"
-                              "add.f32 %r1,%r1,%r3; add.s32 %r2,%r2,1; setp.lt.u32 %p1,%r2,100; @%p1 bra L;\n"
-                              "st.global.b32 [%rd30],%r1; ret;");
+  const Lowered k =
+      lowerBody("mov.b32 %r1, 0; mov.u32 %r2, 0;\n"
+                "L: mul.wide.u32 %rd1,%r2,4; add.s64 %rd2,%rd31,%rd1; ld.global.b32 %r3,[%rd2];\n"
+                "add.f32 %r1,%r1,%r3; add.s32 %r2,%r2,1; setp.lt.u32 %p1,%r2,100; @%p1 bra L;\n"
+                "st.global.b32 [%rd30],%r1; ret;");
   EXPECT_FALSE(k.contains("bitcast"));
   EXPECT_TRUE(k.contains("phi float"));
 }
 
-}  // namespace
-}  // namespace ptxrun::lower::test
+} // namespace
+} // namespace ptxrun::lower::test

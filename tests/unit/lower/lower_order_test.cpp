@@ -14,7 +14,8 @@ class MemoryOrder : public testing::TestWithParam<Case> {};
 
 TEST_P(MemoryOrder, FollowsTheTable) {
   const Lowered k = lowerBody(std::string(GetParam().ptx) + " ret;");
-  EXPECT_TRUE(k.contains(GetParam().ir)) << GetParam().ptx << "\nis not " << GetParam().ir << "\n" << k.ir;
+  EXPECT_TRUE(k.contains(GetParam().ir)) << GetParam().ptx << "\nis not " << GetParam().ir << "\n"
+                                         << k.ir;
 }
 
 // The result of each load is stored, so that it stays.
@@ -29,7 +30,8 @@ constexpr Case kCases[] = {
     {"ld.acquire.sys.global.u32 %r1,[%rd31];" SHOWN, "load atomic i32, ptr"},
     {"ld.mmio.relaxed.sys.global.u32 %r1,[%rd31];" SHOWN, "load atomic volatile i32"},
     {"ld.relaxed.gpu.global.v2.u32 {%r1,%r2},[%rd31];" SHOWN, "load atomic i64"},
-    {"ld.relaxed.gpu.global.v2.u64 {%rd1,%rd2},[%rd31]; st.global.u64 [%rd30],%rd1;", "load atomic i128"},
+    {"ld.relaxed.gpu.global.v2.u64 {%rd1,%rd2},[%rd31]; st.global.u64 [%rd30],%rd1;",
+     "load atomic i128"},
     {"st.release.gpu.u32 [%rd30],7;", "store atomic i32 7, ptr"},
     {"st.release.gpu.u32 [%rd30],7;", "syncscope(\"gpu\") release, align 4"},
     {"st.release.cta.shared.u32 [%r1],7;", "syncscope(\"cta\") release"},
@@ -52,7 +54,8 @@ constexpr Case kCases[] = {
     {"atom.global.or.b32 %r1,[%rd30],9;" SHOWN, "atomicrmw or"},
     {"atom.global.xor.b32 %r1,[%rd30],9;" SHOWN, "atomicrmw xor"},
     {"atom.global.cas.b32 %r1,[%rd30],0,1;" SHOWN, "cmpxchg ptr"},
-    {"atom.acquire.gpu.global.cas.b64 %rd1,[%rd30],0,1;", "i64 1 syncscope(\"gpu\") acquire acquire"},
+    {"atom.acquire.gpu.global.cas.b64 %rd1,[%rd30],0,1;",
+     "i64 1 syncscope(\"gpu\") acquire acquire"},
     {"atom.global.cas.b16 %h1,[%rd30],%h2,%h3;", "cmpxchg ptr"},
     {"red.global.add.noftz.f16 [%rd30],%h1;", "atomicrmw fadd ptr %1, half"},
     {"red.global.add.noftz.bf16x2 [%rd30],%r1;", "bfloat"},
@@ -72,5 +75,5 @@ TEST(Atomics, OfPackedHalvesUpdateEachElementByItself) {
   EXPECT_EQ(k.count("atomicrmw fadd"), 2u);
 }
 
-}  // namespace
-}  // namespace ptxrun::lower::test
+} // namespace
+} // namespace ptxrun::lower::test
