@@ -68,6 +68,20 @@ bool isOnStack(const Fiber &fiber, uint64_t stackPointer) {
   return stackPointer >= low && stackPointer <= low + fiber.stackBytes;
 }
 
+/// The call in the kernel that led to a function it called: just before the first word of the stack
+/// from `stackPointer` up that points into kernel code (code that faulted may have no unwind
+/// information); 0 if there is none.
+PTXRUN_NO_ASAN uint64_t kernelCallSite(const Fiber &fiber, uint64_t stackPointer) {
+  if (!isOnStack(fiber, stackPointer))
+    return 0;
+  auto *word = reinterpret_cast<const uint64_t *>(stackPointer & ~uint64_t{7});
+  auto *top = reinterpret_cast<const uint64_t *>(fiberTop(fiber));
+  for (int i = 0; i < 4096 && word < top; ++i, ++word)
+    if (isKernelCode(*word))
+      return *word - 1;
+  return 0;
+}
+
 /// The kernel's place nearest to where it was left: the pc itself, or the call in the kernel that
 /// led there (a fault in a function the kernel called, or a jump to a wild address).
 uint64_t kernelPlace(const Fiber &fiber, uint64_t pc, uint64_t stackPointer) {
@@ -226,17 +240,6 @@ void install(int signal, void (*handler)(int, siginfo_t *, void *)) {
 
 } // namespace
 
-PTXRUN_NO_ASAN uint64_t kernelCallSite(const Fiber &fiber, uint64_t stackPointer) {
-  if (!isOnStack(fiber, stackPointer))
-    return 0;
-  auto *word = reinterpret_cast<const uint64_t *>(stackPointer & ~uint64_t{7});
-  auto *top = reinterpret_cast<const uint64_t *>(fiberTop(fiber));
-  for (int i = 0; i < 4096 && word < top; ++i, ++word)
-    if (isKernelCode(*word))
-      return *word - 1;
-  return 0;
-}
-
 int interruptSignal() { return SIGRTMIN + 9; }
 
 void installFaultHandlers() {
@@ -273,8 +276,5 @@ void removeAlternateStack(void *memory) {
   sigaltstack(&stack, nullptr);
   munmap(memory, kAlternateStackBytes);
 }
-
-GuestAccess::GuestAccess(Worker &w) : worker(w) { worker.isInRuntimeForGuest = true; }
-GuestAccess::~GuestAccess() { worker.isInRuntimeForGuest = false; }
 
 } // namespace ptxrun::rt

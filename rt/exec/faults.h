@@ -15,15 +15,4 @@ void removeAlternateStack(void *);
 /// The signal with which the watchdog interrupts workers.
 int interruptSignal();
 
-/// The kernel's place in the calls on the fiber's stack from `stackPointer` up: just before the
-/// first return address into kernel code; 0 if there is none.
-uint64_t kernelCallSite(const struct Fiber &, uint64_t stackPointer);
-
-/// While an entry point touches memory the kernel named: a fault there is the kernel's.
-struct GuestAccess {
-  explicit GuestAccess(struct Worker &);
-  ~GuestAccess();
-  Worker &worker;
-};
-
 } // namespace ptxrun::rt

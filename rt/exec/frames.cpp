@@ -1,5 +1,6 @@
-// Memory for coroutine frames: one slot per gang of the group, all of one size, side by side. The last gang of a CTA may run
-// other code than the rest; a frame of its that does not fit gets memory of its own.
+// Memory for coroutine frames: one slot per gang of the group, all of one size, side by side. The
+// last gang of a CTA may run other code than the rest; a frame of its that does not fit gets memory
+// of its own.
 #include <cstdlib>
 
 #include "rt/exec/worker.h"

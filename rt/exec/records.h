@@ -178,7 +178,8 @@ struct GroupState {
   uint64_t frameBytes = 0;
   uint64_t framesCapacity = 0;
   uint64_t framesFor = 0; ///< launch id frameBytes is true for
-  /// Frames that outgrow the slots (the last gang of a CTA may run other code), by gang; kept for the next CTA.
+  /// Frames that outgrow the slots (the last gang of a CTA may run other code), by gang; kept for
+  /// the next CTA.
   struct LargeFrame {
     char *memory = nullptr;
     uint64_t bytes = 0;

@@ -58,6 +58,19 @@ struct Worker {
       scratch; ///< text of a printf being made; owned here so that a fault leaves nothing behind
 };
 
+/// While an entry point touches memory the kernel named: a fault there is the kernel's.
+struct GuestAccess {
+  explicit GuestAccess(Worker &w) : worker(w) {
+    worker.isInRuntimeForGuest = true;
+    asm volatile("" ::: "memory");
+  }
+  ~GuestAccess() {
+    asm volatile("" ::: "memory");
+    worker.isInRuntimeForGuest = false;
+  }
+  Worker &worker;
+};
+
 /// The calling thread's worker. Null where the thread never ran a launch (also after its end).
 Worker *currentWorker();
 /// The calling thread's worker, made if need be.

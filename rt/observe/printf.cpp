@@ -3,8 +3,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "rt/exec/faults.h"
-
 namespace ptxrun::rt {
 
 namespace {

@@ -1,6 +1,8 @@
 #include "rt/observe/report.h"
 
-#include "rt/exec/faults.h"
+#include <unwind.h>
+
+#include "rt/exec/code_ranges.h"
 #include "rt/exec/worker.h"
 #include "rt/sync/mbarrier.h"
 
@@ -70,6 +72,21 @@ std::string describeWait(const GangState &g) {
   }
 }
 
+_Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
+  uint64_t pc = _Unwind_GetIP(context);
+  if (!isKernelCode(pc))
+    return _URC_NO_REASON;
+  *static_cast<uint64_t *>(result) = pc - 1;
+  return _URC_END_OF_STACK;
+}
+
+/// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
+uint64_t callingKernelPlace() {
+  uint64_t pc = 0;
+  _Unwind_Backtrace(stopInKernel, &pc);
+  return pc;
+}
+
 constexpr uint32_t kMaxLines = 64;
 
 } // namespace
@@ -90,10 +107,7 @@ void recordFailure(GangState &g, Status status, std::string message, uint32_t li
   f.message = std::move(message);
   f.ptxLine = line;
   fillPlace(f, g);
-  Worker &worker = *groupOf(g).worker;
-  auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  if (uint64_t pc = kernelCallSite(*worker.current, here))
-    f.pc = reinterpret_cast<const void *>(pc);
+  f.pc = reinterpret_cast<const void *>(callingKernelPlace());
   failLaunch(*groupOf(g).launch, std::move(f));
 }
 

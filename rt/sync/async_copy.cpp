@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rt/exec/faults.h"
 #include "rt/exec/group.h"
 #include "rt/exec/scheduler.h"
 #include "rt/exec/worker.h"

@@ -4,7 +4,6 @@
 #include <new>
 
 #include "rt/atomics/reduce.h"
-#include "rt/exec/faults.h"
 #include "rt/exec/worker.h"
 #include "rt/observe/report.h"
 #include "rt/sync/mbarrier.h"

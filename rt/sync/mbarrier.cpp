@@ -1,6 +1,5 @@
 #include "rt/sync/mbarrier.h"
 
-#include "rt/exec/faults.h"
 #include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"

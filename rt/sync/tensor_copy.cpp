@@ -80,6 +80,72 @@ void fromShared(const TensorMap &m, char *row, const char *shared, uint32_t byte
                 kLine);
 }
 
+/// Rows of `bytes` each, `step` apart in global memory and one behind the other in shared memory.
+struct Rows {
+  char *global;
+  uint64_t step;
+  char *shared;
+  uint32_t count;
+  uint32_t bytes;
+};
+
+/// One 128-byte line whose unit i stands at place i ^ Mix.
+template <uint32_t Mix> inline void moveLine(char *line, char *row, bool isLoad) {
+  char units[128]; // becomes eight registers
+  if (isLoad) {
+    std::memcpy(units, row, 128);
+    for (uint32_t i = 0; i < 8; ++i)
+      std::memcpy(line + (i ^ Mix) * kLine, units + i * kLine, kLine);
+  } else {
+    std::memcpy(units, line, 128);
+    for (uint32_t i = 0; i < 8; ++i)
+      std::memcpy(row + i * kLine, units + (i ^ Mix) * kLine, kLine);
+  }
+}
+
+inline void moveLine(uint32_t mix, char *line, char *row, bool isLoad) {
+  switch (mix) {
+  case 0:
+    return moveLine<0>(line, row, isLoad);
+  case 1:
+    return moveLine<1>(line, row, isLoad);
+  case 2:
+    return moveLine<2>(line, row, isLoad);
+  case 3:
+    return moveLine<3>(line, row, isLoad);
+  case 4:
+    return moveLine<4>(line, row, isLoad);
+  case 5:
+    return moveLine<5>(line, row, isLoad);
+  case 6:
+    return moveLine<6>(line, row, isLoad);
+  default:
+    return moveLine<7>(line, row, isLoad);
+  }
+}
+
+/// Rows that lie inside the tensor, of a type that is copied as it is.
+void movePlainRows(const TensorMap &m, Rows r, bool isLoad) {
+  bool isWholeLines = r.bytes == 128 && reinterpret_cast<uint64_t>(r.shared) % 128 == 0 &&
+                      m.atomicity != TensorAtomicity::bytes32Flip8 &&
+                      m.swizzle != TensorSwizzle::none;
+  if (isWholeLines) {
+    uint32_t mixes[8];
+    for (uint64_t line = 0; line < 8; ++line)
+      mixes[line] = static_cast<uint32_t>((swizzled(m, line << 7) & 127) / kLine);
+    for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += 128) {
+      moveLine(mixes[reinterpret_cast<uint64_t>(r.shared) >> 7 & 7], r.shared, r.global, isLoad);
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += r.bytes) {
+    if (isLoad)
+      toShared(m, r.shared, r.global, r.bytes);
+    else
+      fromShared(m, r.global, r.shared, r.bytes);
+  }
+}
+
 /// Elements along dimension 0 are counted in the map's units; packed 4-bit ones in containers of
 /// sixteen.
 struct Units {
@@ -209,6 +275,43 @@ uint32_t rowsAlong(const TensorMap &m, uint32_t i) {
   return (m.box[i] + m.elementStride[i] - 1) / m.elementStride[i];
 }
 
+bool isInsideTensor(const TensorRequest &r) {
+  const TensorMap &m = *r.map;
+  for (uint32_t i = 0; i < m.rank; ++i)
+    if (r.coordinates[i] < 0 ||
+        int64_t{r.coordinates[i]} + m.box[i] > static_cast<int64_t>(m.size(i)))
+      return false;
+  return true;
+}
+
+/// A tile inside the tensor whose elements need no conversion: its rows along dimension 1 are moved
+/// together.
+bool movePlainTile(const TensorRequest &r) {
+  const TensorMap &m = *r.map;
+  bool isPlain =
+      r.mode == TensorMode::tile && r.direction != TensorDirection::reduce &&
+      (m.type < TensorType::f32Ftz || m.type == TensorType::f64 || m.type == TensorType::bf16);
+  if (!isPlain || m.rank < 2 || !isInsideTensor(r))
+    return false;
+  Units u = unitsOf(m);
+  Rows rows{nullptr, m.stride[0] * m.elementStride[1], r.shared, rowsAlong(m, 1),
+            unitsPerRow(r) * u.bytes};
+  uint32_t index[kMaxTensorRank] = {};
+  for (;;) {
+    Row row;
+    for (uint32_t i = 0; i < m.rank; ++i)
+      row.at[i] = int64_t{r.coordinates[i]} + int64_t{index[i]} * m.elementStride[i];
+    rows.global = globalPlace(m, row, u);
+    movePlainRows(m, rows, r.direction == TensorDirection::load);
+    rows.shared += rows.count * rows.bytes;
+    uint32_t i = 2;
+    while (i < m.rank && ++index[i] == rowsAlong(m, i))
+      index[i++] = 0;
+    if (i >= m.rank)
+      return true;
+  }
+}
+
 template <typename Visit> void visitTile(const TensorRequest &r, Visit visit) {
   const TensorMap &m = *r.map;
   uint32_t index[kMaxTensorRank] = {};
@@ -309,6 +412,8 @@ uint32_t tensorBytes(const TensorRequest &r) {
 }
 
 void performTensorCopy(const TensorRequest &r) {
+  if (movePlainTile(r))
+    return;
   uint32_t units = unitsPerRow(r);
   uint32_t bytes = units * unitsOf(*r.map).bytes;
   char *shared = r.shared;

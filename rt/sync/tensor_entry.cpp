@@ -1,7 +1,6 @@
 // Entry points of tensor copies and tensormap.replace.
 #include <cstring>
 
-#include "rt/exec/faults.h"
 #include "rt/exec/worker.h"
 #include "rt/observe/report.h"
 #include "rt/sync/async_group.h"
