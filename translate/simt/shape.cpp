@@ -444,9 +444,9 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
       return s;
     if (s.isUniform())
       return uniform(s.alignment >= from ? kMaxAlignment : s.alignment);
-    if (from < 16 || to > 64 || s.isConditional)
+    if (from < 16 || to > 64 || s.isConditional || i.hasMetadata(kWrapping))
       return varying();
-    bool isExact = isExtensionExact(i.getOperand(0), i.getOpcode() == I::SExt);
+    bool isExact = i.hasMetadata(kExact) || isExtensionExact(i.getOperand(0), i.getOpcode() == I::SExt);
     unsigned alignment = s.alignment >= from && s.alignment < kMaxAlignment ? 0 : s.alignment;
     return make(*s.offsets, alignment, to, !isExact);
   }

@@ -36,6 +36,9 @@ struct Shape {
   }
 };
 
+/// Metadata on sext and zext: the lanes were tested not to wrap on the way here, or may.
+inline constexpr const char *kExact = "ptx.exact", *kWrapping = "ptx.wrapping";
+
 /// What is known of the block: decides the shapes of %tid.
 struct GangShape {
   unsigned lanes = 32;

@@ -8,6 +8,9 @@
 //           header: br divergent c, body, exit    =>  header.all: br ptx.all(c), body.all, header
 //           (the header runs again: it must be pure)
 //
+//   index   p = base + sext(i) where i might wrap between lanes and a loop moves p on
+//           =>  br ptx.nowrap(i), code with sext exact, copy with sext lane by lane
+//
 // ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes of a gang reach is
 // copied, and only where it accesses memory that lies in a row for the lanes.
 #include <llvm/IR/IRBuilder.h>
@@ -23,7 +26,7 @@ namespace ptxrun::simt {
 namespace {
 
 constexpr unsigned kCopiedInstructions = 2000;  // per kernel
-constexpr unsigned kRounds = 6;
+constexpr unsigned kRounds = 10;
 
 class Versions {
  public:
@@ -62,8 +65,71 @@ class Versions {
     return true;
   }
 
+  /// A conditional index whose offsets would be lost at a phi (a pointer that a loop moves on).
+  static bool feedsPhi(const ShapeAnalysis &shapes, const llvm::Instruction &index) {
+    constexpr unsigned kSteps = 64;
+    llvm::SmallVector<const llvm::Value *> stack{&index};
+    llvm::DenseSet<const llvm::Value *> seen;
+    while (!stack.empty() && seen.size() < kSteps) {
+      const llvm::Value *v = stack.pop_back_val();
+      if (!seen.insert(v).second)
+        continue;
+      for (const llvm::User *u : v->users()) {
+        if (llvm::isa<llvm::PHINode>(u))
+          return true;
+        if (shapes.shape(u).isConditional)
+          stack.push_back(u);
+      }
+    }
+    return false;
+  }
+
+  bool checkIndex(const ShapeAnalysis &shapes) {
+    for (llvm::BasicBlock *b : shapes.order())
+      for (llvm::Instruction &i : *b) {
+        const bool isSigned = llvm::isa<llvm::SExtInst>(i);
+        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional || !feedsPhi(shapes, i))
+          continue;
+        if (splitAtIndex(i, isSigned))
+          return true;
+      }
+    return false;
+  }
+
+  bool splitAtIndex(llvm::Instruction &index, bool isSigned) {
+    llvm::BasicBlock *before = index.getParent();
+    llvm::BasicBlock *exact = llvm::SplitBlock(before, &index);
+    llvm::DominatorTree dominators(function_);
+    llvm::SmallVector<llvm::BasicBlock *> region;
+    dominators.getDescendants(exact, region);
+    unsigned size = 0;
+    for (llvm::BasicBlock *b : region)
+      size += unsigned(b->sizeWithoutDebug());
+    llvm::LLVMContext &c = function_.getContext();
+    if (copied_ + size > kCopiedInstructions) {
+      index.setMetadata(kWrapping, llvm::MDNode::get(c, {}));
+      return true;
+    }
+    copied_ += size;
+    llvm::ValueToValueMapTy map;
+    copy(region, map);
+    llvm::Value *x = index.getOperand(0);
+    llvm::IRBuilder<> builder(before->getTerminator());
+    llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(
+        isSigned ? "ptx.nowrap.s" : "ptx.nowrap.u", builder.getInt1Ty(), x->getType());
+    llvm::Value *holds = builder.CreateCall(test, x);
+    llvm::DebugLoc line = before->getTerminator()->getDebugLoc();
+    before->getTerminator()->eraseFromParent();
+    llvm::BranchInst::Create(exact, llvm::cast<llvm::BasicBlock>(map[exact]), holds, before)->setDebugLoc(line);
+    index.setMetadata(kExact, llvm::MDNode::get(c, {}));
+    llvm::cast<llvm::Instruction>(map[&index])->setMetadata(kWrapping, llvm::MDNode::get(c, {}));
+    return true;
+  }
+
   bool addOne() {
     ShapeAnalysis shapes(function_, gang_, false);
+    if (checkIndex(shapes))
+      return true;
     for (llvm::BasicBlock *a : shapes.order()) {
       if (!shapes.isDivergentBranch(a) || rests_.contains(a))
         continue;

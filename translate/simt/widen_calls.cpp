@@ -31,6 +31,10 @@ void Widener::emitCall(const llvm::CallBase &call) {
   case Word::Kind::specialRegister:
   case Word::Kind::uniformValue: finish(emitSpecialRegister(call, word)); return;
   case Word::Kind::laneTest: {
+    if (name.starts_with("ptx.nowrap.")) {
+      finish(lanes_ == 1 ? b_.getTrue() : b_.CreateNot(wrapsWithin(call.getArgOperand(0), name.ends_with(".s"))));
+      return;
+    }
     Value *c = vector(call.getArgOperand(0));
     if (lanes_ == 1) {
       finish(c);

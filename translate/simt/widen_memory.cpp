@@ -43,6 +43,27 @@ Widener::Value *Widener::hostPointer(const Value *pointer) {
   return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(p, b_.getInt64Ty()));
 }
 
+/// Whether base + offset leaves the range of the index's type for some lane of the gang.
+Widener::Value *Widener::wrapsWithin(const Value *index, bool isSigned) {
+  Shape shape = shapes_.shape(index);
+  if (shape.isVarying())
+    return b_.getTrue();
+  if (!shape.offsets)
+    return b_.getFalse();
+  auto [low, high] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
+  Value *scalar = base(index), *wraps = b_.getFalse();
+  for (int64_t step : {*low, *high}) {
+    if (step == 0)
+      continue;
+    const bool isDown = step < 0;
+    llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow)
+                                    : (isSigned ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow);
+    Value *r = b_.CreateBinaryIntrinsic(id, scalar, llvm::ConstantInt::get(scalar->getType(), uint64_t(isDown ? -step : step)));
+    wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
+  }
+  return wraps;
+}
+
 /// True where the narrower index under a conditional address wraps between the lanes of this gang.
 Widener::Value *Widener::wrapTest(const Value *v) {
   Value *wraps = b_.getFalse();
@@ -59,20 +80,7 @@ Widener::Value *Widener::wrapTest(const Value *v) {
         stack.push_back(op);
       continue;
     }
-    const auto &offsets = *shapes_.shape(i->getOperand(0)).offsets;
-    auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
-    Value *index = base(i->getOperand(0));
-    auto test = [&](int64_t step) {
-      if (step == 0)
-        return;
-      const bool isDown = step < 0;
-      llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow)
-                                      : (isSigned ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow);
-      Value *r = b_.CreateBinaryIntrinsic(id, index, llvm::ConstantInt::get(index->getType(), uint64_t(isDown ? -step : step)));
-      wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
-    };
-    test(*low);
-    test(*high);
+    wraps = b_.CreateOr(wraps, wrapsWithin(i->getOperand(0), isSigned));
   }
   return wraps;
 }
@@ -162,7 +170,7 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many pages: too few for the hardware to
 /// see a stream. The gangs that follow read what follows in each page, so each fetches ahead for them. Never faults.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
-  constexpr int64_t kGangsAhead = 4, kLine = 64;
+  constexpr int64_t kGangsAhead = 8, kLine = 64;
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
   if (!loop || load.getPointerAddressSpace() == lower::kShared || loop->isLoopInvariant(load.getPointerOperand()) || load.isVolatile())
     return;

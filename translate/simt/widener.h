@@ -138,6 +138,7 @@ class Widener {
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
   void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
+  Value *wrapsWithin(const Value *index, bool isSigned);
   Value *wrapTest(const Value *pointer);
   Value *repeatMask(Value *mask, unsigned times);
 
