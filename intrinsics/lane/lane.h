@@ -48,15 +48,20 @@ LANE_INLINE bool isNaN(double x) { return x != x; }
 /// Rounding of a result; `odd` keeps what any later, coarser rounding needs: inexact results get an odd last bit.
 enum class Mode { nearestEven, nearestAway, zero, down, up, odd };
 
+LANE_INLINE bool isFinite(float x) { return abs(x) < kInfinity; }
+LANE_INLINE bool isFinite(double x) { return abs(x) < kInfinity64; }
+
 /// An exact sum as its rounded value and its error (Knuth's TwoSum): value + error == a + b unless value overflows.
-struct Sum {
-  double value, error;
+template <class Float> struct SumOf {
+  Float value, error;
 };
-LANE_INLINE Sum exactSum(double a, double b) {
-  const double value = a + b;
-  const double bPart = value - a;
-  const double error = (a - (value - bPart)) + (b - bPart);
+using Sum = SumOf<double>;
+template <class Float> LANE_INLINE SumOf<Float> twoSum(Float a, Float b) {
+  const Float value = a + b;
+  const Float bPart = value - a;
+  const Float error = (a - (value - bPart)) + (b - bPart);
   return {value, error};
 }
+LANE_INLINE Sum exactSum(double a, double b) { return twoSum<double>(a, b); }
 
 }  // namespace ptxrun::lane

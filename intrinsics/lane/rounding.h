@@ -37,10 +37,34 @@ template <Mode mode> LANE_INLINE float roundToFloat(double value, double error) 
 
 /// The zero that an exact cancellation gives: -0 when rounding down, else +0 (IEEE 754 6.3). `sum` is the sum to nearest
 /// of two numbers with the signs of a and b.
-template <Mode mode> LANE_INLINE double signedZeroSum(double sum, double a, double b) {
-  if constexpr (mode == Mode::down)
-    return pick((sum == 0) & ((bitsOf(a) | bitsOf(b)) >> 63 != 0), -0.0, sum);
+template <Mode mode, class Float> LANE_INLINE Float signedZeroSum(Float sum, Float a, Float b) {
+  if constexpr (mode == Mode::down) {
+    const auto signs = bitsOf(a) | bitsOf(b);
+    return pick((sum == 0) & (signs >> (8 * sizeof(Float) - 1) != 0), (Float)-0.0, sum);
+  }
   return sum;
+}
+
+LANE_INLINE float fromBits(uint32_t bits) { return floatOf(bits); }
+LANE_INLINE double fromBits(uint64_t bits) { return doubleOf(bits); }
+
+/// a + b, float or double. The error of a sum is exact (sums do not underflow); where the sum overflows, infinity lies
+/// beyond the exact value.
+template <Mode mode, class Float> LANE_INLINE Float addDirected(Float a, Float b) {
+  const SumOf<Float> sum = twoSum(a, b);
+  const auto bits = bitsOf(sum.value);
+  const bool isNegative = bits >> (8 * sizeof(Float) - 1) != 0;
+  const bool isOverflow = !isFinite(sum.value) & isFinite(a) & isFinite(b);
+  const bool isTooHigh = pick(isOverflow, !isNegative, sum.error < 0);
+  const bool isTooLow = pick(isOverflow, isNegative, sum.error > 0);
+  auto result = bits;
+  if constexpr (mode == Mode::down)
+    result = pick(isTooHigh, pick(isNegative, bits + 1, bits - 1), bits);
+  if constexpr (mode == Mode::up)
+    result = pick(isTooLow, pick(isNegative, bits - 1, bits + 1), bits);
+  if constexpr (mode == Mode::zero)
+    result = bits - pick(isNegative, isTooLow, isTooHigh);
+  return pick(isNaN(sum.value), sum.value, signedZeroSum<mode>(fromBits(result), a, b));
 }
 
 }  // namespace ptxrun::lane

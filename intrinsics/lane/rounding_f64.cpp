@@ -50,25 +50,6 @@ template <Mode mode> LANE_INLINE double assemble(double value, double error, int
 }
 
 
-LANE_INLINE bool isFinite(double x) { return abs(x) < kInfinity64; }
-
-template <Mode mode> LANE_INLINE double addDouble(double a, double b) {
-  const Sum sum = exactSum(a, b);  // exact: sums of doubles do not underflow
-  const uint64_t bits = bitsOf(sum.value);
-  const bool isNegative = bits >> 63;
-  const bool isOverflow = (abs(sum.value) == kInfinity64) & isFinite(a) & isFinite(b);
-  const bool isTooHigh = pick(isOverflow, !isNegative, sum.error < 0);
-  const bool isTooLow = pick(isOverflow, isNegative, sum.error > 0);
-  uint64_t result = bits;
-  if (mode == Mode::down)
-    result = pick(isTooHigh, pick(isNegative, bits + 1, bits - 1), bits);
-  if (mode == Mode::up)
-    result = pick(isTooLow, pick(isNegative, bits - 1, bits + 1), bits);
-  if (mode == Mode::zero)
-    result = bits - pick(isNegative, isTooLow, isTooHigh);
-  return pick(isNaN(sum.value), sum.value, signedZeroSum<mode>(doubleOf(result), a, b));
-}
-
 template <Mode mode> LANE_INLINE double mulDouble(double a, double b) {
   const Parts x = partsOf(a), y = partsOf(b);
   const double product = x.significand * y.significand;
@@ -133,16 +114,16 @@ template <Mode mode> LANE_INLINE double fmaDouble(double a, double b, double c) 
 }
 
 #define DIRECTED(name, mode)                                                                            \
-  LANE double ptx_add_##name##_f64(double a, double b) { return addDouble<mode>(a, b); }                \
+  LANE double ptx_add_##name##_f64(double a, double b) { return addDirected<mode>(a, b); }                \
   LANE double ptx_mul_##name##_f64(double a, double b) { return mulDouble<mode>(a, b); }                \
   LANE double ptx_fma_##name##_f64(double a, double b, double c) { return fmaDouble<mode>(a, b, c); }   \
   LANE double ptx_div_##name##_f64(double a, double b) { return divDouble<mode>(a, b); }                \
   LANE double ptx_sqrt_##name##_f64(double a) { return sqrtDouble<mode>(a); }                           \
   LANE double ptx_cvt_##name##_f64_s64(int64_t a) {                                                     \
-    return addDouble<mode>((double)(int32_t)(a >> 32) * 0x1p32, (double)(uint32_t)a);                   \
+    return addDirected<mode>((double)(int32_t)(a >> 32) * 0x1p32, (double)(uint32_t)a);                   \
   }                                                                                                     \
   LANE double ptx_cvt_##name##_f64_u64(uint64_t a) {                                                    \
-    return addDouble<mode>((double)(uint32_t)(a >> 32) * 0x1p32, (double)(uint32_t)a);                  \
+    return addDirected<mode>((double)(uint32_t)(a >> 32) * 0x1p32, (double)(uint32_t)a);                  \
   }
 
 DIRECTED(rz, Mode::zero)
