@@ -1,0 +1,226 @@
+// Copies and fills.
+#include "loader/libcudart/registration.h"
+#include "loader/libcudart/runtime.h"
+
+using namespace ptxrun::runtime;
+
+namespace {
+
+CUresult copyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                   CUstream stream) {
+  switch (kind) {
+  case cudaMemcpyHostToDevice: return cuMemcpyHtoDAsync(toDevice(to), from, bytes, stream);
+  case cudaMemcpyDeviceToHost: return cuMemcpyDtoHAsync(to, toDevice(from), bytes, stream);
+  case cudaMemcpyDeviceToDevice:
+    return cuMemcpyDtoDAsync(toDevice(to), toDevice(from), bytes, stream);
+  case cudaMemcpyHostToHost:
+  case cudaMemcpyDefault: return cuMemcpyAsync(toDevice(to), toDevice(from), bytes, stream);
+  }
+  return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
+}
+
+CUresult copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+  if (streamOf(nullptr)) {
+    const CUresult result = copyAsync(to, from, bytes, kind, streamOf(nullptr));
+    return result == CUDA_SUCCESS ? cuStreamSynchronize(streamOf(nullptr)) : result;
+  }
+  switch (kind) {
+  case cudaMemcpyHostToDevice: return cuMemcpyHtoD(toDevice(to), from, bytes);
+  case cudaMemcpyDeviceToHost: return cuMemcpyDtoH(to, toDevice(from), bytes);
+  case cudaMemcpyDeviceToDevice: return cuMemcpyDtoD(toDevice(to), toDevice(from), bytes);
+  case cudaMemcpyHostToHost:
+  case cudaMemcpyDefault: return cuMemcpy(toDevice(to), toDevice(from), bytes);
+  }
+  return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
+}
+
+CUmemorytype typeOf(bool isHost) { return isHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED; }
+bool isFromHost(cudaMemcpyKind kind) {
+  return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+}
+bool isToHost(cudaMemcpyKind kind) {
+  return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+}
+
+CUDA_MEMCPY3D describe(cudaPitchedPtr to, cudaPos toPos, cudaPitchedPtr from, cudaPos fromPos,
+                       cudaExtent extent, cudaMemcpyKind kind) {
+  CUDA_MEMCPY3D c = {};
+  c.srcMemoryType = typeOf(isFromHost(kind));
+  c.srcHost = from.ptr;
+  c.srcDevice = toDevice(from.ptr);
+  c.srcPitch = from.pitch;
+  c.srcHeight = from.ysize;
+  c.srcXInBytes = fromPos.x;
+  c.srcY = fromPos.y;
+  c.srcZ = fromPos.z;
+  c.dstMemoryType = typeOf(isToHost(kind));
+  c.dstHost = to.ptr;
+  c.dstDevice = toDevice(to.ptr);
+  c.dstPitch = to.pitch;
+  c.dstHeight = to.ysize;
+  c.dstXInBytes = toPos.x;
+  c.dstY = toPos.y;
+  c.dstZ = toPos.z;
+  c.WidthInBytes = extent.width;
+  c.Height = extent.height;
+  c.Depth = extent.depth;
+  return c;
+}
+
+CUresult copyBox(const CUDA_MEMCPY3D &c, bool isAsync, cudaStream_t stream) {
+  if (isAsync || streamOf(nullptr)) {
+    const CUresult result = cuMemcpy3DAsync(&c, streamOf(stream));
+    return result != CUDA_SUCCESS || isAsync ? result : cuStreamSynchronize(streamOf(nullptr));
+  }
+  return cuMemcpy3D(&c);
+}
+
+CUresult copyRectangle(void *to, size_t toPitch, const void *from, size_t fromPitch, size_t width,
+                       size_t height, cudaMemcpyKind kind, bool isAsync, cudaStream_t stream) {
+  if (width > toPitch || width > fromPitch)
+    return static_cast<CUresult>(cudaErrorInvalidPitchValue);
+  return copyBox(describe({to, toPitch, width, height}, {},
+                          {const_cast<void *>(from), fromPitch, width, height}, {},
+                          {width, height, 1}, kind),
+                 isAsync, stream);
+}
+
+CUresult copyBox(const cudaMemcpy3DParms *p, bool isAsync, cudaStream_t stream) {
+  if (!p)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (p->srcArray || p->dstArray)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return copyBox(describe(p->dstPtr, p->dstPos, p->srcPtr, p->srcPos, p->extent, p->kind), isAsync,
+                 stream);
+}
+
+/// The place inside a variable; an error if the range runs out of it.
+CUresult symbolRange(const void *symbol, size_t bytes, size_t offset, void *&address) {
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  if (const cudaError_t found = findVariable(symbol, base, size); found != cudaSuccess)
+    return static_cast<CUresult>(found);
+  if (offset > size || bytes > size - offset)
+    return CUDA_ERROR_INVALID_VALUE;
+  address = reinterpret_cast<void *>(base + offset);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy, _ptds,
+                          (void *to, const void *from, size_t bytes, cudaMemcpyKind kind),
+                          (to, from, bytes, kind)) {
+  return perform([&] { return copy(to, from, bytes, kind); });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpyAsync, _ptsz,
+                          (void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                           cudaStream_t stream),
+                          (to, from, bytes, kind, stream)) {
+  return perform([&] { return copyAsync(to, from, bytes, kind, streamOf(stream)); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaMemcpyPeer(void *to, int, const void *from, int, size_t bytes) {
+  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+PTXRUN_RUNTIME_API cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int,
+                                                   size_t bytes, cudaStream_t stream) {
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpyToSymbol, _ptds,
+                          (const void *symbol, const void *from, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind),
+                          (symbol, from, bytes, offset, kind)) {
+  return perform([&] {
+    void *to = nullptr;
+    const CUresult result = symbolRange(symbol, bytes, offset, to);
+    return result == CUDA_SUCCESS ? copy(to, from, bytes, kind) : result;
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpyFromSymbol, _ptds,
+                          (void *to, const void *symbol, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind),
+                          (to, symbol, bytes, offset, kind)) {
+  return perform([&] {
+    void *from = nullptr;
+    const CUresult result = symbolRange(symbol, bytes, offset, from);
+    return result == CUDA_SUCCESS ? copy(to, from, bytes, kind) : result;
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpyToSymbolAsync, _ptsz,
+                          (const void *symbol, const void *from, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind, cudaStream_t stream),
+                          (symbol, from, bytes, offset, kind, stream)) {
+  return perform([&] {
+    void *to = nullptr;
+    const CUresult result = symbolRange(symbol, bytes, offset, to);
+    return result == CUDA_SUCCESS ? copyAsync(to, from, bytes, kind, streamOf(stream)) : result;
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpyFromSymbolAsync, _ptsz,
+                          (void *to, const void *symbol, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind, cudaStream_t stream),
+                          (to, symbol, bytes, offset, kind, stream)) {
+  return perform([&] {
+    void *from = nullptr;
+    const CUresult result = symbolRange(symbol, bytes, offset, from);
+    return result == CUDA_SUCCESS ? copyAsync(to, from, bytes, kind, streamOf(stream)) : result;
+  });
+}
+
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy2D, _ptds,
+                          (void *to, size_t toPitch, const void *from, size_t fromPitch,
+                           size_t width, size_t height, cudaMemcpyKind kind),
+                          (to, toPitch, from, fromPitch, width, height, kind)) {
+  return perform([&] {
+    return copyRectangle(to, toPitch, from, fromPitch, width, height, kind, false, nullptr);
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy2DAsync, _ptsz,
+                          (void *to, size_t toPitch, const void *from, size_t fromPitch,
+                           size_t width, size_t height, cudaMemcpyKind kind,
+                           cudaStream_t stream),
+                          (to, toPitch, from, fromPitch, width, height, kind, stream)) {
+  return perform([&] {
+    return copyRectangle(to, toPitch, from, fromPitch, width, height, kind, true, stream);
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy3D, _ptds, (const cudaMemcpy3DParms *parameters),
+                          (parameters)) {
+  return perform([&] { return copyBox(parameters, false, nullptr); });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy3DAsync, _ptsz,
+                          (const cudaMemcpy3DParms *parameters, cudaStream_t stream),
+                          (parameters, stream)) {
+  return perform([&] { return copyBox(parameters, true, stream); });
+}
+
+PTXRUN_RUNTIME_STREAM_API(cudaMemset, _ptds, (void *to, int value, size_t bytes),
+                          (to, value, bytes)) {
+  return perform([&] {
+    return cuMemsetD8Async(toDevice(to), static_cast<unsigned char>(value), bytes,
+                           streamOf(nullptr));
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemsetAsync, _ptsz,
+                          (void *to, int value, size_t bytes, cudaStream_t stream),
+                          (to, value, bytes, stream)) {
+  return perform([&] {
+    return cuMemsetD8Async(toDevice(to), static_cast<unsigned char>(value), bytes,
+                           streamOf(stream));
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemset2DAsync, _ptsz,
+                          (void *to, size_t pitch, int value, size_t width, size_t height,
+                           cudaStream_t stream),
+                          (to, pitch, value, width, height, stream)) {
+  return perform([&] {
+    return cuMemsetD2D8Async(toDevice(to), pitch, static_cast<unsigned char>(value), width, height,
+                             streamOf(stream));
+  });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemset2D, _ptds,
+                          (void *to, size_t pitch, int value, size_t width, size_t height),
+                          (to, pitch, value, width, height)) {
+  return cudaMemset2DAsync(to, pitch, value, width, height, nullptr);
+}

@@ -1,0 +1,168 @@
+// The runtime API's types as programs see them: layouts and values of CUDA 13.0 and, with PTXRUN_CUDART_MAJOR 12, of CUDA 12,
+// written down from the public documentation; only what is implemented. Handles are the driver API's.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "loader/libcuda/cuda_api.h"
+
+enum cudaError_t : int {
+#define ERROR(name, value, text) name = value,
+#include "loader/libcudart/errors.def"
+#undef ERROR
+};
+
+using cudaStream_t = CUstream;
+using cudaEvent_t = CUevent;
+using cudaKernel_t = CUkernel;
+using cudaFunction_t = CUfunction;
+using cudaLibrary_t = CUlibrary;
+using cudaMemPool_t = CUmemoryPool;
+using cudaArray_t = CUarray;
+using cudaHostFn_t = CUhostFn;
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void *);
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost = 0,
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4
+};
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3
+};
+
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA;
+  int maxDynamicSharedSizeBytes, preferredShmemCarveout, clusterDimMustBeSet;
+  int requiredClusterWidth, requiredClusterHeight, requiredClusterDepth;
+  int clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
+  int reserved[16];
+};
+
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void *devicePointer, *hostPointer;
+#if PTXRUN_CUDART_MAJOR != 12
+  long reserved[8];
+#endif
+};
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  CUlaunchAttribute *attrs;
+  unsigned numAttrs;
+};
+
+struct cudaExtent {
+  size_t width, height, depth;
+};
+struct cudaPos {
+  size_t x, y, z;
+};
+struct cudaPitchedPtr {
+  void *ptr;
+  size_t pitch, xsize, ysize;
+};
+struct cudaMemcpy3DParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+struct cudaChannelFormatDesc {
+  int x, y, z, w;
+  int kind;
+};
+
+struct cudaDeviceProp {
+  char name[256];
+  CUuuid uuid;
+  char luid[8];
+  unsigned luidDeviceNodeMask;
+  size_t totalGlobalMem, sharedMemPerBlock;
+  int regsPerBlock, warpSize;
+  size_t memPitch;
+  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+#if PTXRUN_CUDART_MAJOR == 12
+  int clockRate;
+#endif
+  size_t totalConstMem;
+  int major, minor;
+  size_t textureAlignment, texturePitchAlignment;
+#if PTXRUN_CUDART_MAJOR == 12
+  int deviceOverlap;
+#endif
+  int multiProcessorCount;
+#if PTXRUN_CUDART_MAJOR == 12
+  int kernelExecTimeoutEnabled;
+#endif
+  int integrated, canMapHostMemory;
+#if PTXRUN_CUDART_MAJOR == 12
+  int computeMode;
+#endif
+  int maxTexture1D, maxTexture1DMipmap;
+#if PTXRUN_CUDART_MAJOR == 12
+  int maxTexture1DLinear;
+#endif
+  int maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2];
+  int maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap;
+  int maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3];
+  int maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap;
+  int maxSurfaceCubemapLayered[2];
+  size_t surfaceAlignment;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
+  int asyncEngineCount, unifiedAddressing;
+#if PTXRUN_CUDART_MAJOR == 12
+  int memoryClockRate;
+#endif
+  int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
+  int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+  size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID;
+  int hostNativeAtomicSupported;
+#if PTXRUN_CUDART_MAJOR == 12
+  int singleToDoublePrecisionPerfRatio;
+#endif
+  int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported;
+  int canUseHostPointerForRegisteredMem, cooperativeLaunch;
+#if PTXRUN_CUDART_MAJOR == 12
+  int cooperativeMultiDeviceLaunch;
+#endif
+  size_t sharedMemPerBlockOptin;
+  int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+  int maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+  size_t reservedSharedMemPerBlock;
+  int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported;
+  int timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+  unsigned gpuDirectRDMAFlushWritesOptions;
+  int gpuDirectRDMAWritesOrdering;
+  unsigned memoryPoolSupportedHandleTypes;
+  int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch;
+  int unifiedFunctionPointers;
+#if PTXRUN_CUDART_MAJOR == 12
+  int reserved[63];
+#else
+  int deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId;
+  unsigned gpuPciDeviceID, gpuPciSubsystemID;
+  int hostNumaMultinodeIpcSupported;
+  int reserved[56];
+#endif
+};

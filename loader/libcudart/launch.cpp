@@ -1,0 +1,131 @@
+// Launches: the <<<>>> protocol and the functions that take a host stub.
+#include <vector>
+
+#include "loader/libcudart/registration.h"
+#include "loader/libcudart/runtime.h"
+
+using namespace ptxrun::runtime;
+
+namespace {
+
+/// What <<<>>> pushed and the stub has not popped yet.
+struct CallConfiguration {
+  dim3 grid, block;
+  size_t sharedBytes;
+  cudaStream_t stream;
+};
+thread_local std::vector<CallConfiguration> callConfigurations;
+
+/// A launch refused for its arguments is, to the runtime API, an invalid configuration.
+CUresult toLaunchResult(CUresult result) {
+  return result == CUDA_ERROR_INVALID_VALUE ? static_cast<CUresult>(cudaErrorInvalidConfiguration)
+                                            : result;
+}
+
+CUresult launch(CUkernel kernel, dim3 grid, dim3 block, void **arguments, size_t sharedBytes,
+                cudaStream_t stream, bool isCooperative) {
+  auto *function = reinterpret_cast<CUfunction>(kernel);
+  const auto bytes = static_cast<unsigned>(sharedBytes);
+  if (isCooperative)
+    return toLaunchResult(cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x,
+                                                    block.y, block.z, bytes, streamOf(stream),
+                                                    arguments));
+  return toLaunchResult(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
+                                       block.z, bytes, streamOf(stream), arguments, nullptr));
+}
+
+cudaError_t launchStub(const void *hostStub, dim3 grid, dim3 block, void **arguments,
+                       size_t sharedBytes, cudaStream_t stream, bool isCooperative) {
+  return perform([&] {
+    CUkernel kernel = nullptr;
+    if (const cudaError_t found = findKernel(hostStub, kernel); found != cudaSuccess)
+      return static_cast<CUresult>(found);
+    return launch(kernel, grid, block, arguments, sharedBytes, stream, isCooperative);
+  });
+}
+
+}  // namespace
+
+PTXRUN_RUNTIME_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes,
+                                                        cudaStream_t stream) {
+  callConfigurations.push_back({grid, block, sharedBytes, stream});
+  return 0;
+}
+
+PTXRUN_RUNTIME_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block,
+                                                          size_t *sharedBytes, void *stream) {
+  if (callConfigurations.empty())
+    return finish(cudaErrorMissingConfiguration);
+  const CallConfiguration top = callConfigurations.back();
+  callConfigurations.pop_back();
+  *grid = top.grid;
+  *block = top.block;
+  *sharedBytes = top.sharedBytes;
+  *static_cast<cudaStream_t *>(stream) = top.stream;
+  return cudaSuccess;
+}
+
+PTXRUN_RUNTIME_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
+  return perform([&] { return static_cast<CUresult>(findKernel(hostStub, *kernel)); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
+  return __cudaGetKernel(kernel, hostStub);
+}
+PTXRUN_RUNTIME_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function,
+                                                   const void *hostStub) {
+  return __cudaGetKernel(reinterpret_cast<cudaKernel_t *>(function), hostStub);
+}
+
+PTXRUN_RUNTIME_STREAM_API(__cudaLaunchKernel, _ptsz,
+                          (cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+                           size_t sharedBytes, cudaStream_t stream),
+                          (kernel, grid, block, arguments, sharedBytes, stream)) {
+  if (!kernel)
+    return finish(cudaErrorInvalidDeviceFunction);
+  return perform(
+      [&] { return launch(kernel, grid, block, arguments, sharedBytes, stream, false); });
+}
+
+PTXRUN_RUNTIME_STREAM_API(cudaLaunchKernel, _ptsz,
+                          (const void *hostStub, dim3 grid, dim3 block, void **arguments,
+                           size_t sharedBytes, cudaStream_t stream),
+                          (hostStub, grid, block, arguments, sharedBytes, stream)) {
+  return launchStub(hostStub, grid, block, arguments, sharedBytes, stream, false);
+}
+PTXRUN_RUNTIME_STREAM_API(cudaLaunchCooperativeKernel, _ptsz,
+                          (const void *hostStub, dim3 grid, dim3 block, void **arguments,
+                           size_t sharedBytes, cudaStream_t stream),
+                          (hostStub, grid, block, arguments, sharedBytes, stream)) {
+  return launchStub(hostStub, grid, block, arguments, sharedBytes, stream, true);
+}
+
+PTXRUN_RUNTIME_STREAM_API(cudaLaunchKernelExC, _ptsz,
+                          (const cudaLaunchConfig_t *config, const void *hostStub,
+                           void **arguments),
+                          (config, hostStub, arguments)) {
+  return perform([&] {
+    CUkernel kernel = nullptr;
+    if (!config)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (const cudaError_t found = findKernel(hostStub, kernel); found != cudaSuccess)
+      return static_cast<CUresult>(found);
+    const CUlaunchConfig driver{config->gridDim.x,
+                                config->gridDim.y,
+                                config->gridDim.z,
+                                config->blockDim.x,
+                                config->blockDim.y,
+                                config->blockDim.z,
+                                static_cast<unsigned>(config->dynamicSmemBytes),
+                                streamOf(config->stream),
+                                config->attrs,
+                                config->numAttrs};
+    return toLaunchResult(cuLaunchKernelEx(&driver, reinterpret_cast<CUfunction>(kernel),
+                                           arguments, nullptr));
+  });
+}
+
+PTXRUN_RUNTIME_STREAM_API(cudaLaunchHostFunc, _ptsz,
+                          (cudaStream_t stream, cudaHostFn_t function, void *data),
+                          (stream, function, data)) {
+  return perform([&] { return cuLaunchHostFunc(streamOf(stream), function, data); });
+}

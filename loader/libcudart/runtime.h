@@ -1,0 +1,51 @@
+// What every file of libcudart shares: exports, the last error, the primary context, the default stream's meaning.
+#pragma once
+#include "loader/libcudart/cudart_abi.h"
+
+#define PTXRUN_RUNTIME_API extern "C" __attribute__((visibility("default")))
+
+/// Defines an exported function and its variant (`_ptsz`, `_ptds`) for which stream 0 is the calling thread's own stream.
+#define PTXRUN_RUNTIME_STREAM_API(name, suffix, parameters, arguments)                             \
+  PTXRUN_RUNTIME_API cudaError_t name parameters;                                                  \
+  PTXRUN_RUNTIME_API cudaError_t name##suffix parameters {                                         \
+    ptxrun::runtime::PerThreadDefaultStream scope;                                                 \
+    return name arguments;                                                                         \
+  }                                                                                                \
+  PTXRUN_RUNTIME_API cudaError_t name parameters
+
+namespace ptxrun::runtime {
+
+/// While one lives, stream 0 means the calling thread's default stream.
+class PerThreadDefaultStream {
+ public:
+  PerThreadDefaultStream() : before_(isActive_) { isActive_ = true; }
+  ~PerThreadDefaultStream() { isActive_ = before_; }
+  PerThreadDefaultStream(const PerThreadDefaultStream &) = delete;
+  PerThreadDefaultStream &operator=(const PerThreadDefaultStream &) = delete;
+  static bool isActive() { return isActive_; }
+
+ private:
+  bool before_;
+  static inline thread_local bool isActive_ = false;
+};
+
+/// The driver's handle for a stream as the runtime API was given it.
+inline CUstream streamOf(cudaStream_t stream) {
+  return !stream && PerThreadDefaultStream::isActive() ? CU_STREAM_PER_THREAD : stream;
+}
+
+/// The driver is initialised and the calling thread has a context (the primary one unless it chose another).
+CUresult enter();
+/// Remembers an error for cudaGetLastError and returns it. Results of driver and runtime share their numbers.
+cudaError_t finish(CUresult);
+cudaError_t finish(cudaError_t);
+
+/// enter(), then the call; the usual body of a function.
+template <class Call> cudaError_t perform(Call call) {
+  const CUresult entered = enter();
+  return finish(entered == CUDA_SUCCESS ? call() : entered);
+}
+
+inline CUdeviceptr toDevice(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+}  // namespace ptxrun::runtime
