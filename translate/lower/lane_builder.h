@@ -54,16 +54,14 @@ class LaneBuilder {
 
   llvm::IRBuilder<> ir;
 
-  // --- Types
-  // ---------------------------------------------------------------------------------------------------------
+  // --- Types -----------------------------------------------------------------------------------
 
   /// The IR type of a PTX type as stated at the top; void for Type::none.
   llvm::Type *typeOf(isa::Type);
   /// iN.
   llvm::IntegerType *intType(unsigned bits) { return ir.getIntNTy(bits); }
 
-  // --- Operands
-  // ------------------------------------------------------------------------------------------------------
+  // --- Operands --------------------------------------------------------------------------------
 
   /// The value of in.operands[i] as its own type (Operand::type). A register wider than that type
   /// is truncated, a narrower one extended by the type's sign; a negated predicate comes negated;
@@ -104,8 +102,7 @@ class LaneBuilder {
   llvm::Value *readCarry();
   void writeCarry(llvm::Value *);
 
-  // --- Values
-  // --------------------------------------------------------------------------------------------------------
+  // --- Values ----------------------------------------------------------------------------------
 
   llvm::ConstantInt *constant(unsigned bits, uint64_t value, bool isSigned = false) {
     return ir.getInt(llvm::APInt(bits, value, isSigned));
@@ -128,16 +125,14 @@ class LaneBuilder {
     return ir.CreateSelect(condition, yes, no);
   }
 
-  // --- Modifiers
-  // -----------------------------------------------------------------------------------------------------
+  // --- Modifiers -------------------------------------------------------------------------------
 
   /// .rn .rz .rm .rp .rna .rs and .rni .rzi .rmi .rpi.
   static Rounding rounding(const check::Instruction &);
   /// True if one of .rn .rz .rm .rp (or an integer rounding) was written.
   static bool hasRounding(const check::Instruction &);
 
-  // --- Calls
-  // ---------------------------------------------------------------------------------------------------------
+  // --- Calls -----------------------------------------------------------------------------------
 
   /// Calls an LLVM intrinsic overloaded on `types`.
   llvm::Value *intrinsic(llvm::Intrinsic::ID, llvm::ArrayRef<llvm::Type *> types,
@@ -163,8 +158,7 @@ class LaneBuilder {
   llvm::CallInst *word(llvm::StringRef name, llvm::Type *result,
                        llvm::ArrayRef<llvm::Value *> arguments, WordEffect);
 
-  // --- Memory
-  // --------------------------------------------------------------------------------------------------------
+  // --- Memory ----------------------------------------------------------------------------------
 
   /// The address operand as an integer: i64, or i32 for `.shared` (the offset in the window).
   /// `space` generic means as the operand says; a variable's own space is translated where the
@@ -192,8 +186,7 @@ class LaneBuilder {
   /// `.shared::cta` is shared.
   static isa::StateSpace space(const check::Instruction &);
 
-  // --- Control
-  // -------------------------------------------------------------------------------------------------------
+  // --- Control ---------------------------------------------------------------------------------
 
   /// The guard `@p`/`@!p` as i1, null where there is none.
   llvm::Value *guard(const check::Instruction &);
@@ -211,8 +204,7 @@ class LaneBuilder {
   /// Returns from the function with the values of its return parameters.
   void returnFromFunction();
 
-  // --- Errors
-  // --------------------------------------------------------------------------------------------------------
+  // --- Errors ----------------------------------------------------------------------------------
 
   /// Reports, at the instruction, something that cannot be executed; lowering goes on and fails at
   /// its end.
@@ -224,8 +216,7 @@ class LaneBuilder {
   /// The instruction being lowered.
   const check::Instruction &current() const { return *current_; }
 
-  // --- The driver (lower.cpp)
-  // ----------------------------------------------------------------------------------------
+  // --- The driver (lower.cpp) ------------------------------------------------------------------
 
   /// Lowers the whole body. False if the function holds something that cannot be executed
   /// (diagnostics say what).
