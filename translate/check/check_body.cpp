@@ -144,10 +144,11 @@ void Checker::location(const ast::LocDirective &written) {
   uint32_t inlinedAt = 0;
   if (written.hasInlinedAt) {
     // The call's own .loc stands before (11.5.4); it may have been inlined itself.
-    uint32_t &known = locationOf_[key(written.inlinedFile, written.inlinedLine, written.inlinedColumn)];
-    if (known == 0)
-      known = make(written.inlinedFile, written.inlinedLine, written.inlinedColumn);
-    inlinedAt = known;
+    auto known = locationOf_.find(key(written.inlinedFile, written.inlinedLine, written.inlinedColumn));
+    if (known != locationOf_.end())
+      inlinedAt = known->second;
+    else
+      error(written.span, "no .loc before this one has the location that inlined_at names", "PTX ISA 11.5.4: .loc");
   }
   location_ = make(written.file, written.line, written.column);
   module_.locations[location_].inlinedAt = inlinedAt;

@@ -19,7 +19,7 @@ void Checker::instruction(const ast::Instruction &written) {
   if (isCall && !callOperands(written))
     return;
   isa::Match match;
-  if (!result_->matcher_.match(*candidates, arguments_, match)) {
+  if (!result_->matcher_.match(*candidates, arguments_, match) && !matchIndexed(*candidates, match)) {
     reportMismatch(written);
     return;
   }
@@ -33,7 +33,37 @@ void Checker::instruction(const ast::Instruction &written) {
   bindOperands(match, made);
   if (isCall)
     call(written, made);
+  checkParameterUse(made);
   function_->body.push_back(made);
+}
+
+// `var[4]` was described as a value; where that fits nothing it stands for the address (ld, st).
+bool Checker::matchIndexed(const isa::Matcher::Candidates &candidates, isa::Match &match) {
+  bool hasIndexed = false;
+  for (isa::Argument &argument : arguments_)
+    if (argument.isIndexed) {
+      argument.kind = isa::Argument::Kind::address;
+      hasIndexed = true;
+    }
+  return hasIndexed && result_->matcher_.match(candidates, arguments_, match);
+}
+
+// Parameters of the function are read only; the address of a .param variable of its body cannot be taken (5.1.6).
+void Checker::checkParameterUse(const Instruction &made) {
+  bool isStore = made.form->opcode == "st", isMove = made.form->opcode == "mov";
+  if (!isStore && !isMove)
+    return;
+  for (const Operand &one : made.operands) {
+    if (one.kind != Operand::Kind::address || !one.variable || one.variable->space != isa::StateSpace::param)
+      continue;
+    auto parameters = function_->signature.parameters;
+    bool isInput = std::find(parameters.begin(), parameters.end(), one.variable) != parameters.end();
+    std::string name = "'" + std::string(one.variable->name) + "'";
+    if (isStore && isInput)
+      error(one.span, name + " is a parameter of this function and cannot be written", "PTX ISA 5.1.6: parameter state space");
+    else if (isMove && !isSignatureParameter(*one.variable))
+      error(one.span, "the address of " + name + ", a .param variable of the body, cannot be taken", "PTX ISA 5.1.6: parameter state space");
+  }
 }
 
 bool Checker::guard(const ast::Instruction &written, Instruction &made) {

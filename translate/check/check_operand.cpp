@@ -267,6 +267,8 @@ bool Checker::addressOperand(const ast::Operand &written, Argument &argument, Op
   argument.kind = Argument::Kind::address;
   made.kind = Operand::Kind::address;
   made.isUnified = argument.isUnified = written.isUnified;
+  if (children[0].kind == AstKind::indexed)
+    return error(children[0].span, "an array element stands without brackets around it: `var[3]`", "PTX ISA 6.4.2: arrays as operands");
   if (!baseOperand(children[0], argument, made))
     return false;
   if (children.size() == 1)

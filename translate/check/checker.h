@@ -110,6 +110,8 @@ class Checker {
 
   // --- instructions (check_instruction.cpp, check_operand.cpp)
   void instruction(const ast::Instruction &);
+  bool matchIndexed(const isa::Matcher::Candidates &, isa::Match &);
+  void checkParameterUse(const Instruction &);
   bool guard(const ast::Instruction &, Instruction &);
   void reportMismatch(const ast::Instruction &);
   void bindOperands(const isa::Match &, Instruction &);

@@ -12,18 +12,21 @@ constexpr size_t kFewPrefixes = 16;
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Calls `use(prefix, number)` for each way to read a name as a member of a range, shortest number first,
-/// until it returns true.
-template <typename Use> void forEachSplit(std::string_view name, Use use) {
+/// A name read as a member of a range: all its last digits are the number, as with ptxas (`a11` is never `a1<2>`'s).
+struct Member {
+  std::string_view prefix;  ///< empty: no member of any range
+  uint64_t number = 0;
+};
+
+Member takeApart(std::string_view name) {
   size_t digits = 0;
-  while (digits < kMaxDigits && digits + 1 < name.size() && isDigit(name[name.size() - digits - 1])) {
+  while (digits < name.size() && isDigit(name[name.size() - digits - 1]))
     ++digits;
-    uint64_t number = 0;
-    const char *first = name.data() + name.size() - digits;
-    std::from_chars(first, first + digits, number);
-    if (use(name.substr(0, name.size() - digits), number))
-      return;
-  }
+  if (digits == 0 || digits > kMaxDigits || digits == name.size())
+    return {};
+  Member member{name.substr(0, name.size() - digits), 0};
+  std::from_chars(name.data() + member.prefix.size(), name.data() + name.size(), member.number);
+  return member;
 }
 
 }  // namespace
@@ -76,14 +79,13 @@ void Scopes::redeclare(support::NameId id, Binding binding) {
 
 void Scopes::noteNumber(support::NameId id) {
   Frame &frame = frames_[depth_ - 1];
-  forEachSplit(names_.text(id), [&](std::string_view prefix, uint64_t number) {
-    if (support::NameId prefixId = names_.find(prefix)) {
-      auto [at, isNew] = frame.numbered.try_emplace(prefixId, number, id);
-      if (!isNew && number < at->second.first)
-        at->second = {number, id};
-    }
-    return false;
-  });
+  Member member = takeApart(names_.text(id));
+  support::NameId prefix = names_.find(member.prefix);
+  if (!prefix)
+    return;
+  auto [at, isNew] = frame.numbered.try_emplace(prefix, member.number, id);
+  if (!isNew && member.number < at->second.first)
+    at->second = {member.number, id};
 }
 
 bool Scopes::declareRange(const RegisterRange &range, std::string &clash) {
@@ -107,33 +109,28 @@ bool Scopes::declareRange(const RegisterRange &range, std::string &clash) {
   return true;
 }
 
-// The innermost range of a prefix that has this number, if it lies further in than `found`.
-const RegisterRange *Scopes::better(const RegisterRange *found, support::NameId prefix, uint64_t number) const {
+// The innermost range of a prefix that has this number.
+const RegisterRange *Scopes::innermost(support::NameId prefix, uint64_t number) const {
   auto at = ranges_.find(prefix);
   if (at == ranges_.end())
-    return found;
-  for (size_t i = at->second.size(); i-- > 0;) {
-    const RegisterRange &range = at->second[i];
-    if (number < range.count && (!found || range.scope > found->scope))
-      return &range;
-  }
-  return found;
+    return nullptr;
+  for (size_t i = at->second.size(); i-- > 0;)
+    if (number < at->second[i].count)
+      return &at->second[i];
+  return nullptr;
 }
 
 const RegisterRange *Scopes::rangeOf(support::NameId id) const {
-  const RegisterRange *found = nullptr;
-  forEachSplit(names_.text(id), [&](std::string_view prefix, uint64_t number) {
-    // Functions have a handful of ranges; comparing with them all is faster than looking the prefix up.
-    if (prefixes_.size() <= kFewPrefixes) {
-      for (support::NameId one : prefixes_)
-        if (names_.text(one) == prefix)
-          found = better(found, one, number);
-    } else if (support::NameId one = names_.find(prefix)) {
-      found = better(found, one, number);
-    }
-    return false;
-  });
-  return found;
+  Member member = takeApart(names_.text(id));
+  if (member.prefix.empty())
+    return nullptr;
+  // Functions have a handful of ranges; comparing with them all is faster than looking the prefix up.
+  if (prefixes_.size() > kFewPrefixes)
+    return innermost(names_.find(member.prefix), member.number);
+  for (size_t i = prefixes_.size(); i-- > 0;)
+    if (names_.text(prefixes_[i]) == member.prefix)
+      return innermost(prefixes_[i], member.number);
+  return nullptr;
 }
 
 const Binding &Scopes::findMember(support::NameId id, const RegisterRange *&range) {

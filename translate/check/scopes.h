@@ -85,7 +85,7 @@ class Scopes {
   };
   const Binding &findMember(support::NameId, const RegisterRange *&);
   const RegisterRange *rangeOf(support::NameId) const;
-  const RegisterRange *better(const RegisterRange *found, support::NameId prefix, uint64_t number) const;
+  const RegisterRange *innermost(support::NameId prefix, uint64_t number) const;
   void bind(Frame &, support::NameId, Binding);
   void noteNumber(support::NameId);
 

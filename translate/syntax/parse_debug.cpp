@@ -39,26 +39,27 @@ bool Parser::locDirective(const ast::LocDirective *&result) {
   if (!readUnsigned32(made->file, "a file's number") || !readUnsigned32(made->line, "a line") ||
       !readUnsigned32(made->column, "a column"))
     return false;
-  while (accept(Kind::comma)) {
-    NameId word = is(Kind::identifier) ? name(token_.span) : 0;
-    if (word == keyword_function_name && !made->hasFunctionName) {
-      made->hasFunctionName = true;
-      advance();
-      if (!is(Kind::identifier) && !is(Kind::dotWord))
-        return failAtToken("a label in .debug_str");
-      made->functionName = name(token_.span);
-      advance();
-      if (accept(Kind::plus) && !readUnsigned(made->functionOffset, "an offset"))
-        return false;
-    } else if (word == keyword_inlined_at && !made->hasInlinedAt) {
-      made->hasInlinedAt = true;
-      advance();
-      if (!readUnsigned32(made->inlinedFile, "a file's number") || !readUnsigned32(made->inlinedLine, "a line") ||
-          !readUnsigned32(made->inlinedColumn, "a column"))
-        return false;
-    } else {
-      return failAtToken("function_name or inlined_at", "PTX ISA 11.5.4: .loc");
-    }
+  if (accept(Kind::comma)) {
+    constexpr const char *kNote = "PTX ISA 11.5.4: .loc file line column, function_name label, inlined_at file line column";
+    if (!is(Kind::identifier) || name(token_.span) != keyword_function_name)
+      return failAtToken("function_name", kNote);
+    advance();
+    made->hasFunctionName = true;
+    if (!is(Kind::identifier) && !is(Kind::dotWord))
+      return failAtToken("a label in .debug_str", kNote);
+    made->functionName = name(token_.span);
+    advance();
+    if (accept(Kind::plus) && !readUnsigned(made->functionOffset, "an offset"))
+      return false;
+    if (!expect(Kind::comma, "between function_name and inlined_at"))
+      return false;
+    if (!is(Kind::identifier) || name(token_.span) != keyword_inlined_at)
+      return failAtToken("inlined_at", kNote);
+    advance();
+    made->hasInlinedAt = true;
+    if (!readUnsigned32(made->inlinedFile, "a file's number") || !readUnsigned32(made->inlinedLine, "a line") ||
+        !readUnsigned32(made->inlinedColumn, "a column"))
+      return false;
   }
   made->span = from(begin);
   result = made;

@@ -72,10 +72,13 @@ bool Parser::declaration(ast::Linkage linkage, uint32_t begin, const ast::Declar
   made->linkage = linkage;
   if (!declarationHead(*made, attributeList))
     return false;
-  do {
-    if (!declarator(declarators.emplace_back(), false))
-      return false;
-  } while (accept(Kind::comma));
+  // A declaration without names is accepted and declares nothing.
+  if (!is(Kind::semicolon)) {
+    do {
+      if (!declarator(declarators.emplace_back(), false))
+        return false;
+    } while (accept(Kind::comma));
+  }
   if (!expect(Kind::semicolon, "after this declaration"))
     return false;
   made->attributes = module_.arena.copy(attributeList);
