@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kShortestEntryHeader = 0x30;
 constexpr uint64_t kLargestText = uint64_t{1} << 31;
+constexpr uint64_t kLargestLz4Ratio = 255;
 
 Outcome broken(const char *what) {
   return Outcome::failed(Code::unsupportedImage, std::string("broken fat binary: ") + what);
@@ -43,6 +44,8 @@ Entry readEntry(std::span<const std::byte> header, std::span<const std::byte> pa
 }
 
 Outcome unpackLz4(const Entry &entry, std::string &text) {
+  if (entry.uncompressedBytes > entry.payload.size() * kLargestLz4Ratio)
+    return broken("LZ4 data cannot hold that much");
   text.resize(entry.uncompressedBytes);
   const int size = LZ4_decompress_safe(reinterpret_cast<const char *>(entry.payload.data()),
                                        text.data(), static_cast<int>(entry.payload.size()),
@@ -54,6 +57,11 @@ Outcome unpackLz4(const Entry &entry, std::string &text) {
 }
 
 Outcome unpackZstd(const Entry &entry, std::string &text) {
+  // The frame's own claim is held against the header's, before memory is taken for it.
+  const auto claimed = ZSTD_getFrameContentSize(entry.payload.data(), entry.payload.size());
+  if (claimed == ZSTD_CONTENTSIZE_ERROR ||
+      (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed > entry.uncompressedBytes))
+    return broken("zstd data does not fit its header");
   text.resize(entry.uncompressedBytes);
   const size_t size =
       ZSTD_decompress(text.data(), text.size(), entry.payload.data(), entry.payload.size());

@@ -1,113 +1,50 @@
-// Fat binaries, written here byte by byte from the documented layout.
-#include <lz4.h>
-#include <zstd.h>
-
+// Fat binaries and other images.
 #include "loader/image/image.h"
 #include "tests/driver/driver_fixture.h"
+#include "tests/driver/fat_binary_writer.h"
 
 namespace ptxrun::tests {
 
 namespace {
 
-enum Compression { kPlain, kLz4, kZstd };
-constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000, kFlagA = 0x100000, kFlagF = 0x200000;
-
-template <class T> void put(std::vector<char> &out, size_t at, T value) {
-  memcpy(out.data() + at, &value, sizeof value);
+/// The text chosen for a device, or the message.
+std::string chosenFor(const FatBinary &fat, unsigned architecture) {
+  image::Image image;
+  const device::Outcome outcome =
+      image::readImage(std::as_bytes(std::span(fat.bytes())), {architecture}, image);
+  return outcome.isOk() ? image.ptx.at(0) : outcome.message;
 }
-
-std::string compress(const std::string &text, Compression how) {
-  if (how == kPlain)
-    return text;
-  const bool isLz4 = how == kLz4;
-  std::string out(isLz4 ? static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size())))
-                        : ZSTD_compressBound(text.size()),
-                  '\0');
-  const size_t bytes =
-      isLz4 ? static_cast<size_t>(LZ4_compress_default(text.data(), out.data(),
-                                                       static_cast<int>(text.size()),
-                                                       static_cast<int>(out.size())))
-            : ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3);
-  out.resize(bytes);
-  return out;
-}
-
-class FatBinary {
- public:
-  FatBinary() {
-    bytes_.resize(16);
-    put<uint32_t>(bytes_, 0, 0xBA55ED50);
-    put<uint16_t>(bytes_, 4, 1);
-    put<uint16_t>(bytes_, 6, 16);
-  }
-  FatBinary &add(uint16_t kind, uint32_t architecture, const std::string &text,
-                 Compression how = kPlain, uint64_t flags = 0) {
-    const std::string payload = compress(text, how);
-    const size_t padded = (payload.size() + 7) / 8 * 8, at = bytes_.size();
-    bytes_.resize(at + 64 + padded);
-    put<uint16_t>(bytes_, at, kind);
-    put<uint32_t>(bytes_, at + 4, 64);
-    put<uint64_t>(bytes_, at + 8, padded);
-    put<uint32_t>(bytes_, at + 0x10, how == kPlain ? 0 : static_cast<uint32_t>(payload.size()));
-    put<uint32_t>(bytes_, at + 0x1C, architecture);
-    put<uint64_t>(bytes_, at + 0x28,
-                  flags | (how == kLz4 ? kFlagLz4 : how == kZstd ? kFlagZstd : 0) | 0x11);
-    put<uint64_t>(bytes_, at + 0x38, how == kPlain ? 0 : text.size());
-    memcpy(bytes_.data() + at + 64, payload.data(), payload.size());
-    put<uint64_t>(bytes_, 8, bytes_.size() - 16);
-    return *this;
-  }
-  const std::vector<char> &bytes() const { return bytes_; }
-  const void *data() const { return bytes_.data(); }
-
-  /// The text chosen for a device, or the message.
-  std::string chosenFor(unsigned architecture) const {
-    image::Image image;
-    const device::Outcome outcome =
-        image::readImage(std::as_bytes(std::span(bytes_)), {architecture}, image);
-    return outcome.isOk() ? image.ptx.at(0) : outcome.message;
-  }
-
- private:
-  std::vector<char> bytes_;
-};
-
-struct Wrapper {
-  uint32_t magic = 0x466243B1, version = 1;
-  const void *data = nullptr;
-  const void *second = nullptr;
-};
 
 }  // namespace
 
 TEST(FatBinary, TakesTheGreatestArchitectureNotAboveTheDevice) {
   FatBinary fat;
   fat.add(1, 75, "p75").add(1, 90, "p90").add(1, 80, "p80").add(2, 90, "cubin").add(1, 100, "p100");
-  EXPECT_EQ(fat.chosenFor(90), "p90");
-  EXPECT_EQ(fat.chosenFor(89), "p80");
-  EXPECT_EQ(fat.chosenFor(121), "p100");
-  EXPECT_EQ(fat.chosenFor(70), "p75");  // nothing below: the nearest above
+  EXPECT_EQ(chosenFor(fat, 90), "p90");
+  EXPECT_EQ(chosenFor(fat, 89), "p80");
+  EXPECT_EQ(chosenFor(fat, 121), "p100");
+  EXPECT_EQ(chosenFor(fat, 70), "p75");  // nothing below: the nearest above
 }
 
 TEST(FatBinary, TakesSpecificCodeOnlyWhereItWasMadeFor) {
   FatBinary fat;
   fat.add(1, 90, "p90a", kPlain, kFlagA).add(1, 80, "p80").add(1, 100, "p100f", kPlain, kFlagF);
-  EXPECT_EQ(fat.chosenFor(90), "p90a");
-  EXPECT_EQ(fat.chosenFor(89), "p80");
-  EXPECT_EQ(fat.chosenFor(103), "p100f");
-  EXPECT_EQ(fat.chosenFor(120), "p80");
+  EXPECT_EQ(chosenFor(fat, 90), "p90a");
+  EXPECT_EQ(chosenFor(fat, 89), "p80");
+  EXPECT_EQ(chosenFor(fat, 103), "p100f");
+  EXPECT_EQ(chosenFor(fat, 120), "p80");
 }
 
 TEST(FatBinary, Decompresses) {
   std::string text;
   for (int i = 0; i < 500; ++i)
     text += "line " + std::to_string(i % 7) + "\n";
-  EXPECT_EQ(FatBinary().add(1, 80, text, kLz4).chosenFor(90), text);
-  EXPECT_EQ(FatBinary().add(1, 80, text, kZstd).chosenFor(90), text);
+  EXPECT_EQ(chosenFor(FatBinary().add(1, 80, text, kLz4), 90), text);
+  EXPECT_EQ(chosenFor(FatBinary().add(1, 80, text, kZstd), 90), text);
 }
 
 TEST(FatBinary, SaysWhatToAddWhereThereIsNoPtx) {
-  const std::string message = FatBinary().add(2, 86, "cubin").chosenFor(90);
+  const std::string message = chosenFor(FatBinary().add(2, 86, "cubin"), 90);
   EXPECT_NE(message.find("machine code for sm_86"), std::string::npos) << message;
   EXPECT_NE(message.find("-gencode arch=compute_90,code=compute_90"), std::string::npos) << message;
 }
