@@ -149,8 +149,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   Width width = widthFor(m, kernel, options);
   const GangShape gang{width.lanes, options.block};
 
-  ModuleContext context{m, width.lanes, options, false, false, 0, {}};
+  ModuleContext context{m, width.lanes, options, false, false, false, 0, {}};
   Findings found = examineAll(m, kernel, gang);
+  context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   std::vector<llvm::Function *> scalar = bodies(m);
   for (llvm::Function *f : scalar) {

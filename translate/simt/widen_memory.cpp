@@ -168,11 +168,14 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
 }
 
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many pages: too few for the hardware to
-/// see a stream. The gangs that follow read what follows in each page, so each fetches ahead for them. Never faults.
+/// see a stream. The gangs that follow read what follows in each page, so each fetches ahead for them. So do gangs that wait at
+/// barriers between few accesses: out-of-order execution does not look past a barrier. Prefetches never fault.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
   constexpr int64_t kGangsAhead = 8, kLine = 64;
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
-  if (!loop || load.getPointerAddressSpace() == lower::kShared || loop->isLoopInvariant(load.getPointerOperand()) || load.isVolatile())
+  if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile())
+    return;
+  if (loop ? loop->isLoopInvariant(load.getPointerOperand()) : !context_.hasBarriers)
     return;
   const int64_t bytes = size * int64_t(lanes_);
   for (int64_t line = 0; line < bytes; line += kLine)

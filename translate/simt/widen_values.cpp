@@ -301,6 +301,7 @@ void Widener::run() {
   entry_.SetInsertPoint(prologue);
   llvm::Instruction *toFirst = entry_.CreateBr(first);
   entry_.SetInsertPoint(toFirst);
+  firstThread_ = entry_.CreateAnd(target_.getArg(kFirstThread), ~uint64_t(lanes_ - 1), "first.thread");
   entryMask_ = isFull_ || lanes_ == 1 ? nullptr : argument(kMask);
   b_.SetInsertPoint(first);
   for (unsigned n = 0; n < source_.arg_size(); ++n) {

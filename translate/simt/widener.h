@@ -38,6 +38,7 @@ struct ModuleContext {
   GangOptions options;
   bool tracksExits = false;     ///< barriers count exited lanes
   bool maySuspend = false;
+  bool hasBarriers = false;
   uint32_t localBytes = 0;
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide;
@@ -185,7 +186,7 @@ class Widener {
   Value *bitsToMask(Value *bits);
   Value *runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments);
   Value *field(unsigned argument, size_t offset, llvm::Type *, bool isInvariant);
-  Value *argument(unsigned n) { return target_.getArg(n); }
+  Value *argument(unsigned n) { return n == kFirstThread ? firstThread_ : target_.getArg(n); }
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
   Block *newBlock(const llvm::Twine &name);
   void setLine(const llvm::DebugLoc &);
@@ -213,6 +214,7 @@ class Widener {
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;
   Value *entryMask_ = nullptr;
+  Value *firstThread_ = nullptr;  ///< known to be a multiple of W
   bool areOthersGone_ = false;  // at the collective being emitted
   bool isOffMainLine_ = false;  // inside a slow path: what is computed must not be cached
 };
