@@ -225,7 +225,7 @@ void ptxrun_tensormap_replace(ptxrun::abi::Gang *, void *map, ptxrun::abi::Tenso
 /// taken.
 void ptxrun_cluster_try_cancel(ptxrun::abi::Gang *, uint32_t lane, void *result, void *mbarrier, uint32_t isMulticast);
 
-/// Memory for a coroutine frame, 64-byte aligned; lives until the gang ends. At most one per gang.
+/// Memory for a coroutine frame, 256-byte aligned; lives until the gang ends. At most one per gang.
 void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.
 [[noreturn]] void ptxrun_trap(ptxrun::abi::Gang *, ptxrun::abi::TrapKind, uint32_t mask, uint32_t line);

@@ -9,7 +9,7 @@
 namespace ptxrun::rt {
 
 namespace {
-constexpr uint64_t kLine = 64;
+constexpr uint64_t kLine = 256; ///< the alignment generated code may want for what lies in a frame
 
 /// Slots so far apart that the frames of a CTA do not share cache sets.
 uint64_t slotBytes(uint64_t bytes) {
