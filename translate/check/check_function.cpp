@@ -37,6 +37,14 @@ Linkage linkageOf(ast::Linkage linkage) {
   }
 }
 
+/// True for a shape of fewer than three numbers: only the token behind it shows that no comma follows, and ptxas names that
+/// token's line.
+bool isShapeOpen(const ast::PerformanceDirective &one) {
+  bool isShape = one.name == syntax::keyword_maxntid || one.name == syntax::keyword_reqntid ||
+                 one.name == syntax::keyword_reqnctapercluster;
+  return isShape && one.arguments.size() < 3;
+}
+
 bool isSameParameter(const Variable &a, const Variable &b) {
   return a.space == b.space && a.type == b.type && a.vector == b.vector && a.bytes == b.bytes && a.alignment == b.alignment &&
          a.dimensions.size() == b.dimensions.size();
@@ -80,7 +88,7 @@ Function *Checker::declareFunction(const ast::Function &written) {
     else
       needs(one.span, ".unified", 80, 90);
   if (written.hasBody && fresh.linkage == Linkage::external_) {
-    error(written.nameSpan, quote(written.name) + " is declared .extern and cannot have a body here", kPrototypeNote);
+    error(written.closingBrace, quote(written.name) + " is declared .extern and cannot have a body", kPrototypeNote);
     fresh.linkage = Linkage::visible;
   }
   if (known.kind == Binding::Kind::none) {
@@ -97,13 +105,13 @@ Function *Checker::declareFunction(const ast::Function &written) {
   }
   bool isFunction = known.kind == Binding::Kind::function && known.function->isEntry == fresh.isEntry;
   if (!isFunction) {
-    error(written.nameSpan, quote(written.name) + " is declared as something else before", kPrototypeNote);
+    error(written.afterPrototype, quote(written.name) + " is declared as something else before", kPrototypeNote);
     return nullptr;
   }
   Function &before = *known.function;
   std::string difference;
   if (!before.isDeclaration) {
-    error(written.nameSpan, quote(written.name) + " is defined already", kPrototypeNote);
+    error(written.afterPrototype, quote(written.name) + " is defined already", kPrototypeNote);
     return nullptr;
   }
   if (!isSamePrototype(before.signature, fresh.signature, difference)) {
@@ -112,7 +120,7 @@ Function *Checker::declareFunction(const ast::Function &written) {
   }
   bool isInherited = fresh.linkage == Linkage::internal && before.linkage != Linkage::external_;
   if (fresh.linkage != before.linkage && !isInherited) {
-    error(written.nameSpan, quote(written.name) + " was declared with another linking directive before", "PTX ISA 11.6: linking directives");
+    error(written.afterPrototype, quote(written.name) + " was declared with another linking directive before", "PTX ISA 11.6: linking directives");
     return nullptr;
   }
   if (!written.hasBody)
@@ -245,9 +253,8 @@ void Checker::directives(const ast::Function &written, Function &made) {
     bool hasZero = std::any_of(one.arguments.begin(), one.arguments.end(), [](const ast::ExprItem &n) { return n.bits == 0; });
     bool mayBeZero = one.name == syntax::keyword_reqnctapercluster || one.name == syntax::keyword_maxclusterrank ||
                      one.name == syntax::keyword_abi_preserve || one.name == syntax::keyword_abi_preserve_control;
-    bool isShape = one.name == syntax::keyword_maxntid || one.name == syntax::keyword_reqntid;
-    if (hasZero && !mayBeZero)  // a shape ends where the next token shows that no comma follows
-      error(isShape && one.arguments.size() < 3 ? written.afterPrototype : one.span, "." + std::string(text(one.name)) + " takes numbers above zero", kDirectiveNote);
+    if (hasZero && !mayBeZero)
+      error(isShapeOpen(one) ? written.afterPrototype : one.span, "." + std::string(text(one.name)) + " takes numbers above zero", kDirectiveNote);
     seen[one.name] = &one;
     switch (one.name) {
     case syntax::keyword_maxntid: std::copy_n(numbers, 3, made.maxntid.begin()); break;
@@ -270,7 +277,7 @@ void Checker::directives(const ast::Function &written, Function &made) {
     }
     for (const DirectiveNeed &need : kDirectiveNeeds)
       if (need.directive == one.name)
-        needs(one.span, "." + std::string(text(one.name)), need.version, need.sm);
+        needs(isShapeOpen(one) ? written.afterPrototype : one.span, "." + std::string(text(one.name)), need.version, need.sm);
     // Registers and control registers that a function can promise to keep.
     uint64_t most = one.name == syntax::keyword_abi_preserve ? 253 : one.name == syntax::keyword_abi_preserve_control ? 15 : UINT64_MAX;
     if (!one.arguments.empty() && one.arguments[0].bits > most)
