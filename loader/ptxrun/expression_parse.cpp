@@ -251,12 +251,12 @@ class Parser {
         node->slot = variable->slot;
         return node;
       }
+    skipBlanks();
+    if (at_ < text_.size() && text_[at_] == '(')
+      return call(name, place); // a buffer may have a function's name
     for (const Symbol &symbol : symbols_)
       if (symbol.name == name)
         return symbolNode(symbol);
-    skipBlanks();
-    if (at_ < text_.size() && text_[at_] == '(')
-      return call(name, place);
     at_ = place;
     std::string known;
     for (const Symbol &symbol : symbols_)

@@ -37,6 +37,7 @@ int main(int count, char **arguments) {
   addRun(app);
   addInspect(app);
   addVerify(app);
+  addIsa(app);
   addVersion(app);
   try {
     app.parse(count, arguments);

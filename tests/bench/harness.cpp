@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 
@@ -27,8 +28,16 @@ void setThreads(int threads) {
   omp_set_num_threads(threads);
 }
 
-double secondsNow() {
+double wallSecondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double secondsNow() {
+  if (teamSize != 1)
+    return wallSecondsNow();
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 double medianMs(std::vector<double> seconds) {

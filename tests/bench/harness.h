@@ -104,7 +104,9 @@ class Table {
 /// Sets the team size of our launches and of the loops.
 void setThreads(int threads);
 double medianMs(std::vector<double> seconds);
+/// Wall time; with one thread the process's own CPU time, which other load does not disturb.
 double secondsNow();
+double wallSecondsNow();
 
 /// Relative difference of two float arrays, judged against `tolerance`; empty if within.
 std::string compareFloats(const float *got, const float *expected, size_t count, double tolerance,

@@ -28,9 +28,9 @@ std::string readFile(const std::string &path) {
 template <class Run> double medianOf(int rounds, Run run) {
   std::vector<double> times;
   for (int k = 0; k < rounds; ++k) {
-    double start = secondsNow();
+    double start = wallSecondsNow();
     run();
-    times.push_back(secondsNow() - start);
+    times.push_back(wallSecondsNow() - start);
   }
   return medianMs(times);
 }
@@ -161,12 +161,12 @@ void measureStart() {
   std::vector<double> cold, warm;
   for (int k = 0; k < 11; ++k) {
     fs::remove_all(cache);
-    double start = secondsNow();
+    double start = wallSecondsNow();
     runCommand(cache.string());
-    double middle = secondsNow();
+    double middle = wallSecondsNow();
     runCommand(cache.string());
     cold.push_back(middle - start);
-    warm.push_back(secondsNow() - middle);
+    warm.push_back(wallSecondsNow() - middle);
   }
   fs::remove_all(cache);
   std::printf("\n");

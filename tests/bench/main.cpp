@@ -35,8 +35,9 @@ int main(int count, char **arguments) {
     options.threads = static_cast<int>(std::thread::hardware_concurrency());
   setThreads(options.threads);
   options.hasOpenCl = options.hasOpenCl && openClIsAvailable();
-  std::printf("%d thread%s, medians of %d rounds in turn, wall ms; ratios are our time / theirs\n",
-              options.threads, options.threads == 1 ? "" : "s", options.rounds);
+  std::printf("%d thread%s, medians of %d rounds in turn, %s ms; ratios are our time / theirs\n",
+              options.threads, options.threads == 1 ? "" : "s", options.rounds,
+              options.threads == 1 ? "CPU" : "wall");
   std::printf("%-14s %9s %9s %7s %6s %6s%s\n", "kernel", "ptxrun", "loop", "ratio", "bar", "reach",
               options.hasOpenCl ? "     PoCL   ratio" : "");
   Table table(options);

@@ -52,7 +52,7 @@ class VerifyCommand : public Scratch {};
 TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   Outcome help = call("--help");
   EXPECT_EQ(help.exitCode, 0);
-  for (const char *word : {"run", "inspect", "verify", "version", "Exit codes", "PTXRUN_CPU"})
+  for (const char *word : {"run", "inspect", "verify", "isa", "version", "Exit codes", "PTXRUN_CPU"})
     EXPECT_TRUE(has(help, word)) << word;
   EXPECT_EQ(call("run --help").exitCode, 0);
   EXPECT_EQ(call("").exitCode, 2);
@@ -131,6 +131,22 @@ TEST_F(RunCommand, StopsAfterAStageAndDumps) {
                          (folder_ / "dump").string());
   EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "dump" / "manifest.tsv"));
+}
+
+TEST(Isa, ListsEveryForm) {
+  auto json = nlohmann::json::parse(call("isa --json").text, nullptr, false);
+  ASSERT_TRUE(json.is_array());
+  EXPECT_GT(json.size(), 500u);
+  for (const auto &form : json) {
+    for (const char *key : {"instruction", "form", "section", "since"})
+      EXPECT_TRUE(form[key].is_string()) << form;
+    EXPECT_TRUE(form["executed"].is_boolean() && form["tested"].is_boolean()) << form;
+  }
+  Outcome table = call("isa");
+  EXPECT_EQ(table.exitCode, 0);
+  for (const char *word : {"family", "parsed", "executed", "tested", "total"})
+    EXPECT_TRUE(has(table, word)) << table.text;
+  EXPECT_TRUE(has(call("isa popc"), "popc"));
 }
 
 TEST(Inspect, ListsKernelsWithLanesAndReasons) {

@@ -1,0 +1,102 @@
+// ptxrun isa: what of PTX is parsed, executed and tested, from the instruction table.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "loader/ptxrun/commands.h"
+#include "translate/isa/coverage.h"
+
+namespace ptxrun::command {
+namespace {
+
+struct IsaArguments {
+  bool isJson = false, showsForms = false;
+  std::string instruction;
+};
+
+/// 78 as "7.8".
+std::string versionText(uint32_t version) {
+  return std::to_string(version / 10) + "." + std::to_string(version % 10);
+}
+
+struct Count {
+  std::string_view family;
+  unsigned forms = 0, executed = 0, tested = 0;
+
+  void add(const isa::Coverage &entry) {
+    ++forms;
+    executed += entry.isExecuted;
+    tested += entry.isTested;
+  }
+};
+
+/// Every form in the table is parsed and checked; that is what being in it means.
+void printFamilies(const std::vector<isa::Coverage> &all) {
+  std::vector<Count> families;
+  Count total{"total"};
+  for (const isa::Coverage &entry : all) {
+    std::string_view family = isa::familyOf(*entry.form);
+    if (families.empty() || families.back().family != family)
+      families.push_back({family});
+    families.back().add(entry);
+    total.add(entry);
+  }
+  families.push_back(total);
+  std::printf("%-58s %6s %7s %9s %7s\n", "family", "forms", "parsed", "executed", "tested");
+  for (const Count &count : families)
+    std::printf("%-58.*s %6u %7u %9u %7u\n", static_cast<int>(count.family.size()),
+                count.family.data(), count.forms, count.forms, count.executed, count.tested);
+}
+
+void printForms(const std::vector<isa::Coverage> &all) {
+  for (const isa::Coverage &entry : all)
+    std::printf("%-10.*s %-4s %c%c  %.*s\n", static_cast<int>(entry.form->section.size()),
+                entry.form->section.data(), versionText(entry.form->since).c_str(),
+                entry.isExecuted ? 'x' : '-', entry.isTested ? 't' : '-',
+                static_cast<int>(entry.form->notation.size()), entry.form->notation.data());
+}
+
+void printJson(const std::vector<isa::Coverage> &all) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const isa::Coverage &entry : all)
+    list.push_back({{"instruction", entry.form->instruction},
+                    {"form", entry.form->notation},
+                    {"section", entry.form->section},
+                    {"since", versionText(entry.form->since)},
+                    {"executed", entry.isExecuted},
+                    {"tested", entry.isTested}});
+  std::printf("%s\n", list.dump(2).c_str());
+}
+
+void printIsa(const IsaArguments &given) {
+  std::vector<isa::Coverage> all = isa::coverage();
+  if (!given.instruction.empty())
+    std::erase_if(all, [&](const isa::Coverage &entry) {
+      return entry.form->instruction != given.instruction &&
+             entry.form->opcode != given.instruction;
+    });
+  if (given.isJson)
+    printJson(all);
+  else if (given.showsForms || !given.instruction.empty())
+    printForms(all);
+  else
+    printFamilies(all);
+}
+
+} // namespace
+
+void addIsa(CLI::App &app) {
+  auto *command =
+      app.add_subcommand("isa", "Print which instruction forms of PTX are executed and tested");
+  auto given = std::make_shared<IsaArguments>();
+  command->footer("Counts by family; with --forms or an instruction's name one line per form:\n"
+                  "section, PTX version, x (executed) t (tested), notation.");
+  command->add_option("INSTRUCTION", given->instruction, "Only this one, for example cvt");
+  command->add_flag("--forms", given->showsForms, "One line per form");
+  command->add_flag("--json", given->isJson, "For tools: an array with one object per form");
+  command->callback([given] { printIsa(*given); });
+}
+
+} // namespace ptxrun::command
