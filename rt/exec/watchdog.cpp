@@ -16,6 +16,10 @@ namespace ptxrun::rt {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(2);
+/// After the last launch it looks again now and then for a second: waking it for every launch would
+/// cost more than the launch.
+constexpr auto kLinger = std::chrono::milliseconds(10);
+constexpr uint32_t kLingerRounds = 100;
 
 struct Watched {
   LaunchState *launch;
@@ -58,13 +62,17 @@ class Watchdog {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     std::unique_lock guard(lock_);
-    for (;;) {
-      if (watched_.empty()) {
+    for (uint32_t idleRounds = 0;;) {
+      if (!watched_.empty()) {
+        idleRounds = 0;
+        wake_.wait_for(guard, kPeriod);
+      } else if (idleRounds++ < kLingerRounds) {
+        wake_.wait_for(guard, kLinger);
+      } else {
         isAsleep_ = true;
         wake_.wait(guard, [this] { return !watched_.empty(); });
         isAsleep_ = false;
       }
-      wake_.wait_for(guard, kPeriod);
       for (Watched &w : watched_)
         check(w);
     }

@@ -95,6 +95,11 @@ void benchLaunches() {
          median(1001, [&] { mustRun(launch(range, {1}, {256})); }));
   printf("launch of one empty block, fibers:      %8.3f us\n",
          median(1001, [&] { mustRun(launch(gang, {1}, {256})); }));
+  std::atomic<bool> cancel{false};
+  auto watched = launch(range, {1}, {256});
+  watched.cancel = &cancel;
+  printf("launch of one empty block, cancellable: %8.3f us\n",
+         median(1001, [&] { mustRun(watched); }));
   printf("launch of 64 empty blocks, range:       %8.3f us\n",
          median(1001, [&] { mustRun(launch(range, {64}, {256})); }));
   for (uint32_t n : {65536u, 1u << 20}) {
