@@ -228,6 +228,8 @@ void relax(uint32_t idleSweeps, uint32_t sleepNs) {
   }
 }
 
+constexpr uint64_t kShareWaitNs = 300'000;
+
 void countFinished(LaunchState &launch, uint64_t groups) {
   if (auto *finished = launch.request->finishedCtas)
     finished->fetch_add(groups * launch.ctasPerGroup, std::memory_order_relaxed);
@@ -263,6 +265,18 @@ class GroupQueue {
   uint64_t deadline_;
   uint64_t first_ = 0, end_ = 0;
 };
+
+/// Every group in flight spins: whether to start another one. Beyond its share of a small grid a
+/// worker first gives the others time to come; blocks that wait for each other then run on
+/// different threads.
+bool isTimeToOpen(const Worker &worker, const LaunchState &launch, uint32_t idleSweeps,
+                  uint64_t idleSince) {
+  auto workers = static_cast<uint64_t>(launch.workers);
+  uint64_t share = (launch.groups + workers - 1) / workers;
+  if (worker.inFlight.size() >= share)
+    return nowNs() - idleSince > kShareWaitNs;
+  return launch.request->isCooperative || idleSweeps >= worker.inFlight.size();
+}
 
 /// One pass over each group in flight. Tells whether any made progress.
 bool sweep(Worker &worker, LaunchState &launch) {
@@ -341,6 +355,7 @@ bool takeOneGroup(LaunchState &launch, uint64_t *number) {
 void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
   GroupQueue queue(worker, launch, deadline);
   uint32_t idleSweeps = 0;
+  uint64_t idleSince = 0;
   while (!launch.isStopped()) {
     if (worker.inFlight.empty() && !queue.open())
       break;
@@ -359,8 +374,9 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
     ++idleSweeps;
     if (!launch.hasSpun.load(std::memory_order_relaxed))
       launch.hasSpun.store(true, std::memory_order_relaxed);
-    bool isPatient = launch.request->isCooperative || idleSweeps >= worker.inFlight.size();
-    if (isPatient && queue.hasRoom() && queue.open()) {
+    if (idleSweeps == 1)
+      idleSince = nowNs();
+    if (isTimeToOpen(worker, launch, idleSweeps, idleSince) && queue.hasRoom() && queue.open()) {
       idleSweeps = 0;
       continue;
     }
