@@ -110,6 +110,19 @@ bool suspends(const llvm::Module &m) {
   return llvm::any_of(m, [](const llvm::Function &f) { return f.isDeclaration() && !f.use_empty() && isSuspending(f.getName()); });
 }
 
+/// Native stack for the frames of the widest path of calls, and for some hundred rounds where functions call themselves.
+uint32_t stackBytesOf(const llvm::Module &m, bool hasCalls) {
+  constexpr uint64_t kBase = 64 * 1024, kForCalls = 1024 * 1024;
+  uint64_t frames = 0;
+  for (const llvm::Function &f : m)
+    for (const llvm::BasicBlock &b : f)
+      for (const llvm::Instruction &i : b)
+        if (auto *memory = llvm::dyn_cast<llvm::AllocaInst>(&i))
+          if (auto size = memory->getAllocationSize(m.getDataLayout()))
+            frames += size->getFixedValue();
+  return static_cast<uint32_t>(std::min<uint64_t>(llvm::alignTo(kBase + frames + (hasCalls ? kForCalls : 0), 4096), 1u << 30));
+}
+
 llvm::Error broken(const llvm::Module &m, const char *when) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -205,6 +218,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
   result.needs.maySuspend = maySuspend;
+  result.needs.stackBytes = stackBytesOf(m, !context.wide.empty());
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;
   if (llvm::Error e = broken(m, "widened"))

@@ -98,8 +98,23 @@ void Widener::emitCall(const llvm::CallBase &call) {
   }
   case Word::Kind::runtime:
   case Word::Kind::runtimeWait: finish(emitRuntimeWord(call, *lower::findRuntimeWord(name))); return;
+  case Word::Kind::other:
+    if (name == "ptx.local.contains") {
+      finish(emitIsLocal(call));
+      return;
+    }
+    [[fallthrough]];
   default: llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
   }
+}
+
+/// Frames of local memory lie on the native stack: an address near one of this function's own.
+Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call) {
+  constexpr uint64_t kReach = 2 * 1024 * 1024;
+  Value *address = lanes_ == 1 ? base(call.getArgOperand(0)) : vector(call.getArgOperand(0));
+  Value *here = b_.CreatePtrToInt(entryAlloca(b_.getInt8Ty(), "here"), b_.getInt64Ty());
+  Value *low = splat(b_.CreateSub(here, b_.getInt64(kReach)), b_.getInt64Ty());
+  return b_.CreateICmpULT(b_.CreateSub(address, low), llvm::ConstantInt::get(address->getType(), 2 * kReach));
 }
 
 Widener::Value *Widener::emitThreadIndex(unsigned axis, const Shape &shape) {

@@ -150,6 +150,7 @@ class Widener {
   // widen_calls.cpp, widen_collectives.cpp
   void emitCall(const llvm::CallBase &);
   Value *emitSpecialRegister(const llvm::CallBase &, const Word &);
+  Value *emitIsLocal(const llvm::CallBase &);
   Value *emitThreadIndex(unsigned axis, const Shape &);
   Value *emitFunctionCall(const llvm::CallBase &);
   Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments, Value *mask);
