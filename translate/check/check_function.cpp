@@ -103,15 +103,17 @@ Function *Checker::declareFunction(const ast::Function &written) {
     scopes_.declare(written.name, binding);
     return &kept;
   }
+  // A function's prototype ends where the next token shows that no directive follows; ptxas names that token's line.
+  Span where = written.isEntry ? written.nameSpan : written.afterPrototype;
   bool isFunction = known.kind == Binding::Kind::function && known.function->isEntry == fresh.isEntry;
   if (!isFunction) {
-    error(written.afterPrototype, quote(written.name) + " is declared as something else before", kPrototypeNote);
+    error(where, quote(written.name) + " is declared as something else before", kPrototypeNote);
     return nullptr;
   }
   Function &before = *known.function;
   std::string difference;
   if (!before.isDeclaration) {
-    error(written.afterPrototype, quote(written.name) + " is defined already", kPrototypeNote);
+    error(where, quote(written.name) + " is defined already", kPrototypeNote);
     return nullptr;
   }
   if (!isSamePrototype(before.signature, fresh.signature, difference)) {
