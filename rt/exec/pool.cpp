@@ -9,11 +9,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
-#include <thread>
 
 #include "rt/exec/faults.h"
+#include "rt/exec/sanitizers.h"
 #include "rt/exec/scheduler.h"
+
+#ifdef PTXRUN_TSAN
+/// libomp is not instrumented: what it does among its own threads looks like races.
+extern "C" __attribute__((visibility("default"), used)) const char *__tsan_default_suppressions() {
+  return "race:libomp.so\n";
+}
+#endif
 
 namespace ptxrun::rt {
 
@@ -81,12 +87,27 @@ class Pool {
     int missing = std::max(count, omp_get_max_threads() - 1) - helperCount_;
     if (count <= helperCount_ || missing <= 0)
       return;
+    auto *team = new Team{this, missing};
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, runTeam, team) != 0) {
+      delete team; // the launch gets by with fewer
+      return;
+    }
+    pthread_detach(thread);
     helperCount_ += missing;
-    std::thread([this, missing] {
-      blockSignals();
-#pragma omp parallel num_threads(missing)
-      helperLoop();
-    }).detach();
+  }
+
+  struct Team {
+    Pool *pool;
+    int size;
+  };
+  static void *runTeam(void *raw) {
+    Team team = *static_cast<Team *>(raw);
+    delete static_cast<Team *>(raw);
+    blockSignals();
+#pragma omp parallel num_threads(team.size)
+    team.pool->helperLoop();
+    return nullptr;
   }
 
   /// Signals of the program are for its own threads.

@@ -1,12 +1,13 @@
 #include "rt/exec/watchdog.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <thread>
+#include <mutex>
 
 #include "rt/exec/faults.h"
 #include "rt/exec/scheduler.h"
@@ -37,8 +38,10 @@ class Watchdog {
     watched_.push_back({&launch, timeout ? nowNs() + timeout : 0});
     launch.isWatched.store(true, std::memory_order_relaxed);
     if (!isStarted_) {
-      isStarted_ = true;
-      std::thread([this] { loop(); }).detach();
+      pthread_t thread;
+      isStarted_ = pthread_create(&thread, nullptr, runLoop, this) == 0;
+      if (isStarted_)
+        pthread_detach(thread);
     } else if (isAsleep_) {
       wake_.notify_one();
     }
@@ -56,6 +59,8 @@ class Watchdog {
     return std::find_if(watched_.begin(), watched_.end(),
                         [&](Watched &w) { return w.launch == &launch; });
   }
+
+  static void *runLoop(void *watchdog) { static_cast<Watchdog *>(watchdog)->loop(); }
 
   [[noreturn]] void loop() {
     sigset_t all;
