@@ -45,6 +45,20 @@ Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangSha
   return all;
 }
 
+/// Registers' worth of 32-bit values that differ between lanes and live through some loop of the kernel.
+unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
+  ShapeAnalysis shapes(kernel, gang, false);
+  unsigned most = 0;
+  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
+    unsigned n = 0;
+    for (const llvm::PHINode &phi : l->getHeader()->phis())
+      if (shapes.shape(&phi).isVarying())
+        n += phi.getType()->getPrimitiveSizeInBits() > 32 ? 2 : 1;
+    most = std::max(most, n);
+  }
+  return most;
+}
+
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few threads: few lanes.
 Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
   const uint64_t threads = threadsOf(o);
@@ -59,12 +73,16 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptio
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
   std::string reason = "one gang per warp";
+  constexpr unsigned kLiveValues = 14;  // two registers each at 32 lanes, of 32
   if (o.block[0] == 16 && o.block[1] * o.block[2] > 1) {
     wanted = 16;
     reason = "rows of 16 threads: a gang of 16 has one row";
   } else if (o.block[0] == 8 && o.block[1] * o.block[2] > 1) {
     wanted = 8;
     reason = "rows of 8 threads: a gang of 8 has one row";
+  } else if (threads >= 16 && threads % 16 == 0 && liveThroughLoops(*const_cast<llvm::Function *>(kernel), {32, o.block}) > kLiveValues) {
+    wanted = 16;
+    reason = "many values live in its loops: 16 lanes keep them in registers";
   } else if (threads <= 8) {
     wanted = 8;
     reason = "at most 8 threads per block";

@@ -177,6 +177,9 @@ void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_
     return;
   if (loop ? loop->isLoopInvariant(load.getPointerOperand()) : !context_.hasBarriers)
     return;
+  const uint32_t row = context_.options.block[0];
+  if (row < 4 * lanes_)
+    return;  // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
   for (int64_t line = 0; line < bytes; line += kLine)
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
@@ -209,15 +212,13 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   auto [low, high] = std::minmax_element(a.offsets->begin(), a.offsets->end());
   const int64_t span = *high - *low + size;
   const bool isOnGrid = std::all_of(a.offsets->begin(), a.offsets->end(), [&](int64_t o) { return (o - *low) % elementSize == 0; });
-  if (!mask() && isOnGrid && span <= 4 * size * int64_t(lanes_) && span <= 4096) {
-    llvm::LoadInst *window =
-        b_.CreateAlignedLoad(vec(element, unsigned(span / elementSize)), at(*low), std::min(load.getAlign(), llvm::Align(uint64_t(elementSize))));
-    copyAccessTraits(window, load);
+  // A gather costs what its lanes' loads cost; a window of up to 8 times the data is cheaper.
+  if (!mask() && isOnGrid && span <= 8 * size * int64_t(lanes_) && span <= 4096) {
     llvm::SmallVector<int> order;
     for (int64_t o : *a.offsets)
       for (unsigned k = 0; k < perLane; ++k)
         order.push_back(int((o - *low) / elementSize + k));
-    return b_.CreateShuffleVector(window, order, load.getName());
+    return loadWindow(load, at(*low), element, unsigned(span / elementSize), order);
   }
   if (runs.size() <= 4) {
     Value *result = nullptr;
@@ -250,6 +251,94 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   return loadEach(load, pointers(a));
 }
 
+/// Elements order[0], order[1] ... of the `count` elements at `at`, all of which may be read. Register-sized pieces are loaded; each
+/// register of the result is a tree of two-source shuffles, of which the first level moves elements and the others blend.
+Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element, unsigned count, llvm::ArrayRef<int> order) {
+  const unsigned elementBytes = element->getScalarSizeInBits() / 8;
+  const unsigned perRegister = (context_.options.level == CpuLevel::avx512 ? 64 : context_.options.level == CpuLevel::avx2 ? 32 : 16) / elementBytes;
+  const llvm::Align align = std::min(load.getAlign(), llvm::Align(elementBytes));
+  auto loadPiece = [&](unsigned first, unsigned n) {
+    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(element, n), b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(first) * elementBytes), align);
+    copyAccessTraits(l, load);
+    return l;
+  };
+  if (count <= 2 * perRegister)
+    return b_.CreateShuffleVector(loadPiece(0, count), order, load.getName());
+  // The last piece ends where the window ends; it may overlap the one before.
+  struct Piece {
+    unsigned first;
+    Value *value;
+  };
+  std::vector<Piece> pieces;
+  for (unsigned first = 0; first < count; first += perRegister) {
+    const unsigned start = std::min(first, count - perRegister);
+    pieces.push_back({start, loadPiece(start, perRegister)});
+  }
+  auto pieceOf = [&](int e) { return std::min(unsigned(e) / perRegister, unsigned(pieces.size()) - 1); };
+  llvm::SmallVector<Value *> groups;
+  for (unsigned g = 0; g < order.size(); g += perRegister) {
+    const unsigned n = std::min<unsigned>(perRegister, unsigned(order.size()) - g);
+    llvm::ArrayRef<int> want = order.slice(g, n);
+    std::set<unsigned> needed;
+    for (int e : want)
+      needed.insert(pieceOf(e));
+    // Pairs of pieces give vectors with their elements in place; blends join those.
+    llvm::SmallVector<std::pair<Value *, std::vector<bool>>> parts;
+    for (auto it = needed.begin(); it != needed.end();) {
+      const unsigned x = *it++;
+      const unsigned y = it != needed.end() ? *it++ : x;
+      llvm::SmallVector<int> take(n, -1);
+      std::vector<bool> has(n, false);
+      for (unsigned p = 0; p < n; ++p) {
+        const unsigned from = pieceOf(want[p]);
+        if (from == x || from == y) {
+          has[p] = true;
+          take[p] = int(unsigned(want[p]) - pieces[from].first + (from == x ? 0 : perRegister));
+        }
+      }
+      parts.push_back({b_.CreateShuffleVector(pieces[x].value, pieces[y].value, take), has});
+    }
+    while (parts.size() > 1) {
+      decltype(parts) next;
+      for (unsigned k = 0; k < parts.size(); k += 2) {
+        if (k + 1 == parts.size()) {
+          next.push_back(parts[k]);
+          continue;
+        }
+        llvm::SmallVector<int> blend;
+        std::vector<bool> has(n);
+        for (unsigned p = 0; p < n; ++p) {
+          has[p] = parts[k].second[p] || parts[k + 1].second[p];
+          blend.push_back(parts[k].second[p] ? int(p) : parts[k + 1].second[p] ? int(n + p) : -1);
+        }
+        next.push_back({b_.CreateShuffleVector(parts[k].first, parts[k + 1].first, blend), has});
+      }
+      parts = next;
+    }
+    groups.push_back(parts[0].first);
+  }
+  return concatenate(groups);
+}
+
+/// Vectors one behind the other; all but the last have the same length, and all do where there are more than two.
+Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
+  while (pieces.size() > 1) {
+    llvm::SmallVector<Value *> next;
+    for (unsigned k = 0; k < pieces.size(); k += 2) {
+      if (k + 1 == pieces.size()) {
+        next.push_back(pieces[k]);
+        continue;
+      }
+      llvm::SmallVector<int> order;
+      for (unsigned e = 0; e < 2 * llvm::cast<llvm::FixedVectorType>(pieces[k]->getType())->getNumElements(); ++e)
+        order.push_back(int(e));
+      next.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], order));
+    }
+    pieces = next;
+  }
+  return pieces[0];
+}
+
 /// Each lane from its own pointer. Lanes that are not active read a dummy, so that nothing branches.
 Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
@@ -277,17 +366,7 @@ Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
       result = b_.CreateInsertElement(result ? result : llvm::PoisonValue::get(wide(&load)), one, l);
     }
   }
-  while (pieces.size() > 1) {
-    llvm::SmallVector<Value *> next;
-    for (unsigned k = 0; k < pieces.size(); k += 2) {
-      llvm::SmallVector<int> order;
-      for (unsigned e = 0; e < 2 * llvm::cast<llvm::FixedVectorType>(pieces[k]->getType())->getNumElements(); ++e)
-        order.push_back(int(e));
-      next.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], order));
-    }
-    pieces = next;
-  }
-  return result ? result : pieces[0];
+  return result ? result : concatenate(pieces);
 }
 
 void Widener::emitStore(const llvm::StoreInst &store) {

@@ -136,6 +136,8 @@ class Widener {
   void emitStore(const llvm::StoreInst &);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
+  Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count, llvm::ArrayRef<int> order);
+  Value *concatenate(llvm::SmallVector<Value *> pieces);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
   void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
