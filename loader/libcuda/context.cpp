@@ -1,5 +1,7 @@
 #include "loader/libcuda/context.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace ptxrun::driver {
@@ -20,7 +22,8 @@ thread_local ThreadState *threadState = nullptr;
 struct ThreadStateOwner {
   bool isUsed = false;
   ~ThreadStateOwner() {
-    if (!threadState)
+    // The main thread's end is the process's: static destructors still to come want their context.
+    if (!threadState || gettid() == getpid())
       return;
     for (auto &stream : threadState->streams) {
       stream->context().forgetStream(stream);

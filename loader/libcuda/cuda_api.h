@@ -131,6 +131,23 @@ CUresult cuLibraryGetUnifiedFunction(void **, CUlibrary, const char *);
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
 CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel);
 
+/* The linker. */
+
+CUresult cuLinkCreate_v2(unsigned int optionCount, CUjit_option *options, void **values,
+    CUlinkState *state);
+CUresult cuLinkCreate(unsigned int optionCount, CUjit_option *options, void **values, CUlinkState
+    *state);
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *data, size_t bytes, const char
+    *, unsigned int, CUjit_option *, void **);
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes, const
+    char *name, unsigned int optionCount, CUjit_option *options, void **values);
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const char *path, unsigned int,
+    CUjit_option *, void **);
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int
+    optionCount, CUjit_option *options, void **values);
+CUresult cuLinkComplete(CUlinkState state, void **data, size_t *bytes);
+CUresult cuLinkDestroy(CUlinkState state);
+
 /* Functions and kernels. */
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function);
@@ -448,6 +465,9 @@ CUresult cuCtxRecordEvent(CUcontext handle, CUevent eventHandle);
 #define cuEventDestroy cuEventDestroy_v2
 #define cuEventElapsedTime cuEventElapsedTime_v2
 #define cuGetProcAddress cuGetProcAddress_v2
+#define cuLinkAddData cuLinkAddData_v2
+#define cuLinkAddFile cuLinkAddFile_v2
+#define cuLinkCreate cuLinkCreate_v2
 #define cuMemAdvise cuMemAdvise_v2
 #define cuMemAlloc cuMemAlloc_v2
 #define cuMemAllocHost cuMemAllocHost_v2

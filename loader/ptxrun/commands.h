@@ -13,6 +13,7 @@ void addRun(CLI::App &);
 void addInspect(CLI::App &);
 void addVerify(CLI::App &);
 void addIsa(CLI::App &);
+void addExec(CLI::App &);
 void addVersion(CLI::App &);
 
 } // namespace ptxrun::command

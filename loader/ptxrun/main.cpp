@@ -38,6 +38,7 @@ int main(int count, char **arguments) {
   addInspect(app);
   addVerify(app);
   addIsa(app);
+  addExec(app);
   addVersion(app);
   try {
     app.parse(count, arguments);

@@ -131,6 +131,30 @@ TEST_F(Library, GivesKernelsThatLaunchLikeFunctions) {
   EXPECT_RESULT(cuKernelGetFunction(&function, store), CUDA_ERROR_INVALID_HANDLE);
 }
 
+using Linker = DriverTest;
+
+TEST_F(Linker, GivesAnImageThatLoads) {
+  for (int parts = 1; parts <= 2; ++parts) {
+    CUlinkState state = nullptr;
+    ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
+    ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kSmall),
+                              strlen(kSmall) + 1, "small", 0, nullptr, nullptr));
+    if (parts == 2)
+      ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kAdd), strlen(kAdd),
+                                "add", 0, nullptr, nullptr));
+    void *image = nullptr;
+    size_t bytes = 0;
+    ASSERT_CUDA(cuLinkComplete(state, &image, &bytes));
+    EXPECT_GT(bytes, 0u);
+    CUmodule module = nullptr;
+    ASSERT_CUDA(cuModuleLoadData(&module, image));
+    EXPECT_CUDA(cuLinkDestroy(state));
+    CUfunction found = nullptr;
+    EXPECT_CUDA(cuModuleGetFunction(&found, module, "store"));
+    EXPECT_EQ(cuModuleGetFunction(&found, module, "add") == CUDA_SUCCESS, parts == 2);
+  }
+}
+
 using Function = DriverTest;
 
 TEST_F(Function, TellsItsAttributes) {

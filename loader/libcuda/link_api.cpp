@@ -1,0 +1,172 @@
+// The linker interface: PTX is collected, and what comes out as the "cubin" is an image that cuModuleLoadData understands:
+// the PTX itself, or several behind a wrapper as nvcc makes it for -rdc=true. The parts are loaded side by side; references
+// from one to another are not resolved yet.
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "loader/image/image.h"
+#include "loader/image/layout.h"
+#include "loader/libcuda/api.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/device_info.h"
+#include "loader/libcuda/module.h"
+
+using namespace ptxrun::driver;
+namespace image = ptxrun::image;
+
+namespace {
+
+/// A linked image: the wrapper, the array it points to, and one fat binary per part.
+struct LinkedImage {
+  std::vector<std::string> binaries;
+  std::vector<const void *> pointers;
+  std::string wrapper;
+};
+
+class Linker final : public Object {
+ public:
+  static constexpr Kind kKind = Kind::linker;
+  explicit Linker(JitOptions options) : Object(kKind), options_(options) {}
+
+  CUresult add(std::span<const std::byte> bytes) {
+    image::Image parts;
+    const ptxrun::device::Outcome outcome = image::readImage(
+        bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
+    options_.writeErrorLog(outcome.message);
+    if (!outcome.isOk())
+      return toResult(outcome.code);
+    for (std::string &text : parts.ptx)
+      texts_.push_back(std::move(text));
+    return CUDA_SUCCESS;
+  }
+
+  /// The image; owned by the linker.
+  CUresult complete(void **data, size_t *bytes) {
+    if (texts_.empty())
+      return CUDA_ERROR_INVALID_VALUE;
+    if (texts_.size() == 1) {
+      *data = texts_[0].data();
+      *bytes = texts_[0].size() + 1;
+      return CUDA_SUCCESS;
+    }
+    // The parts are checked now: linking is where a program looks for errors.
+    LoadedModule trial;
+    std::string log;
+    if (const CUresult result = trial.load(texts_, "linked ptx", log); result != CUDA_SUCCESS) {
+      options_.writeErrorLog(log);
+      return result;
+    }
+    wrap();
+    *data = linked_.wrapper.data();
+    *bytes = linked_.wrapper.size();
+    return CUDA_SUCCESS;
+  }
+
+ private:
+  template <class T> static void put(std::string &out, size_t at, T value) {
+    memcpy(out.data() + at, &value, sizeof value);
+  }
+
+  static std::string makeFatBinary(const std::string &text) {
+    constexpr size_t kEntryHeader = 64;
+    const size_t payload = (text.size() + 8) / 8 * 8;  // with the final NUL
+    std::string out(image::fat_layout::kHeaderBytes + kEntryHeader + payload, '\0');
+    put<uint32_t>(out, 0, image::fat_layout::kMagic);
+    put<uint16_t>(out, image::fat_layout::kHeaderSizeOffset, image::fat_layout::kHeaderBytes);
+    put<uint64_t>(out, image::fat_layout::kBodySizeOffset, kEntryHeader + payload);
+    const size_t entry = image::fat_layout::kHeaderBytes;
+    put<uint16_t>(out, entry + image::entry_layout::kKind, 1);
+    put<uint32_t>(out, entry + image::entry_layout::kHeaderBytes, kEntryHeader);
+    put<uint64_t>(out, entry + image::entry_layout::kPayloadBytes, payload);
+    memcpy(out.data() + entry + kEntryHeader, text.data(), text.size());
+    return out;
+  }
+
+  void wrap() {
+    linked_ = {};
+    for (const std::string &text : texts_)
+      linked_.binaries.push_back(makeFatBinary(text));
+    for (const std::string &binary : linked_.binaries)
+      linked_.pointers.push_back(binary.data());
+    linked_.pointers.push_back(nullptr);
+    linked_.wrapper.assign(image::wrapper_layout::kBytes, '\0');
+    put<uint32_t>(linked_.wrapper, 0, image::wrapper_layout::kMagic);
+    put<uint32_t>(linked_.wrapper, image::wrapper_layout::kVersion,
+                  image::wrapper_layout::kVersionLinked);
+    put<const void *>(linked_.wrapper, image::wrapper_layout::kData, linked_.binaries[0].data());
+    put<const void *>(linked_.wrapper, image::wrapper_layout::kSecond, linked_.pointers.data());
+  }
+
+  const JitOptions options_;
+  std::vector<std::string> texts_;
+  LinkedImage linked_;
+};
+
+CUresult enterLinker(CUlinkState state, std::shared_ptr<Linker> &linker) {
+  PTXRUN_TRY(checkInitialised());
+  linker = resolve<Linker>(state);
+  return linker ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace
+
+PTXRUN_API CUresult cuLinkCreate_v2(unsigned optionCount, CUjit_option *options, void **values,
+                                    CUlinkState *state) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!state || (optionCount != 0 && (!options || !values)))
+    return CUDA_ERROR_INVALID_VALUE;
+  *state = publish<CUlinkState>(
+      std::make_shared<Linker>(JitOptions{optionCount, options, values}));
+  return CUDA_SUCCESS;
+}
+PTXRUN_API CUresult cuLinkCreate(unsigned optionCount, CUjit_option *options, void **values,
+                                 CUlinkState *state) {
+  return cuLinkCreate_v2(optionCount, options, values, state);
+}
+
+PTXRUN_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *data, size_t bytes,
+                                     const char *, unsigned, CUjit_option *, void **) {
+  std::shared_ptr<Linker> linker;
+  PTXRUN_TRY(enterLinker(state, linker));
+  if (!data || bytes == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return linker->add({static_cast<const std::byte *>(data), bytes});
+}
+PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data,
+                                  size_t bytes, const char *name, unsigned optionCount,
+                                  CUjit_option *options, void **values) {
+  return cuLinkAddData_v2(state, type, data, bytes, name, optionCount, options, values);
+}
+
+PTXRUN_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const char *path, unsigned,
+                                     CUjit_option *, void **) {
+  std::shared_ptr<Linker> linker;
+  PTXRUN_TRY(enterLinker(state, linker));
+  std::ifstream file(path ? path : "", std::ios::binary);
+  if (!file)
+    return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  return linker->add(std::as_bytes(std::span(bytes)));
+}
+PTXRUN_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
+                                  unsigned optionCount, CUjit_option *options, void **values) {
+  return cuLinkAddFile_v2(state, type, path, optionCount, options, values);
+}
+
+PTXRUN_API CUresult cuLinkComplete(CUlinkState state, void **data, size_t *bytes) {
+  std::shared_ptr<Linker> linker;
+  PTXRUN_TRY(enterLinker(state, linker));
+  size_t ignored = 0;
+  if (!data)
+    return CUDA_ERROR_INVALID_VALUE;
+  return linker->complete(data, bytes ? bytes : &ignored);
+}
+
+PTXRUN_API CUresult cuLinkDestroy(CUlinkState state) {
+  PTXRUN_TRY(checkInitialised());
+  return withdraw<Linker>(state) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}

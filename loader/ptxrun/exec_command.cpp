@@ -1,0 +1,69 @@
+// ptxrun exec: starts a CUDA program so that it finds our libraries instead of a GPU's driver: libcuda.so.1 and libcudart by
+// the library path, a runtime that is linked into the program by the preloaded library.
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "loader/ptxrun/commands.h"
+#include "loader/ptxrun/errors.h"
+
+namespace ptxrun::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kPreload = "libptxrun_preload.so";
+
+/// Where the libraries lie, seen from the command: beside it in the build tree, or as installed.
+fs::path libraryFolder() {
+  const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const char *folder : {"../lib", "../" PTXRUN_LIBDIR})
+    if (fs::exists(bin / folder / kPreload))
+      return fs::canonical(bin / folder);
+  throw UsageError(std::string(kPreload) + " is not in " + (bin / "../lib").string() +
+                   "; build or install the libraries first");
+}
+
+void prepend(const char *variable, const std::string &value) {
+  const char *before = getenv(variable);
+  const std::string joined = before && *before ? value + ":" + before : value;
+  setenv(variable, joined.c_str(), 1);
+}
+
+[[noreturn]] void start(const std::vector<std::string> &words) {
+  const fs::path folder = libraryFolder();
+  prepend("LD_LIBRARY_PATH", folder.string());
+  prepend("LD_PRELOAD", (folder / kPreload).string());
+  std::vector<char *> arguments;
+  for (const std::string &word : words)
+    arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  throw UsageError("cannot start " + words[0] + ": " + strerror(errno));
+}
+
+} // namespace
+
+void addExec(CLI::App &app) {
+  auto *command = app.add_subcommand(
+      "exec", "Start a CUDA program (built by nvcc, Python, ...) on the CPU instead of a GPU");
+  command->footer("ptxrun exec ./program --its --options\n\n"
+                  "The program's exit code is the command's. PTXRUN_SM=9.0 sets the compute capability shown,\n"
+                  "PTXRUN_VERBOSE=1 says what is not supported.");
+  command->prefix_command();
+  command->callback([command] {
+    const std::vector<std::string> words = command->remaining();
+    if (words.empty())
+      throw UsageError("exec needs a program to start");
+    start(words);
+  });
+}
+
+} // namespace ptxrun::command
