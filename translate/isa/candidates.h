@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "translate/isa/bind.h"
 #include "translate/isa/match.h"
 #include "translate/isa/pattern.h"
 
@@ -27,6 +28,7 @@ struct Candidate {
   Assignment assignment;
   std::vector<Token> modifiers;
   std::vector<Type> types;
+  mutable std::vector<QuickOperand> operands;  ///< found when the form is first tried
   uint8_t vector = 1;
 };
 

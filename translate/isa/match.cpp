@@ -160,7 +160,10 @@ bool Matcher::match(const Candidates &candidates, std::span<const Argument> argu
   if (arguments.size() > Match::kMaxOperands)
     return false;
   for (const Candidate &c : candidates.list) {
-    if (!bindOperands({c.pattern, &c.assignment, &state_->target}, arguments, out.operands))
+    const OperandContext context{c.pattern, &c.assignment, &state_->target};
+    if (c.operands.empty() && c.pattern->operandCount)
+      c.operands = quickOperands(context);
+    if (!bindOperands(context, c.operands, arguments, out.operands))
       continue;
     out.form = c.form;
     out.modifiers = c.modifiers;

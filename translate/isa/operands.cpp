@@ -518,41 +518,4 @@ bool fits(const OperandPattern &o, const OperandContext &c, const Argument &a, s
   return Fit(o, c, why, element).test(a);
 }
 
-namespace {
-
-/// Left to right; an optional operand is tried first as written, then as left out.
-bool bindFrom(const OperandContext &c, std::span<const OperandPattern> operands, size_t i, std::span<const Argument> args,
-              size_t j, BoundOperand *bound) {
-  if (i == operands.size())
-    return j == args.size();
-  const OperandPattern &o = operands[i];
-  const bool isConditional = o.conditionSlot >= 0;
-  const bool mayBePresent = !isConditional || c.assignment->choice[o.conditionSlot];
-  const bool mayBeAbsent = (o.flags & kOptional) && !(isConditional && mayBePresent);
-  if (mayBePresent && j < args.size() && fits(o, c, args[j], nullptr, nullptr)) {
-    const bool isJoined = args[j].isJoined, mayJoin = (o.flags & kJoined) != 0;
-    const bool isNextOptional = mayJoin && i + 1 < operands.size() && (operands[i + 1].flags & kOptional);
-    if (isJoined == mayJoin || (!isJoined && isNextOptional)) {
-      bound[i] = {int8_t(j), operandType(o, c)};
-      if (mayJoin && !isJoined) {
-        bound[i + 1] = {-1, operandType(operands[i + 1], c)};
-        if (bindFrom(c, operands, i + 2, args, j + 1, bound))
-          return true;
-      } else if (bindFrom(c, operands, i + 1, args, j + 1, bound)) {
-        return true;
-      }
-    }
-  }
-  if (!mayBeAbsent)
-    return false;
-  bound[i] = {-1, operandType(o, c)};
-  return bindFrom(c, operands, i + 1, args, j, bound);
-}
-
-}  // namespace
-
-bool bindOperands(const OperandContext &c, std::span<const Argument> args, BoundOperand *bound) {
-  return bindFrom(c, operandsOf(*c.pattern), 0, args, 0, bound);
-}
-
 }  // namespace ptxrun::isa

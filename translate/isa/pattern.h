@@ -145,6 +145,4 @@ void operandArity(const OperandPattern &, const OperandContext &, unsigned &low,
 /// True if `argument` can stand for the operand. `why`, if given, receives the reason where not; `element` the culprit.
 bool fits(const OperandPattern &, const OperandContext &, const Argument &argument, std::string *why = nullptr,
           int *element = nullptr);
-bool bindOperands(const OperandContext &, std::span<const Argument>, BoundOperand *bound);
-
 }  // namespace ptxrun::isa
