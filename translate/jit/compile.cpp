@@ -30,7 +30,7 @@ std::string whatIsWrong(const simt::GangModule &in) {
     const Function *function = in.module->getFunction(name);
     return function && !function->isDeclaration();
   };
-  if (!isDefined("gang")) return "there is no entry point `gang`";
+  if (!in.hasGangStart && !isDefined("gang")) return "there is no entry point `gang`";
   if (in.hasCtaRange && !isDefined("cta_range")) return "there is no entry point `cta_range`";
   if (in.hasGangStart && !isDefined("gang_start")) return "there is no entry point `gang_start`";
   for (const Function &function : *in.module)

@@ -109,20 +109,27 @@ class LoadedKernel final : public Kernel {
  private:
   static const void *pointer(uint64_t address) { return reinterpret_cast<const void *>(address); }
 
-  Expected<ExecutorAddr> find(const char *entry) { return session_->lookup(*dylib_, object_.kernel + "." + entry); }
+  Expected<ExecutorAddr> find(const char *entry) {
+    return session_->lookup(*dylib_, object_.kernel + "." + entry);
+  }
 
   Error findEntries() {
-    Expected<ExecutorAddr> gang = find("gang");
-    if (!gang) return gang.takeError();
-    code_.gang = gang->toPtr<abi::GangFunction>();
+    if (!object_.hasGangStart) {
+      Expected<ExecutorAddr> gang = find("gang");
+      if (!gang)
+        return gang.takeError();
+      code_.gang = gang->toPtr<abi::GangFunction>();
+    }
     if (object_.hasCtaRange) {
       Expected<ExecutorAddr> range = find("cta_range");
-      if (!range) return range.takeError();
+      if (!range)
+        return range.takeError();
       code_.ctaRange = range->toPtr<abi::CtaRangeFunction>();
     }
     if (object_.hasGangStart) {
       Expected<ExecutorAddr> start = find("gang_start");
-      if (!start) return start.takeError();
+      if (!start)
+        return start.takeError();
       code_.gangStart = start->toPtr<abi::GangStartFunction>();
     }
     return Error::success();

@@ -20,8 +20,8 @@ struct GangOptions {
   CpuLevel level = CpuLevel::avx2;
 };
 
-/// Entry points in `module`, by name: `gang` always (abi::GangFunction), `cta_range` where the kernel never suspends
-/// (abi::CtaRangeFunction), `gang_start` where every suspension is inline and the cheap path was built (abi::GangStartFunction).
+/// Entry points in `module`, by name: `cta_range` where the kernel never suspends (abi::CtaRangeFunction), `gang_start` where
+/// it does and every suspension is inline (abi::GangStartFunction), `gang` (abi::GangFunction) unless there is `gang_start`.
 struct GangModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;

@@ -223,10 +223,14 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   GangModule result;
   result.reason = width.reason;
   const bool maySuspend = suspends(m);
-  buildGangEntry(context, full, partial);
   if (maySuspend && hasOnlyInlineSuspensions(m, {full, partial})) {
     buildGangStartEntry(context, full, partial);
     result.hasGangStart = true;
+    for (llvm::Function *f : {full, partial == full ? nullptr : partial})
+      if (f)
+        f->eraseFromParent();  // inlined into its coroutine
+  } else {
+    buildGangEntry(context, full, partial);
   }
   if (!maySuspend) {
     buildCtaRangeEntry(context, full, partial);
