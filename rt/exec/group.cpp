@@ -108,7 +108,6 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
     GangState &gang = cta.gangs[i];
     gang.gang.liveMask = lowMask(gang.gang.laneCount);
     gang.wait = WaitKind::unstarted;
-    gang.frame = nullptr;
     gang.fiber = nullptr;
     gang.polledMbarrier = false;
     if (gang.async)

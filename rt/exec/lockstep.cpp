@@ -29,7 +29,6 @@ void runLockstep(Worker &worker, GroupState &group) {
   cta.lockstepBarrier = 0;
   group.nextUnstarted = count;
   for (bool isFirst = true;; isFirst = false) {
-    cta.lockstepPending = count;
     for (uint32_t i = 0; i < count; ++i) {
       GangState &g = cta.gangs[i];
       if (isFirst)
@@ -52,7 +51,7 @@ void runLockstep(Worker &worker, GroupState &group) {
     ++group.progress;
     if (group.unfinished == 0 || launch.isStopped())
       break;
-    if (cta.lockstepPending != 0) {
+    if (group.unfinished != count) { // some are done, the others have arrived
       leaveLockstepNow(cta, count);
       return;
     }
@@ -65,8 +64,6 @@ void leaveLockstepNow(CtaState &cta, uint32_t running) {
   uint32_t barrier = cta.lockstepBarrier;
   cta.isLockstep = false;
   cta.lockstepBarrier = kAnyBarrier;
-  if (cta.lockstepPending == cta.gangCount)
-    return; // nobody has arrived yet
   for (uint32_t i = 0; i < running; ++i)
     if (cta.gangs[i].wait != WaitKind::done)
       arriveAndQueue(cta.gangs[i], barrier);

@@ -25,11 +25,7 @@ inline void leaveLockstep(GangState &g) {
 
 /// bar.sync of all threads: true when that is all there is to do (the gang must suspend).
 inline bool arriveInLockstep(CtaState &cta, uint32_t barrier, uint32_t threads) {
-  if (barrier == cta.lockstepBarrier && threads == 0) [[likely]] {
-    --cta.lockstepPending;
-    return true;
-  }
-  return false;
+  return barrier == cta.lockstepBarrier && threads == 0;
 }
 
 } // namespace ptxrun::rt

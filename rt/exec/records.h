@@ -43,17 +43,19 @@ struct alignas(64) GangState {
   abi::Gang gang; // first: entry points convert
   GangState *next =
       nullptr; ///< link in the one list the gang is in (ready, spinning, waiters of a barrier)
-  Fiber *fiber = nullptr;
-  void *frame = nullptr; ///< coroutine
+  union {
+    Fiber *fiber = nullptr; ///< what runs it, where kernels run on fibers
+    void *frame;            ///< its coroutine, else
+  };
   CtaState *cta = nullptr;
-  // --- second line
-  uint32_t *result = nullptr;   ///< where the end of a wait is told: bar.red, warp gather, mbarrier
-  uint64_t *values = nullptr;   ///< `out` of a warp gather
   const void *waitPc = nullptr; ///< in the kernel, behind the call that suspended last
-  uint64_t waitAddress = 0;     ///< mbarrier
-  uint64_t waitState = 0;       ///< mbarrier: state or parity
-  uint32_t waitMask = 0;        ///< the membermask
-  uint32_t sleep = 0;           ///< ns asked for by the last yield
+  // --- second line
+  uint32_t *result = nullptr; ///< where the end of a wait is told: bar.red, warp gather, mbarrier
+  uint64_t *values = nullptr; ///< `out` of a warp gather
+  uint64_t waitAddress = 0;   ///< mbarrier
+  uint64_t waitState = 0;     ///< mbarrier: state or parity
+  uint32_t waitMask = 0;      ///< the membermask
+  uint32_t sleep = 0;         ///< ns asked for by the last yield
   uint16_t warp = 0;
   uint8_t laneShift = 0; ///< laneid of lane 0
   WaitKind wait = WaitKind::unstarted;
@@ -65,6 +67,7 @@ struct alignas(64) GangState {
   uint32_t clusterPhase = 0;      ///< of the cluster's barrier, when the gang last arrived
   AsyncGroups *async = nullptr;   ///< pending cp.async, null until the first
 };
+static_assert(sizeof(GangState) == 128, "two cache lines");
 
 /// Lanes of the gang at their places in the warp.
 inline uint32_t warpLanes(const GangState &g, uint32_t gangMask) { return gangMask << g.laneShift; }
@@ -138,7 +141,6 @@ struct CtaState {
   uint16_t touchedBarriers = 0; ///< barriers that may be non-zero
   uint32_t unfinishedGangs = 0;
   uint32_t lockstepBarrier = ~0u; ///< see exec/lockstep.h
-  uint32_t lockstepPending = 0;   ///< gangs that have not arrived in this sweep
   bool isLockstep = false;
   WarpMeeting *meetings[kMaxWarps] = {};
   uint32_t warpLive[kMaxWarps] = {};

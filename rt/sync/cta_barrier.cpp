@@ -155,12 +155,9 @@ bool ptxrun_bar_sync_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, 
   CtaState &cta = *stateOf(gang).cta;
   if (arriveInLockstep(cta, barrier, threads)) [[likely]]
     return true;
-  // In a kernel that uses another barrier than the last one, the first to arrive in a sweep
-  // chooses.
-  if (cta.isLockstep && threads == 0 && barrier < kBarriers &&
-      cta.lockstepPending == cta.gangCount) {
+  // In a kernel that uses another barrier than the last one, the first gang of a sweep chooses.
+  if (cta.isLockstep && threads == 0 && barrier < kBarriers && stateOf(gang).index == 0) {
     cta.lockstepBarrier = barrier;
-    --cta.lockstepPending;
     return true;
   }
   return beginSync(gang, barrier, threads);
