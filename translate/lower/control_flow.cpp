@@ -32,6 +32,8 @@ void lowerBra(LaneBuilder &b, const Instruction &in) {
 void lowerBrx(LaneBuilder &b, const Instruction &in) {
   llvm::BasicBlock *after = b.enterGuarded(in);
   const auto labels = in.operands[1].labels;
+  if (labels.empty())
+    return b.error(in, "a list of targets with no target in it");
   llvm::SwitchInst *branch =
       b.ir.CreateSwitch(b.readBits(in.operands[0], 32), b.block(*labels.back()), labels.size() - 1);
   for (size_t i = 0; i + 1 < labels.size(); ++i)

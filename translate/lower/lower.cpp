@@ -54,7 +54,7 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   ModuleBuilder builder(*lane.module, checked, kernel, options, diagnostics);
   builder.scan();
   llvm::Function *target = builder.declare(kernel);
-  if (!lowerFunctions(builder))
+  if (!builder.checkSizes() || !lowerFunctions(builder))
     return failure(kernel);
   builder.debug().finalize();
   if (llvm::Error error = linkLaneLibrary(*lane.module))

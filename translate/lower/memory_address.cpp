@@ -61,6 +61,9 @@ llvm::Value *LaneBuilder::variablePointer(const check::Variable *variable) {
     return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), target_->getArg(0), *offset);
   if (variable->space == StateSpace::global || variable->space == StateSpace::constant)
     return module_.boundVariable(*variable);
+  if (!variable->function && variable->space == StateSpace::local && !source_.isEntry)
+    error(*current_, "`" + std::string(variable->name) +
+                         "`: a `.local` variable of the module cannot be shared with a function");
   return storage(*variable);
 }
 

@@ -171,6 +171,31 @@ void ModuleBuilder::layOutParams() {
   paramBytes_ = static_cast<uint32_t>(next);
 }
 
+bool ModuleBuilder::checkSizes() {
+  constexpr uint64_t kWindow = uint64_t{1} << abi::kSharedWindowShift, kMaxLocal = 512 * 1024;
+  bool fits = true;
+  uint64_t shared = abi::kSharedFirstOffset;
+  for (const auto &[variable, offset] : shared_) {
+    shared += variable->bytes + variable->alignment;
+    if (fits && shared > kWindow)
+      diagnostics_.error(variable->span, "the kernel's shared variables need more than the " +
+                                             std::to_string(kWindow) + " bytes a CTA can address");
+    fits = fits && shared <= kWindow;
+  }
+  for (const check::Function *function : reached_) {
+    uint64_t local = 0;
+    for (const check::Variable *variable : function->variables)
+      local += variable->space == StateSpace::local ? variable->bytes : 0;
+    if (local <= kMaxLocal)
+      continue;
+    diagnostics_.error(function->span, "local variables of " + std::to_string(local) +
+                                           " bytes; a thread has at most " +
+                                           std::to_string(kMaxLocal));
+    fits = false;
+  }
+  return fits;
+}
+
 uint32_t ModuleBuilder::sharedOffset(const check::Variable &variable) const {
   const auto found = shared_.find(&variable);
   assert(found != shared_.end() && "lower: shared variable was not scanned");

@@ -35,6 +35,8 @@ class ModuleBuilder {
   /// Finds what the kernel reaches (functions, shared variables) and lays out its shared memory and
   /// parameters.
   void scan();
+  /// Reports variables that fit into no thread or CTA; false if there are any. After scan().
+  bool checkSizes();
   /// Every function the kernel reaches, the kernel first, in the order found. Valid after scan().
   const std::vector<const check::Function *> &reached() const { return reached_; }
 

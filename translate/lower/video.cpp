@@ -1,7 +1,7 @@
 // Video instructions, scalar and SIMD (PTX ISA 9.7.18).
 //
-// Operands are extracted to integers wide enough for every intermediate result (i64; vshl with .sat and vmad i128), so that
-// nothing but the final conversion loses bits.
+// Operands are extracted to integers wide enough for every intermediate result (i64; vshl with .sat and vmad i128; lanes of
+// the SIMD instructions i32), so that nothing but the final conversion loses bits.
 #include "translate/isa/match.h"
 #include "translate/lower/floating.h"
 
@@ -156,7 +156,7 @@ Values simdOperand(LaneBuilder &b, const Instruction &in, size_t i, Value *both,
   Values parts;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     const unsigned index = selector.count == 0 ? lane + (i == 2 ? lanes : 0) : selector.elements[lanes - 1 - lane];
-    parts.push_back(part(b, both, index, 32 / lanes, isSigned, b.intType(64)));
+    parts.push_back(part(b, both, index, 32 / lanes, isSigned, b.intType(32)));
   }
   return parts;
 }
@@ -178,7 +178,7 @@ void finishSimd(LaneBuilder &b, const Instruction &in, llvm::ArrayRef<Value *> r
   Values merged;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     if (isMasked(in, lane))
-      sum = b.ir.CreateAdd(sum, b.ir.CreateTrunc(results[lane], b.intType(32)));
+      sum = b.ir.CreateAdd(sum, results[lane]);
     merged.push_back(isMasked(in, lane) ? b.ir.CreateTrunc(results[lane], b.intType(bits)) : own[lane]);
   }
   check::Operand whole = in.operands[0];
@@ -209,7 +209,7 @@ void lowerVideoSimd(LaneBuilder &b, const Instruction &in) {
 
 void lowerVideoSimdSet(LaneBuilder &b, const Instruction &in) {
   lowerSimd(b, in, 0, [&](Value *x, Value *y, unsigned) {
-    return b.extend(compare(b, comparisonOf(in), x, y, true), b.intType(64), false);
+    return b.extend(compare(b, comparisonOf(in), x, y, true), b.intType(32), false);
   });
 }
 
