@@ -3,6 +3,7 @@
 //  - a lock: a loop that lanes leave one by one, decided by an exchange or compare-and-swap with the same operands in every
 //    round, so that only somebody's release ends it;
 //  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes that left for good are not waited for.
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
 #include "translate/simt/prepare.h"
@@ -208,6 +209,9 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes) {
         r.mayExitEarly |= shapes.isInDivergentRegion(p) || shapes.isDivergentBranch(p);
     for (const llvm::Instruction &i : b) {
       Word w = wordAt(i);
+      auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i);
+      if (alloca && (!llvm::isa<llvm::ConstantInt>(alloca->getArraySize()) || &b != &f.getEntryBlock()) && r.needsThreads.empty())
+        r.needsThreads = "each thread takes stack of its own size" + at(i);
       auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
       const bool isActiveMask = call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.activemask";
       if (isCollective(w.kind)) {

@@ -271,6 +271,6 @@ class Versions {
 
 }  // namespace
 
-bool addFullGangVersions(llvm::Function &f, const GangShape &gang) { if (getenv("NOVERS")) return false; return Versions(f, gang).run(); }
+bool addFullGangVersions(llvm::Function &f, const GangShape &gang) { return Versions(f, gang).run(); }
 
 }  // namespace ptxrun::simt

@@ -1,0 +1,41 @@
+// Lane modules from IR text.
+#pragma once
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Support/SourceMgr.h>
+
+#include "translate/lower/lane_module.h"
+#include "translate/simt/prepare.h"
+
+namespace ptxrun::simt {
+
+/// The body of `define void @k(ptr %params)` as a lane module; the words used in it are declared here.
+inline lower::LaneModule laneModule(const std::string &body) {
+  lower::LaneModule lane;
+  lane.context = std::make_unique<llvm::LLVMContext>();
+  std::string text = std::string("target datalayout = \"") + lower::kLaneDataLayout + "\"\n" +
+                     "define void @k(ptr %params) {\n" + body + "\n}\n" +
+                     "declare i32 @ptx.sreg.tid.x() memory(none)\ndeclare i32 @ptx.sreg.tid.y() memory(none)\n"
+                     "declare i32 @ptx.sreg.ctaid.x() memory(none)\ndeclare i32 @ptx.sreg.ntid.x() memory(none)\n"
+                     "declare void @ptx.bar.sync(i32, i32) convergent\n"
+                     "declare i1 @ptx.vote.sync.all(i1, i32) convergent\n";
+  llvm::SMDiagnostic error;
+  lane.module = llvm::parseAssemblyString(text, error, *lane.context);
+  if (!lane.module) {
+    ADD_FAILURE() << error.getMessage().str() << " in line " << error.getLineNo();
+    return lane;
+  }
+  lane.kernel = lane.module->getFunction("k");
+  return lane;
+}
+
+inline const llvm::Instruction *named(const llvm::Function &f, llvm::StringRef name) {
+  for (const llvm::Instruction &i : llvm::instructions(f))
+    if (i.getName() == name)
+      return &i;
+  ADD_FAILURE() << "no value " << name.str();
+  return nullptr;
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,92 @@
+#include "tests/unit/simt/lane_text.h"
+
+namespace ptxrun::simt {
+namespace {
+
+struct Counts {
+  unsigned maskedLoads = 0, maskedStores = 0, gathers = 0, scatters = 0, vectorLoads = 0;
+};
+
+Counts count(const llvm::Module &m) {
+  Counts c;
+  for (const llvm::Function &f : m)
+    for (const llvm::Instruction &i : llvm::instructions(f)) {
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i)) {
+        c.maskedLoads += call->getIntrinsicID() == llvm::Intrinsic::masked_load;
+        c.maskedStores += call->getIntrinsicID() == llvm::Intrinsic::masked_store;
+        c.gathers += call->getIntrinsicID() == llvm::Intrinsic::masked_gather;
+        c.scatters += call->getIntrinsicID() == llvm::Intrinsic::masked_scatter;
+      }
+      c.vectorLoads += llvm::isa<llvm::LoadInst>(i) && i.getType()->isVectorTy();
+    }
+  return c;
+}
+
+GangModule widened(const std::string &body, GangOptions options) {
+  lower::LaneModule lane = laneModule(body);
+  llvm::Expected<GangModule> gang = widen(std::move(lane), options);
+  if (!gang) {
+    ADD_FAILURE() << llvm::toString(gang.takeError());
+    return {};
+  }
+  return std::move(*gang);
+}
+
+const char *kIndex = "%x = call i32 @ptx.sreg.tid.x()\n%b = call i32 @ptx.sreg.ctaid.x()\n%m = mul i32 %b, 256\n"
+                     "%i = add i32 %m, %x\n%e = sext i32 %i to i64\n%o = shl i64 %e, 2\n%base = load i64, ptr %params\n"
+                     "%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n";
+
+TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
+  GangModule g = widened(std::string(kIndex) + "%v = load float, ptr %p, align 4\n%w = fadd float %v, 1.0\n"
+                                               "store float %w, ptr %p, align 4\nret void",
+                         {.lanes = 32, .block = {256, 1, 1}});
+  Counts c = count(*g.module);
+  EXPECT_EQ(c.maskedLoads + c.maskedStores + c.gathers + c.scatters, 0u);
+  EXPECT_GT(c.vectorLoads, 0u);
+  EXPECT_TRUE(g.hasCtaRange);
+}
+
+TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
+  std::string body = std::string(kIndex) + "%c = icmp slt i32 %i, 1000\nbr i1 %c, label %t, label %z\nt:\n"
+                                           "%v = load float, ptr %p, align 4\nstore float %v, ptr %p, align 4\nbr label %z\nz:\nret void";
+  Counts c = count(*widened(body, {.lanes = 32, .block = {256, 1, 1}}).module);
+  EXPECT_EQ(c.vectorLoads, 1u);
+  EXPECT_EQ(c.maskedLoads, 1u);
+  EXPECT_EQ(c.gathers + c.scatters, 0u);
+}
+
+TEST(Widen, BarrierMakesACoroutine) {
+  GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void", {.lanes = 32, .block = {256, 1, 1}});
+  EXPECT_TRUE(g.hasGangStart);
+  EXPECT_FALSE(g.hasCtaRange);
+  EXPECT_TRUE(g.needs.maySuspend);
+}
+
+TEST(Width, CollectivesKeepTheWarpTogether) {
+  GangModule g = widened("%v = call i1 @ptx.vote.sync.all(i1 true, i32 -1)\nret void", {.lanes = 0, .block = {16, 16, 1}});
+  EXPECT_EQ(g.needs.lanes, 32u);
+}
+
+TEST(Width, LockAmongLanesRunsThreadByThread) {
+  GangModule g = widened("%base = load i64, ptr %params\n%p = inttoptr i64 %base to ptr\nbr label %l\nl:\n"
+                         "%r = cmpxchg ptr %p, i32 0, i32 1 acquire monotonic\n%ok = extractvalue { i32, i1 } %r, 1\n"
+                         "br i1 %ok, label %z, label %l\nz:\nstore atomic i32 0, ptr %p release, align 4\nret void",
+                         {.lanes = 0, .block = {64, 1, 1}});
+  EXPECT_EQ(g.needs.lanes, 1u);
+  EXPECT_NE(g.reason.find("lock"), std::string::npos);
+}
+
+TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
+  std::string body = "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %f\n"
+                     "t:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nf:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nz:\nret void";
+  EXPECT_EQ(widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 1u);
+}
+
+TEST(Width, BarrierOfWholeWarpsStaysWide) {
+  std::string body = "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 32\nbr i1 %c, label %t, label %z\n"
+                     "t:\ncall void @ptx.bar.sync(i32 1, i32 32)\nbr label %z\nz:\nret void";
+  EXPECT_EQ(widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 32u);
+}
+
+}  // namespace
+}  // namespace ptxrun::simt
