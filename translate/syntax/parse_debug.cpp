@@ -96,6 +96,9 @@ bool Parser::sectionDirective() {
     do {
       if (!sectionValue(values.emplace_back()))
         return false;
+      bool isList = values.size() > 1 || is(Kind::comma);
+      if (values.back().symbol && isList)
+        return fail(values.back().span, "a label or section stands alone behind its type", "PTX ISA 11.5.2: .section");
     } while (accept(Kind::comma));
     line.values = module_.arena.copy(values);
     line.span = from(lineBegin);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> ptxFiles() {
   std::vector<fs::path> files;
-  for (const char *folder : {"samples", "tests/kernels", "tests/sync", "tests/fuzz", "tests/unit"}) {
+  for (const char *folder : {"samples", "tests/kernels", "tests/sync", "tests/fuzz"}) {
     fs::path root = fs::path(PTXRUN_SOURCE) / folder;
     if (!fs::exists(root))
       continue;

@@ -167,7 +167,7 @@ B:
 }
 .entry empty { }
 .alias f, g;
-.section .debug_str { info: .b8 95, 90, -1 .b32 info + 4, end-info .b64 .debug_str end: }
+.section .debug_str { info: .b8 95, 90, -1 .b32 info + 4 .b32 end-info .b64 .debug_str end: }
 )"));
 }
 
