@@ -28,7 +28,7 @@ QuickOperand quickOperand(const OperandPattern &o, const OperandContext &c) {
   quick.type = operandType(o, c);
   quick.arity[0] = uint8_t(low), quick.arity[1] = uint8_t(high);
   Argument reg, address, vector;
-  std::vector<Argument> elements(low);
+  std::vector<Argument> elements(high ? std::max(low, 1u) : 0);
   reg.kind = Kind::reg;
   address.kind = Kind::address, address.base = Argument::Base::reg;
   vector.kind = Kind::vector, vector.elements = elements;
@@ -37,7 +37,7 @@ QuickOperand quickOperand(const OperandPattern &o, const OperandContext &c) {
     std::fill(elements.begin(), elements.end(), reg);
     quick.registers |= fits(o, c, reg) ? bit(type) : 0;
     quick.addresses |= fits(o, c, address) ? bit(type) : 0;
-    quick.elements |= low && fits(o, c, vector) ? bit(type) : 0;
+    quick.elements |= high && fits(o, c, vector) ? bit(type) : 0;
   }
   Argument constant;
   constant.kind = Kind::integer;

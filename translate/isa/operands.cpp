@@ -60,7 +60,7 @@ Type doubled(Type type) {
 
 bool isAddressRegister(Type type) {
   const unsigned bits = bitWidth(type);
-  return (familyOf(type) == Family::bits || familyOf(type) == Family::integer) && bits >= 16 && bits <= 64;
+  return (familyOf(type) == Family::bits || familyOf(type) == Family::integer) && (bits == 32 || bits == 64);
 }
 
 std::string dotted(Type type) { return "." + std::string(spelling(type)); }
@@ -216,6 +216,8 @@ class Fit {
     const std::string size = low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
     if (a.kind == Kind::reg && a.vector >= low && a.vector <= high && a.vector > 1)
       return registerFits(type, a.type, has(kWider)) || no("expected elements of type " + dotted(type), a);
+    if (a.kind == Kind::sink && has(kSink))
+      return true;
     if (a.kind != Kind::vector || a.elements.size() < low || a.elements.size() > high)
       return no("expected a vector of " + size + (low == 1 && high == 1 ? " element" : " elements"), a);
     return elements(a, type);
@@ -290,7 +292,8 @@ class Fit {
   }
 
   bool specialFits(const Argument &a, Type type) {
-    if (bitWidth(a.type) == bitWidth(type) || (bitWidth(type) == 16 && bitWidth(a.type) == 32))
+    // %tid and its like were .u16 in PTX 1.x and may still be read so.
+    if (bitWidth(a.type) == bitWidth(type) || (bitWidth(type) == 16 && componentsOf(a.special) > 1))
       return true;
     if (bitWidth(type) == 32 && bitWidth(a.type) == 64)
       return a.special == findSpecialRegister("gridid") || no("the special register is 64 bits wide", a);
@@ -402,10 +405,20 @@ class Fit {
     if (!isAddressRegister(type))
       return noAddress("expected an integer register in the address");
     StateSpace space = StateSpace::generic;
-    const bool isElsewhere = !requiredSpace(space) || space == StateSpace::generic || space == StateSpace::global ||
-                             space == StateSpace::constant;
+    const bool isElsewhere = !requiredSpace(space) || (space == StateSpace::generic && !isSharedOnly()) ||
+                             space == StateSpace::global || space == StateSpace::constant;
     return !isElsewhere || bitWidth(type) == 64 || !c_.target || c_.target->sm < 80 || c_.target->addressBits == 32 ||
            noAddress("expected a 64-bit register in the address");
+  }
+
+  /// The form knows no other space than .shared (mbarriers): a generic address may then be given as its 32-bit offset.
+  bool isSharedOnly() const {
+    if (o_.spaceSlot < 0)
+      return false;
+    for (const Choice &c : choicesOf(slotsOf(*c_.pattern)[o_.spaceSlot]))
+      if (!spelling(c.token).starts_with("shared"))
+        return false;
+    return true;
   }
 
   bool opaqueBase(const Argument &a) {

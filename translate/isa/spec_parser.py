@@ -330,7 +330,7 @@ class OperandReader:
             return
         first = operands[0]
         name = first.name
-        writes = name in ("d", "p", "f", "q", "state", "waitComplete", "count", "cache-policy", "pred", "d0") or name.startswith("dst")
+        writes = name in ("d", "p", "f", "q", "state", "waitComplete", "count", "cache-policy", "pred", "ptr") or name.startswith("dst")
         if first.kind in ("value", "unpack") and writes:
             for operand in operands:
                 operand.isDestination = True
