@@ -23,7 +23,7 @@ class Stream : public DriverTest {
     memset(memory_, 0, 4096);
   }
   /// A word that host and kernels share.
-  volatile uint32_t &word(size_t i) { return static_cast<volatile uint32_t *>(memory_)[i * 16]; }
+  std::atomic<uint32_t> &word(size_t i) { return static_cast<std::atomic<uint32_t> *>(memory_)[i * 16]; }
   CUdeviceptr address(size_t i) { return reinterpret_cast<CUdeviceptr>(&word(i)); }
   CUstream makeStream(unsigned flags) {
     CUstream stream = nullptr;
@@ -31,7 +31,7 @@ class Stream : public DriverTest {
     return stream;
   }
   /// Waits without any call to the driver.
-  bool becomes(volatile uint32_t &word, uint32_t value) {
+  bool becomes(std::atomic<uint32_t> &word, uint32_t value) {
     for (int i = 0; i < 5000; ++i) {
       if (word == value)
         return true;
@@ -49,11 +49,11 @@ class Stream : public DriverTest {
 TEST_F(Stream, RunsAheadOfTheHost) {
   // The kernel waits for a word that the host sets after the launch has returned.
   ASSERT_CUDA(launch(wait_, 1, 1, nullptr, address(0), address(1)));
-  EXPECT_EQ(word(1), 0u);
+  EXPECT_EQ(word(1).load(), 0u);
   EXPECT_RESULT(cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
   word(0) = 1;
   EXPECT_CUDA(cuStreamSynchronize(nullptr));
-  EXPECT_EQ(word(1), 1u);
+  EXPECT_EQ(word(1).load(), 1u);
   EXPECT_CUDA(cuStreamQuery(nullptr));
 }
 
@@ -67,7 +67,7 @@ TEST_F(Stream, KeepsItsOrder) {
   for (uint32_t i = 1; i <= 200; ++i)
     ASSERT_CUDA(launch(store_, 1, 1, stream, address(0), i));
   EXPECT_CUDA(cuStreamSynchronize(stream));
-  EXPECT_EQ(word(0), 200u);
+  EXPECT_EQ(word(0).load(), 200u);
 }
 
 TEST_F(Stream, OthersRunBesideIt) {
@@ -75,7 +75,7 @@ TEST_F(Stream, OthersRunBesideIt) {
   ASSERT_CUDA(launch(wait_, 1, 1, waiting, address(0), address(1)));
   ASSERT_CUDA(launch(store_, 1, 1, other, address(0), 1u));  // releases the first
   EXPECT_CUDA(cuStreamSynchronize(waiting));
-  EXPECT_EQ(word(1), 1u);
+  EXPECT_EQ(word(1).load(), 1u);
 }
 
 TEST_F(Stream, WaitsForEventsOfOtherStreams) {
@@ -87,7 +87,7 @@ TEST_F(Stream, WaitsForEventsOfOtherStreams) {
   ASSERT_CUDA(cuStreamWaitEvent(second, event, 0));
   ASSERT_CUDA(cuMemcpyDtoDAsync(address(1), address(0), 4, second));
   EXPECT_CUDA(cuStreamSynchronize(second));
-  EXPECT_EQ(word(1), kChurned);
+  EXPECT_EQ(word(1).load(), kChurned);
   EXPECT_CUDA(cuEventQuery(event));
 }
 
@@ -97,8 +97,8 @@ TEST_F(Stream, LegacyDefaultStreamComesAfterBlockingStreams) {
   ASSERT_CUDA(cuMemcpyDtoDAsync(address(1), address(0), 4, nullptr));
   ASSERT_CUDA(launch(store_, 1, 1, blocking, address(0), 1u));
   EXPECT_CUDA(cuCtxSynchronize());
-  EXPECT_EQ(word(1), kChurned);  // not before the churning, not after the store
-  EXPECT_EQ(word(0), 1u);
+  EXPECT_EQ(word(1).load(), kChurned);  // not before the churning, not after the store
+  EXPECT_EQ(word(0).load(), 1u);
 }
 
 TEST_F(Stream, NonBlockingStreamsIgnoreTheLegacyDefaultStream) {
@@ -106,7 +106,7 @@ TEST_F(Stream, NonBlockingStreamsIgnoreTheLegacyDefaultStream) {
   ASSERT_CUDA(launch(wait_, 1, 1, nullptr, address(0), address(1)));
   ASSERT_CUDA(launch(store_, 1, 1, stream, address(0), 1u));
   EXPECT_CUDA(cuCtxSynchronize());
-  EXPECT_EQ(word(1), 1u);
+  EXPECT_EQ(word(1).load(), 1u);
 }
 
 TEST_F(Stream, SynchronousCopiesWaitForTheDefaultStream) {
@@ -128,15 +128,15 @@ TEST_F(Stream, PerThreadDefaultStreamsAreApart) {
   // This thread's own stream is not held up by the other one's.
   ASSERT_CUDA(launch(store_, 1, 1, CU_STREAM_PER_THREAD, address(2), 7u));
   EXPECT_CUDA(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-  EXPECT_EQ(word(2), 7u);
+  EXPECT_EQ(word(2).load(), 7u);
   word(0) = 1;
   thread.join();
-  EXPECT_EQ(word(1), 1u);
+  EXPECT_EQ(word(1).load(), 1u);
 }
 
 TEST_F(Stream, CallsHostFunctionsInOrder) {
   struct Seen {
-    volatile uint32_t *word;
+    std::atomic<uint32_t> *word;
     uint32_t value = 0;
   } seen{&word(0)};
   CUstream stream = makeStream(0);
@@ -156,7 +156,7 @@ TEST_F(Stream, WorkOutlivesItsDestruction) {
   EXPECT_CUDA(cuStreamDestroy(stream));
   EXPECT_RESULT(cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_CUDA(cuCtxSynchronize());
-  EXPECT_EQ(word(0), 8u);
+  EXPECT_EQ(word(0).load(), 8u);
 }
 
 TEST_F(Stream, WaitsForAndWritesValues) {
@@ -165,10 +165,10 @@ TEST_F(Stream, WaitsForAndWritesValues) {
   ASSERT_CUDA(cuStreamWriteValue32_v2(stream, address(1), 6, 0));
   word(0) = 4;
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  EXPECT_EQ(word(1), 0u);
+  EXPECT_EQ(word(1).load(), 0u);
   word(0) = 5;
   EXPECT_CUDA(cuStreamSynchronize(stream));
-  EXPECT_EQ(word(1), 6u);
+  EXPECT_EQ(word(1).load(), 6u);
 }
 
 TEST_F(Stream, ManyThreadsShareAContext) {
@@ -217,7 +217,7 @@ TEST_F(Event, MeasuresWhatRanBetween) {
   EXPECT_CUDA(cuEventElapsedTime(&milliseconds, start, end));
   EXPECT_GT(milliseconds, 0.3f);  // 5 million rounds of multiply and add
   EXPECT_LT(milliseconds, 5000.f);
-  EXPECT_EQ(word(0), kChurned);
+  EXPECT_EQ(word(0).load(), kChurned);
 }
 
 TEST_F(Event, WithoutRecordIsDone) {
