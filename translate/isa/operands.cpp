@@ -266,6 +266,10 @@ class Fit {
   bool any(const Argument &a) {
     const Type type = operandType(o_, c_);
     const Family family = familyOf(type);
+    unsigned low, high;
+    operandArity(o_, c_, low, high);
+    if (high)
+      return a.kind == Kind::special && a.vector == high ? isThere(a) && specialFits(a, type) : value(a);
     if (a.kind == Kind::special) {
       if (!isThere(a))
         return false;
