@@ -1,5 +1,6 @@
 // Operands: names resolved, constants evaluated, described to the matcher (PTX ISA 6).
 #include <algorithm>
+#include <bit>
 
 #include "translate/check/checker.h"
 
@@ -244,6 +245,8 @@ bool Checker::constantOperand(const ast::Operand &written, Argument &argument, O
   argument.kind = Argument::Kind::floating;
   argument.type = made.type = constant->kind == Constant::Kind::float32 ? isa::Type::f32 : isa::Type::f64;
   argument.isBitPattern = constant->kind == Constant::Kind::float32 || isDoublePattern(diagnostics_.source(), written.span);
+  argument.floating = constant->kind == Constant::Kind::float32 ? double(std::bit_cast<float>(uint32_t(constant->bits)))
+                                                                : std::bit_cast<double>(constant->bits);
   made.kind = Operand::Kind::floating;
   made.bits = constant->bits;
   return true;
