@@ -1,7 +1,7 @@
 // `gang_start`: the kernel body as an LLVM coroutine. Where every suspension is inline in the body, a gang needs no stack of its
 // own: what lives across a suspension lies in a frame, and switching gangs is a call.
 //
-//     frame = coro.begin(ptxrun_frame_alloc(gang, coro.size)); body; final suspend
+//     frame = coro.begin(ptxrun_frame_alloc(gang, coro.size)); coro.suspend; body; final suspend
 //     ptxrun_X(...)   =>   if (ptxrun_X_begin(...)) coro.suspend
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -53,6 +53,11 @@ class Coroutine {
     llvm::FunctionCallee allocate = context_.module.getOrInsertFunction("ptxrun_frame_alloc", b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty());
     Value *memory = b_.CreateCall(allocate, {start_.getArg(2), size});
     handle_ = b_.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, memory});
+    // Suspended before it begins: what comes before the first suspension would else be compiled twice.
+    auto *begin = llvm::BasicBlock::Create(c, "begin", &start_, end_);
+    suspend(false, begin);
+    b_.SetInsertPoint(begin);
+    setLine();
     llvm::CallInst *call = callBody(b_);
     suspend(true, nullptr);
     b_.SetInsertPoint(end_);

@@ -127,23 +127,29 @@ void buildGangStartEntry(ModuleContext &context, llvm::Function *full, llvm::Fun
     });
     return f;
   };
-  if (!partial || partial == full) {
-    coroutine(full, partial != nullptr, "gang_start", llvm::GlobalValue::ExternalLinkage);
-    return;
-  }
-  llvm::Function *onFull = coroutine(full, false, "start.full", llvm::GlobalValue::InternalLinkage);
-  llvm::Function *onPart = coroutine(partial, true, "start.part", llvm::GlobalValue::InternalLinkage);
+  // gang_start: makes the frame and runs the gang to its first suspension.
   llvm::Function *f = makeEntry(context, "gang_start", ptr, {ptr, ptr, ptr}, *full);
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
   Entry e{llvm::IRBuilder<>(block("")), context, f->getArg(0), f->getArg(1), f->getArg(2)};
   setLine(e.b, *f);
+  auto startAndReturn = [&](llvm::Function *start) {
+    Value *frame = e.b.CreateCall(start, {e.launch, e.cta, e.gang});
+    e.b.CreateIntrinsic(llvm::Intrinsic::coro_resume, {}, {frame});
+    e.b.CreateRet(frame);
+  };
+  if (!partial || partial == full) {
+    startAndReturn(coroutine(full, partial != nullptr, "start", llvm::GlobalValue::InternalLinkage));
+    return;
+  }
+  llvm::Function *onFull = coroutine(full, false, "start.full", llvm::GlobalValue::InternalLinkage);
+  llvm::Function *onPart = coroutine(partial, true, "start.part", llvm::GlobalValue::InternalLinkage);
   llvm::BasicBlock *toFull = block("full"), *toPart = block("part");
   Value *count = e.read(e.gang, offsetof(abi::Gang, laneCount));
   e.b.CreateCondBr(e.b.CreateICmpEQ(count, e.b.getInt32(context.lanes)), toFull, toPart);
   e.b.SetInsertPoint(toFull);
-  e.b.CreateRet(e.b.CreateCall(onFull, {e.launch, e.cta, e.gang}));
+  startAndReturn(onFull);
   e.b.SetInsertPoint(toPart);
-  e.b.CreateRet(e.b.CreateCall(onPart, {e.launch, e.cta, e.gang}));
+  startAndReturn(onPart);
 }
 
 /// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
