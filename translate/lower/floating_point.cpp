@@ -27,12 +27,20 @@ Value *subtract(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
   return compute(b, in, Arithmetic::add, {x, b.ir.CreateFNeg(y)});
 }
 
-/// The first operand, flushed if asked: what functions of one argument start from.
-Value *argument(LaneBuilder &b, const Instruction &in) { return flushIfAsked(b, in, b.read(in, 1)); }
+/// `.ftz` for the approximate functions of f32: also where PTX 1.3 wrote neither `.approx` nor a rounding.
+bool flushesApproximation(const Instruction &in) {
+  return in.has(Token::ftz) || in.oneOf({Token::approx, Token::full}) == Token::none;
+}
 
-/// Writes the result of a function of one argument, flushed if asked.
+/// Operand i of an approximate function, flushed if asked.
+Value *argument(LaneBuilder &b, const Instruction &in, size_t i = 1) {
+  Value *x = b.read(in, i);
+  return x->getType()->isFloatTy() && flushesApproximation(in) ? flush(b, x) : x;
+}
+
+/// Writes the result of an approximate function, flushed if asked.
 void writeFlushed(LaneBuilder &b, const Instruction &in, Value *result) {
-  b.write(in, 0, flushIfAsked(b, in, result));
+  b.write(in, 0, flushesApproximation(in) ? flush(b, result) : result);
 }
 
 }  // namespace
@@ -75,7 +83,7 @@ void lowerPackedFloatFma(LaneBuilder &b, const Instruction &in) {
 
 /// div.full within 2 ulp over the full range is a division; div.approx gives zeros for large divisors.
 void lowerFloatDivApprox(LaneBuilder &b, const Instruction &in) {
-  Value *x = argument(b, in), *y = flushIfAsked(b, in, b.read(in, 2));
+  Value *x = argument(b, in), *y = argument(b, in, 2);
   Value *quotient = in.has(Token::full) ? b.ir.CreateFDiv(x, y)
                                         : b.library("ptx_div_approx_f32", x->getType(), {x, y});
   writeFlushed(b, in, quotient);
@@ -83,12 +91,12 @@ void lowerFloatDivApprox(LaneBuilder &b, const Instruction &in) {
 
 /// Sign-bit operations: NaN payloads pass.
 void lowerFloatAbs(LaneBuilder &b, const Instruction &in) {
-  Value *x = argument(b, in);
+  Value *x = flushIfAsked(b, in, b.read(in, 1));
   b.write(in, 0, b.intrinsic(llvm::Intrinsic::fabs, {x->getType()}, {x}));
 }
 
 void lowerFloatNeg(LaneBuilder &b, const Instruction &in) {
-  b.write(in, 0, b.ir.CreateFNeg(argument(b, in)));
+  b.write(in, 0, b.ir.CreateFNeg(flushIfAsked(b, in, b.read(in, 1))));
 }
 
 /// The magnitude of b with the sign of a.
@@ -98,11 +106,11 @@ void lowerCopysign(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerFloatMinMax(LaneBuilder &b, const Instruction &in) {
-  b.write(in, 0, minMax(b, in, argument(b, in), flushIfAsked(b, in, b.read(in, 2))));
+  b.write(in, 0, minMax(b, in, flushIfAsked(b, in, b.read(in, 1)), flushIfAsked(b, in, b.read(in, 2))));
 }
 
 void lowerFloatMinMax3(LaneBuilder &b, const Instruction &in) {
-  Value *two = minMax(b, in, argument(b, in), flushIfAsked(b, in, b.read(in, 2)));
+  Value *two = minMax(b, in, flushIfAsked(b, in, b.read(in, 1)), flushIfAsked(b, in, b.read(in, 2)));
   b.write(in, 0, minMax(b, in, two, flushIfAsked(b, in, b.read(in, 3))));
 }
 
@@ -159,12 +167,12 @@ void lowerSinCosApprox(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerLg2Approx(LaneBuilder &b, const Instruction &in) {
-  const char *name = in.has(Token::ftz) ? "ptx_lg2_approx_ftz_f32" : "ptx_lg2_approx_f32";
+  const char *name = flushesApproximation(in) ? "ptx_lg2_approx_ftz_f32" : "ptx_lg2_approx_f32";
   b.write(in, 0, b.library(name, b.ir.getFloatTy(), {b.read(in, 1)}));
 }
 
 void lowerEx2Approx(LaneBuilder &b, const Instruction &in) {
-  const char *name = in.has(Token::ftz) ? "ptx_ex2_approx_ftz_f32" : "ptx_ex2_approx_f32";
+  const char *name = flushesApproximation(in) ? "ptx_ex2_approx_ftz_f32" : "ptx_ex2_approx_f32";
   b.write(in, 0, b.library(name, b.ir.getFloatTy(), {b.read(in, 1)}));
 }
 

@@ -3,6 +3,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PatternMatch.h>
 
@@ -26,10 +27,14 @@ bool isVariable(llvm::Value *pointer) {
   return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
 }
 
-bool takeApart(llvm::Value *value, Sum &sum, unsigned depth) {
+/// clang adds small constants to aligned addresses by `or`.
+bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLayout &layout) {
   llvm::Value *left, *right, *pointer;
-  if (depth < kMaxDepth && match(value, m_Add(m_Value(left), m_Value(right))))
-    return takeApart(left, sum, depth + 1) && takeApart(right, sum, depth + 1);
+  const bool isSum = match(value, m_Add(m_Value(left), m_Value(right))) ||
+                     (match(value, m_Or(m_Value(left), m_Value(right))) &&
+                      llvm::haveNoCommonBitsSet(left, right, llvm::SimplifyQuery(layout)));
+  if (depth < kMaxDepth && isSum)
+    return takeApart(left, sum, depth + 1, layout) && takeApart(right, sum, depth + 1, layout);
   if (match(value, m_PtrToInt(m_Value(pointer))) && isVariable(pointer)) {
     if (sum.variable)
       return false;
@@ -52,13 +57,14 @@ llvm::Value *rebuild(llvm::IntToPtrInst &cast, const Sum &sum) {
 
 llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
                                                llvm::FunctionAnalysisManager &) {
+  const llvm::DataLayout &layout = function.getParent()->getDataLayout();
   bool isChanged = false;
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
     if (!cast || cast->getType()->getPointerAddressSpace() != 0)
       continue;
     Sum sum;
-    if (!takeApart(cast->getOperand(0), sum, 0) || !sum.variable)
+    if (!takeApart(cast->getOperand(0), sum, 0, layout) || !sum.variable)
       continue;
     cast->replaceAllUsesWith(rebuild(*cast, sum));
     cast->eraseFromParent();

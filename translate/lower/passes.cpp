@@ -57,6 +57,7 @@ llvm::FunctionPassManager promotion() {
 
 llvm::FunctionPassManager cleaning() {
   llvm::FunctionPassManager passes;
+  passes.addPass(LocalPointersPass()); // addresses that inlining brought to their variables
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());

@@ -105,6 +105,14 @@ TEST(Variable, LocalScalarsBecomeValues) {
   EXPECT_FALSE(k.contains("alloca"));
 }
 
+TEST(Variable, LocalAddressesPutTogetherByOrAreSumsToo) {
+  const Lowered k =
+      lowerBody(".local .align 8 .b8 x[8]; mov.u64 %rd1, x; or.b64 %rd2,%rd1,4;\n"
+                "ld.global.u32 %r1,[%rd31]; st.local.u32 [%rd2],%r1; ld.local.u32 %r2,[%rd1+4];\n"
+                "st.global.u32 [%rd30],%r2; ret;");
+  EXPECT_FALSE(k.contains("alloca"));
+}
+
 TEST(Cvta, AddsTheWindowsBaseForSharedAndNothingForGlobal) {
   const Lowered shared = lowerBody(".shared .u32 x; mov.u64 %rd1, x; cvta.shared.u64 %rd2,%rd1;\n"
                                    "st.global.u64 [%rd30],%rd2; ret;");
