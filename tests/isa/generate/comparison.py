@@ -173,6 +173,7 @@ def half():
         for d in ("u16", "s16", "u32", "s32"):
             set_cases(out, d, t, rng, False, ["eq", "ltu", "nan"])
     set_cases(out, "u32", "f16", rng, True, ["gt", "leu"])
+    set_cases(out, "bf16", "bf16", rng, False, FLOAT)
     for t in ("f16", "bf16"):
         for d in (t + "x2", "u32", "s32"):
             for ftz in ("", ".ftz")[:2 if t == "f16" else 1]:

@@ -209,13 +209,11 @@ def functions_of_one():
         forms = [(f"{name}.approx{ftz}.f32", F32, 1, angle_bound,
                   in_range(through(lambda x: functions.sine(x, quarter), bool(ftz), sincos(zero))), angles + far) for ftz in ("", ".ftz")]
         approximate(name, number, f"{name}; errors outside of [-100pi, 100pi] are not bounded", forms)
-    logs = lambda n, v, a: (inf | neg) if v == 0 else NAN if n else inf if v == INF else None
     log_bound = lambda v: "2^-22" if Fraction(1, 2) < F32.value(v[0]) < 2 else "2^-22rel"
-    forms = [(f"lg2.approx{ftz}.f32", F32, 1, log_bound, through(functions.log2, bool(ftz), logs),
+    forms = [(f"lg2.approx{ftz}.f32", F32, 1, log_bound, through(functions.log2, bool(ftz), LOGS),
               span(Fraction(3, 4), Fraction(5, 4), Fraction(99, 100), Fraction(101, 100), Fraction(2, 3), Fraction(4, 3), 1000)) for ftz in ("", ".ftz")]
     approximate("lg2", 20, "lg2", forms)
-    powers = lambda n, v, a: (0 if n else inf) if v == INF else one if v == 0 else (0 if F32.value(a) < -160 else inf if F32.value(a) >= 128 else None)
-    forms = [(f"ex2.approx{ftz}.f32", F32, 1, "2ulp", through(functions.exp2, bool(ftz), powers),
+    forms = [(f"ex2.approx{ftz}.f32", F32, 1, "2ulp", through(functions.exp2, bool(ftz), POWERS),
               span(Fraction(1, 2), -Fraction(1, 2), 10, -10, 127, Fraction(1279, 10), -126, -Fraction(1261, 10), -Fraction(1275, 10), -149, -151, -Fraction(47, 100))) for ftz in ("", ".ftz")]
     approximate("ex2", 21, "ex2", forms)
     limits = lambda n, v, a: (one | (neg if n else 0)) if v == INF else a if v == 0 else (F32.encode(Fraction(-1 if n else 1)) if v > 40 else None)
@@ -273,6 +271,64 @@ def reciprocal_root(fmt, a):
     return fmt.encode(exact.sticky_sqrt(1 / value, fmt.mantissa + 8))
 
 
+def legacy():
+    """PTX 1.0 to 1.3 knew no .approx and .rn: f32 functions are the approximate ones with .ftz, f64 division is div.rn."""
+    rng = random_source("legacy")
+    out = CaseFile("floating_point", "legacy", "PTX ISA 9.7.3: forms of PTX 1.3 without .approx, .rn and .ftz", "1.3 sm_13")
+    edges = [x for x in interesting(F32) if x & 0x7FFFFFFF <= F32.largest and abs(F32.value(x)) < 2 ** 120]
+    one = {"rcp": "1ulp", "sqrt": "2^-23rel", "rsqrt": "2^-22.9rel", "sin": "2^-20.5", "cos": "2^-20.5", "lg2": "2^-22rel", "ex2": "2ulp"}
+    exact_values = {
+        "rcp": lambda a: compute("rcp", F32, "rn", True, False, [a]), "sqrt": lambda a: compute("sqrt", F32, "rn", True, False, [a]),
+        "rsqrt": lambda a: reciprocal_root(F32, F32.flush(a)), "lg2": through(functions.log2, True, LOGS), "ex2": through(functions.exp2, True, POWERS),
+        "sin": through(lambda x: functions.sine(x), True, lambda n, v, a: a if v == 0 else None),
+        "cos": through(lambda x: functions.sine(x, 1), True, lambda n, v, a: F32.one if v == 0 else None)}
+    for op, tolerance in one.items():
+        out.signature("f32 -> f32")
+        small = op in ("sin", "cos")
+        for a in edges + [random_float(rng, F32, 2) for _ in range(4)]:
+            if small and abs(F32.value(a)) > 6:
+                continue
+            function = exact_values[op]
+            result = function((a,)) if op in ("sin", "cos", "lg2", "ex2") else function(a)
+            plain_number = result != NAN and F32.decode(result)[1] not in (INF, 0)
+            is_absolute = op == "lg2" and plain_number and Fraction(1, 2) < F32.value(a) < 2
+            out.case(f"{op}.f32", [hexf(F32, a)], [hexf(F32, result)], "2^-22" if is_absolute else tolerance if plain_number else None)
+    out.signature("f32 f32 -> f32")
+    for a, b in [(random_float(rng, F32, 9), random_float(rng, F32, 9)) for _ in range(6)] + [(1, F32.one), (F32.one, 1)]:
+        result = compute("div", F32, "rn", True, False, [a, b])
+        out.case("div.f32", [hexf(F32, a), hexf(F32, b)], [hexf(F32, result)], "2ulp" if F32.decode(result)[1] not in (INF, 0) else None)
+    out.signature("f64 f64 -> f64")
+    for a, b in operands(rng, F64, 2, 12):
+        out.case("div.f64", [hexf(F64, a), hexf(F64, b)], [hexf(F64, compute("div", F64, "rn", False, False, [a, b]))])
+    out.signature("f64 f64 f64 -> f64")
+    for v in operands(rng, F64, 3, 12):
+        out.case("mad.f64", [hexf(F64, x) for x in v], [hexf(F64, compute("mad", F64, "rn", False, False, v))])
+    out.signature("f64 -> f64")
+    for (a,) in operands(rng, F64, 1, 10):
+        out.case("rcp.f64", [hexf(F64, a)], [hexf(F64, compute("rcp", F64, "rn", False, False, [a]))])
+        out.case("sqrt.f64", [hexf(F64, a)], [hexf(F64, compute("sqrt", F64, "rn", False, False, [a]))])
+        root = reciprocal_root(F64, a)
+        out.case("rsqrt.f64", [hexf(F64, a)], [hexf(F64, root)], "2^-51rel" if root != NAN and F64.decode(root)[1] not in (INF, 0) else None)
+    out.write()
+    out = CaseFile("floating_point", "legacy_mad", "PTX ISA 9.7.3.7: mad.f32 without rounding is mad.rn on sm_20", "3.1 sm_20")
+    for ftz in ("", ".ftz"):
+        for sat in ("", ".sat"):
+            out.signature("f32 f32 f32 -> f32")
+            for v in operands(rng, F32, 3, 12):
+                out.case(f"mad{ftz}{sat}.f32", [hexf(F32, x) for x in v], [hexf(F32, compute("mad", F32, "rn", bool(ftz), bool(sat), v))])
+    out.write()
+
+
+def LOGS(negative, value, a):
+    return F32.infinity | F32.sign if value == 0 else NAN if negative else F32.infinity if value == INF else None
+
+
+def POWERS(negative, value, a):
+    if value == INF or value == 0:
+        return (0 if negative else F32.infinity) if value else F32.one
+    return 0 if F32.value(a) < -160 else F32.infinity if F32.value(a) >= 128 else None
+
+
 def mixed():
     rng = random_source("mixed")
     out = CaseFile("mixed_precision", "mixed", "PTX ISA 9.7.5: f32 with f16 and bf16 sources", "8.6 sm_100")
@@ -304,6 +360,7 @@ def main():
     signs()
     functions_of_one()
     roots_and_quotients()
+    legacy()
     mixed()
 
 
