@@ -36,6 +36,7 @@ struct FaultRecord {
   uint64_t address = 0;
   bool isWrite = false;
   bool isOverflow = false;
+  bool isNotCanonical = false; ///< the processor does not tell such addresses
 };
 thread_local FaultRecord tlsFault;
 
@@ -93,10 +94,10 @@ uint64_t kernelPlace(const Fiber &fiber, uint64_t pc, uint64_t stackPointer) {
 
 /// Whether the fault at `pc` is the running kernel's doing. Faults in our own code never are,
 /// unless it says so.
-bool isKernels(const Worker &worker, uint64_t pc) {
+bool isKernels(const Worker &worker, uint64_t pc, uint64_t address) {
   if (worker.current == &worker.native || !worker.running)
     return false;
-  if (isKernelCode(pc) || worker.isInRuntimeForGuest)
+  if (isKernelCode(pc) || worker.isInRuntimeForGuest || isInGuard(*worker.current, address))
     return true;
   return pc < ownModule.low || pc >= ownModule.high;
 }
@@ -138,6 +139,8 @@ std::string describeGlobalAddress(uint64_t address) {
 std::string faultMessage(const FaultRecord &fault, const GangState &g) {
   if (fault.isOverflow)
     return "stack overflow in " + describeGang(g);
+  if (fault.isNotCanonical)
+    return "illegal address: beyond 48 bits, access by " + describeGang(g);
   if (fault.signal != SIGSEGV && fault.signal != SIGBUS)
     return std::string(describeSignal(fault.signal)) + " in " + describeGang(g);
   char access[64];
@@ -199,7 +202,8 @@ void handleFault(int signal, siginfo_t *info, void *raw) {
   Worker *worker = currentWorker();
   auto pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   bool isSynchronous = info->si_code > 0;
-  if (!worker || !isSynchronous || !isKernels(*worker, pc)) {
+  auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  if (!worker || !isSynchronous || !isKernels(*worker, pc, address)) {
     callPrevious(signal, info, raw);
     return;
   }
@@ -207,7 +211,8 @@ void handleFault(int signal, siginfo_t *info, void *raw) {
   tlsFault = {};
   tlsFault.signal = signal;
   tlsFault.pc = kernelPlace(*worker->current, pc, stackPointer);
-  tlsFault.address = reinterpret_cast<uint64_t>(info->si_addr);
+  tlsFault.address = address;
+  tlsFault.isNotCanonical = signal == SIGSEGV && info->si_code == SI_KERNEL;
   tlsFault.isWrite = (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
   tlsFault.isOverflow = signal == SIGSEGV && isInGuard(*worker->current, tlsFault.address);
   redirect(*worker, context);

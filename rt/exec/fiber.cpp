@@ -66,14 +66,15 @@ namespace ptxrun::rt {
 
 namespace {
 constexpr size_t kGuardBytes = 64 * 1024;
+/// What our own entry points (printf, reports) may need below the kernel's frames.
+constexpr size_t kEntryPointBytes = 32 * 1024;
 constexpr size_t kSwitchWords = 7;
 
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 } // namespace
 
 bool mapFiberStack(Fiber &fiber, size_t bytes) {
-  bytes =
-      roundUp(bytes + 2 * 4096, 4096); // room for our own entry points below the kernel's frames
+  bytes = roundUp(bytes + kEntryPointBytes, 4096);
   void *memory = mmap(nullptr, bytes + kGuardBytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)

@@ -68,7 +68,9 @@ struct LaunchRequest {
   Schedule schedule = Schedule::fast;
   uint64_t seed = 0;
   AsyncCopies asyncCopies = AsyncCopies::eager;
-  std::function<void(std::string_view)> printf; ///< receives device printf text; null: stdout
+  /// Receives device printf text (null: stdout): once at the end of the launch, by the calling
+  /// thread; a launch that prints megabytes also in between, by any worker, one call at a time.
+  std::function<void(std::string_view)> printf;
 };
 
 /// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs

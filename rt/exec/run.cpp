@@ -1,13 +1,13 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "rt/exec/costs.h"
 #include "rt/exec/launch.h"
 #include "rt/exec/pool.h"
 #include "rt/exec/scheduler.h"
 #include "rt/exec/watchdog.h"
+#include "rt/observe/printf.h"
 
 namespace ptxrun::rt {
 
@@ -146,17 +146,6 @@ void workTogether(LaunchState &l, uint64_t start) {
   withdrawLaunch(l);
 }
 
-void printText(LaunchState &l) {
-  if (l.printed.empty())
-    return;
-  if (l.request->printf) {
-    l.request->printf(l.printed);
-    return;
-  }
-  fwrite(l.printed.data(), 1, l.printed.size(), stdout);
-  fflush(stdout);
-}
-
 } // namespace
 
 Failure run(const LaunchRequest &request) {
@@ -175,7 +164,7 @@ Failure run(const LaunchRequest &request) {
     workTogether(l, start);
   rememberNs(*l.code, l.threadsPerCta, l.ctas, l.workNs.load(std::memory_order_relaxed));
   unwatch(l);
-  printText(l);
+  deliverText(l);
   return l.hasFailed ? std::move(l.failure) : Failure{};
 }
 

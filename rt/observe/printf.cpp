@@ -7,6 +7,9 @@ namespace ptxrun::rt {
 
 namespace {
 
+/// A launch that prints more delivers it in pieces of this size.
+constexpr size_t kMostKept = 4 << 20;
+
 /// The packed arguments of one call.
 class ArgumentReader {
  public:
@@ -148,6 +151,20 @@ int formatText(std::string &out, const char *format, const void *arguments) {
 void appendText(LaunchState &launch, std::string_view text) {
   std::lock_guard guard(launch.lock);
   launch.printed.append(text);
+  if (launch.printed.size() > kMostKept)
+    deliverText(launch);
+}
+
+void deliverText(LaunchState &launch) {
+  if (launch.printed.empty())
+    return;
+  if (launch.request->printf) {
+    launch.request->printf(launch.printed);
+  } else {
+    fwrite(launch.printed.data(), 1, launch.printed.size(), stdout);
+    fflush(stdout);
+  }
+  launch.printed.clear();
 }
 
 void copyGuestText(Worker &worker, char *to, size_t capacity, const char *from) {

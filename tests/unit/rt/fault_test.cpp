@@ -84,6 +84,14 @@ TEST_F(Fault, WorkersRunOnAfterwards) {
   EXPECT_EQ(finished, 200u);
 }
 
+TEST_F(Fault, AddressBeyond48BitsIsReported) {
+  uint32_t finished = 0;
+  Poke p{reinterpret_cast<uint32_t *>(0x1234567812345678), 7, 64, &finished};
+  Failure f = run(launch(fiberKernel(pokeGang), {50}, {128}, &p));
+  EXPECT_EQ(f.status, Status::illegalAddress);
+  EXPECT_EQ(f.message.find("illegal address: beyond 48 bits"), 0u) << f.message;
+}
+
 KERNEL void copyGang(const Launch *l, Cta *, Gang *) {
   char local[64];
   size_t n = 64;
@@ -378,6 +386,22 @@ TEST_F(Printf, FormatsPackedArguments) {
   Call none{"hello\n", {}};
   EXPECT_EQ(printed(none), "hello\n");
   EXPECT_EQ(none.result, 0);
+}
+
+void floodGang(const Launch *, Cta *, Gang *g) {
+  std::string line(1000, 'x');
+  for (int i = 0; i < 6000; ++i)
+    ptxrun_vprintf(g, line.c_str(), nullptr);
+}
+
+TEST_F(Printf, VeryMuchTextComesInPieces) {
+  size_t total = 0, pieces = 0;
+  auto code = fiberKernel(floodGang);
+  auto r = launch(code, {2}, {32});
+  r.printf = [&](std::string_view t) { total += t.size(), ++pieces; };
+  EXPECT_EQ(run(r).status, Status::ok);
+  EXPECT_EQ(total, 12'000'000u);
+  EXPECT_EQ(pieces, 3u);
 }
 
 TEST_F(Printf, BadPointerIsTheKernelsFault) {
