@@ -132,6 +132,9 @@ class Execution {
   }
 
   void makeBuffer(const std::string &name, const BufferSpec &spec) {
+    for (const Symbol &constant : plan_.constants)
+      if (constant.name == name)
+        throw UsageError("'" + name + "' is both a constant and a buffer");
     if (findBuffer(name))
       throw UsageError("there are two buffers named '" + name + "'");
     buffers_.push_back(
@@ -201,7 +204,7 @@ class Execution {
     constants.push_back({"r", nullptr, turn});
     std::vector<std::string> texts = launch.arguments;
     for (size_t k = 0; k < texts.size(); ++k) {
-      bool isConstant = std::any_of(constants.begin(), constants.end(),
+      bool isConstant = std::any_of(plan_.constants.begin(), plan_.constants.end(),
                                     [&](const Symbol &symbol) { return symbol.name == texts[k]; });
       if (!isConstant && !texts[k].starts_with("="))
         continue;

@@ -11,10 +11,12 @@ options=(--no-cache --quiet --timeout 60)
 [ "$lanes" = 0 ] || options+=(--lanes "$lanes")
 failed=0
 for description in "$samples"/*.toml; do
-  if "$ptxrun" run "$description" "${options[@]}"; then
+  "$ptxrun" run "$description" "${options[@]}"
+  status=$?
+  if [ $status = 0 ]; then
     echo "ok      $(basename "$description")"
   else
-    echo "FAILED  $(basename "$description") (exit code $?)"
+    echo "FAILED  $(basename "$description") (exit code $status)"
     failed=1
   fi
 done
