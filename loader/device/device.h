@@ -1,12 +1,14 @@
-// loader/device: where translate and rt meet. Loads a PTX module, gives its variables device memory, compiles the
-// variant a launch needs, runs it, and turns a failure into a message. The driver API (loader/libcuda) and the `ptxrun`
-// command both launch through here and nowhere else. Includes neither LLVM nor translate's stages.
+// loader/device: where translate and rt meet. Loads a PTX module, gives its variables device
+// memory, compiles the variant a launch needs, runs it, and turns a failure into a message. The
+// driver API (loader/libcuda) and the `ptxrun` command both launch through here and nowhere else.
+// Includes neither LLVM nor translate's stages.
 //
 //   Outcome outcome;
-//   auto module = device::Module::load("saxpy.ptx", text, {}, outcome);      // null: outcome.message has the diagnostics
-//   const device::KernelInfo *kernel = module->findKernel("saxpy");
-//   std::vector<std::byte> params(kernel->parameterBytes);                   // fill in at kernel->parameters[i].offset
-//   outcome = module->launch(*kernel, {.grid = {4096}, .block = {256}, .params = params.data()});
+//   auto module = device::Module::load("saxpy.ptx", text, {}, outcome);      // null:
+//   outcome.message has the diagnostics const device::KernelInfo *kernel =
+//   module->findKernel("saxpy"); std::vector<std::byte> params(kernel->parameterBytes); // fill in
+//   at kernel->parameters[i].offset outcome = module->launch(*kernel, {.grid = {4096}, .block =
+//   {256}, .params = params.data()});
 #pragma once
 #include <array>
 #include <atomic>
@@ -33,13 +35,15 @@ class Kernel;
 
 namespace ptxrun::device {
 
-/// One `.param` of a kernel, in order. Offsets follow the PTX declaration (each at the next multiple of its alignment).
+/// One `.param` of a kernel, in order. Offsets follow the PTX declaration (each at the next
+/// multiple of its alignment).
 struct Parameter {
   std::string name;
-  isa::Type type = isa::Type::none;  ///< element type: b8 for `.param .align 8 .b8 x[24]`
+  isa::Type type = isa::Type::none; ///< element type: b8 for `.param .align 8 .b8 x[24]`
   uint8_t vector = 1;
-  bool isArray = false;              ///< declared with dimensions: a struct by value
-  bool isPointer = false;            ///< `.ptr` was written; nvcc does not write it, a 64-bit parameter may still be a pointer
+  bool isArray = false;   ///< declared with dimensions: a struct by value
+  bool isPointer = false; ///< `.ptr` was written; nvcc does not write it, a 64-bit parameter may
+                          ///< still be a pointer
   uint32_t alignment = 1;
   uint64_t bytes = 0;
   uint64_t offset = 0;
@@ -49,18 +53,19 @@ struct Parameter {
 struct KernelInfo {
   std::string name;
   std::vector<Parameter> parameters;
-  uint64_t parameterBytes = 0;                 ///< size of the buffer a launch reads
-  std::array<uint32_t, 3> maxntid{}, reqntid{}, clusterShape{};  ///< .maxntid .reqntid .reqnctapercluster; 0 = not given
+  uint64_t parameterBytes = 0; ///< size of the buffer a launch reads
+  std::array<uint32_t, 3> maxntid{}, reqntid{},
+      clusterShape{}; ///< .maxntid .reqntid .reqnctapercluster; 0 = not given
   uint32_t minnctapersm = 0, maxnreg = 0;
   bool isExplicitCluster = false;
-  uint32_t registerCount = 0;                  ///< 32-bit registers that the PTX declares, capped at 255
-  uint32_t line = 0;                           ///< PTX line of its `.entry`
+  uint32_t registerCount = 0; ///< 32-bit registers that the PTX declares, capped at 255
+  uint32_t line = 0;          ///< PTX line of its `.entry`
 };
 
 /// Memory that a kernel and what it calls declare. Found by reading its code, without compiling it.
 struct StaticMemory {
-  uint64_t sharedBytes = 0;   ///< `.shared` variables that are referred to, dynamic ones not counted
-  uint64_t localBytes = 0;    ///< `.local` variables, per thread
+  uint64_t sharedBytes = 0; ///< `.shared` variables that are referred to, dynamic ones not counted
+  uint64_t localBytes = 0;  ///< `.local` variables, per thread
   uint64_t constantBytes = 0; ///< `.const` variables of the module
 };
 
@@ -75,12 +80,12 @@ struct VariableInfo {
 
 /// How to load; the fields are translate::Options'.
 struct LoadOptions {
-  std::string dumpDirectory;   ///< numbered files of every stage; empty: none
-  std::string stopAfter;       ///< stage name (parse, check, lower, simt, jit); empty: run all
-  bool useCache = true;        ///< the on-disk code cache
-  std::string cacheDirectory;  ///< empty: the default place
-  /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran it; `kernel` is empty
-  /// for stages of the whole module.
+  std::string dumpDirectory;  ///< numbered files of every stage; empty: none
+  std::string stopAfter;      ///< stage name (parse, check, lower, simt, jit); empty: run all
+  bool useCache = true;       ///< the on-disk code cache
+  std::string cacheDirectory; ///< empty: the default place
+  /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran
+  /// it; `kernel` is empty for stages of the whole module.
   std::function<void(std::string_view stage, std::string_view kernel, double milliseconds)> onStage;
 };
 
@@ -88,60 +93,64 @@ struct LoadOptions {
 struct Variant {
   std::shared_ptr<const jit::Kernel> kernel;
   abi::KernelNeeds needs;
-  std::string reason;      ///< why this W
+  std::string reason; ///< why this W
   bool isFromCache = false;
 };
 
 /// The shape and environment of one launch.
 struct LaunchOptions {
   abi::Dim3 grid, block;
-  abi::Dim3 cluster{0, 0, 0};        ///< 0,0,0: the kernel's .reqnctapercluster, else 1,1,1
+  abi::Dim3 cluster{0, 0, 0}; ///< 0,0,0: the kernel's .reqnctapercluster, else 1,1,1
   uint32_t dynamicSharedBytes = 0;
-  const void *params = nullptr;      ///< KernelInfo::parameterBytes bytes; read during the call
+  const void *params = nullptr; ///< KernelInfo::parameterBytes bytes; read during the call
   bool isCooperative = false;
-  unsigned lanes = 0;                ///< W; 0 = automatic
-  int threads = 0;                   ///< workers; 0 = OMP_NUM_THREADS or all cores
+  unsigned lanes = 0; ///< W; 0 = automatic
+  int threads = 0;    ///< workers; 0 = OMP_NUM_THREADS or all cores
   std::chrono::nanoseconds timeout{0};
   const std::atomic<bool> *cancel = nullptr;
   std::atomic<uint64_t> *finishedCtas = nullptr;
   rt::Schedule schedule = rt::Schedule::fast;
   uint64_t seed = 0;
-  std::function<void(std::string_view)> printf;  ///< device printf text; null: stdout
+  std::function<void(std::string_view)> printf; ///< device printf text; null: stdout
 };
 
-/// A loaded PTX module. Thread-safe; launches of it may run at once. Compiled code and variables live as long as it does.
+/// A loaded PTX module. Thread-safe; launches of it may run at once. Compiled code and variables
+/// live as long as it does.
 class Module {
  public:
-  /// Parses, checks, and gives module variables memory with their initial values. `name` is how diagnostics call the
-  /// text. Null on errors, and `outcome` says why (invalidPtx, outOfMemory).
-  static std::unique_ptr<Module> load(std::string name, std::string text, const LoadOptions &, Outcome &outcome);
+  /// Parses, checks, and gives module variables memory with their initial values. `name` is how
+  /// diagnostics call the text. Null on errors, and `outcome` says why (invalidPtx, outOfMemory).
+  static std::unique_ptr<Module> load(std::string name, std::string text, const LoadOptions &,
+                                      Outcome &outcome);
   virtual ~Module() = default;
 
   virtual const std::string &name() const = 0;
   virtual const check::Module &checked() const = 0;
-  virtual std::span<const KernelInfo> kernels() const = 0;       ///< in the order of the PTX
-  virtual std::span<const VariableInfo> variables() const = 0;   ///< module scope, .global and .const
-  const KernelInfo *findKernel(std::string_view name) const;     ///< null if there is none
+  virtual std::span<const KernelInfo> kernels() const = 0;     ///< in the order of the PTX
+  virtual std::span<const VariableInfo> variables() const = 0; ///< module scope, .global and .const
+  const KernelInfo *findKernel(std::string_view name) const;   ///< null if there is none
   const VariableInfo *findVariable(std::string_view name) const; ///< null if there is none
   StaticMemory staticMemory(const KernelInfo &) const;
-  int targetArchitecture() const;   ///< 90 for `.target sm_90a`
+  int targetArchitecture() const; ///< 90 for `.target sm_90a`
 
-  /// The compiled code that a launch with this block shape uses: from memory, the disk cache, or compiled now.
-  /// On errors the variant's kernel is null and `outcome` holds the diagnostics.
-  virtual Variant compile(const KernelInfo &, abi::Dim3 block, unsigned lanes, bool isGridBelow2G, Outcome &outcome) = 0;
+  /// The compiled code that a launch with this block shape uses: from memory, the disk cache, or
+  /// compiled now. On errors the variant's kernel is null and `outcome` holds the diagnostics.
+  virtual Variant compile(const KernelInfo &, abi::Dim3 block, unsigned lanes, bool isGridBelow2G,
+                          Outcome &outcome) = 0;
 
-  /// Compiles if need be, runs to the end on the calling thread and OpenMP workers. A failure's message names kernel,
-  /// PTX line, source line, CTA, thread and address as far as they are known.
+  /// Compiles if need be, runs to the end on the calling thread and OpenMP workers. A failure's
+  /// message names kernel, PTX line, source line, CTA, thread and address as far as they are known.
   Outcome launch(const KernelInfo &, const LaunchOptions &);
   /// The same with a variant that compile() gave for this block shape and width.
   Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
 
-/// Readies compiler and runtime of this process ahead of the first module; returns at once when that is done.
+/// Readies compiler and runtime of this process ahead of the first module; returns at once when
+/// that is done.
 void prepare();
 
 /// The sentence for a failed launch (see Module::launch). `fileName` is the PTX's name.
 std::string describeFailure(const rt::Failure &, const jit::Kernel &, std::string_view kernelName,
                             std::string_view fileName);
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

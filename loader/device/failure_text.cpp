@@ -1,4 +1,5 @@
-// The sentence for a failed launch: in which kernel, what and by whom, where in the PTX and in the source.
+// The sentence for a failed launch: in which kernel, what and by whom, where in the PTX and in the
+// source.
 #include "loader/device/device.h"
 #include "translate/jit/kernel.h"
 
@@ -16,7 +17,7 @@ bool hasPlace(rt::Status status) {
          status == rt::Status::assertion;
 }
 
-}  // namespace
+} // namespace
 
 std::string describeFailure(const rt::Failure &failure, const jit::Kernel &kernel,
                             std::string_view kernelName, std::string_view fileName) {
@@ -39,4 +40,4 @@ std::string describeFailure(const rt::Failure &failure, const jit::Kernel &kerne
   return text;
 }
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

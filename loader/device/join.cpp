@@ -16,9 +16,8 @@ void joinTranslateAndRuntime() {
   jit::registerRuntimeSymbol(#name, reinterpret_cast<const void *>(&::name));
 #include "runtime_entries.def"
 #undef RUNTIME_ENTRY
-    jit::setCodeListener(
-        {[](const void *begin, const void *end) { rt::registerCode(begin, end); },
-         [](const void *begin, const void *) { rt::unregisterCode(begin); }});
+    jit::setCodeListener({[](const void *begin, const void *end) { rt::registerCode(begin, end); },
+                          [](const void *begin, const void *) { rt::unregisterCode(begin); }});
   });
 }
 
@@ -27,4 +26,4 @@ void prepare() {
   jit::prepare();
 }
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

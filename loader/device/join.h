@@ -3,7 +3,8 @@
 
 namespace ptxrun::device {
 
-/// Hands rt's entry points to the compiler and the compiler's code ranges to rt. Must precede the first compilation.
+/// Hands rt's entry points to the compiler and the compiler's code ranges to rt. Must precede the
+/// first compilation.
 void joinTranslateAndRuntime();
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

@@ -21,7 +21,8 @@ Parameter describeParameter(const check::Variable &variable, uint64_t &end) {
   return parameter;
 }
 
-/// 32-bit registers that the declarations amount to. PTX has no allocation yet, so this is only a bound.
+/// 32-bit registers that the declarations amount to. PTX has no allocation yet, so this is only a
+/// bound.
 uint32_t countRegisters(const check::Function &function) {
   uint64_t count = 0;
   for (const check::Register *reg : function.registers)
@@ -31,7 +32,7 @@ uint32_t countRegisters(const check::Function &function) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(count, 1, 255));
 }
 
-}  // namespace
+} // namespace
 
 std::vector<KernelInfo> describeKernels(const check::Module &module) {
   std::vector<KernelInfo> kernels;
@@ -95,7 +96,7 @@ class StaticMemoryReader {
   std::set<const check::Variable *> shared_;
 };
 
-}  // namespace
+} // namespace
 
 StaticMemory measureStaticMemory(const check::Module &module, std::string_view kernel) {
   StaticMemoryReader reader;
@@ -107,4 +108,4 @@ StaticMemory measureStaticMemory(const check::Module &module, std::string_view k
   return reader.memory;
 }
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

@@ -10,4 +10,4 @@ std::vector<KernelInfo> describeKernels(const check::Module &);
 /// See Module::staticMemory.
 StaticMemory measureStaticMemory(const check::Module &, std::string_view kernel);
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

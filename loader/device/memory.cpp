@@ -31,7 +31,7 @@ size_t readLimit() {
   return file >> limit && limit > 0 ? limit : SIZE_MAX;
 }
 
-}  // namespace
+} // namespace
 
 size_t totalMemory() {
   static const size_t bytes = std::min(readMeminfo("MemTotal:"), readLimit());
@@ -64,4 +64,4 @@ std::optional<MemoryRange> findAllocation(const void *address) {
 
 void setDeviceHeapLimit(size_t bytes) { rt::setDeviceHeapLimit(bytes); }
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

@@ -6,15 +6,15 @@
 
 namespace ptxrun::device {
 
-/// At least `bytes` bytes (0 counts as 1), 256-byte aligned, contents undefined; null when memory is exhausted.
-/// Thread-safe.
+/// At least `bytes` bytes (0 counts as 1), 256-byte aligned, contents undefined; null when memory
+/// is exhausted. Thread-safe.
 void *allocateMemory(size_t bytes);
 /// Frees what allocateMemory returned; false (and nothing happens) for any other address.
 bool freeMemory(void *);
 
 struct MemoryRange {
   void *base = nullptr;
-  size_t bytes = 0;   ///< as asked for
+  size_t bytes = 0; ///< as asked for
 };
 /// The allocation that contains `address`.
 std::optional<MemoryRange> findAllocation(const void *address);
@@ -27,4 +27,4 @@ size_t availableMemory();
 /// What malloc in kernels may hold at once (CU_LIMIT_MALLOC_HEAP_SIZE).
 void setDeviceHeapLimit(size_t bytes);
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

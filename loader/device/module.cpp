@@ -38,15 +38,23 @@ bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
 
 Code codeOf(rt::Status status) {
   switch (status) {
-  case rt::Status::ok: return Code::ok;
-  case rt::Status::illegalAddress: return Code::illegalAddress;
+  case rt::Status::ok:
+    return Code::ok;
+  case rt::Status::illegalAddress:
+    return Code::illegalAddress;
   case rt::Status::trap:
-  case rt::Status::deadlock: return Code::launchFailed;
-  case rt::Status::assertion: return Code::assertion;
-  case rt::Status::timeout: return Code::timeout;
-  case rt::Status::cancelled: return Code::cancelled;
-  case rt::Status::outOfMemory: return Code::outOfMemory;
-  case rt::Status::invalid: return Code::invalidValue;
+  case rt::Status::deadlock:
+    return Code::launchFailed;
+  case rt::Status::assertion:
+    return Code::assertion;
+  case rt::Status::timeout:
+    return Code::timeout;
+  case rt::Status::cancelled:
+    return Code::cancelled;
+  case rt::Status::outOfMemory:
+    return Code::outOfMemory;
+  case rt::Status::invalid:
+    return Code::invalidValue;
   }
   return Code::launchFailed;
 }
@@ -81,8 +89,8 @@ class LoadedModule final : public Module {
   std::unique_ptr<translate::Module> translated_;
   std::vector<KernelInfo> kernels_;
   VariableMemory variables_;
-  std::shared_mutex mutex_;  // guards made_
-  std::vector<Made> made_;   // short: few block shapes per kernel occur
+  std::shared_mutex mutex_; // guards made_
+  std::vector<Made> made_;  // short: few block shapes per kernel occur
 };
 
 Variant LoadedModule::compile(const KernelInfo &kernel, abi::Dim3 block, unsigned lanes,
@@ -98,13 +106,13 @@ Variant LoadedModule::compile(const KernelInfo &kernel, abi::Dim3 block, unsigne
       return found->variant;
   }
   std::string unresolved;
-  auto compiled = translated_->kernel(kernel.name, {lanes, shape, isGridBelow2G},
-                                      [&](std::string_view name) {
-                                        void *address = variables_.find(name);
-                                        if (!address)
-                                          unresolved = name;
-                                        return address;
-                                      });
+  auto compiled =
+      translated_->kernel(kernel.name, {lanes, shape, isGridBelow2G}, [&](std::string_view name) {
+        void *address = variables_.find(name);
+        if (!address)
+          unresolved = name;
+        return address;
+      });
   if (!compiled) {
     llvm::Error error = compiled.takeError();
     Code code = error.isA<translate::Stopped>() ? Code::stopped : Code::invalidPtx;
@@ -130,7 +138,7 @@ template <class Infos> auto *findByName(const Infos &infos, std::string_view nam
   return found == infos.end() ? nullptr : &*found;
 }
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Module> Module::load(std::string name, std::string text, const LoadOptions &options,
                                      Outcome &outcome) {
@@ -200,4 +208,4 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
                          describeFailure(failure, *variant.kernel, kernel.name, name()));
 }
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

@@ -10,7 +10,8 @@ namespace ptxrun::device {
 
 namespace {
 
-/// At least this, whatever the PTX says: keeps variables of different threads' use in different cache lines.
+/// At least this, whatever the PTX says: keeps variables of different threads' use in different
+/// cache lines.
 constexpr uint64_t kVariableAlignment = 64;
 
 bool livesInDeviceMemory(const check::Variable &variable) {
@@ -37,7 +38,7 @@ void storeAddress(char *where, const check::Relocation &relocation, uint64_t add
   std::memcpy(where + relocation.offset, &value, std::min<size_t>(relocation.width, 8));
 }
 
-}  // namespace
+} // namespace
 
 VariableMemory::~VariableMemory() {
   if (block_)
@@ -98,4 +99,4 @@ void *VariableMemory::find(std::string_view name) const {
   return found == addresses_.end() ? nullptr : found->second;
 }
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

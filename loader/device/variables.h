@@ -18,7 +18,8 @@ class VariableMemory {
   VariableMemory(const VariableMemory &) = delete;
   VariableMemory &operator=(const VariableMemory &) = delete;
 
-  /// Allocates all variables in one piece, fills in initialisers, then the addresses that these hold.
+  /// Allocates all variables in one piece, fills in initialisers, then the addresses that these
+  /// hold.
   Outcome place(const check::Module &);
   const std::vector<VariableInfo> &infos() const { return infos_; }
   /// By its name in the PTX, functions' own variables included; null if there is none.
@@ -30,4 +31,4 @@ class VariableMemory {
   std::map<std::string, void *, std::less<>> addresses_;
 };
 
-}  // namespace ptxrun::device
+} // namespace ptxrun::device

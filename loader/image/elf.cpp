@@ -41,7 +41,7 @@ void splitSection(std::span<const std::byte> bytes,
   }
 }
 
-}  // namespace
+} // namespace
 
 std::vector<std::span<const std::byte>> findFatBinaries(std::span<const std::byte> elf) {
   std::vector<std::span<const std::byte>> found;
@@ -61,4 +61,4 @@ std::vector<std::span<const std::byte>> findFatBinaries(std::span<const std::byt
   return found;
 }
 
-}  // namespace ptxrun::image
+} // namespace ptxrun::image

@@ -1,4 +1,5 @@
-// Fat binaries: a header, then entries, each with a header of its own and a payload, possibly compressed.
+// Fat binaries: a header, then entries, each with a header of its own and a payload, possibly
+// compressed.
 #include <lz4.h>
 #include <zstd.h>
 
@@ -47,9 +48,9 @@ Outcome unpackLz4(const Entry &entry, std::string &text) {
   if (entry.uncompressedBytes > entry.payload.size() * kLargestLz4Ratio)
     return broken("LZ4 data cannot hold that much");
   text.resize(entry.uncompressedBytes);
-  const int size = LZ4_decompress_safe(reinterpret_cast<const char *>(entry.payload.data()),
-                                       text.data(), static_cast<int>(entry.payload.size()),
-                                       static_cast<int>(text.size()));
+  const int size =
+      LZ4_decompress_safe(reinterpret_cast<const char *>(entry.payload.data()), text.data(),
+                          static_cast<int>(entry.payload.size()), static_cast<int>(text.size()));
   if (size < 0)
     return broken("LZ4 data cannot be decompressed");
   text.resize(static_cast<size_t>(size));
@@ -82,7 +83,7 @@ bool mayRun(const Entry &entry, Target target) {
   return true;
 }
 
-}  // namespace
+} // namespace
 
 Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &entries) {
   if (bytes.size() < fat_layout::kHeaderBytes ||
@@ -137,4 +138,4 @@ Outcome unpack(const Entry &entry, std::string &text) {
   return outcome;
 }
 
-}  // namespace ptxrun::image
+} // namespace ptxrun::image

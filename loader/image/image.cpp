@@ -14,8 +14,9 @@ using device::Outcome;
 
 namespace {
 
-constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
-constexpr char kElfMagic[] = "\x7f" "ELF";
+constexpr uint16_t kMachineCuda = 190; // EM_CUDA
+constexpr char kElfMagic[] = "\x7f"
+                             "ELF";
 
 std::string describeArchitecture(const Entry &entry) {
   std::string text = std::to_string(entry.architecture);
@@ -33,7 +34,7 @@ Outcome noPtx(const std::vector<Entry> &entries, Target target) {
     if (!found.empty())
       found += ", ";
     const bool isPtx = entry.kind == EntryKind::ptx;
-    found += isPtx                              ? "PTX for compute_"
+    found += isPtx                            ? "PTX for compute_"
              : entry.kind == EntryKind::cubin ? "machine code for sm_"
                                               : "LTO code for sm_";
     found += describeArchitecture(entry);
@@ -85,12 +86,13 @@ std::span<const std::byte> fatBinaryAt(const void *address) {
 Outcome readWrapper(const void *address, Target target, Image &image) {
   const std::span bytes(static_cast<const std::byte *>(address), wrapper_layout::kBytes);
   const auto *data = reinterpret_cast<const void *>(readAs<uint64_t>(bytes, wrapper_layout::kData));
-  const auto *objects = reinterpret_cast<const void *const *>(
-      readAs<uint64_t>(bytes, wrapper_layout::kSecond));
+  const auto *objects =
+      reinterpret_cast<const void *const *>(readAs<uint64_t>(bytes, wrapper_layout::kSecond));
   if (readAs<uint32_t>(bytes, wrapper_layout::kVersion) != wrapper_layout::kVersionLinked ||
       !objects)
     return readFatBinary(fatBinaryAt(data), target, image);
-  // Objects without PTX (the device runtime library among them) are left out as long as one has some.
+  // Objects without PTX (the device runtime library among them) are left out as long as one has
+  // some.
   Outcome first;
   for (; *objects; ++objects) {
     Outcome outcome = readFatBinary(fatBinaryAt(*objects), target, image);
@@ -119,7 +121,8 @@ Outcome readElf(std::span<const std::byte> bytes, Target target, Image &image) {
   return image.ptx.empty() ? first : Outcome{};
 }
 
-/// PTX text begins with blanks, a comment or a directive; anything else is not worth a parser's diagnostics.
+/// PTX text begins with blanks, a comment or a directive; anything else is not worth a parser's
+/// diagnostics.
 Outcome readText(std::string_view text, Image &image) {
   const size_t start = text.find_first_not_of(" \t\r\n\v\f");
   if (start == std::string_view::npos)
@@ -132,7 +135,7 @@ Outcome readText(std::string_view text, Image &image) {
   return {};
 }
 
-}  // namespace
+} // namespace
 
 Outcome readImage(const void *address, Target target, Image &image) {
   // Four bytes can be read whatever it is: a text of up to three characters ends within them.
@@ -141,9 +144,12 @@ Outcome readImage(const void *address, Target target, Image &image) {
   if (strnlen(text, 4) < 4)
     return readText(text, image);
   switch (readAs<uint32_t>({bytes, 4}, 0)) {
-  case wrapper_layout::kMagic: return readWrapper(address, target, image);
-  case fat_layout::kMagic: return readFatBinary(fatBinaryAt(address), target, image);
-  default: break;
+  case wrapper_layout::kMagic:
+    return readWrapper(address, target, image);
+  case fat_layout::kMagic:
+    return readFatBinary(fatBinaryAt(address), target, image);
+  default:
+    break;
   }
   if (startsWithElf({bytes, SELFMAG}))
     return readAs<uint16_t>({bytes, sizeof(Elf64_Ehdr)}, offsetof(Elf64_Ehdr, e_machine)) ==
@@ -158,8 +164,10 @@ Outcome readImage(std::span<const std::byte> bytes, Target target, Image &image)
   case wrapper_layout::kMagic:
     return Outcome::failed(Code::unsupportedImage,
                            "a fat binary wrapper has meaning only inside its process");
-  case fat_layout::kMagic: return readFatBinary(bytes, target, image);
-  default: break;
+  case fat_layout::kMagic:
+    return readFatBinary(bytes, target, image);
+  default:
+    break;
   }
   if (startsWithElf(bytes))
     return readElf(bytes, target, image);
@@ -167,4 +175,4 @@ Outcome readImage(std::span<const std::byte> bytes, Target target, Image &image)
   return readText(text.substr(0, text.find('\0')), image);
 }
 
-}  // namespace ptxrun::image
+} // namespace ptxrun::image

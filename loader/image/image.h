@@ -1,12 +1,12 @@
-// Code images as programs hand them over: PTX text, fat binaries (bare, or behind nvcc's wrapper), cubins, host objects
-// with fat binaries inside. What comes out is PTX text.
+// Code images as programs hand them over: PTX text, fat binaries (bare, or behind nvcc's wrapper),
+// cubins, host objects with fat binaries inside. What comes out is PTX text.
 //
 //   image        starts with                 answer
-//   wrapper      0x466243B1                  the fat binary behind it; version 2: those of all linked objects
-//   fat binary   0xBA55ED50                  the best PTX entry (chooseEntry), decompressed
-//   cubin        "\x7FELF", machine 190      noBinaryForGpu: machine code for a GPU
-//   host ELF     "\x7FELF"                   the fat binaries in its section .nv_fatbin (only where the size is known)
-//   text         anything else               itself
+//   wrapper      0x466243B1                  the fat binary behind it; version 2: those of all
+//   linked objects fat binary   0xBA55ED50                  the best PTX entry (chooseEntry),
+//   decompressed cubin        "\x7FELF", machine 190      noBinaryForGpu: machine code for a GPU
+//   host ELF     "\x7FELF"                   the fat binaries in its section .nv_fatbin (only where
+//   the size is known) text         anything else               itself
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,8 @@ struct Image {
   std::vector<std::string> ptx;
 };
 
-/// Reads an image of unknown length, as cuModuleLoadData gets it: its own headers (or the final NUL) say where it ends.
+/// Reads an image of unknown length, as cuModuleLoadData gets it: its own headers (or the final
+/// NUL) say where it ends.
 device::Outcome readImage(const void *image, Target, Image &);
 /// Reads an image that lies in `bytes`; nothing outside is touched, however broken it is.
 device::Outcome readImage(std::span<const std::byte> bytes, Target, Image &);
@@ -38,22 +39,24 @@ enum class EntryKind : uint16_t { ptx = 1, cubin = 2, ltoIr = 8 };
 /// One entry of a fat binary.
 struct Entry {
   EntryKind kind = EntryKind::ptx;
-  unsigned architecture = 0;        ///< 90 for compute_90
-  char suffix = 0;                  ///< 'a' architecture-specific, 'f' family-specific, else 0
+  unsigned architecture = 0; ///< 90 for compute_90
+  char suffix = 0;           ///< 'a' architecture-specific, 'f' family-specific, else 0
   bool isLz4 = false, isZstd = false;
-  std::span<const std::byte> payload;   ///< as stored
-  uint64_t uncompressedBytes = 0;       ///< 0 if not compressed
+  std::span<const std::byte> payload; ///< as stored
+  uint64_t uncompressedBytes = 0;     ///< 0 if not compressed
 };
 
 /// The entries of a fat binary that starts at `bytes`.
 device::Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &);
-/// The entry to run: the greatest architecture at or below the target's; architecture-specific code only on an exact
-/// match, family-specific code only within its family; failing that the nearest general one above. Null if none fits.
+/// The entry to run: the greatest architecture at or below the target's; architecture-specific code
+/// only on an exact match, family-specific code only within its family; failing that the nearest
+/// general one above. Null if none fits.
 const Entry *chooseEntry(const std::vector<Entry> &, Target);
 /// The text of a PTX entry.
 device::Outcome unpack(const Entry &, std::string &text);
 
-/// The fat binaries in the section `.nv_fatbin` (and `__nv_relfatbin`) of a host ELF file, in order.
+/// The fat binaries in the section `.nv_fatbin` (and `__nv_relfatbin`) of a host ELF file, in
+/// order.
 std::vector<std::span<const std::byte>> findFatBinaries(std::span<const std::byte> elf);
 
-}  // namespace ptxrun::image
+} // namespace ptxrun::image

@@ -11,13 +11,13 @@ inline constexpr uint32_t kMagic = 0x466243B1;
 inline constexpr size_t kVersion = 4, kData = 8, kSecond = 16, kBytes = 24;
 /// The second pointer leads to a null-terminated array of the fat binaries of the single objects.
 inline constexpr uint32_t kVersionLinked = 2;
-}  // namespace wrapper_layout
+} // namespace wrapper_layout
 
 namespace fat_layout {
 inline constexpr uint32_t kMagic = 0xBA55ED50;
 inline constexpr size_t kMagicOffset = 0, kHeaderSizeOffset = 6, kBodySizeOffset = 8;
 inline constexpr size_t kHeaderBytes = 16;
-}  // namespace fat_layout
+} // namespace fat_layout
 
 namespace entry_layout {
 inline constexpr size_t kKind = 0x00, kHeaderBytes = 0x04, kPayloadBytes = 0x08;
@@ -25,7 +25,7 @@ inline constexpr size_t kCompressedBytes = 0x10, kArchitecture = 0x1C, kFlags = 
 inline constexpr size_t kUncompressedBytes = 0x38;
 inline constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000;
 inline constexpr uint64_t kFlagArchitectureSpecific = 0x100000, kFlagFamilySpecific = 0x200000;
-}  // namespace entry_layout
+} // namespace entry_layout
 
 template <class T> T readAs(std::span<const std::byte> bytes, size_t offset) {
   T value{};
@@ -34,4 +34,4 @@ template <class T> T readAs(std::span<const std::byte> bytes, size_t offset) {
   return value;
 }
 
-}  // namespace ptxrun::image
+} // namespace ptxrun::image

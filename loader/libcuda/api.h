@@ -1,5 +1,5 @@
-// What every file of libcuda shares: how a function is exported, its per-thread-default-stream twin, and the checks at
-// the head of each call.
+// What every file of libcuda shares: how a function is exported, its per-thread-default-stream
+// twin, and the checks at the head of each call.
 #pragma once
 #define PTXRUN_LIBCUDA_PLAIN_NAMES
 #include "loader/libcuda/cuda_api.h"
@@ -7,8 +7,9 @@
 
 #define PTXRUN_API extern "C" __attribute__((visibility("default")))
 
-/// Defines an exported function that takes a stream, and its variant (`_ptsz`, `_ptds`) for which stream 0 is the
-/// calling thread's own stream. `arguments` repeats the parameter names. The body follows the macro.
+/// Defines an exported function that takes a stream, and its variant (`_ptsz`, `_ptds`) for which
+/// stream 0 is the calling thread's own stream. `arguments` repeats the parameter names. The body
+/// follows the macro.
 #define PTXRUN_STREAM_API(name, suffix, parameters, arguments)                                     \
   PTXRUN_API CUresult name parameters;                                                             \
   PTXRUN_API CUresult name##suffix parameters {                                                    \
@@ -45,4 +46,4 @@ CUresult checkInitialised();
 /// Set by cuInit; returns at once when it is already set.
 CUresult initialise();
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

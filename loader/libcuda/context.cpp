@@ -10,11 +10,12 @@ namespace {
 
 std::atomic<uint64_t> nextContextId{1};
 
-/// What a thread keeps: its stack of contexts and its own streams. Reached through a pointer that is null again when the
-/// thread's destructors have run, since programs call the driver even from those.
+/// What a thread keeps: its stack of contexts and its own streams. Reached through a pointer that
+/// is null again when the thread's destructors have run, since programs call the driver even from
+/// those.
 struct ThreadState {
   std::vector<Context *> stack;
-  std::vector<std::shared_ptr<Stream>> streams;  // one per context that was asked for
+  std::vector<std::shared_ptr<Stream>> streams; // one per context that was asked for
 };
 
 thread_local ThreadState *threadState = nullptr;
@@ -38,7 +39,7 @@ thread_local ThreadStateOwner threadStateOwner;
 ThreadState &thisThread() {
   if (!threadState) {
     threadState = new ThreadState;
-    threadStateOwner.isUsed = true;  // makes the owner, whose destructor cleans up
+    threadStateOwner.isUsed = true; // makes the owner, whose destructor cleans up
   }
   return *threadState;
 }
@@ -47,7 +48,7 @@ constexpr size_t kDefaultStackBytes = 1024;
 constexpr size_t kDefaultPrintfBytes = 1u << 20;
 constexpr size_t kDefaultHeapBytes = 8u << 20;
 
-}  // namespace
+} // namespace
 
 Context::Context(unsigned contextFlags, bool isPrimary)
     : Object(kKind), flags(contextFlags), id_(nextContextId++), isPrimary_(isPrimary) {
@@ -63,6 +64,12 @@ Context::Context(unsigned contextFlags, bool isPrimary)
 
 Context *Context::create(unsigned flags, bool isPrimary) {
   auto *context = new Context(flags, isPrimary);
+  {
+    static std::mutex mutex;
+    static auto *all = new std::vector<Context *>; // keeps them in sight of leak checkers
+    std::lock_guard lock(mutex);
+    all->push_back(context);
+  }
   context->legacy_ = std::make_shared<Stream>(*context, Stream::Role::legacy, 0, 0);
   // The registry's pointer does not own: a context outlives every handle.
   Registry::instance().add(std::shared_ptr<Object>(context, [](Object *) {}));
@@ -194,6 +201,8 @@ Context *popContext() {
 
 CUresult enter(Context *&context) {
   PTXRUN_TRY(checkInitialised());
+  if (InsideCallback::isActive())
+    return CUDA_ERROR_NOT_PERMITTED;
   context = currentContext();
   if (!context)
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -216,4 +225,4 @@ Context &primaryContext() {
   return *context;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

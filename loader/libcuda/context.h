@@ -12,7 +12,8 @@
 
 namespace ptxrun::driver {
 
-/// Contexts are never freed (a few hundred bytes each), so a plain pointer to one stays valid; see isDestroyed().
+/// Contexts are never freed (a few hundred bytes each), so a plain pointer to one stays valid; see
+/// isDestroyed().
 class Context : public Object {
  public:
   static constexpr Kind kKind = Kind::context;
@@ -32,20 +33,23 @@ class Context : public Object {
   void fail(CUresult, const std::string &message);
   bool isDestroyed() const { return isDestroyed_.load(std::memory_order_acquire); }
 
-  /// Streams. The handles 0, 1 and 2 are understood; null for a handle of no stream of this context.
+  /// Streams. The handles 0, 1 and 2 are understood; null for a handle of no stream of this
+  /// context.
   std::shared_ptr<Stream> stream(CUstream);
   std::shared_ptr<Stream> createStream(unsigned flags, int priority);
   void forgetStream(const std::shared_ptr<Stream> &);
   std::shared_ptr<Stream> legacyStream();
   std::shared_ptr<Stream> perThreadStream();
-  /// The tickets that an operation about to enter `stream` waits for under the legacy default stream's rules.
+  /// The tickets that an operation about to enter `stream` waits for under the legacy default
+  /// stream's rules.
   void addLegacyTickets(const Stream &stream, std::vector<Ticket> &);
 
   /// Waits for every stream.
   void synchronise();
   bool isIdle() const { return pending_.load(std::memory_order_acquire) == 0; }
 
-  /// Waits for everything, leaves the registry, then answers CONTEXT_IS_DESTROYED to whoever still holds it.
+  /// Waits for everything, leaves the registry, then answers CONTEXT_IS_DESTROYED to whoever still
+  /// holds it.
   void destroy();
   /// Runs down and starts afresh: streams and error go, the handle stays valid (primary context).
   void reset();
@@ -61,11 +65,11 @@ class Context : public Object {
   const bool isPrimary_;
   std::atomic<CUresult> error_{CUDA_SUCCESS};
   std::atomic<bool> isDestroyed_{false};
-  std::atomic<uint64_t> pending_{0};  // operations submitted and not done, all streams
+  std::atomic<uint64_t> pending_{0}; // operations submitted and not done, all streams
 
   std::mutex queueMutex_;
   std::shared_ptr<Stream> legacy_;
-  std::vector<std::shared_ptr<Stream>> streams_;  // created and per-thread ones
+  std::vector<std::shared_ptr<Stream>> streams_; // created and per-thread ones
 };
 
 /// The calling thread's current context, null if none.
@@ -84,4 +88,4 @@ CUresult enter(CUstream handle, Context *&context, std::shared_ptr<Stream> &stre
 /// The device's primary context; made when first asked for.
 Context &primaryContext();
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

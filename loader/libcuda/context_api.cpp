@@ -31,7 +31,7 @@ CUresult createContext(CUcontext *handle, unsigned flags, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuCtxCreate(CUcontext *context, unsigned flags, CUdevice device) {
   return createContext(context, flags, device);
@@ -47,7 +47,8 @@ PTXRUN_API CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *, in
 }
 PTXRUN_API CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters,
                                    unsigned flags, CUdevice device) {
-  // The parameters speak of execution affinity and of graphics interoperation only: {params*, count, cig*}.
+  // The parameters speak of execution affinity and of graphics interoperation only: {params*,
+  // count, cig*}.
   struct Parameters {
     void *affinity;
     int affinityCount;

@@ -27,11 +27,10 @@ bool isMapped(const void *address) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
 }
 
-}  // namespace
+} // namespace
 
 CUresult CopyOperation::run(Context &) {
-  if (height_ * depth_ == 1 ||
-      (depth_ == 1 && to_.pitch == width_ && from_.pitch == width_)) {
+  if (height_ * depth_ == 1 || (depth_ == 1 && to_.pitch == width_ && from_.pitch == width_)) {
     memmove(to_.base, from_.base, width_ * height_);
     return CUDA_SUCCESS;
   }
@@ -48,9 +47,15 @@ CUresult FillOperation::run(Context &) {
   for (size_t y = 0; y < height_; ++y) {
     char *row = base_ + y * pitch_;
     switch (elementBytes_) {
-    case 1: memset(row, static_cast<int>(value_), width_); break;
-    case 2: fillRow(row, static_cast<uint16_t>(value_), width_); break;
-    default: fillRow(row, static_cast<uint32_t>(value_), width_); break;
+    case 1:
+      memset(row, static_cast<int>(value_), width_);
+      break;
+    case 2:
+      fillRow(row, static_cast<uint16_t>(value_), width_);
+      break;
+    default:
+      fillRow(row, static_cast<uint32_t>(value_), width_);
+      break;
     }
   }
   return CUDA_SUCCESS;
@@ -83,4 +88,4 @@ bool isAccessible(const void *address, size_t bytes) {
   return isMapped(address) && isMapped(static_cast<const char *>(address) + bytes - 1);
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

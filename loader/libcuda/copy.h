@@ -8,9 +8,9 @@ namespace ptxrun::driver {
 
 /// One side of a copy: rows of `pitch` bytes, `height` rows in a slice.
 struct CopySide {
-  char *base = nullptr;   ///< where the box starts
-  size_t pitch = 0;       ///< bytes from row to row
-  size_t slice = 0;       ///< bytes from slice to slice
+  char *base = nullptr; ///< where the box starts
+  size_t pitch = 0;     ///< bytes from row to row
+  size_t slice = 0;     ///< bytes from slice to slice
 };
 
 /// A box of bytes, copied row by row; one row is a plain copy.
@@ -44,16 +44,19 @@ class FillOperation final : public Operation {
 };
 
 enum class Completion {
-  async,     ///< the call may return before the work is done
-  waits,     ///< the call returns when the work is done
+  async, ///< the call may return before the work is done
+  waits, ///< the call returns when the work is done
 };
 
-/// Runs the operation in the stream's order. What can be done on the spot without breaking that order, is.
+/// Runs the operation in the stream's order. What can be done on the spot without breaking that
+/// order, is.
 CUresult perform(Context &, Stream &, std::shared_ptr<Operation>, Completion);
 
-/// True for memory that the driver allocated or that was registered: copies of it need not be done before the call returns.
+/// True for memory that the driver allocated or that was registered: copies of it need not be done
+/// before the call returns.
 bool isPinned(const void *);
-/// False if [address, address + bytes) runs out of its allocation or is mapped nowhere: such a copy would be a fault.
+/// False if [address, address + bytes) runs out of its allocation or is mapped nowhere: such a copy
+/// would be a fault.
 bool isAccessible(const void *address, size_t bytes);
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

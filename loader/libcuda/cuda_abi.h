@@ -1,6 +1,7 @@
-/* The driver API's types as programs see them: names, values and layouts of CUDA 13.0, written down from the public
- * documentation; only what we implement. Plain C, so that host programs can be compiled against it.
- * tests/driver/compare_with_cuda.sh checks every value and offset against CUDA's own header where that is installed. */
+/* The driver API's types as programs see them: names, values and layouts of CUDA 13.0, written down
+ * from the public documentation; only what we implement. Plain C, so that host programs can be
+ * compiled against it. tests/driver/compare_with_cuda.sh checks every value and offset against
+ * CUDA's own header where that is installed. */
 #ifndef PTXRUN_LIBCUDA_CUDA_ABI_H
 #define PTXRUN_LIBCUDA_CUDA_ABI_H
 #include <stddef.h>
@@ -9,12 +10,17 @@
 #define CUDA_VERSION 13000
 
 #ifdef __cplusplus
+/* Callers may pass any number: without this, looking at one that has no name would be undefined in
+ * C++. */
+#define PTXRUN_ANY_INT : int
 extern "C" {
+#else
+#define PTXRUN_ANY_INT
 #endif
 
 /* Results and handles. */
 
-typedef enum CUresult {
+typedef enum CUresult PTXRUN_ANY_INT {
 #define RESULT(name, value, text) name = value,
 #include "loader/libcuda/results.def"
 #undef RESULT
@@ -49,7 +55,7 @@ typedef struct CUuuid {
 
 /* Devices. */
 
-typedef enum CUdevice_attribute {
+typedef enum CUdevice_attribute PTXRUN_ANY_INT {
 #define ATTRIBUTE(name, number, value) CU_DEVICE_ATTRIBUTE_##name = number,
 #include "loader/libcuda/device_attributes.def"
 #undef ATTRIBUTE
@@ -69,7 +75,7 @@ typedef struct CUdevprop {
   int textureAlign;
 } CUdevprop;
 
-typedef enum CUdevice_P2PAttribute {
+typedef enum CUdevice_P2PAttribute PTXRUN_ANY_INT {
   CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
   CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
   CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
@@ -78,7 +84,7 @@ typedef enum CUdevice_P2PAttribute {
 
 /* Contexts. */
 
-typedef enum CUctx_flags {
+typedef enum CUctx_flags PTXRUN_ANY_INT {
   CU_CTX_SCHED_AUTO = 0,
   CU_CTX_SCHED_SPIN = 1,
   CU_CTX_SCHED_YIELD = 2,
@@ -88,7 +94,7 @@ typedef enum CUctx_flags {
   CU_CTX_FLAGS_MASK = 0xFF
 } CUctx_flags;
 
-typedef enum CUlimit {
+typedef enum CUlimit PTXRUN_ANY_INT {
   CU_LIMIT_STACK_SIZE = 0,
   CU_LIMIT_PRINTF_FIFO_SIZE = 1,
   CU_LIMIT_MALLOC_HEAP_SIZE = 2,
@@ -102,14 +108,14 @@ typedef enum CUlimit {
   CU_LIMIT_MAX
 } CUlimit;
 
-typedef enum CUfunc_cache {
+typedef enum CUfunc_cache PTXRUN_ANY_INT {
   CU_FUNC_CACHE_PREFER_NONE = 0,
   CU_FUNC_CACHE_PREFER_SHARED = 1,
   CU_FUNC_CACHE_PREFER_L1 = 2,
   CU_FUNC_CACHE_PREFER_EQUAL = 3
 } CUfunc_cache;
 
-typedef enum CUsharedconfig {
+typedef enum CUsharedconfig PTXRUN_ANY_INT {
   CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0,
   CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1,
   CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2
@@ -120,7 +126,7 @@ typedef struct CUctxCreateParams CUctxCreateParams;
 
 /* Modules, libraries, functions. */
 
-typedef enum CUjit_option {
+typedef enum CUjit_option PTXRUN_ANY_INT {
   CU_JIT_MAX_REGISTERS = 0,
   CU_JIT_THREADS_PER_BLOCK = 1,
   CU_JIT_WALL_TIME = 2,
@@ -142,7 +148,7 @@ typedef enum CUjit_option {
   CU_JIT_NUM_OPTIONS = 35
 } CUjit_option;
 
-typedef enum CUjitInputType {
+typedef enum CUjitInputType PTXRUN_ANY_INT {
   CU_JIT_INPUT_CUBIN = 0,
   CU_JIT_INPUT_PTX = 1,
   CU_JIT_INPUT_FATBINARY = 2,
@@ -151,23 +157,23 @@ typedef enum CUjitInputType {
   CU_JIT_INPUT_NVVM = 5
 } CUjitInputType;
 
-typedef enum CUlibraryOption {
+typedef enum CUlibraryOption PTXRUN_ANY_INT {
   CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
   CU_LIBRARY_BINARY_IS_PRESERVED = 1,
   CU_LIBRARY_NUM_OPTIONS
 } CUlibraryOption;
 
-typedef enum CUmoduleLoadingMode {
+typedef enum CUmoduleLoadingMode PTXRUN_ANY_INT {
   CU_MODULE_EAGER_LOADING = 1,
   CU_MODULE_LAZY_LOADING = 2
 } CUmoduleLoadingMode;
 
-typedef enum CUfunctionLoadingState {
+typedef enum CUfunctionLoadingState PTXRUN_ANY_INT {
   CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
   CU_FUNCTION_LOADING_STATE_LOADED = 1
 } CUfunctionLoadingState;
 
-typedef enum CUfunction_attribute {
+typedef enum CUfunction_attribute PTXRUN_ANY_INT {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
   CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
   CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
@@ -193,7 +199,7 @@ typedef enum CUfunction_attribute {
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)0x02)
 
-typedef enum CUlaunchAttributeID {
+typedef enum CUlaunchAttributeID PTXRUN_ANY_INT {
   CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
   CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
   CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
@@ -252,7 +258,7 @@ typedef size_t (*CUoccupancyB2DSize)(int blockSize);
 
 /* Memory. */
 
-typedef enum CUmemorytype {
+typedef enum CUmemorytype PTXRUN_ANY_INT {
   CU_MEMORYTYPE_HOST = 1,
   CU_MEMORYTYPE_DEVICE = 2,
   CU_MEMORYTYPE_ARRAY = 3,
@@ -267,7 +273,7 @@ typedef enum CUmemorytype {
 #define CU_MEMHOSTREGISTER_IOMEMORY 0x04
 #define CU_MEMHOSTREGISTER_READ_ONLY 0x08
 
-typedef enum CUmemAttach_flags {
+typedef enum CUmemAttach_flags PTXRUN_ANY_INT {
   CU_MEM_ATTACH_GLOBAL = 1,
   CU_MEM_ATTACH_HOST = 2,
   CU_MEM_ATTACH_SINGLE = 4
@@ -325,7 +331,7 @@ typedef struct CUDA_MEMCPY3D_PEER {
   size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D_PEER;
 
-typedef enum CUpointer_attribute {
+typedef enum CUpointer_attribute PTXRUN_ANY_INT {
   CU_POINTER_ATTRIBUTE_CONTEXT = 1,
   CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
   CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
@@ -349,7 +355,7 @@ typedef enum CUpointer_attribute {
   CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21
 } CUpointer_attribute;
 
-typedef enum CUmem_advise {
+typedef enum CUmem_advise PTXRUN_ANY_INT {
   CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
   CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
   CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
@@ -358,7 +364,7 @@ typedef enum CUmem_advise {
   CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6
 } CUmem_advise;
 
-typedef enum CUmemLocationType {
+typedef enum CUmemLocationType PTXRUN_ANY_INT {
   CU_MEM_LOCATION_TYPE_INVALID = 0,
   CU_MEM_LOCATION_TYPE_DEVICE = 1,
   CU_MEM_LOCATION_TYPE_HOST = 2,
@@ -371,7 +377,7 @@ typedef struct CUmemLocation {
   int id;
 } CUmemLocation;
 
-typedef enum CUmemAccess_flags {
+typedef enum CUmemAccess_flags PTXRUN_ANY_INT {
   CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
   CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
   CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
@@ -382,13 +388,13 @@ typedef struct CUmemAccessDesc {
   CUmemAccess_flags flags;
 } CUmemAccessDesc;
 
-typedef enum CUmemAllocationType {
+typedef enum CUmemAllocationType PTXRUN_ANY_INT {
   CU_MEM_ALLOCATION_TYPE_INVALID = 0,
   CU_MEM_ALLOCATION_TYPE_PINNED = 1,
   CU_MEM_ALLOCATION_TYPE_MANAGED = 2
 } CUmemAllocationType;
 
-typedef enum CUmemAllocationHandleType {
+typedef enum CUmemAllocationHandleType PTXRUN_ANY_INT {
   CU_MEM_HANDLE_TYPE_NONE = 0,
   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
   CU_MEM_HANDLE_TYPE_FABRIC = 8
@@ -404,7 +410,7 @@ typedef struct CUmemPoolProps {
   unsigned char reserved[54];
 } CUmemPoolProps;
 
-typedef enum CUmemPool_attribute {
+typedef enum CUmemPool_attribute PTXRUN_ANY_INT {
   CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
   CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC = 2,
   CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
@@ -417,25 +423,25 @@ typedef enum CUmemPool_attribute {
 
 /* Streams and events. */
 
-typedef enum CUstream_flags {
+typedef enum CUstream_flags PTXRUN_ANY_INT {
   CU_STREAM_DEFAULT = 0,
   CU_STREAM_NON_BLOCKING = 1
 } CUstream_flags;
 
-typedef enum CUevent_flags {
+typedef enum CUevent_flags PTXRUN_ANY_INT {
   CU_EVENT_DEFAULT = 0,
   CU_EVENT_BLOCKING_SYNC = 1,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_EVENT_INTERPROCESS = 4
 } CUevent_flags;
 
-typedef enum CUstreamCaptureStatus {
+typedef enum CUstreamCaptureStatus PTXRUN_ANY_INT {
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
   CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
   CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
 } CUstreamCaptureStatus;
 
-typedef enum CUstreamCaptureMode {
+typedef enum CUstreamCaptureMode PTXRUN_ANY_INT {
   CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
   CU_STREAM_CAPTURE_MODE_RELAXED = 2
@@ -446,7 +452,7 @@ typedef struct CUgraphEdgeData {
   unsigned char reserved[5];
 } CUgraphEdgeData;
 
-typedef enum CUstreamWaitValue_flags {
+typedef enum CUstreamWaitValue_flags PTXRUN_ANY_INT {
   CU_STREAM_WAIT_VALUE_GEQ = 0,
   CU_STREAM_WAIT_VALUE_EQ = 1,
   CU_STREAM_WAIT_VALUE_AND = 2,
@@ -459,7 +465,7 @@ typedef CUlaunchAttributeValue CUstreamAttrValue;
 
 /* Asking for functions. */
 
-typedef enum CUdriverProcAddressQueryResult {
+typedef enum CUdriverProcAddressQueryResult PTXRUN_ANY_INT {
   CU_GET_PROC_ADDRESS_SUCCESS = 0,
   CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
   CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2

@@ -1,6 +1,6 @@
-/* The driver API's functions that are implemented, as programs call them: the unsuffixed names mean the newest
- * signature, as in CUDA 13.0's header. Plain C. Functions that are exported but not listed here answer
- * CUDA_ERROR_NOT_SUPPORTED. */
+/* The driver API's functions that are implemented, as programs call them: the unsuffixed names mean
+ * the newest signature, as in CUDA 13.0's header. Plain C. Functions that are exported but not
+ * listed here answer CUDA_ERROR_NOT_SUPPORTED. */
 #ifndef PTXRUN_LIBCUDA_CUDA_API_H
 #define PTXRUN_LIBCUDA_CUDA_API_H
 #include "loader/libcuda/cuda_abi.h"
@@ -23,10 +23,10 @@ CUresult cuGetErrorString(CUresult error, const char **text);
 /* Asking for functions. */
 
 CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags,
-    CUdriverProcAddressQueryResult *status);
+                             CUdriverProcAddressQueryResult *status);
 CUresult cuGetProcAddress(const char *name, void **address, int version, uint64_t flags);
 CUresult cuGetProcAddress_v2_ptsz(const char *name, void **address, int version, uint64_t flags,
-    CUdriverProcAddressQueryResult *status);
+                                  CUdriverProcAddressQueryResult *status);
 
 /* Devices. */
 
@@ -42,8 +42,8 @@ CUresult cuDeviceGetProperties(CUdevprop *properties, CUdevice device);
 CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device);
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id);
 CUresult cuDeviceCanAccessPeer(int *canAccess, CUdevice device, CUdevice peer);
-CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute, CUdevice source, CUdevice
-    destination);
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute, CUdevice source,
+                                 CUdevice destination);
 CUresult cuDeviceGetExecAffinitySupport(int *isSupported, int, CUdevice device);
 CUresult cuFlushGPUDirectRDMAWrites(int, int);
 CUresult cuProfilerStart(void);
@@ -64,10 +64,10 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *i
 
 CUresult cuCtxCreate(CUcontext *context, unsigned int flags, CUdevice device);
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
-CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *, int affinityCount, unsigned int
-    flags, CUdevice device);
+CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *, int affinityCount,
+                        unsigned int flags, CUdevice device);
 CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters, unsigned int flags,
-    CUdevice device);
+                        CUdevice device);
 CUresult cuCtxDestroy_v2(CUcontext handle);
 CUresult cuCtxDestroy(CUcontext context);
 CUresult cuCtxPushCurrent_v2(CUcontext handle);
@@ -102,31 +102,33 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer);
 CUresult cuModuleLoad(CUmodule *module, const char *path);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int optionCount,
-    CUjit_option *options, void **values);
+                            CUjit_option *options, void **values);
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatBinary);
 CUresult cuModuleUnload(CUmodule handle);
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule handle, const char *name);
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule handle);
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int room, CUmodule handle);
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule handle, const char
-    *name);
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule handle,
+                              const char *name);
 
 /* Libraries. */
 
-CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void
-    **values, unsigned int optionCount, CUlibraryOption *, void **, unsigned int);
-CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options, void
-    **values, unsigned int optionCount, CUlibraryOption *, void **, unsigned int);
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options,
+                           void **values, unsigned int optionCount, CUlibraryOption *, void **,
+                           unsigned int);
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
+                               void **values, unsigned int optionCount, CUlibraryOption *, void **,
+                               unsigned int);
 CUresult cuLibraryUnload(CUlibrary handle);
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name);
 CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary handle);
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int room, CUlibrary handle);
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary handle);
-CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char
-    *name);
-CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char
-    *name);
+CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                            const char *name);
+CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                             const char *name);
 CUresult cuLibraryGetUnifiedFunction(void **, CUlibrary, const char *);
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
 CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel);
@@ -134,17 +136,18 @@ CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel);
 /* The linker. */
 
 CUresult cuLinkCreate_v2(unsigned int optionCount, CUjit_option *options, void **values,
-    CUlinkState *state);
-CUresult cuLinkCreate(unsigned int optionCount, CUjit_option *options, void **values, CUlinkState
-    *state);
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *data, size_t bytes, const char
-    *, unsigned int, CUjit_option *, void **);
-CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes, const
-    char *name, unsigned int optionCount, CUjit_option *options, void **values);
+                         CUlinkState *state);
+CUresult cuLinkCreate(unsigned int optionCount, CUjit_option *options, void **values,
+                      CUlinkState *state);
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *data, size_t bytes, const char *,
+                          unsigned int, CUjit_option *, void **);
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
+                       const char *name, unsigned int optionCount, CUjit_option *options,
+                       void **values);
 CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const char *path, unsigned int,
-    CUjit_option *, void **);
-CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int
-    optionCount, CUjit_option *options, void **values);
+                          CUjit_option *, void **);
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
+                       unsigned int optionCount, CUjit_option *options, void **values);
 CUresult cuLinkComplete(CUlinkState state, void **data, size_t *bytes);
 CUresult cuLinkDestroy(CUlinkState state);
 
@@ -160,73 +163,82 @@ CUresult cuFuncGetModule(CUmodule *module, CUfunction handle);
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle);
 CUresult cuFuncLoad(CUfunction handle);
 CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
-    CUdevice device);
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice
-    device);
+                              CUdevice device);
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                              CUdevice device);
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device);
 CUresult cuKernelGetName(const char **name, CUkernel kernel);
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *bytes);
 
 /* Launches. */
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY, unsigned int
-    gridZ, unsigned int blockX, unsigned int blockY, unsigned int blockZ, unsigned int
-    sharedBytes, CUstream stream, void **kernelParams, void **extra);
-CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int gridX, unsigned int gridY, unsigned
-    int gridZ, unsigned int blockX, unsigned int blockY, unsigned int blockZ, unsigned int
-    sharedBytes, CUstream stream, void **kernelParams, void **extra);
+CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
+                        unsigned int gridZ, unsigned int blockX, unsigned int blockY,
+                        unsigned int blockZ, unsigned int sharedBytes, CUstream stream,
+                        void **kernelParams, void **extra);
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int gridX, unsigned int gridY,
+                             unsigned int gridZ, unsigned int blockX, unsigned int blockY,
+                             unsigned int blockZ, unsigned int sharedBytes, CUstream stream,
+                             void **kernelParams, void **extra);
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
-    unsigned int gridZ, unsigned int blockX, unsigned int blockY, unsigned int blockZ, unsigned
-    int sharedBytes, CUstream stream, void **kernelParams);
-CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int gridX, unsigned int
-    gridY, unsigned int gridZ, unsigned int blockX, unsigned int blockY, unsigned int blockZ,
-    unsigned int sharedBytes, CUstream stream, void **kernelParams);
+                                   unsigned int gridZ, unsigned int blockX, unsigned int blockY,
+                                   unsigned int blockZ, unsigned int sharedBytes, CUstream stream,
+                                   void **kernelParams);
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int gridX, unsigned int gridY,
+                                        unsigned int gridZ, unsigned int blockX,
+                                        unsigned int blockY, unsigned int blockZ,
+                                        unsigned int sharedBytes, CUstream stream,
+                                        void **kernelParams);
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **kernelParams,
-    void **extra);
-CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void
-    **kernelParams, void **extra);
+                          void **extra);
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function,
+                               void **kernelParams, void **extra);
 
 /* Occupancy. */
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle, int
-    blockSize, size_t dynamicBytes, unsigned int flags);
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int
-    blockSize, size_t dynamicBytes);
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, CUfunction
-    function, CUoccupancyB2DSize dynamicBytesFor, size_t dynamicBytes, int limit, unsigned int
-    flags);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle,
+                                                              int blockSize, size_t dynamicBytes,
+                                                              unsigned int flags);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
+                                                     int blockSize, size_t dynamicBytes);
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
+                                                   CUfunction function,
+                                                   CUoccupancyB2DSize dynamicBytesFor,
+                                                   size_t dynamicBytes, int limit,
+                                                   unsigned int flags);
 CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction function,
-    CUoccupancyB2DSize dynamicBytesFor, size_t dynamicBytes, int limit);
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicBytes, CUfunction handle, int
-    blocks, int blockSize);
-CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction handle, const
-    CUlaunchConfig *config);
-CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handle, const CUlaunchConfig
-    *config);
+                                          CUoccupancyB2DSize dynamicBytesFor, size_t dynamicBytes,
+                                          int limit);
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicBytes, CUfunction handle,
+                                                 int blocks, int blockSize);
+CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction handle,
+                                            const CUlaunchConfig *config);
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handle,
+                                      const CUlaunchConfig *config);
 
 /* Device memory. */
 
 CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes);
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes);
 CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
-    unsigned int elementBytes);
+                            unsigned int elementBytes);
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int flags);
 CUresult cuMemFree_v2(CUdeviceptr address);
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address);
 CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice, CUstream streamHandle);
-CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice, CUstream
-    streamHandle);
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned
-    int flags, CUstream stream);
+CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice,
+                                 CUstream streamHandle);
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
+                               unsigned int flags, CUstream stream);
 CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, CUmemLocation location,
-    unsigned int flags, CUstream stream);
+                                    unsigned int flags, CUstream stream);
 CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice);
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation
-    location);
-CUresult cuStreamAttachMemAsync(CUstream streamHandle, CUdeviceptr address, size_t bytes, unsigned
-    int flags);
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+                        CUmemLocation location);
+CUresult cuStreamAttachMemAsync(CUstream streamHandle, CUdeviceptr address, size_t bytes,
+                                unsigned int flags);
 CUresult cuStreamAttachMemAsync_ptsz(CUstream streamHandle, CUdeviceptr address, size_t bytes,
-    unsigned int flags);
+                                     unsigned int flags);
 
 /* Host memory. */
 
@@ -243,10 +255,10 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *address);
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream);
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t bytes, CUstream stream);
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream
-    stream);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream);
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
-    CUstream stream);
+                                      CUstream stream);
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream streamHandle);
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream streamHandle);
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties);
@@ -255,8 +267,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t);
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value);
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value);
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *access, size_t count);
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation
-    *location);
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location);
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device);
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool);
@@ -268,9 +279,9 @@ CUresult cuMemSetMemPool(CUmemLocation *, CUmemAllocationType, CUmemoryPool pool
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer);
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
-    CUdeviceptr pointer);
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr
-    pointer);
+                                CUdeviceptr pointer);
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                               CUdeviceptr pointer);
 
 /* Copies. */
 
@@ -285,21 +296,19 @@ CUresult cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t bytes);
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes);
 CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr to, CUdeviceptr from, size_t bytes);
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream);
-CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void *from, size_t bytes, CUstream
-    stream);
+CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void *from, size_t bytes, CUstream stream);
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
 CUresult cuMemcpyDtoHAsync_v2_ptsz(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
-CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream
-    stream);
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext
-    fromContext, size_t bytes);
-CUresult cuMemcpyPeer_ptds(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext
-    fromContext, size_t bytes);
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext
-    fromContext, size_t bytes, CUstream stream);
-CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext
-    fromContext, size_t bytes, CUstream stream);
+CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext,
+                      size_t bytes);
+CUresult cuMemcpyPeer_ptds(CUdeviceptr to, CUcontext toContext, CUdeviceptr from,
+                           CUcontext fromContext, size_t bytes);
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from,
+                           CUcontext fromContext, size_t bytes, CUstream stream);
+CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr to, CUcontext toContext, CUdeviceptr from,
+                                CUcontext fromContext, size_t bytes, CUstream stream);
 
 /* Copies in two and three dimensions. */
 
@@ -326,37 +335,36 @@ CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count);
 CUresult cuMemsetD16_v2_ptds(CUdeviceptr to, unsigned short value, size_t count);
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count);
 CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned int value, size_t count);
-CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t
-    height);
+CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                         size_t height);
 CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-    size_t height);
-CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t
-    height);
+                              size_t height);
+CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
+                          size_t height);
 CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-    size_t height);
-CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t
-    height);
+                               size_t height);
+CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
+                          size_t height);
 CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
-    size_t height);
+                               size_t height);
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream);
 CUresult cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value, size_t count, CUstream stream);
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream);
-CUresult cuMemsetD16Async_ptsz(CUdeviceptr to, unsigned short value, size_t count, CUstream
-    stream);
+CUresult cuMemsetD16Async_ptsz(CUdeviceptr to, unsigned short value, size_t count, CUstream stream);
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream);
 CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned int value, size_t count, CUstream stream);
-CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t
-    height, CUstream stream);
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                           size_t height, CUstream stream);
 CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-    size_t height, CUstream stream);
+                                size_t height, CUstream stream);
 CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-    size_t height, CUstream stream);
+                            size_t height, CUstream stream);
 CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-    size_t height, CUstream stream);
-CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t
-    height, CUstream stream);
+                                 size_t height, CUstream stream);
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
+                            size_t height, CUstream stream);
 CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
-    size_t height, CUstream stream);
+                                 size_t height, CUstream stream);
 
 /* Streams. */
 
@@ -373,26 +381,26 @@ CUresult cuStreamWaitEvent_ptsz(CUstream handle, CUevent eventHandle, unsigned i
 CUresult cuCtxWaitEvent(CUcontext handle, CUevent eventHandle);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data);
 CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void *data);
-CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned int
-    flags);
-CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback function, void *data, unsigned
-    int flags);
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value, unsigned
-    int flags);
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data,
+                             unsigned int flags);
+CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback function, void *data,
+                                  unsigned int flags);
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
+                                 unsigned int flags);
 CUresult cuStreamWriteValue32_v2_ptsz(CUstream stream, CUdeviceptr address, uint32_t value,
-    unsigned int flags);
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned
-    int flags);
+                                      unsigned int flags);
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
+                                 unsigned int flags);
 CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address, uint64_t value,
-    unsigned int flags);
-CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int
-    flags);
+                                      unsigned int flags);
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
+                                unsigned int flags);
 CUresult cuStreamWaitValue32_v2_ptsz(CUstream stream, CUdeviceptr address, uint32_t value,
-    unsigned int flags);
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned int
-    flags);
+                                     unsigned int flags);
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
+                                unsigned int flags);
 CUresult cuStreamWaitValue64_v2_ptsz(CUstream stream, CUdeviceptr address, uint64_t value,
-    unsigned int flags);
+                                     unsigned int flags);
 CUresult cuStreamGetPriority(CUstream handle, int *priority);
 CUresult cuStreamGetPriority_ptsz(CUstream handle, int *priority);
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags);
@@ -405,31 +413,31 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, void **greenCont
 CUresult cuStreamGetCtx_v2_ptsz(CUstream handle, CUcontext *context, void **greenContext);
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *device);
 CUresult cuStreamGetDevice_ptsz(CUstream handle, CUdevice *device);
-CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue
-    *value);
-CUresult cuStreamSetAttribute_ptsz(CUstream handle, CUstreamAttrID attribute, const
-    CUstreamAttrValue *value);
-CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue
-    *value);
-CUresult cuStreamGetAttribute_ptsz(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue
-    *value);
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute,
+                              const CUstreamAttrValue *value);
+CUresult cuStreamSetAttribute_ptsz(CUstream handle, CUstreamAttrID attribute,
+                                   const CUstreamAttrValue *value);
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue *value);
+CUresult cuStreamGetAttribute_ptsz(CUstream handle, CUstreamAttrID attribute,
+                                   CUstreamAttrValue *value);
 CUresult cuStreamCopyAttributes(CUstream to, CUstream from);
 CUresult cuStreamCopyAttributes_ptsz(CUstream to, CUstream from);
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status);
 CUresult cuStreamIsCapturing_ptsz(CUstream handle, CUstreamCaptureStatus *status);
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id);
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream handle, CUstreamCaptureStatus *status, uint64_t
-    *id);
+CUresult cuStreamGetCaptureInfo_ptsz(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id);
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
-    CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream handle, CUstreamCaptureStatus *status, uint64_t
-    *id, CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
+CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream handle, CUstreamCaptureStatus *status,
+                                        uint64_t *id, CUgraph *graph,
+                                        const CUgraphNode **dependencies, size_t *count);
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
-    CUgraph *graph, const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t
-    *count);
-CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream handle, CUstreamCaptureStatus *status, uint64_t
-    *id, CUgraph *graph, const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t
-    *count);
+                                   CUgraph *graph, const CUgraphNode **dependencies,
+                                   const CUgraphEdgeData **edges, size_t *count);
+CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream handle, CUstreamCaptureStatus *status,
+                                        uint64_t *id, CUgraph *graph,
+                                        const CUgraphNode **dependencies,
+                                        const CUgraphEdgeData **edges, size_t *count);
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 
 /* Events. */

@@ -21,16 +21,19 @@ bool attributeValue(int attribute, int &value) {
   const DeviceInfo &device = deviceInfo();
   switch (attribute) {
 #define ATTRIBUTE(name, number, expression)                                                        \
-  case number: value = (expression); return true;
+  case number:                                                                                     \
+    value = (expression);                                                                          \
+    return true;
 #include "loader/libcuda/device_attributes.def"
 #undef ATTRIBUTE
-  default: return false;
+  default:
+    return false;
   }
 }
 
 constexpr const char *kPciBusId = "0000:00:00.0";
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuDeviceGetCount(int *count) {
   PTXRUN_TRY(checkInitialised());
@@ -146,7 +149,7 @@ PTXRUN_API CUresult cuDeviceCanAccessPeer(int *canAccess, CUdevice device, CUdev
   PTXRUN_TRY(checkDevice(peer));
   if (!canAccess)
     return CUDA_ERROR_INVALID_VALUE;
-  *canAccess = 0;  // a device is no peer of itself
+  *canAccess = 0; // a device is no peer of itself
   return CUDA_SUCCESS;
 }
 

@@ -15,7 +15,8 @@ namespace ptxrun::driver {
 
 namespace {
 
-/// "90", "9.0", "sm_90" and "sm_90a" all mean 9.0; "120" means 12.0. Anything else leaves the default.
+/// "90", "9.0", "sm_90" and "sm_90a" all mean 9.0; "120" means 12.0. Anything else leaves the
+/// default.
 void readArchitecture(DeviceInfo &info) {
   const char *value = getenv("PTXRUN_SM");
   if (!value || !*value)
@@ -38,14 +39,18 @@ void readArchitecture(DeviceInfo &info) {
 /// Largest dynamic shared memory a block may ask for, by compute capability.
 int sharedOptin(int architecture) {
   switch (architecture) {
-  case 75: return 64 << 10;
+  case 75:
+    return 64 << 10;
   case 80:
-  case 87: return 163 << 10;
+  case 87:
+    return 163 << 10;
   case 86:
   case 89:
   case 120:
-  case 121: return 99 << 10;
-  default: return architecture >= 90 ? 227 << 10 : architecture >= 70 ? 96 << 10 : 48 << 10;
+  case 121:
+    return 99 << 10;
+  default:
+    return architecture >= 90 ? 227 << 10 : architecture >= 70 ? 96 << 10 : 48 << 10;
   }
 }
 
@@ -77,7 +82,8 @@ int availableProcessors() {
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/// CUDA_VISIBLE_DEVICES: unset shows the device; a list shows it if its first entry is 0 or our UUID's form.
+/// CUDA_VISIBLE_DEVICES: unset shows the device; a list shows it if its first entry is 0 or our
+/// UUID's form.
 bool readVisibility() {
   const char *value = getenv("CUDA_VISIBLE_DEVICES");
   if (!value)
@@ -108,7 +114,7 @@ DeviceInfo makeDeviceInfo() {
   return info;
 }
 
-}  // namespace
+} // namespace
 
 const DeviceInfo &deviceInfo() {
   static const auto *info = new DeviceInfo(makeDeviceInfo());
@@ -121,4 +127,4 @@ CUresult checkDevice(CUdevice device) {
   return device >= 0 && device < deviceCount() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

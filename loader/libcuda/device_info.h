@@ -8,16 +8,16 @@
 namespace ptxrun::driver {
 
 struct DeviceInfo {
-  std::string name;              ///< "ptxrun CPU (<model>)"
-  int major = 9, minor = 0;      ///< PTXRUN_SM: "9.0", "90", "8.6", "12.0"
-  int workers = 1;               ///< hardware threads this process may use
+  std::string name;         ///< "ptxrun CPU (<model>)"
+  int major = 9, minor = 0; ///< PTXRUN_SM: "9.0", "90", "8.6", "12.0"
+  int workers = 1;          ///< hardware threads this process may use
   int clockKilohertz = 0;
   int lastLevelCacheBytes = 0;
-  int sharedPerBlockOptin = 0;   ///< as the compute capability has it
+  int sharedPerBlockOptin = 0; ///< as the compute capability has it
   int threadsPerMultiprocessor = 2048;
   CUuuid uuid{};
   size_t totalMemory = 0;
-  bool isVisible = true;         ///< CUDA_VISIBLE_DEVICES may hide it
+  bool isVisible = true; ///< CUDA_VISIBLE_DEVICES may hide it
 
   int architecture() const { return major * 10 + minor; }
 };
@@ -28,4 +28,4 @@ const DeviceInfo &deviceInfo();
 CUresult checkDevice(CUdevice device);
 int deviceCount();
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

@@ -20,7 +20,7 @@ const ResultText *findResult(CUresult result) {
   return nullptr;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuGetErrorName(CUresult error, const char **name) {
   if (!name)

@@ -17,7 +17,8 @@ class Event : public Object, public std::enable_shared_from_this<Event> {
   const unsigned flags;
   bool hasTiming() const { return !(flags & CU_EVENT_DISABLE_TIMING); }
 
-  /// Appends a record of this event to the stream; earlier records are forgotten, waits for them stay.
+  /// Appends a record of this event to the stream; earlier records are forgotten, waits for them
+  /// stay.
   void record(Stream &);
   /// The place of the last record; an empty ticket if there was none.
   Ticket place() const;
@@ -35,4 +36,4 @@ class Event : public Object, public std::enable_shared_from_this<Event> {
   std::shared_ptr<Record> last_;
 };
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

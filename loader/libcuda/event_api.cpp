@@ -37,7 +37,7 @@ int64_t Event::time() const {
   return last_ ? last_->time.load() : 0;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver
 
 using namespace ptxrun::driver;
 
@@ -68,7 +68,7 @@ CUresult elapsedTime(float *milliseconds, CUevent startHandle, CUevent endHandle
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuEventCreate(CUevent *handle, unsigned flags) {
   Context *context = nullptr;
@@ -99,8 +99,8 @@ PTXRUN_STREAM_API(cuEventRecord, _ptsz, (CUevent handle, CUstream streamHandle),
   return CUDA_SUCCESS;
 }
 
-PTXRUN_STREAM_API(cuEventRecordWithFlags, _ptsz,
-                  (CUevent event, CUstream stream, unsigned flags), (event, stream, flags)) {
+PTXRUN_STREAM_API(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
+                  (event, stream, flags)) {
   if (flags > 1)
     return CUDA_ERROR_INVALID_VALUE;
   return cuEventRecord(event, stream);
@@ -112,7 +112,7 @@ PTXRUN_API CUresult cuEventQuery(CUevent handle) {
   const Ticket place = event->place();
   if (place.isDone())
     return CUDA_SUCCESS;
-  place.stream->wakeWorker();  // a program that polls wants progress
+  place.stream->wakeWorker(); // a program that polls wants progress
   return CUDA_ERROR_NOT_READY;
 }
 

@@ -1,4 +1,5 @@
-// Functions and kernels: attributes, parameters, names. A CUfunction and a CUkernel are the same object here.
+// Functions and kernels: attributes, parameters, names. A CUfunction and a CUkernel are the same
+// object here.
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -19,17 +20,24 @@ CUresult enterFunction(const void *handle, std::shared_ptr<Function> &function) 
 /// Attributes that are stored and answered back.
 std::atomic<int> *storedAttribute(Function &function, CUfunction_attribute attribute) {
   switch (attribute) {
-  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return &function.maxDynamicShared;
-  case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return &function.carveout;
-  case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: return &function.isClusterSizeRequired;
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: return &function.clusterWidth;
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: return &function.clusterHeight;
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return &function.clusterDepth;
+  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+    return &function.maxDynamicShared;
+  case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    return &function.carveout;
+  case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    return &function.isClusterSizeRequired;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    return &function.clusterWidth;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    return &function.clusterHeight;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    return &function.clusterDepth;
   case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
     return &function.isNonPortableClusterAllowed;
   case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     return &function.clusterSchedulingPolicy;
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 
@@ -40,16 +48,30 @@ CUresult getAttribute(int *value, CUfunction_attribute attribute, const void *ha
     return CUDA_ERROR_INVALID_VALUE;
   const auto memory = [&] { return function->code.staticMemory(function->info); };
   switch (attribute) {
-  case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function->maxThreadsPerBlock(); break;
-  case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(memory().sharedBytes); break;
+  case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    *value = function->maxThreadsPerBlock();
+    break;
+  case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+    *value = static_cast<int>(memory().sharedBytes);
+    break;
   case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     *value = static_cast<int>(memory().constantBytes);
     break;
-  case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = static_cast<int>(memory().localBytes); break;
-  case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = static_cast<int>(function->info.registerCount); break;
-  case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = function->code.targetArchitecture(); break;
-  case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = deviceInfo().architecture(); break;
-  case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+  case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+    *value = static_cast<int>(memory().localBytes);
+    break;
+  case CU_FUNC_ATTRIBUTE_NUM_REGS:
+    *value = static_cast<int>(function->info.registerCount);
+    break;
+  case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    *value = function->code.targetArchitecture();
+    break;
+  case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+    *value = deviceInfo().architecture();
+    break;
+  case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+    *value = 0;
+    break;
   default: {
     const std::atomic<int> *stored = storedAttribute(*function, attribute);
     if (!stored)
@@ -108,7 +130,7 @@ CUresult getName(const char **name, const void *handle) {
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
                                        CUfunction function) {
@@ -123,7 +145,7 @@ PTXRUN_API CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache confi
 }
 PTXRUN_API CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig) {
   std::shared_ptr<Function> function;
-  return enterFunction(handle, function);  // shared memory has no banks here
+  return enterFunction(handle, function); // shared memory has no banks here
 }
 PTXRUN_API CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
                                        size_t *bytes) {
@@ -160,13 +182,12 @@ PTXRUN_API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attrib
   PTXRUN_TRY(checkDevice(device));
   return getAttribute(value, attribute, kernel);
 }
-PTXRUN_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value,
-                                         CUkernel kernel, CUdevice device) {
+PTXRUN_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                                         CUdevice device) {
   PTXRUN_TRY(checkDevice(device));
   return setAttribute(attribute, value, kernel);
 }
-PTXRUN_API CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config,
-                                           CUdevice device) {
+PTXRUN_API CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
   PTXRUN_TRY(checkDevice(device));
   return setCacheConfig(kernel, config);
 }

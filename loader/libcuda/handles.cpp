@@ -29,4 +29,4 @@ std::shared_ptr<Object> Registry::find(const void *handle, Kind kind) const {
   return found != objects_.end() && found->second->kind() == kind ? found->second : nullptr;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

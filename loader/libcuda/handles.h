@@ -1,5 +1,5 @@
-// Handles: every object that a program holds a pointer to is in one registry, which owns it and tells a live handle from
-// a dangling one without touching the memory behind it.
+// Handles: every object that a program holds a pointer to is in one registry, which owns it and
+// tells a live handle from a dangling one without touching the memory behind it.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -9,7 +9,19 @@
 
 namespace ptxrun::driver {
 
-enum class Kind { context, module, library, function, stream, event, pool, linker, graph, graphNode, graphExec };
+enum class Kind {
+  context,
+  module,
+  library,
+  function,
+  stream,
+  event,
+  pool,
+  linker,
+  graph,
+  graphNode,
+  graphExec
+};
 
 /// Base of what stands behind a handle. The handle is the object's address.
 class Object {
@@ -54,4 +66,4 @@ template <class Handle, class T> Handle handleOf(T *object) {
   return reinterpret_cast<Handle>(static_cast<Object *>(object));
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

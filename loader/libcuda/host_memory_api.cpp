@@ -9,13 +9,12 @@ namespace {
 
 constexpr unsigned kHostAllocFlags =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-constexpr unsigned kHostRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE |
-                                        CU_MEMHOSTREGISTER_DEVICEMAP |
+constexpr unsigned kHostRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                         CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
 bool isHostUse(MemoryUse use) { return use == MemoryUse::host || use == MemoryUse::registered; }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
   Context *context = nullptr;

@@ -26,13 +26,14 @@ void afterForkInChild() {
     state = State::forked;
 }
 
-/// Runs when the library is unloaded or the process ends, after the program's own static destructors.
+/// Runs when the library is unloaded or the process ends, after the program's own static
+/// destructors.
 __attribute__((destructor)) void atUnload() {
   if (state == State::initialised)
     stopWorkers();
 }
 
-}  // namespace
+} // namespace
 
 CUresult initialise() {
   if (state == State::untouched) {
@@ -83,7 +84,7 @@ CUresult notSupported(const char *what) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver
 
 using namespace ptxrun::driver;
 
@@ -100,7 +101,8 @@ PTXRUN_API CUresult cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 
-/// Asked for by NVRTC and nvJitLink, which do without; the static runtime is served by `ptxrun exec` instead.
+/// Asked for by NVRTC and nvJitLink, which do without; the static runtime is served by `ptxrun
+/// exec` instead.
 PTXRUN_API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
   if (!table || !id)
     return CUDA_ERROR_INVALID_VALUE;

@@ -26,8 +26,7 @@ CUresult checkCluster(const Function &function, const LaunchShape &shape) {
   const auto [x, y, z] = shape.cluster;
   if (y == 0 || z == 0 || shape.grid.x % x || shape.grid.y % y || shape.grid.z % z)
     return CUDA_ERROR_INVALID_VALUE;
-  const uint32_t limit =
-      function.isNonPortableClusterAllowed ? kLargestCluster : kPortableCluster;
+  const uint32_t limit = function.isNonPortableClusterAllowed ? kLargestCluster : kPortableCluster;
   return volume(shape.cluster) <= limit ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
@@ -70,7 +69,7 @@ bool isBlocking() {
   return isSet;
 }
 
-}  // namespace
+} // namespace
 
 std::byte *KernelArguments::reserve(size_t bytes) {
   if (bytes <= kInlineBytes)
@@ -110,8 +109,7 @@ CUresult KernelArguments::readBuffer(const Function &function, void *const *extr
 }
 
 std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function> function,
-                                                       const LaunchShape &shape,
-                                                       CUresult &result) {
+                                                       const LaunchShape &shape, CUresult &result) {
   auto operation = std::make_shared<LaunchOperation>();
   operation->shape_ = shape;
   if (shape.cluster.x == 0 && function->clusterWidth != 0)
@@ -145,9 +143,10 @@ CUresult LaunchOperation::run(Context &context) {
   const device::Outcome outcome = function_->code.launch(function_->info, variant_, options);
   if (outcome.isOk() || outcome.code == device::Code::cancelled)
     return CUDA_SUCCESS;
-  // What the runtime finds wrong with a launch that is already queued cannot be "invalid argument" to a later call.
+  // What the runtime finds wrong with a launch that is already queued cannot be "invalid argument"
+  // to a later call.
   const CUresult result = outcome.code == device::Code::invalidValue ? CUDA_ERROR_LAUNCH_FAILED
-                                                                    : toResult(outcome.code);
+                                                                     : toResult(outcome.code);
   context.fail(result, outcome.message);
   return result;
 }
@@ -157,8 +156,7 @@ bool LaunchOperation::isLarge() const {
          volume(shape_.grid) > kManyBlocks;
 }
 
-CUresult readArguments(LaunchOperation &operation, void *const *kernelParams,
-                       void *const *extra) {
+CUresult readArguments(LaunchOperation &operation, void *const *kernelParams, void *const *extra) {
   const Function &function = operation.function();
   if (kernelParams && extra)
     return CUDA_ERROR_INVALID_VALUE;
@@ -178,4 +176,4 @@ CUresult submitLaunch(Context &context, Stream &stream,
   return context.error();
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

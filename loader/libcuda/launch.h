@@ -12,7 +12,7 @@ namespace ptxrun::driver {
 /// A launch as a program describes it.
 struct LaunchShape {
   abi::Dim3 grid, block;
-  abi::Dim3 cluster{0, 0, 0};  ///< 0,0,0: not asked for
+  abi::Dim3 cluster{0, 0, 0}; ///< 0,0,0: not asked for
   unsigned dynamicSharedBytes = 0;
   bool isCooperative = false;
 };
@@ -35,7 +35,8 @@ class KernelArguments {
 
 class LaunchOperation final : public Operation {
  public:
-  /// Checks the shape against the kernel and the device, and compiles what is needed. On failure null and `result`.
+  /// Checks the shape against the kernel and the device, and compiles what is needed. On failure
+  /// null and `result`.
   static std::shared_ptr<LaunchOperation> make(std::shared_ptr<Function>, const LaunchShape &,
                                                CUresult &result);
   KernelArguments arguments;
@@ -56,4 +57,4 @@ CUresult readArguments(LaunchOperation &, void *const *kernelParams, void *const
 /// Hands a launch to its stream; waits for it where CUDA_LAUNCH_BLOCKING asks for that.
 CUresult submitLaunch(Context &, Stream &, std::shared_ptr<LaunchOperation>);
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

@@ -32,7 +32,8 @@ CUresult readAttribute(const CUlaunchAttribute &attribute, LaunchShape &shape,
     extras.eventsAfter.push_back(attribute.value.launchCompletionEvent.event);
     break;
   default:
-    // The rest are hints: caches, priorities, and permission to start early, which full stream order satisfies.
+    // The rest are hints: caches, priorities, and permission to start early, which full stream
+    // order satisfies.
     break;
   }
   return CUDA_SUCCESS;
@@ -57,7 +58,7 @@ CUresult launch(const void *functionHandle, const LaunchShape &shape, CUstream s
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_STREAM_API(cuLaunchKernel, _ptsz,
                   (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,

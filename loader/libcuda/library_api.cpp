@@ -40,7 +40,7 @@ CUresult getVariable(CUdeviceptr *address, size_t *bytes, CUlibrary handle, cons
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options,
                                       void **values, unsigned optionCount, CUlibraryOption *,
@@ -110,7 +110,7 @@ PTXRUN_API CUresult cuLibraryGetModule(CUmodule *module, CUlibrary handle) {
   PTXRUN_TRY(enterLibrary(handle, library));
   if (!module)
     return CUDA_ERROR_INVALID_VALUE;
-  *module = reinterpret_cast<CUmodule>(handle);  // one object, two handles' types
+  *module = reinterpret_cast<CUmodule>(handle); // one object, two handles' types
   return CUDA_SUCCESS;
 }
 

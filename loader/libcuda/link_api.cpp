@@ -1,6 +1,7 @@
-// The linker interface: PTX is collected, and what comes out as the "cubin" is an image that cuModuleLoadData understands:
-// the PTX itself, or several behind a wrapper as nvcc makes it for -rdc=true. The parts are loaded side by side; references
-// from one to another are not resolved yet.
+// The linker interface: PTX is collected, and what comes out as the "cubin" is an image that
+// cuModuleLoadData understands: the PTX itself, or several behind a wrapper as nvcc makes it for
+// -rdc=true. The parts are loaded side by side; references from one to another are not resolved
+// yet.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -33,8 +34,8 @@ class Linker final : public Object {
 
   CUresult add(std::span<const std::byte> bytes) {
     image::Image parts;
-    const ptxrun::device::Outcome outcome = image::readImage(
-        bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
+    const ptxrun::device::Outcome outcome =
+        image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
     options_.writeErrorLog(outcome.message);
     if (!outcome.isOk())
       return toResult(outcome.code);
@@ -72,7 +73,7 @@ class Linker final : public Object {
 
   static std::string makeFatBinary(const std::string &text) {
     constexpr size_t kEntryHeader = 64;
-    const size_t payload = (text.size() + 8) / 8 * 8;  // with the final NUL
+    const size_t payload = (text.size() + 8) / 8 * 8; // with the final NUL
     std::string out(image::fat_layout::kHeaderBytes + kEntryHeader + payload, '\0');
     put<uint32_t>(out, 0, image::fat_layout::kMagic);
     put<uint16_t>(out, image::fat_layout::kHeaderSizeOffset, image::fat_layout::kHeaderBytes);
@@ -111,7 +112,7 @@ CUresult enterLinker(CUlinkState state, std::shared_ptr<Linker> &linker) {
   return linker ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuLinkCreate_v2(unsigned optionCount, CUjit_option *options, void **values,
                                     CUlinkState *state) {
@@ -119,8 +120,7 @@ PTXRUN_API CUresult cuLinkCreate_v2(unsigned optionCount, CUjit_option *options,
   PTXRUN_TRY(enter(context));
   if (!state || (optionCount != 0 && (!options || !values)))
     return CUDA_ERROR_INVALID_VALUE;
-  *state = publish<CUlinkState>(
-      std::make_shared<Linker>(JitOptions{optionCount, options, values}));
+  *state = publish<CUlinkState>(std::make_shared<Linker>(JitOptions{optionCount, options, values}));
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuLinkCreate(unsigned optionCount, CUjit_option *options, void **values,
@@ -136,9 +136,9 @@ PTXRUN_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *da
     return CUDA_ERROR_INVALID_VALUE;
   return linker->add({static_cast<const std::byte *>(data), bytes});
 }
-PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data,
-                                  size_t bytes, const char *name, unsigned optionCount,
-                                  CUjit_option *options, void **values) {
+PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
+                                  const char *name, unsigned optionCount, CUjit_option *options,
+                                  void **values) {
   return cuLinkAddData_v2(state, type, data, bytes, name, optionCount, options, values);
 }
 

@@ -1,5 +1,5 @@
-// Copies of plain byte ranges. Every address is a host address; direction only decides which checks are made and when a
-// call may return before the copy is done.
+// Copies of plain byte ranges. Every address is a host address; direction only decides which checks
+// are made and when a call may return before the copy is done.
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/copy.h"
@@ -39,11 +39,11 @@ CUresult copy(Range to, Range from, size_t bytes, CUstream streamHandle, Complet
       completion = Completion::waits;
   const CopySide target{static_cast<char *>(const_cast<void *>(to.address)), bytes, bytes};
   const CopySide source{static_cast<char *>(const_cast<void *>(from.address)), bytes, bytes};
-  return perform(*context, *stream,
-                 std::make_shared<CopyOperation>(target, source, bytes, 1, 1), completion);
+  return perform(*context, *stream, std::make_shared<CopyOperation>(target, source, bytes, 1, 1),
+                 completion);
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_STREAM_API(cuMemcpy, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
                   (to, from, bytes)) {

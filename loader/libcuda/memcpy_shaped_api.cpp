@@ -30,8 +30,10 @@ CUresult toSide(const Endpoint &end, const Box &box, CopySide &side, bool &isHos
   case CU_MEMORYTYPE_UNIFIED:
     side.base = reinterpret_cast<char *>(end.device);
     break;
-  case CU_MEMORYTYPE_ARRAY: return notSupported("a copy of a CUDA array");
-  default: return CUDA_ERROR_INVALID_VALUE;
+  case CU_MEMORYTYPE_ARRAY:
+    return notSupported("a copy of a CUDA array");
+  default:
+    return CUDA_ERROR_INVALID_VALUE;
   }
   isHost = end.type == CU_MEMORYTYPE_HOST;
   // A pitch of 0 means rows follow each other; it must hold a row otherwise.
@@ -42,8 +44,7 @@ CUresult toSide(const Endpoint &end, const Box &box, CopySide &side, bool &isHos
       (box.depth > 1 && end.y + box.height > rows))
     return CUDA_ERROR_INVALID_VALUE;
   side.base += end.z * side.slice + end.y * side.pitch + end.x;
-  const size_t bytes =
-      (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
+  const size_t bytes = (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
   return isHost || isAccessible(side.base, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -60,20 +61,18 @@ CUresult copy(const Endpoint &to, const Endpoint &from, const Box &box, CUstream
   PTXRUN_TRY(toSide(from, box, source, isSourceHost));
   if (!isPinned(target.base) || !isPinned(source.base))
     completion = Completion::waits;
-  return perform(
-      *context, *stream,
-      std::make_shared<CopyOperation>(target, source, box.width, box.height, box.depth),
-      completion);
+  return perform(*context, *stream,
+                 std::make_shared<CopyOperation>(target, source, box.width, box.height, box.depth),
+                 completion);
 }
 
 CUresult copy2D(const CUDA_MEMCPY2D *c, CUstream stream, Completion completion) {
   if (!c)
     return CUDA_ERROR_INVALID_VALUE;
-  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0,
-               c->dstPitch, 0},
-              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0,
-               c->srcPitch, 0},
-              {c->WidthInBytes, c->Height, 1}, stream, completion);
+  return copy(
+      {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0, c->dstPitch, 0},
+      {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0, c->srcPitch, 0},
+      {c->WidthInBytes, c->Height, 1}, stream, completion);
 }
 
 template <class Descriptor>
@@ -87,7 +86,7 @@ CUresult copy3D(const Descriptor *c, CUstream stream, Completion completion) {
               {c->WidthInBytes, c->Height, c->Depth}, stream, completion);
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_STREAM_API(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *description), (description)) {
   return copy2D(description, nullptr, Completion::waits);
@@ -96,23 +95,21 @@ PTXRUN_STREAM_API(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *descripti
                   (description)) {
   return copy2D(description, nullptr, Completion::waits);
 }
-PTXRUN_STREAM_API(cuMemcpy2DAsync_v2, _ptsz,
-                  (const CUDA_MEMCPY2D *description, CUstream stream), (description, stream)) {
+PTXRUN_STREAM_API(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *description, CUstream stream),
+                  (description, stream)) {
   return copy2D(description, stream, Completion::async);
 }
 PTXRUN_STREAM_API(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *description), (description)) {
   return copy3D(description, nullptr, Completion::waits);
 }
-PTXRUN_STREAM_API(cuMemcpy3DAsync_v2, _ptsz,
-                  (const CUDA_MEMCPY3D *description, CUstream stream), (description, stream)) {
+PTXRUN_STREAM_API(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *description, CUstream stream),
+                  (description, stream)) {
   return copy3D(description, stream, Completion::async);
 }
-PTXRUN_STREAM_API(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *description),
-                  (description)) {
+PTXRUN_STREAM_API(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *description), (description)) {
   return copy3D(description, nullptr, Completion::waits);
 }
 PTXRUN_STREAM_API(cuMemcpy3DPeerAsync, _ptsz,
-                  (const CUDA_MEMCPY3D_PEER *description, CUstream stream),
-                  (description, stream)) {
+                  (const CUDA_MEMCPY3D_PEER *description, CUstream stream), (description, stream)) {
   return copy3D(description, stream, Completion::async);
 }

@@ -38,7 +38,7 @@ void remember(void *base, size_t bytes, MemoryRecord record) {
   all.byAddress[reinterpret_cast<uintptr_t>(base)] = record;
 }
 
-}  // namespace
+} // namespace
 
 CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
   void *base = device::allocateMemory(bytes);
@@ -104,4 +104,4 @@ std::optional<MemoryRecord> findMemory(const void *address) {
   return std::nullopt;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

@@ -1,4 +1,5 @@
-// What the driver remembers of memory: what an allocation is for, and host memory that was registered.
+// What the driver remembers of memory: what an allocation is for, and host memory that was
+// registered.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,17 +16,18 @@ enum class MemoryUse { device, host, managed, registered, pool };
 
 struct MemoryRecord {
   MemoryUse use = MemoryUse::device;
-  unsigned flags = 0;            ///< as given to cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged
+  unsigned flags = 0; ///< as given to cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged
   Context *context = nullptr;
-  void *pool = nullptr;          ///< the pool's handle
-  void *base = nullptr;          ///< filled in by the functions below
+  void *pool = nullptr; ///< the pool's handle
+  void *base = nullptr; ///< filled in by the functions below
   size_t bytes = 0;
   uint64_t id = 0;
 };
 
 /// Allocates and remembers; CUDA_ERROR_OUT_OF_MEMORY.
 CUresult allocate(CUdeviceptr *, size_t bytes, MemoryRecord);
-/// Frees; CUDA_ERROR_INVALID_VALUE for what is not the start of an allocation (host memory included: freed by address).
+/// Frees; CUDA_ERROR_INVALID_VALUE for what is not the start of an allocation (host memory
+/// included: freed by address).
 CUresult release(CUdeviceptr);
 /// Host memory of the program's own; CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, _NOT_REGISTERED.
 CUresult registerHost(void *, size_t bytes, MemoryRecord);
@@ -33,4 +35,4 @@ CUresult unregisterHost(void *);
 /// What lies at an address; nullopt for memory that the driver knows nothing of.
 std::optional<MemoryRecord> findMemory(const void *);
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

@@ -1,4 +1,5 @@
-// Device memory: allocation, questions about it, pool allocation, managed memory. All of it is host memory.
+// Device memory: allocation, questions about it, pool allocation, managed memory. All of it is host
+// memory.
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr size_t kPitchAlignment = 512;
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
   Context *context = nullptr;
@@ -56,12 +57,11 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   if (address == 0)
     return CUDA_SUCCESS;
   PTXRUN_TRY(enter(context));
-  context->synchronise();  // nothing that was launched may still use it
+  context->synchronise(); // nothing that was launched may still use it
   return release(address);
 }
 
-PTXRUN_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes,
-                                            CUdeviceptr address) {
+PTXRUN_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
   const auto range = device::findAllocation(reinterpret_cast<const void *>(address));

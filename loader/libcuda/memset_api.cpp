@@ -21,13 +21,12 @@ CUresult fill(CUdeviceptr address, size_t pitch, unsigned value, unsigned elemen
   auto *base = reinterpret_cast<char *>(address);
   if (!isAccessible(base, (height - 1) * pitch + rowBytes))
     return CUDA_ERROR_INVALID_VALUE;
-  return perform(
-      *context, *stream,
-      std::make_shared<FillOperation>(base, pitch, value, elementBytes, width, height),
-      Completion::async);
+  return perform(*context, *stream,
+                 std::make_shared<FillOperation>(base, pitch, value, elementBytes, width, height),
+                 Completion::async);
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_STREAM_API(cuMemsetD8_v2, _ptds, (CUdeviceptr to, unsigned char value, size_t count),
                   (to, value, count)) {
@@ -42,14 +41,12 @@ PTXRUN_STREAM_API(cuMemsetD32_v2, _ptds, (CUdeviceptr to, unsigned value, size_t
   return fill(to, 0, value, 4, count, 1, nullptr);
 }
 PTXRUN_STREAM_API(cuMemsetD2D8_v2, _ptds,
-                  (CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                   size_t height),
+                  (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
                   (to, pitch, value, width, height)) {
   return fill(to, pitch, value, 1, width, height, nullptr);
 }
 PTXRUN_STREAM_API(cuMemsetD2D16_v2, _ptds,
-                  (CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-                   size_t height),
+                  (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
                   (to, pitch, value, width, height)) {
   return fill(to, pitch, value, 2, width, height, nullptr);
 }
@@ -75,14 +72,14 @@ PTXRUN_STREAM_API(cuMemsetD32Async, _ptsz,
   return fill(to, 0, value, 4, count, 1, stream);
 }
 PTXRUN_STREAM_API(cuMemsetD2D8Async, _ptsz,
-                  (CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                   size_t height, CUstream stream),
+                  (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+                   CUstream stream),
                   (to, pitch, value, width, height, stream)) {
   return fill(to, pitch, value, 1, width, height, stream);
 }
 PTXRUN_STREAM_API(cuMemsetD2D16Async, _ptsz,
-                  (CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-                   size_t height, CUstream stream),
+                  (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                   CUstream stream),
                   (to, pitch, value, width, height, stream)) {
   return fill(to, pitch, value, 2, width, height, stream);
 }

@@ -27,7 +27,8 @@ device::LoadOptions loadOptions() {
 
 image::Target target() { return {static_cast<unsigned>(deviceInfo().architecture())}; }
 
-/// Puts the text into the buffer that option `buffer` names, and its length back into option `size`.
+/// Puts the text into the buffer that option `buffer` names, and its length back into option
+/// `size`.
 void writeLog(const JitOptions &options, CUjit_option buffer, CUjit_option size,
               const std::string &text) {
   char *out = nullptr;
@@ -52,9 +53,8 @@ void writeLog(const JitOptions &options, CUjit_option buffer, CUjit_option size,
 }
 
 bool hasErrorLog(const JitOptions &options) {
-  return std::any_of(options.names, options.names + options.count, [](CUjit_option name) {
-    return name == CU_JIT_ERROR_LOG_BUFFER;
-  });
+  return std::any_of(options.names, options.names + options.count,
+                     [](CUjit_option name) { return name == CU_JIT_ERROR_LOG_BUFFER; });
 }
 
 CUresult finishLoading(Module &module, device::Outcome outcome, image::Image image,
@@ -70,14 +70,13 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
   return result;
 }
 
-}  // namespace
+} // namespace
 
 int Function::maxThreadsPerBlock() const {
   const auto &limit = info.reqntid[0] ? info.reqntid : info.maxntid;
   if (limit[0] == 0)
     return kMaxThreadsPerBlock;
-  const uint64_t threads =
-      uint64_t{limit[0]} * std::max(limit[1], 1u) * std::max(limit[2], 1u);
+  const uint64_t threads = uint64_t{limit[0]} * std::max(limit[1], 1u) * std::max(limit[2], 1u);
   return static_cast<int>(std::min<uint64_t>(threads, kMaxThreadsPerBlock));
 }
 
@@ -168,31 +167,45 @@ CUresult loadFile(Module &module, const char *path, const JitOptions &options) {
     return CUDA_ERROR_FILE_NOT_FOUND;
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   image::Image parts;
-  device::Outcome outcome =
-      image::readImage(std::as_bytes(std::span(bytes)), target(), parts);
+  device::Outcome outcome = image::readImage(std::as_bytes(std::span(bytes)), target(), parts);
   return finishLoading(module, std::move(outcome), std::move(parts), path, options);
 }
 
 CUresult toResult(device::Code code) {
   switch (code) {
-  case device::Code::ok: return CUDA_SUCCESS;
+  case device::Code::ok:
+    return CUDA_SUCCESS;
   case device::Code::invalidPtx:
-  case device::Code::stopped: return CUDA_ERROR_INVALID_PTX;
-  case device::Code::unsupportedImage: return CUDA_ERROR_INVALID_IMAGE;
-  case device::Code::noBinaryForGpu: return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  case device::Code::notFound: return CUDA_ERROR_NOT_FOUND;
-  case device::Code::unresolved: return CUDA_ERROR_INVALID_PTX;
-  case device::Code::invalidValue: return CUDA_ERROR_INVALID_VALUE;
-  case device::Code::outOfMemory: return CUDA_ERROR_OUT_OF_MEMORY;
-  case device::Code::illegalAddress: return CUDA_ERROR_ILLEGAL_ADDRESS;
-  case device::Code::launchFailed: return CUDA_ERROR_LAUNCH_FAILED;
-  case device::Code::assertion: return CUDA_ERROR_ASSERT;
-  case device::Code::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
-  case device::Code::cancelled: return CUDA_ERROR_LAUNCH_FAILED;
-  case device::Code::fileNotFound: return CUDA_ERROR_FILE_NOT_FOUND;
-  case device::Code::notSupported: return CUDA_ERROR_NOT_SUPPORTED;
+  case device::Code::stopped:
+    return CUDA_ERROR_INVALID_PTX;
+  case device::Code::unsupportedImage:
+    return CUDA_ERROR_INVALID_IMAGE;
+  case device::Code::noBinaryForGpu:
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  case device::Code::notFound:
+    return CUDA_ERROR_NOT_FOUND;
+  case device::Code::unresolved:
+    return CUDA_ERROR_INVALID_PTX;
+  case device::Code::invalidValue:
+    return CUDA_ERROR_INVALID_VALUE;
+  case device::Code::outOfMemory:
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  case device::Code::illegalAddress:
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case device::Code::launchFailed:
+    return CUDA_ERROR_LAUNCH_FAILED;
+  case device::Code::assertion:
+    return CUDA_ERROR_ASSERT;
+  case device::Code::timeout:
+    return CUDA_ERROR_LAUNCH_TIMEOUT;
+  case device::Code::cancelled:
+    return CUDA_ERROR_LAUNCH_FAILED;
+  case device::Code::fileNotFound:
+    return CUDA_ERROR_FILE_NOT_FOUND;
+  case device::Code::notSupported:
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_ERROR_UNKNOWN;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

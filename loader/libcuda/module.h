@@ -1,5 +1,6 @@
-// Modules, libraries and functions as the driver API shows them. A CUmodule and a CUlibrary are the same thing seen twice: a
-// loaded image with its functions; a CUfunction and a CUkernel are both a Function.
+// Modules, libraries and functions as the driver API shows them. A CUmodule and a CUlibrary are the
+// same thing seen twice: a loaded image with its functions; a CUfunction and a CUkernel are both a
+// Function.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -58,7 +59,7 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   Function *functionFor(device::Module &, const device::KernelInfo &);
   std::vector<std::unique_ptr<device::Module>> parts_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Function>> functions_;  // those asked for
+  std::vector<std::unique_ptr<Function>> functions_; // those asked for
 };
 
 class LoadedModule : public Module {
@@ -87,9 +88,10 @@ struct JitOptions {
   void writeInfoLog(const std::string &) const;
 };
 
-/// Reads an image and loads it into `module`. On failure the error log is written (and shown when verbose).
+/// Reads an image and loads it into `module`. On failure the error log is written (and shown when
+/// verbose).
 CUresult loadImage(Module &module, const void *image, const JitOptions &);
 CUresult loadFile(Module &module, const char *path, const JitOptions &);
 CUresult toResult(device::Code);
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

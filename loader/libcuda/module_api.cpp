@@ -25,7 +25,7 @@ CUresult enterModule(CUmodule handle, std::shared_ptr<Module> &module) {
   return module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuModuleLoad(CUmodule *module, const char *path) {
   return loadModule(module, [&](Module &into) { return loadFile(into, path, {}); });

@@ -1,5 +1,6 @@
-// Every function of the driver API that no other file defines: exported all the same, so that programs link and start, and
-// answering NOT_SUPPORTED. The definitions are weak: one elsewhere in the library takes their place.
+// Every function of the driver API that no other file defines: exported all the same, so that
+// programs link and start, and answering NOT_SUPPORTED. The definitions are weak: one elsewhere in
+// the library takes their place.
 #include "loader/libcuda/report.h"
 
 #define FUNCTION(name, version, symbol)                                                            \

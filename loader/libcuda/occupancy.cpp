@@ -1,5 +1,6 @@
-// Occupancy: computed from the limits that the device shows, so that programs size their grids as they would on a GPU of
-// this compute capability. Registers are not counted: PTX has none allocated yet.
+// Occupancy: computed from the limits that the device shows, so that programs size their grids as
+// they would on a GPU of this compute capability. Registers are not counted: PTX has none allocated
+// yet.
 #include <algorithm>
 
 #include "loader/libcuda/api.h"
@@ -64,7 +65,7 @@ CUresult potentialBlockSize(int *minGridSize, int *blockSize, CUfunction handle,
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *blocks, CUfunction handle, int blockSize, size_t dynamicBytes, unsigned flags) {
@@ -82,25 +83,24 @@ PTXRUN_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUf
                                                               dynamicBytes, 0);
 }
 
-PTXRUN_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(
-    int *minGridSize, int *blockSize, CUfunction function, CUoccupancyB2DSize dynamicBytesFor,
-    size_t dynamicBytes, int limit, unsigned flags) {
+PTXRUN_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
+                                                              CUfunction function,
+                                                              CUoccupancyB2DSize dynamicBytesFor,
+                                                              size_t dynamicBytes, int limit,
+                                                              unsigned flags) {
   if (flags > 1)
     return CUDA_ERROR_INVALID_VALUE;
-  return potentialBlockSize(minGridSize, blockSize, function, dynamicBytesFor, dynamicBytes,
-                            limit);
+  return potentialBlockSize(minGridSize, blockSize, function, dynamicBytesFor, dynamicBytes, limit);
 }
 PTXRUN_API CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize,
                                                      CUfunction function,
                                                      CUoccupancyB2DSize dynamicBytesFor,
                                                      size_t dynamicBytes, int limit) {
-  return potentialBlockSize(minGridSize, blockSize, function, dynamicBytesFor, dynamicBytes,
-                            limit);
+  return potentialBlockSize(minGridSize, blockSize, function, dynamicBytesFor, dynamicBytes, limit);
 }
 
-PTXRUN_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicBytes,
-                                                            CUfunction handle, int blocks,
-                                                            int blockSize) {
+PTXRUN_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicBytes, CUfunction handle,
+                                                            int blocks, int blockSize) {
   std::shared_ptr<Function> function;
   PTXRUN_TRY(enterFunction(handle, function));
   if (!dynamicBytes || blocks <= 0 || blockSize <= 0)
@@ -136,11 +136,9 @@ PTXRUN_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handl
     }
   if (size == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  const auto threads =
-      static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
+  const auto threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
   const int blocks = activeBlocks(*function, std::max(threads, 1), config->sharedMemBytes);
   // A cluster runs on one worker, whatever its size: at least one per worker fits.
-  *clusters = blocks == 0 ? 0
-                          : std::max(blocks / static_cast<int>(size), 1) * deviceInfo().workers;
+  *clusters = blocks == 0 ? 0 : std::max(blocks / static_cast<int>(size), 1) * deviceInfo().workers;
   return CUDA_SUCCESS;
 }

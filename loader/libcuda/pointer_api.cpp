@@ -20,37 +20,52 @@ unsigned memoryType(MemoryUse use) {
 }
 
 /// The value for memory the driver knows.
-CUresult attributeOf(const MemoryRecord &record, CUpointer_attribute attribute,
-                     CUdeviceptr pointer, void *data) {
+CUresult attributeOf(const MemoryRecord &record, CUpointer_attribute attribute, CUdeviceptr pointer,
+                     void *data) {
   const auto base = reinterpret_cast<CUdeviceptr>(record.base);
   switch (attribute) {
   case CU_POINTER_ATTRIBUTE_CONTEXT:
     return store(data, record.context ? handleOf<CUcontext>(record.context) : nullptr);
-  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return store(data, memoryType(record.use));
-  case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return store(data, pointer);
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    return store(data, memoryType(record.use));
+  case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    return store(data, pointer);
   case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     if (record.use == MemoryUse::device || record.use == MemoryUse::pool)
       return CUDA_ERROR_INVALID_VALUE;
     return store(data, reinterpret_cast<void *>(pointer));
-  case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return store(data, 0u);
-  case CU_POINTER_ATTRIBUTE_BUFFER_ID: return store(data, static_cast<unsigned long long>(record.id));
+  case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    return store(data, 0u);
+  case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    return store(data, static_cast<unsigned long long>(record.id));
   case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     return store(data, record.use == MemoryUse::managed ? 1u : 0u);
-  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return store(data, 0);
-  case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return store(data, 0u);
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    return store(data, 0);
+  case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    return store(data, 0u);
   case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-  case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return store(data, base);
+  case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    return store(data, base);
   case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-  case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return store(data, record.bytes);
-  case CU_POINTER_ATTRIBUTE_MAPPED: return store(data, 1u);
-  case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return store(data, 0ull);
-  case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return store(data, 0u);
-  case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return store(data, 3u);
-  case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return store(data, record.pool);
+  case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    return store(data, record.bytes);
+  case CU_POINTER_ATTRIBUTE_MAPPED:
+    return store(data, 1u);
+  case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    return store(data, 0ull);
+  case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    return store(data, 0u);
+  case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+    return store(data, 3u);
+  case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+    return store(data, record.pool);
   case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
     return store(data, static_cast<unsigned long long>(record.id));
-  case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return store(data, 0u);
-  case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
+  case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+    return store(data, 0u);
+  case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -65,13 +80,16 @@ size_t attributeBytes(CUpointer_attribute attribute) {
   case CU_POINTER_ATTRIBUTE_MAPPED:
   case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
   case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-  case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return 4;
-  case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return 0;
-  default: return 8;
+  case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+    return 4;
+  case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+    return 0;
+  default:
+    return 8;
   }
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                           CUdeviceptr pointer) {
@@ -83,7 +101,8 @@ PTXRUN_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attrib
   return record ? attributeOf(*record, attribute, pointer, data) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// Unlike the single question this one succeeds for unknown pointers, with zeros (device ordinal: -2).
+/// Unlike the single question this one succeeds for unknown pointers, with zeros (device ordinal:
+/// -2).
 PTXRUN_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
                                            void **data, CUdeviceptr pointer) {
   Context *context = nullptr;

@@ -1,5 +1,5 @@
-// Stream-ordered allocation. Memory is taken at the call and given back when the stream gets to the free; a pool only keeps
-// count, the memory comes from the one allocator.
+// Stream-ordered allocation. Memory is taken at the call and given back when the stream gets to the
+// free; a pool only keeps count, the memory comes from the one allocator.
 #include <atomic>
 #include <mutex>
 
@@ -84,14 +84,14 @@ CUresult enterDevice(CUdevice device) {
   return checkDevice(device);
 }
 
-}  // namespace
+} // namespace
 
-PTXRUN_STREAM_API(cuMemAllocAsync, _ptsz, (CUdeviceptr *address, size_t bytes, CUstream stream),
+PTXRUN_STREAM_API(cuMemAllocAsync, _ptsz, (CUdeviceptr * address, size_t bytes, CUstream stream),
                   (address, bytes, stream)) {
   return allocateFrom(currentPool(), address, bytes, stream);
 }
 PTXRUN_STREAM_API(cuMemAllocFromPoolAsync, _ptsz,
-                  (CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream),
+                  (CUdeviceptr * address, size_t bytes, CUmemoryPool pool, CUstream stream),
                   (address, bytes, pool, stream)) {
   return allocateFrom(resolve<Pool>(pool), address, bytes, stream);
 }
@@ -152,14 +152,17 @@ PTXRUN_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribu
   case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
     pool->allowsInternal = *static_cast<int *>(value);
     return CUDA_SUCCESS;
-  case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: pool->releaseThreshold = number(); return CUDA_SUCCESS;
+  case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+    pool->releaseThreshold = number();
+    return CUDA_SUCCESS;
   case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
   case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
     if (number() != 0)
       return CUDA_ERROR_INVALID_VALUE;
     pool->usedHigh = pool->used.load();
     return CUDA_SUCCESS;
-  default: return CUDA_ERROR_INVALID_VALUE;
+  default:
+    return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -174,15 +177,20 @@ PTXRUN_API CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribu
     return CUDA_SUCCESS;
   };
   switch (attribute) {
-  case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: return put(pool->followsEvents.load());
-  case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return put(pool->isOpportunistic.load());
+  case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    return put(pool->followsEvents.load());
+  case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    return put(pool->isOpportunistic.load());
   case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
     return put(pool->allowsInternal.load());
-  case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return put(pool->releaseThreshold.load());
+  case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+    return put(pool->releaseThreshold.load());
   case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-  case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return put(pool->used.load());
+  case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+    return put(pool->used.load());
   case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-  case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return put(pool->usedHigh.load());
+  case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+    return put(pool->usedHigh.load());
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -229,7 +237,7 @@ PTXRUN_API CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   currentPoolHandle = pool;
   return CUDA_SUCCESS;
 }
-PTXRUN_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *, 
+PTXRUN_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *,
                                            CUmemAllocationType) {
   return cuDeviceGetDefaultMemPool(pool, 0);
 }

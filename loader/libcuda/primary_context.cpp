@@ -1,4 +1,5 @@
-// The primary context, which the runtime API shares with everybody. It is active while somebody retains it.
+// The primary context, which the runtime API shares with everybody. It is active while somebody
+// retains it.
 #include <mutex>
 
 #include "loader/libcuda/api.h"
@@ -17,7 +18,7 @@ CUresult enterDevice(CUdevice device) {
   return checkDevice(device);
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));

@@ -46,7 +46,7 @@ const std::vector<const FunctionEntry *> &sortedFunctions() {
   return *sorted;
 }
 
-}  // namespace
+} // namespace
 
 Lookup findFunction(std::string_view name, int version, bool isPerThread, void **address) {
   const auto [begin, end] =
@@ -67,4 +67,4 @@ Lookup findFunction(std::string_view name, int version, bool isPerThread, void *
   return begin == end ? Lookup::unknownName : Lookup::versionTooLow;
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

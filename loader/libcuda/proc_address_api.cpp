@@ -5,8 +5,7 @@
 using namespace ptxrun::driver;
 
 PTXRUN_API CUresult cuGetProcAddress_v2(const char *name, void **address, int version,
-                                        uint64_t flags,
-                                        CUdriverProcAddressQueryResult *status) {
+                                        uint64_t flags, CUdriverProcAddressQueryResult *status) {
   constexpr uint64_t kFlags =
       CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (!name || !address || (flags & ~kFlags) || flags == kFlags)

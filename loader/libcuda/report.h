@@ -11,4 +11,4 @@ void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// CUDA_ERROR_NOT_SUPPORTED; says `what` on stderr once per name when verbose.
 CUresult notSupported(const char *what);
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

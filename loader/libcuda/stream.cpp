@@ -25,7 +25,7 @@ constexpr unsigned kIdleRoundsWatched = 100;
     pause();
 }
 
-}  // namespace
+} // namespace
 
 const std::atomic<bool> &shutdownFlag() { return isShuttingDown; }
 
@@ -37,8 +37,8 @@ void stopWorkers() {
 
 bool Ticket::isDone() const { return !stream || stream->completed() >= sequence; }
 
-/// Wakes the worker of a stream whose work has been waiting for a round. It polls only while something is going on, so
-/// that a launch that is synchronised at once needs no system call.
+/// Wakes the worker of a stream whose work has been waiting for a round. It polls only while
+/// something is going on, so that a launch that is synchronised at once needs no system call.
 class Watcher {
  public:
   static Watcher &instance() {
@@ -136,7 +136,7 @@ void Stream::runHead(std::unique_lock<std::mutex> &lock) {
       context_->fail(result, {});
     runningOperations.fetch_sub(1);
   }
-  entry = {};  // an operation may own a module: let it go outside the lock
+  entry = {}; // an operation may own a module: let it go outside the lock
   lock.lock();
   isBusy_ = false;
   context_->pending_.fetch_sub(1, std::memory_order_acq_rel);
@@ -203,4 +203,4 @@ void Stream::runWorker() {
   }
 }
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

@@ -1,12 +1,14 @@
 // Streams: ordered queues of operations, and who executes them.
 //
-// All queues of a context share the context's one mutex, so operations have one total order of submission. An operation
-// starts when everything before it in its stream has ended and its tickets (legacy default stream rules, events) are
-// done; tickets always point to operations submitted earlier, so waiting for them cannot go round in a circle.
+// All queues of a context share the context's one mutex, so operations have one total order of
+// submission. An operation starts when everything before it in its stream has ended and its tickets
+// (legacy default stream rules, events) are done; tickets always point to operations submitted
+// earlier, so waiting for them cannot go round in a circle.
 //
-// Whoever waits, helps: a thread that synchronises runs the stream's operations itself while no other thread does. So a
-// small launch followed by a synchronise costs no thread switch. What nobody waits for is run by the stream's worker,
-// a thread made at first need: at once when the work is large or the queue grows, else after a moment (the watcher).
+// Whoever waits, helps: a thread that synchronises runs the stream's operations itself while no
+// other thread does. So a small launch followed by a synchronise costs no thread switch. What
+// nobody waits for is run by the stream's worker, a thread made at first need: at once when the
+// work is large or the queue grows, else after a moment (the watcher).
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -89,15 +91,15 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   void runWorker();
   void wakeWorkerLocked();
 
-  Context *const context_;  // contexts are never freed
+  Context *const context_; // contexts are never freed
   const Role role_;
   const unsigned flags_;
   const int priority_;
   const uint64_t id_;
 
   // Guarded by the context's queue mutex.
-  std::deque<Entry> entries_;      // not yet started
-  bool isBusy_ = false;            // a thread runs the head
+  std::deque<Entry> entries_; // not yet started
+  bool isBusy_ = false;       // a thread runs the head
   unsigned waiters_ = 0;
   bool hasWorker_ = false;
   bool isWorkerAwake_ = false;
@@ -107,13 +109,28 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
 
   std::atomic<uint64_t> submitted_{0}, completed_{0};
   bool isWatched_ = false;
-  uint64_t seenByWatcher_ = 0;  // completed_ at the watcher's last round
+  uint64_t seenByWatcher_ = 0; // completed_ at the watcher's last round
   unsigned idleRounds_ = 0;
 };
 
-/// Ends the workers: nothing starts any more, what runs is cancelled. Called once when the library is unloaded.
+/// While one lives, the calling thread is inside a program's callback, from which the API may not
+/// be called.
+class InsideCallback {
+ public:
+  InsideCallback() { isActive_ = true; }
+  ~InsideCallback() { isActive_ = false; }
+  InsideCallback(const InsideCallback &) = delete;
+  InsideCallback &operator=(const InsideCallback &) = delete;
+  static bool isActive() { return isActive_; }
+
+ private:
+  static inline thread_local bool isActive_ = false;
+};
+
+/// Ends the workers: nothing starts any more, what runs is cancelled. Called once when the library
+/// is unloaded.
 void stopWorkers();
 /// Set while the process ends; running kernels watch it.
 const std::atomic<bool> &shutdownFlag();
 
-}  // namespace ptxrun::driver
+} // namespace ptxrun::driver

@@ -18,6 +18,7 @@ class HostOperation final : public Operation {
  public:
   HostOperation(CUhostFn function, void *data) : function_(function), data_(data) {}
   CUresult run(Context &) override {
+    InsideCallback scope;
     function_(data_);
     return CUDA_SUCCESS;
   }
@@ -34,6 +35,7 @@ class CallbackOperation final : public Operation {
   CallbackOperation(CUstream stream, CUstreamCallback function, void *data)
       : stream_(stream), function_(function), data_(data) {}
   CUresult run(Context &context) override {
+    InsideCallback scope;
     function_(stream_, context.error(), data_);
     return CUDA_SUCCESS;
   }
@@ -75,10 +77,14 @@ template <class T> class WaitValueOperation final : public Operation {
   bool isReached() const {
     const T now = std::atomic_ref<T>(*source_).load(std::memory_order_acquire);
     switch (flags_ & 3) {
-    case CU_STREAM_WAIT_VALUE_GEQ: return static_cast<std::make_signed_t<T>>(now - value_) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ: return now == value_;
-    case CU_STREAM_WAIT_VALUE_AND: return (now & value_) != 0;
-    default: return ~(now | value_) != 0;
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<std::make_signed_t<T>>(now - value_) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return now == value_;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (now & value_) != 0;
+    default:
+      return ~(now | value_) != 0;
     }
   }
   T *source_;
@@ -107,7 +113,7 @@ CUresult createStream(CUstream *handle, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_API CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   return createStream(stream, flags, kLeastPriority);
@@ -124,7 +130,7 @@ PTXRUN_API CUresult cuStreamDestroy_v2(CUstream handle) {
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
   stream->context().forgetStream(stream);
-  stream->close();  // what is queued still runs
+  stream->close(); // what is queued still runs
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
@@ -135,7 +141,7 @@ PTXRUN_STREAM_API(cuStreamQuery, _ptsz, (CUstream handle), (handle)) {
   PTXRUN_TRY(enter(handle, context, stream));
   if (stream->isIdle())
     return CUDA_SUCCESS;
-  stream->wakeWorker();  // a program that polls wants progress
+  stream->wakeWorker(); // a program that polls wants progress
   return CUDA_ERROR_NOT_READY;
 }
 
@@ -188,15 +194,13 @@ PTXRUN_STREAM_API(cuStreamWriteValue32_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags),
                   (stream, address, value, flags)) {
   (void)flags;
-  return append<WriteValueOperation<uint32_t>>(stream, address && address % 4 == 0, address,
-                                               value);
+  return append<WriteValueOperation<uint32_t>>(stream, address && address % 4 == 0, address, value);
 }
 PTXRUN_STREAM_API(cuStreamWriteValue64_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags),
                   (stream, address, value, flags)) {
   (void)flags;
-  return append<WriteValueOperation<uint64_t>>(stream, address && address % 8 == 0, address,
-                                               value);
+  return append<WriteValueOperation<uint64_t>>(stream, address && address % 8 == 0, address, value);
 }
 PTXRUN_STREAM_API(cuStreamWaitValue32_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags),
@@ -230,8 +234,7 @@ PTXRUN_STREAM_API(cuStreamGetFlags, _ptsz, (CUstream handle, unsigned *flags), (
   *flags = stream->flags();
   return CUDA_SUCCESS;
 }
-PTXRUN_STREAM_API(cuStreamGetId, _ptsz, (CUstream handle, unsigned long long *id),
-                  (handle, id)) {
+PTXRUN_STREAM_API(cuStreamGetId, _ptsz, (CUstream handle, unsigned long long *id), (handle, id)) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
@@ -257,8 +260,7 @@ PTXRUN_STREAM_API(cuStreamGetCtx_v2, _ptsz,
     *greenContext = nullptr;
   return cuStreamGetCtx(handle, context);
 }
-PTXRUN_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device),
-                  (handle, device)) {
+PTXRUN_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (handle, device)) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
@@ -268,7 +270,8 @@ PTXRUN_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device),
   return CUDA_SUCCESS;
 }
 
-// Attributes of streams are hints (cache windows, priorities, synchronisation policy): taken, and answered with defaults.
+// Attributes of streams are hints (cache windows, priorities, synchronisation policy): taken, and
+// answered with defaults.
 
 PTXRUN_STREAM_API(cuStreamSetAttribute, _ptsz,
                   (CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue *value),
@@ -289,7 +292,7 @@ PTXRUN_STREAM_API(cuStreamGetAttribute, _ptsz,
     return CUDA_ERROR_INVALID_VALUE;
   *value = {};
   if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
-    value->priority = 1;  // automatic
+    value->priority = 1; // automatic
   else if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY)
     value->priority = stream->priority();
   return CUDA_SUCCESS;
@@ -328,8 +331,7 @@ PTXRUN_STREAM_API(cuStreamGetCaptureInfo_v2, _ptsz,
 }
 PTXRUN_STREAM_API(cuStreamGetCaptureInfo_v3, _ptsz,
                   (CUstream handle, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph,
-                   const CUgraphNode **dependencies, const CUgraphEdgeData **edges,
-                   size_t *count),
+                   const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
                   (handle, status, id, graph, dependencies, edges, count)) {
   (void)id, (void)graph, (void)dependencies, (void)edges, (void)count;
   return cuStreamIsCapturing(handle, status);

@@ -6,15 +6,17 @@ using namespace ptxrun::runtime;
 
 namespace {
 
-CUresult copyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                   CUstream stream) {
+CUresult copyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, CUstream stream) {
   switch (kind) {
-  case cudaMemcpyHostToDevice: return cuMemcpyHtoDAsync(toDevice(to), from, bytes, stream);
-  case cudaMemcpyDeviceToHost: return cuMemcpyDtoHAsync(to, toDevice(from), bytes, stream);
+  case cudaMemcpyHostToDevice:
+    return cuMemcpyHtoDAsync(toDevice(to), from, bytes, stream);
+  case cudaMemcpyDeviceToHost:
+    return cuMemcpyDtoHAsync(to, toDevice(from), bytes, stream);
   case cudaMemcpyDeviceToDevice:
     return cuMemcpyDtoDAsync(toDevice(to), toDevice(from), bytes, stream);
   case cudaMemcpyHostToHost:
-  case cudaMemcpyDefault: return cuMemcpyAsync(toDevice(to), toDevice(from), bytes, stream);
+  case cudaMemcpyDefault:
+    return cuMemcpyAsync(toDevice(to), toDevice(from), bytes, stream);
   }
   return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
 }
@@ -25,11 +27,15 @@ CUresult copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     return result == CUDA_SUCCESS ? cuStreamSynchronize(streamOf(nullptr)) : result;
   }
   switch (kind) {
-  case cudaMemcpyHostToDevice: return cuMemcpyHtoD(toDevice(to), from, bytes);
-  case cudaMemcpyDeviceToHost: return cuMemcpyDtoH(to, toDevice(from), bytes);
-  case cudaMemcpyDeviceToDevice: return cuMemcpyDtoD(toDevice(to), toDevice(from), bytes);
+  case cudaMemcpyHostToDevice:
+    return cuMemcpyHtoD(toDevice(to), from, bytes);
+  case cudaMemcpyDeviceToHost:
+    return cuMemcpyDtoH(to, toDevice(from), bytes);
+  case cudaMemcpyDeviceToDevice:
+    return cuMemcpyDtoD(toDevice(to), toDevice(from), bytes);
   case cudaMemcpyHostToHost:
-  case cudaMemcpyDefault: return cuMemcpy(toDevice(to), toDevice(from), bytes);
+  case cudaMemcpyDefault:
+    return cuMemcpy(toDevice(to), toDevice(from), bytes);
   }
   return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
 }
@@ -106,7 +112,7 @@ CUresult symbolRange(const void *symbol, size_t bytes, size_t offset, void *&add
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_RUNTIME_STREAM_API(cudaMemcpy, _ptds,
                           (void *to, const void *from, size_t bytes, cudaMemcpyKind kind),
@@ -178,8 +184,7 @@ PTXRUN_RUNTIME_STREAM_API(cudaMemcpy2D, _ptds,
 }
 PTXRUN_RUNTIME_STREAM_API(cudaMemcpy2DAsync, _ptsz,
                           (void *to, size_t toPitch, const void *from, size_t fromPitch,
-                           size_t width, size_t height, cudaMemcpyKind kind,
-                           cudaStream_t stream),
+                           size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream),
                           (to, toPitch, from, fromPitch, width, height, kind, stream)) {
   return perform([&] {
     return copyRectangle(to, toPitch, from, fromPitch, width, height, kind, true, stream);

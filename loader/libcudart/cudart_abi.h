@@ -1,5 +1,6 @@
-// The runtime API's types as programs see them: layouts and values of CUDA 13.0 and, with PTXRUN_CUDART_MAJOR 12, of CUDA 12,
-// written down from the public documentation; only what is implemented. Handles are the driver API's.
+// The runtime API's types as programs see them: layouts and values of CUDA 13.0 and, with
+// PTXRUN_CUDART_MAJOR 12, of CUDA 12, written down from the public documentation; only what is
+// implemented. Handles are the driver API's.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +27,14 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-enum cudaMemcpyKind {
+enum cudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
   cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4
 };
-enum cudaMemoryType {
+enum cudaMemoryType : int {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
   cudaMemoryTypeDevice = 2,

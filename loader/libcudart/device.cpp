@@ -40,7 +40,8 @@ void fillTextureLimits(cudaDeviceProp &p) {
 }
 
 void fillSizes(cudaDeviceProp &p) {
-  p.sharedMemPerBlock = static_cast<size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+  p.sharedMemPerBlock =
+      static_cast<size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
   p.regsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
   p.warpSize = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
   p.memPitch = static_cast<size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
@@ -129,7 +130,7 @@ cudaError_t getProperties(cudaDeviceProp *properties, int device) {
   });
 }
 
-}  // namespace
+} // namespace
 
 // CUDA 12 gave the grown structure a symbol of its own; 13 went back to the plain name.
 #if PTXRUN_CUDART_MAJOR == 12
@@ -160,7 +161,9 @@ PTXRUN_RUNTIME_API cudaError_t cudaSetDevice(int device) {
 PTXRUN_RUNTIME_API cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
   return cudaSetDevice(device);
 }
-PTXRUN_RUNTIME_API cudaError_t cudaSetValidDevices(int *, int) { return perform([] { return CUDA_SUCCESS; }); }
+PTXRUN_RUNTIME_API cudaError_t cudaSetValidDevices(int *, int) {
+  return perform([] { return CUDA_SUCCESS; });
+}
 PTXRUN_RUNTIME_API cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *) {
   return cudaGetDevice(device);
 }
@@ -223,5 +226,9 @@ PTXRUN_RUNTIME_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int 
 PTXRUN_RUNTIME_API cudaError_t cudaCtxResetPersistingL2Cache() {
   return perform([] { return cuCtxResetPersistingL2Cache(); });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaProfilerStart() { return perform([] { return cuProfilerStart(); }); }
-PTXRUN_RUNTIME_API cudaError_t cudaProfilerStop() { return perform([] { return cuProfilerStop(); }); }
+PTXRUN_RUNTIME_API cudaError_t cudaProfilerStart() {
+  return perform([] { return cuProfilerStart(); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaProfilerStop() {
+  return perform([] { return cuProfilerStop(); });
+}

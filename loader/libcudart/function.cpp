@@ -55,7 +55,7 @@ CUlaunchConfig toDriver(const cudaLaunchConfig_t &config) {
           config.numAttrs};
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_RUNTIME_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
                                                      const void *hostStub) {
@@ -66,9 +66,8 @@ PTXRUN_RUNTIME_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attribu
 }
 PTXRUN_RUNTIME_API cudaError_t cudaFuncSetAttribute(const void *hostStub,
                                                     CUfunction_attribute which, int value) {
-  return withKernel(hostStub, [&](CUfunction function) {
-    return cuFuncSetAttribute(function, which, value);
-  });
+  return withKernel(
+      hostStub, [&](CUfunction function) { return cuFuncSetAttribute(function, which, value); });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaFuncSetCacheConfig(const void *hostStub, CUfunc_cache config) {
   return withKernel(hostStub,
@@ -76,9 +75,8 @@ PTXRUN_RUNTIME_API cudaError_t cudaFuncSetCacheConfig(const void *hostStub, CUfu
 }
 PTXRUN_RUNTIME_API cudaError_t cudaFuncSetSharedMemConfig(const void *hostStub,
                                                           CUsharedconfig config) {
-  return withKernel(hostStub, [&](CUfunction function) {
-    return cuFuncSetSharedMemConfig(function, config);
-  });
+  return withKernel(
+      hostStub, [&](CUfunction function) { return cuFuncSetSharedMemConfig(function, config); });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaFuncGetName(const char **name, const void *hostStub) {
   return withKernel(hostStub, [&](CUfunction function) { return cuFuncGetName(name, function); });
@@ -97,8 +95,10 @@ PTXRUN_RUNTIME_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWith
                                                                 sharedBytes, flags);
   });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-    int *blocks, const void *hostStub, int blockSize, size_t sharedBytes) {
+PTXRUN_RUNTIME_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                                             const void *hostStub,
+                                                                             int blockSize,
+                                                                             size_t sharedBytes) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, hostStub, blockSize,
                                                                 sharedBytes, 0);
 }

@@ -30,8 +30,8 @@ CUresult launch(CUkernel kernel, dim3 grid, dim3 block, void **arguments, size_t
     return toLaunchResult(cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x,
                                                     block.y, block.z, bytes, streamOf(stream),
                                                     arguments));
-  return toLaunchResult(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
-                                       block.z, bytes, streamOf(stream), arguments, nullptr));
+  return toLaunchResult(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                       bytes, streamOf(stream), arguments, nullptr));
 }
 
 cudaError_t launchStub(const void *hostStub, dim3 grid, dim3 block, void **arguments,
@@ -44,7 +44,7 @@ cudaError_t launchStub(const void *hostStub, dim3 grid, dim3 block, void **argum
   });
 }
 
-}  // namespace
+} // namespace
 
 PTXRUN_RUNTIME_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes,
                                                         cudaStream_t stream) {
@@ -71,8 +71,7 @@ PTXRUN_RUNTIME_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void 
 PTXRUN_RUNTIME_API cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
   return __cudaGetKernel(kernel, hostStub);
 }
-PTXRUN_RUNTIME_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function,
-                                                   const void *hostStub) {
+PTXRUN_RUNTIME_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *hostStub) {
   return __cudaGetKernel(reinterpret_cast<cudaKernel_t *>(function), hostStub);
 }
 
@@ -119,8 +118,8 @@ PTXRUN_RUNTIME_STREAM_API(cudaLaunchKernelExC, _ptsz,
                                 streamOf(config->stream),
                                 config->attrs,
                                 config->numAttrs};
-    return toLaunchResult(cuLaunchKernelEx(&driver, reinterpret_cast<CUfunction>(kernel),
-                                           arguments, nullptr));
+    return toLaunchResult(
+        cuLaunchKernelEx(&driver, reinterpret_cast<CUfunction>(kernel), arguments, nullptr));
   });
 }
 

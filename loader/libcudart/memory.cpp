@@ -20,7 +20,7 @@ template <class Allocate> cudaError_t allocate(void **pointer, size_t bytes, All
 
 constexpr unsigned kWidestElement = 16;
 
-}  // namespace
+} // namespace
 
 PTXRUN_RUNTIME_API cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   return allocate(pointer, bytes, [&](CUdeviceptr *to) { return cuMemAlloc(to, bytes); });
@@ -62,8 +62,7 @@ PTXRUN_RUNTIME_API cudaError_t cudaHostRegister(void *pointer, size_t bytes, uns
 PTXRUN_RUNTIME_API cudaError_t cudaHostUnregister(void *pointer) {
   return perform([&] { return cuMemHostUnregister(pointer); });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaHostGetDevicePointer(void **device, void *host,
-                                                        unsigned flags) {
+PTXRUN_RUNTIME_API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
   return perform([&] {
     CUdeviceptr address = 0;
     const CUresult result = cuMemHostGetDevicePointer(&address, host, flags);
@@ -111,7 +110,8 @@ PTXRUN_RUNTIME_STREAM_API(cudaMemPrefetchAsync, _ptsz,
                            unsigned flags, cudaStream_t stream),
                           (pointer, bytes, location, flags, stream)) {
 #if PTXRUN_CUDART_MAJOR == 12
-  // 12's plain name takes (pointer, bytes, device, stream): only the first two arguments are common.
+  // 12's plain name takes (pointer, bytes, device, stream): only the first two arguments are
+  // common.
   (void)location, (void)flags, (void)stream;
   return perform([&] { return pointer && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; });
 #else
@@ -127,21 +127,18 @@ PTXRUN_RUNTIME_API cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, 
 PTXRUN_RUNTIME_STREAM_API(cudaStreamAttachMemAsync, _ptsz,
                           (cudaStream_t stream, void *pointer, size_t bytes, unsigned flags),
                           (stream, pointer, bytes, flags)) {
-  return perform([&] {
-    return cuStreamAttachMemAsync(streamOf(stream), toDevice(pointer), bytes, flags);
-  });
+  return perform(
+      [&] { return cuStreamAttachMemAsync(streamOf(stream), toDevice(pointer), bytes, flags); });
 }
 
 PTXRUN_RUNTIME_STREAM_API(cudaMallocAsync, _ptsz,
                           (void **pointer, size_t bytes, cudaStream_t stream),
                           (pointer, bytes, stream)) {
-  return allocate(pointer, bytes, [&](CUdeviceptr *to) {
-    return cuMemAllocAsync(to, bytes, streamOf(stream));
-  });
+  return allocate(pointer, bytes,
+                  [&](CUdeviceptr *to) { return cuMemAllocAsync(to, bytes, streamOf(stream)); });
 }
 PTXRUN_RUNTIME_STREAM_API(cudaMallocFromPoolAsync, _ptsz,
-                          (void **pointer, size_t bytes, cudaMemPool_t pool,
-                           cudaStream_t stream),
+                          (void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
                           (pointer, bytes, pool, stream)) {
   return allocate(pointer, bytes, [&](CUdeviceptr *to) {
     return cuMemAllocFromPoolAsync(to, bytes, pool, streamOf(stream));

@@ -1,5 +1,5 @@
-// Every function of the runtime API that no other file defines: exported, and answering cudaErrorNotSupported. The
-// definitions are weak: one elsewhere in the library takes their place.
+// Every function of the runtime API that no other file defines: exported, and answering
+// cudaErrorNotSupported. The definitions are weak: one elsewhere in the library takes their place.
 #include <cstdio>
 #include <cstdlib>
 
@@ -20,7 +20,7 @@ int notSupported(const char *name) {
   return kNotSupported;
 }
 
-}  // namespace
-}  // namespace ptxrun::runtime
+} // namespace
+} // namespace ptxrun::runtime
 
 #include "loader/libcudart/functions.def"

@@ -14,14 +14,14 @@ namespace ptxrun::runtime {
 namespace {
 
 struct ManagedVariable {
-  void **hostPointer;  // what host code reads to find the variable
+  void **hostPointer; // what host code reads to find the variable
   std::string name;
 };
 
 struct FatBinary {
   const void *wrapper = nullptr;
   CUlibrary library = nullptr;
-  CUresult result = CUDA_ERROR_NOT_INITIALIZED;  // of loading
+  CUresult result = CUDA_ERROR_NOT_INITIALIZED; // of loading
   bool isLoaded = false;
   std::vector<ManagedVariable> managed;
 };
@@ -59,13 +59,12 @@ CUresult load(FatBinary &binary) {
   if (binary.result != CUDA_SUCCESS)
     return binary.result;
   binary.isLoaded = true;
-  binary.result = cuLibraryLoadData(&binary.library, binary.wrapper, nullptr, nullptr, 0, nullptr,
-                                    nullptr, 0);
+  binary.result =
+      cuLibraryLoadData(&binary.library, binary.wrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
   for (const ManagedVariable &variable : binary.managed) {
     CUdeviceptr address = 0;
-    if (binary.result == CUDA_SUCCESS &&
-        cuLibraryGetManaged(&address, nullptr, binary.library, variable.name.c_str()) ==
-            CUDA_SUCCESS)
+    if (binary.result == CUDA_SUCCESS && cuLibraryGetManaged(&address, nullptr, binary.library,
+                                                             variable.name.c_str()) == CUDA_SUCCESS)
       *variable.hostPointer = reinterpret_cast<void *>(address);
   }
   return binary.result;
@@ -73,7 +72,7 @@ CUresult load(FatBinary &binary) {
 
 FatBinary &binaryOf(void **handle) { return *reinterpret_cast<FatBinary *>(handle); }
 
-}  // namespace
+} // namespace
 
 cudaError_t findKernel(const void *hostStub, CUkernel &kernel) {
   Registry &all = registry();
@@ -112,7 +111,7 @@ cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &b
              : cudaErrorInvalidSymbol;
 }
 
-}  // namespace ptxrun::runtime
+} // namespace ptxrun::runtime
 
 using namespace ptxrun::runtime;
 
@@ -149,8 +148,8 @@ PTXRUN_RUNTIME_API void __cudaRegisterFunction(void **handle, const char *hostSt
   all.kernels[hostStub] = {&binaryOf(handle), name};
 }
 
-PTXRUN_RUNTIME_API void __cudaRegisterVar(void **handle, char *hostShadow, char *,
-                                          const char *name, int, size_t bytes, int, int) {
+PTXRUN_RUNTIME_API void __cudaRegisterVar(void **handle, char *hostShadow, char *, const char *name,
+                                          int, size_t bytes, int, int) {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   all.variables[hostShadow] = {&binaryOf(handle), name, bytes};

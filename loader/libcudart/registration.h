@@ -1,13 +1,15 @@
-// What nvcc's host code registers before main: fat binaries, the kernels behind host stubs, the variables behind shadows.
+// What nvcc's host code registers before main: fat binaries, the kernels behind host stubs, the
+// variables behind shadows.
 #pragma once
 #include "loader/libcudart/cudart_abi.h"
 
 namespace ptxrun::runtime {
 
-/// The kernel behind a host stub; its fat binary is loaded at the first question. cudaErrorInvalidDeviceFunction if there
-/// is none. A handle from cudaGetKernel is answered as it is.
+/// The kernel behind a host stub; its fat binary is loaded at the first question.
+/// cudaErrorInvalidDeviceFunction if there is none. A handle from cudaGetKernel is answered as it
+/// is.
 cudaError_t findKernel(const void *hostStub, CUkernel &kernel);
 /// The device memory behind a host shadow of a __device__, __constant__ or __managed__ variable.
 cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &bytes);
 
-}  // namespace ptxrun::runtime
+} // namespace ptxrun::runtime

@@ -44,7 +44,7 @@ CUcontext primaryContext(CUresult &result) {
   return context;
 }
 
-}  // namespace
+} // namespace
 
 CUresult enter() {
   CUresult result = CUDA_SUCCESS;
@@ -68,7 +68,7 @@ cudaError_t finish(cudaError_t error) {
 
 cudaError_t finish(CUresult result) { return finish(static_cast<cudaError_t>(result)); }
 
-}  // namespace ptxrun::runtime
+} // namespace ptxrun::runtime
 
 using namespace ptxrun::runtime;
 
@@ -112,12 +112,13 @@ PTXRUN_RUNTIME_API cudaError_t cudaGetExportTable(const void **table, const CUuu
   return cudaErrorNotSupported;
 }
 
-PTXRUN_RUNTIME_API cudaError_t cudaGetDriverEntryPointByVersion(
-    const char *name, void **function, unsigned version, unsigned long long flags,
-    CUdriverProcAddressQueryResult *status) {
+PTXRUN_RUNTIME_API cudaError_t
+cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
+                                 unsigned long long flags, CUdriverProcAddressQueryResult *status) {
   return perform([&] {
     CUdriverProcAddressQueryResult found{};
-    const CUresult result = cuGetProcAddress(name, function, static_cast<int>(version), flags, &found);
+    const CUresult result =
+        cuGetProcAddress(name, function, static_cast<int>(version), flags, &found);
     if (status)
       *status = found;
     return result == CUDA_ERROR_NOT_FOUND && status ? CUDA_SUCCESS : result;

@@ -1,10 +1,12 @@
-// What every file of libcudart shares: exports, the last error, the primary context, the default stream's meaning.
+// What every file of libcudart shares: exports, the last error, the primary context, the default
+// stream's meaning.
 #pragma once
 #include "loader/libcudart/cudart_abi.h"
 
 #define PTXRUN_RUNTIME_API extern "C" __attribute__((visibility("default")))
 
-/// Defines an exported function and its variant (`_ptsz`, `_ptds`) for which stream 0 is the calling thread's own stream.
+/// Defines an exported function and its variant (`_ptsz`, `_ptds`) for which stream 0 is the
+/// calling thread's own stream.
 #define PTXRUN_RUNTIME_STREAM_API(name, suffix, parameters, arguments)                             \
   PTXRUN_RUNTIME_API cudaError_t name parameters;                                                  \
   PTXRUN_RUNTIME_API cudaError_t name##suffix parameters {                                         \
@@ -34,9 +36,11 @@ inline CUstream streamOf(cudaStream_t stream) {
   return !stream && PerThreadDefaultStream::isActive() ? CU_STREAM_PER_THREAD : stream;
 }
 
-/// The driver is initialised and the calling thread has a context (the primary one unless it chose another).
+/// The driver is initialised and the calling thread has a context (the primary one unless it chose
+/// another).
 CUresult enter();
-/// Remembers an error for cudaGetLastError and returns it. Results of driver and runtime share their numbers.
+/// Remembers an error for cudaGetLastError and returns it. Results of driver and runtime share
+/// their numbers.
 cudaError_t finish(CUresult);
 cudaError_t finish(cudaError_t);
 
@@ -48,4 +52,4 @@ template <class Call> cudaError_t perform(Call call) {
 
 inline CUdeviceptr toDevice(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-}  // namespace ptxrun::runtime
+} // namespace ptxrun::runtime

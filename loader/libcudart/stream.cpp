@@ -55,8 +55,7 @@ PTXRUN_RUNTIME_STREAM_API(cudaStreamGetAttribute, _ptsz,
   return perform([&] { return cuStreamGetAttribute(streamOf(stream), which, value); });
 }
 PTXRUN_RUNTIME_STREAM_API(cudaStreamIsCapturing, _ptsz,
-                          (cudaStream_t stream, CUstreamCaptureStatus *status),
-                          (stream, status)) {
+                          (cudaStream_t stream, CUstreamCaptureStatus *status), (stream, status)) {
   return perform([&] { return cuStreamIsCapturing(streamOf(stream), status); });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -69,8 +68,8 @@ PTXRUN_RUNTIME_STREAM_API(cudaStreamAddCallback, _ptsz,
                            unsigned flags),
                           (stream, callback, data, flags)) {
   return perform([&] {
-    return cuStreamAddCallback(streamOf(stream), reinterpret_cast<CUstreamCallback>(callback),
-                               data, flags);
+    return cuStreamAddCallback(streamOf(stream), reinterpret_cast<CUstreamCallback>(callback), data,
+                               flags);
   });
 }
 

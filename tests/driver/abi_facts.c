@@ -1,5 +1,5 @@
-/* Prints every value, size and offset of the driver API that we declare. Compiled against our header and against CUDA's
- * own; the two outputs must be the same. */
+/* Prints every value, size and offset of the driver API that we declare. Compiled against our
+ * header and against CUDA's own; the two outputs must be the same. */
 #include "cuda_header.h"
 
 #include <stddef.h>

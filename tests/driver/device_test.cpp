@@ -27,8 +27,7 @@ TEST(Device, AnswersEveryAttributeOfTheEnumeration) {
     EXPECT_NE(value, -12345) << attribute;
   }
   int value = 0;
-  EXPECT_RESULT(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX, 0),
-                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST(Device, ShowsComputeCapabilityAndLimits) {
@@ -38,7 +37,8 @@ TEST(Device, ShowsComputeCapabilityAndLimits) {
   EXPECT_EQ(major * 10 + minor, 90);
   EXPECT_CUDA(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
   EXPECT_EQ(value, 32);
-  EXPECT_CUDA(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
+  EXPECT_CUDA(
+      cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
   EXPECT_EQ(value, 227 * 1024);
   size_t bytes = 0;
   EXPECT_CUDA(cuDeviceTotalMem(&bytes, 0));
@@ -76,7 +76,7 @@ void *find(const char *name, int version, unsigned long long flags = 0) {
   EXPECT_EQ(result == CUDA_SUCCESS, address != nullptr);
   return address;
 }
-}  // namespace
+} // namespace
 
 TEST(GetProcAddress, TakesTheGreatestVersionAtOrBelow) {
   EXPECT_EQ(find("cuMemAlloc", 3020), reinterpret_cast<void *>(&cuMemAlloc_v2));
@@ -110,4 +110,4 @@ TEST(GetProcAddress, TellsUnknownNamesFromOldVersions) {
                 CUDA_ERROR_NOT_FOUND);
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

@@ -63,4 +63,4 @@ class DriverTest : public testing::Test {
   CUcontext context_ = nullptr;
 };
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

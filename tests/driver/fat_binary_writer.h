@@ -11,7 +11,8 @@
 namespace ptxrun::tests {
 
 enum Compression { kPlain, kLz4, kZstd };
-inline constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000, kFlagA = 0x100000, kFlagF = 0x200000;
+inline constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000, kFlagA = 0x100000,
+                          kFlagF = 0x200000;
 
 template <class T> void put(std::vector<char> &out, size_t at, T value) {
   memcpy(out.data() + at, &value, sizeof value);
@@ -24,11 +25,11 @@ inline std::string compress(const std::string &text, Compression how) {
   std::string out(isLz4 ? static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size())))
                         : ZSTD_compressBound(text.size()),
                   '\0');
-  const size_t bytes =
-      isLz4 ? static_cast<size_t>(LZ4_compress_default(text.data(), out.data(),
-                                                       static_cast<int>(text.size()),
-                                                       static_cast<int>(out.size())))
-            : ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3);
+  const size_t bytes = isLz4
+                           ? static_cast<size_t>(LZ4_compress_default(text.data(), out.data(),
+                                                                      static_cast<int>(text.size()),
+                                                                      static_cast<int>(out.size())))
+                           : ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3);
   out.resize(bytes);
   return out;
 }
@@ -52,7 +53,11 @@ class FatBinary {
     put<uint32_t>(bytes_, at + 0x10, how == kPlain ? 0 : static_cast<uint32_t>(payload.size()));
     put<uint32_t>(bytes_, at + 0x1C, architecture);
     put<uint64_t>(bytes_, at + 0x28,
-                  flags | (how == kLz4 ? kFlagLz4 : how == kZstd ? kFlagZstd : 0) | 0x11);
+                  flags |
+                      (how == kLz4    ? kFlagLz4
+                       : how == kZstd ? kFlagZstd
+                                      : 0) |
+                      0x11);
     put<uint64_t>(bytes_, at + 0x38, how == kPlain ? 0 : text.size());
     memcpy(bytes_.data() + at + 64, payload.data(), payload.size());
     put<uint64_t>(bytes_, 8, bytes_.size() - 16);
@@ -71,4 +76,4 @@ struct Wrapper {
   const void *second = nullptr;
 };
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

@@ -15,7 +15,7 @@ std::string chosenFor(const FatBinary &fat, unsigned architecture) {
   return outcome.isOk() ? image.ptx.at(0) : outcome.message;
 }
 
-}  // namespace
+} // namespace
 
 TEST(FatBinary, TakesTheGreatestArchitectureNotAboveTheDevice) {
   FatBinary fat;
@@ -23,7 +23,7 @@ TEST(FatBinary, TakesTheGreatestArchitectureNotAboveTheDevice) {
   EXPECT_EQ(chosenFor(fat, 90), "p90");
   EXPECT_EQ(chosenFor(fat, 89), "p80");
   EXPECT_EQ(chosenFor(fat, 121), "p100");
-  EXPECT_EQ(chosenFor(fat, 70), "p75");  // nothing below: the nearest above
+  EXPECT_EQ(chosenFor(fat, 70), "p75"); // nothing below: the nearest above
 }
 
 TEST(FatBinary, TakesSpecificCodeOnlyWhereItWasMadeFor) {
@@ -109,10 +109,13 @@ TEST_F(FatBinaryModule, WithoutPtxIsNoBinaryForThisDevice) {
   EXPECT_NE(strstr(log, "-gencode"), nullptr) << log;
   // A cubin: an ELF file for machine 190.
   std::vector<char> cubin(64);
-  memcpy(cubin.data(), "\x7f" "ELF\x02\x01", 6);
+  memcpy(cubin.data(),
+         "\x7f"
+         "ELF\x02\x01",
+         6);
   put<uint16_t>(cubin, 18, 190);
   EXPECT_RESULT(cuModuleLoadDataEx(&module, cubin.data(), 2, options, values),
                 CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

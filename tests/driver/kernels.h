@@ -38,8 +38,8 @@ $done:
 }
 )";
 
-/// churn(p, rounds): replaces *p by churned(*p, rounds); a kernel that takes as long as one wants. empty(): nothing.
-/// store(p, v): *p = v. wait(flag, out): spins until *flag != 0, then *out = 1.
+/// churn(p, rounds): replaces *p by churned(*p, rounds); a kernel that takes as long as one wants.
+/// empty(): nothing. store(p, v): *p = v. wait(flag, out): spins until *flag != 0, then *out = 1.
 inline constexpr const char *kSmall = R"(.version 8.0
 .target sm_70
 .address_size 64
@@ -87,8 +87,8 @@ $spin:
 .visible .entry trapping() { trap; }
 )";
 
-/// Module variables: an initialised array, one that holds an address, a constant, and a kernel that reads them all:
-/// read(out): out[0] = numbers[2], out[1] = *pointer, out[2] = scale.
+/// Module variables: an initialised array, one that holds an address, a constant, and a kernel that
+/// reads them all: read(out): out[0] = numbers[2], out[1] = *pointer, out[2] = scale.
 inline constexpr const char *kVariables = R"(.version 8.0
 .target sm_70
 .address_size 64
@@ -112,8 +112,8 @@ inline constexpr const char *kVariables = R"(.version 8.0
 }
 )";
 
-/// reverse(data): the block's threads turn 4-byte elements around through dynamic shared memory (4 bytes per thread) and a
-/// static array of 128 bytes that is touched but not used.
+/// reverse(data): the block's threads turn 4-byte elements around through dynamic shared memory (4
+/// bytes per thread) and a static array of 128 bytes that is touched but not used.
 inline constexpr const char *kShared = R"(.version 8.0
 .target sm_70
 .address_size 64
@@ -153,7 +153,8 @@ inline unsigned churned(unsigned x, unsigned rounds) {
   return x;
 }
 
-/// params(out, c, s, d): parameters of many sizes, out of step with natural order: out[0] = c, out[1] = s.b, out[2] = d.
+/// params(out, c, s, d): parameters of many sizes, out of step with natural order: out[0] = c,
+/// out[1] = s.b, out[2] = d.
 inline constexpr const char *kParameters = R"(.version 8.0
 .target sm_70
 .address_size 64
@@ -174,4 +175,4 @@ inline constexpr const char *kParameters = R"(.version 8.0
 }
 )";
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

@@ -179,4 +179,4 @@ TEST_F(Failure, SkipsWhatWasQueuedBehindIt) {
   (void)out;
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

@@ -197,4 +197,4 @@ TEST_F(Memory, PoolsAllocateInStreamOrder) {
   EXPECT_EQ(after, before);
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

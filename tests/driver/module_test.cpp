@@ -187,9 +187,9 @@ TEST_F(Function, AllowsDynamicSharedMemoryUpToTheOptIn) {
   CUfunction reverse = function(kShared, "reverse");
   EXPECT_CUDA(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                  227 * 1024 - 128));
-  EXPECT_RESULT(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   227 * 1024),
-                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(
+      cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 227 * 1024),
+      CUDA_ERROR_INVALID_VALUE);
   EXPECT_RESULT(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_NUM_REGS, 3),
                 CUDA_ERROR_INVALID_VALUE);
 }
@@ -198,12 +198,12 @@ TEST_F(Function, OccupancyFollowsThreadsAndSharedMemory) {
   CUfunction empty = function(kSmall, "empty");
   int blocks = 0, minGrid = 0, block = 0;
   EXPECT_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 256, 0));
-  EXPECT_EQ(blocks, 8);  // 2048 threads per multiprocessor at 9.0
+  EXPECT_EQ(blocks, 8); // 2048 threads per multiprocessor at 9.0
   EXPECT_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 32, 100 * 1024));
-  EXPECT_EQ(blocks, 2);  // 228 KiB per multiprocessor, 1 KiB reserved per block
+  EXPECT_EQ(blocks, 2); // 228 KiB per multiprocessor, 1 KiB reserved per block
   EXPECT_CUDA(cuOccupancyMaxPotentialBlockSize(&minGrid, &block, empty, nullptr, 0, 0));
   EXPECT_EQ(block, 1024);
   EXPECT_GE(minGrid, 2);
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

@@ -1,5 +1,5 @@
-// A CUDA C++ program for the runtime API, built by nvcc -cudart shared where nvcc is installed: symbols, managed memory,
-// streams, events, shared memory, templates, printf, errors.
+// A CUDA C++ program for the runtime API, built by nvcc -cudart shared where nvcc is installed:
+// symbols, managed memory, streams, events, shared memory, templates, printf, errors.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #define CHECK(call)                                                                                \
   do {                                                                                             \
-    const cudaError_t checked_ = (call);                                                             \
+    const cudaError_t checked_ = (call);                                                           \
     if (checked_ != cudaSuccess) {                                                                 \
       std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(checked_));       \
       std::exit(1);                                                                                \

@@ -1,4 +1,5 @@
-// The runtime API as nvcc's host code uses it, without nvcc: the registration and launch protocol by hand.
+// The runtime API as nvcc's host code uses it, without nvcc: the registration and launch protocol
+// by hand.
 #include <gtest/gtest.h>
 
 #include "tests/driver/fat_binary_writer.h"
@@ -10,7 +11,7 @@ struct Dim3 {
   unsigned x, y, z;
 };
 
-}  // namespace
+} // namespace
 
 extern "C" {
 void **__cudaRegisterFatBinary(void *);
@@ -44,7 +45,8 @@ constexpr int kToDevice = 1, kToHost = 2;
 constexpr int kInvalidConfiguration = 9, kInvalidSymbol = 13, kMissingConfiguration = 52,
               kInvalidDeviceFunction = 98, kNotSupported = 801;
 
-/// A program of one fat binary with the variables module; its stubs and shadows are addresses in this class.
+/// A program of one fat binary with the variables module; its stubs and shadows are addresses in
+/// this class.
 class RegisteredProgram {
  public:
   RegisteredProgram() {
@@ -80,7 +82,7 @@ int launchAsCompiled(const void *stub, void **arguments) {
   return __cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
-}  // namespace
+} // namespace
 
 TEST(Runtime, LaunchesRegisteredKernels) {
   RegisteredProgram program;
@@ -132,4 +134,4 @@ TEST(Runtime, TellsWhatIsNotThere) {
   cudaGetLastError();
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

@@ -8,7 +8,8 @@ namespace ptxrun::tests {
 
 namespace {
 
-/// Rounds of the churning kernel that take some milliseconds: long against a call, short for a test.
+/// Rounds of the churning kernel that take some milliseconds: long against a call, short for a
+/// test.
 constexpr uint32_t kRounds = 5'000'000;
 const uint32_t kChurned = churned(0, kRounds);
 
@@ -23,7 +24,9 @@ class Stream : public DriverTest {
     memset(memory_, 0, 4096);
   }
   /// A word that host and kernels share.
-  std::atomic<uint32_t> &word(size_t i) { return static_cast<std::atomic<uint32_t> *>(memory_)[i * 16]; }
+  std::atomic<uint32_t> &word(size_t i) {
+    return static_cast<std::atomic<uint32_t> *>(memory_)[i * 16];
+  }
   CUdeviceptr address(size_t i) { return reinterpret_cast<CUdeviceptr>(&word(i)); }
   CUstream makeStream(unsigned flags) {
     CUstream stream = nullptr;
@@ -44,7 +47,7 @@ class Stream : public DriverTest {
   void *memory_ = nullptr;
 };
 
-}  // namespace
+} // namespace
 
 TEST_F(Stream, RunsAheadOfTheHost) {
   // The kernel waits for a word that the host sets after the launch has returned.
@@ -73,7 +76,7 @@ TEST_F(Stream, KeepsItsOrder) {
 TEST_F(Stream, OthersRunBesideIt) {
   CUstream waiting = makeStream(CU_STREAM_NON_BLOCKING), other = makeStream(CU_STREAM_NON_BLOCKING);
   ASSERT_CUDA(launch(wait_, 1, 1, waiting, address(0), address(1)));
-  ASSERT_CUDA(launch(store_, 1, 1, other, address(0), 1u));  // releases the first
+  ASSERT_CUDA(launch(store_, 1, 1, other, address(0), 1u)); // releases the first
   EXPECT_CUDA(cuStreamSynchronize(waiting));
   EXPECT_EQ(word(1).load(), 1u);
 }
@@ -97,7 +100,7 @@ TEST_F(Stream, LegacyDefaultStreamComesAfterBlockingStreams) {
   ASSERT_CUDA(cuMemcpyDtoDAsync(address(1), address(0), 4, nullptr));
   ASSERT_CUDA(launch(store_, 1, 1, blocking, address(0), 1u));
   EXPECT_CUDA(cuCtxSynchronize());
-  EXPECT_EQ(word(1).load(), kChurned);  // not before the churning, not after the store
+  EXPECT_EQ(word(1).load(), kChurned); // not before the churning, not after the store
   EXPECT_EQ(word(0).load(), 1u);
 }
 
@@ -121,8 +124,7 @@ TEST_F(Stream, PerThreadDefaultStreamsAreApart) {
     ASSERT_CUDA(cuCtxSetCurrent(context_));
     CUdeviceptr flag = address(0), out = address(1);
     void *pointers[] = {&flag, &out};
-    ASSERT_CUDA(
-        cuLaunchKernel_ptsz(wait_, 1, 1, 1, 1, 1, 1, 0, nullptr, pointers, nullptr));
+    ASSERT_CUDA(cuLaunchKernel_ptsz(wait_, 1, 1, 1, 1, 1, 1, 0, nullptr, pointers, nullptr));
     EXPECT_CUDA(cuStreamSynchronize_ptsz(nullptr));
   });
   // This thread's own stream is not held up by the other one's.
@@ -142,11 +144,25 @@ TEST_F(Stream, CallsHostFunctionsInOrder) {
   CUstream stream = makeStream(0);
   ASSERT_CUDA(launch(churn_, 1, 1, stream, address(0), kRounds));
   ASSERT_CUDA(cuLaunchHostFunc(
-      stream, [](void *data) { static_cast<Seen *>(data)->value = *static_cast<Seen *>(data)->word; },
+      stream,
+      [](void *data) { static_cast<Seen *>(data)->value = *static_cast<Seen *>(data)->word; },
       &seen));
   ASSERT_CUDA(launch(store_, 1, 1, stream, address(0), 1u));
   EXPECT_CUDA(cuStreamSynchronize(stream));
   EXPECT_EQ(seen.value, kChurned);
+}
+
+TEST_F(Stream, HostFunctionsMayNotCallTheDriver) {
+  CUresult result = CUDA_SUCCESS;
+  ASSERT_CUDA(cuLaunchHostFunc(
+      nullptr,
+      [](void *data) {
+        CUdeviceptr address = 0;
+        *static_cast<CUresult *>(data) = cuMemAlloc(&address, 16);
+      },
+      &result));
+  EXPECT_CUDA(cuStreamSynchronize(nullptr));
+  EXPECT_RESULT(result, CUDA_ERROR_NOT_PERMITTED);
 }
 
 TEST_F(Stream, WorkOutlivesItsDestruction) {
@@ -215,7 +231,7 @@ TEST_F(Event, MeasuresWhatRanBetween) {
   ASSERT_CUDA(cuEventRecord(end, nullptr));
   EXPECT_CUDA(cuEventSynchronize(end));
   EXPECT_CUDA(cuEventElapsedTime(&milliseconds, start, end));
-  EXPECT_GT(milliseconds, 0.3f);  // 5 million rounds of multiply and add
+  EXPECT_GT(milliseconds, 0.3f); // 5 million rounds of multiply and add
   EXPECT_LT(milliseconds, 5000.f);
   EXPECT_EQ(word(0).load(), kChurned);
 }
@@ -277,4 +293,4 @@ TEST_F(Context, KeepsLimits) {
   EXPECT_RESULT(cuCtxGetLimit(&value, CU_LIMIT_MAX), CUDA_ERROR_UNSUPPORTED_LIMIT);
 }
 
-}  // namespace ptxrun::tests
+} // namespace ptxrun::tests

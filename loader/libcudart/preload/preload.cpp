@@ -1,6 +1,7 @@
-// libptxrun_preload.so, for executables with NVIDIA's static runtime inside (nvcc's default): before any constructor of the
-// program runs, the runtime's functions in the executable, found by name in its own symbol table, become jumps to the same
-// functions of our libcudart. Nothing of the closed runtime is run or answered.
+// libptxrun_preload.so, for executables with NVIDIA's static runtime inside (nvcc's default):
+// before any constructor of the program runs, the runtime's functions in the executable, found by
+// name in its own symbol table, become jumps to the same functions of our libcudart. Nothing of the
+// closed runtime is run or answered.
 //
 //   LD_PRELOAD=lib/libptxrun_preload.so ./program
 #include <dlfcn.h>
@@ -27,7 +28,8 @@ namespace {
 constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
 constexpr size_t kJumpBytes = sizeof kJump + sizeof(void *);
 constexpr const char *kStrippedMessage =
-    "ptxrun: this program has the CUDA runtime inside it and was stripped of its symbols, so the runtime cannot be "
+    "ptxrun: this program has the CUDA runtime inside it and was stripped of its symbols, so the "
+    "runtime cannot be "
     "replaced; relink it with nvcc -cudart shared (or without -s)\n";
 
 /// The running executable as a file, mapped for the constructor's time.
@@ -35,7 +37,7 @@ class ExecutableFile {
  public:
   ExecutableFile() {
     const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    struct stat info{};
+    struct stat info {};
     if (file < 0)
       return;
     if (fstat(file, &info) == 0) {
@@ -78,7 +80,7 @@ class ExecutableFile {
 
 struct RuntimeFunction {
   std::string_view name;
-  uint64_t offset;  // from the executable's load address
+  uint64_t offset; // from the executable's load address
 };
 
 /// Functions named cuda* and __cuda* that the executable itself defines, by address.
@@ -123,13 +125,14 @@ uint64_t loadAddress() {
   dl_iterate_phdr(
       [](dl_phdr_info *info, size_t, void *data) {
         *static_cast<uint64_t *>(data) = info->dlpi_addr;
-        return 1;  // the executable comes first
+        return 1; // the executable comes first
       },
       &address);
   return address;
 }
 
-/// Our libcudart of the version that is inside the executable: 12 is told by a function that 13 no longer has.
+/// Our libcudart of the version that is inside the executable: 12 is told by a function that 13 no
+/// longer has.
 void *openRuntime(const std::vector<RuntimeFunction> &functions) {
   const bool is12 = std::ranges::any_of(functions, [](const RuntimeFunction &function) {
     return function.name == "cudaGetDeviceProperties_v2";
@@ -189,4 +192,4 @@ __attribute__((constructor)) void replaceRuntime() {
     fprintf(stderr, "ptxrun: replaced %zu functions of the CUDA runtime\n", replaced);
 }
 
-}  // namespace
+} // namespace
