@@ -20,4 +20,4 @@ std::string_view laneLibraryBitcode() {
           static_cast<size_t>(ptxrun_lane_bitcode_end - ptxrun_lane_bitcode_begin)};
 }
 
-}  // namespace ptxrun::intrinsics
+} // namespace ptxrun::intrinsics

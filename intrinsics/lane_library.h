@@ -4,8 +4,9 @@
 
 namespace ptxrun::intrinsics {
 
-/// One bitcode module of functions `ptx_<operation>_<type>`: pure, scalar, without target attributes, calling only LLVM
-/// intrinsics; data layout as LaneModules have it. Aligned to 16 bytes; lives as long as the process.
+/// One bitcode module of functions `ptx_<operation>_<type>`: pure, scalar, without target
+/// attributes, calling only LLVM intrinsics; data layout as LaneModules have it. Aligned to 16
+/// bytes; lives as long as the process.
 std::string_view laneLibraryBitcode();
 
-}  // namespace ptxrun::intrinsics
+} // namespace ptxrun::intrinsics

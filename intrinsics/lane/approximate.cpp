@@ -1,16 +1,20 @@
-// Approximate functions of f32 and f64 (PTX ISA 9.7.3). Each says its bound (the manual's) and what it reaches; all of
-// that is measured by tests/isa/lane_accuracy_test.cpp, the f32 functions of one argument over every f32.
+// Approximate functions of f32 and f64 (PTX ISA 9.7.3). Each says its bound (the manual's) and what
+// it reaches; all of that is measured by tests/isa/lane_accuracy_test.cpp, the f32 functions of one
+// argument over every f32.
 //
-// Reciprocals and roots use the CPU's divider: on the CPUs of today a division or root costs no more than the three
-// Newton steps from an integer guess that would replace it, leaves the multipliers free, and treats specials as asked.
+// Reciprocals and roots use the CPU's divider: on the CPUs of today a division or root costs no
+// more than the three Newton steps from an integer guess that would replace it, leaves the
+// multipliers free, and treats specials as asked.
 #include "intrinsics/lane/lane.h"
 
 namespace ptxrun::lane {
 
-/// 1.5 * 2^23: adding it rounds |x| < 2^22 to an integer, which then stands in the low bits of the sum.
+/// 1.5 * 2^23: adding it rounds |x| < 2^22 to an integer, which then stands in the low bits of the
+/// sum.
 constexpr float kRound = 12582912.0f;
 
-/// 2^x for x >= -126 (or NaN); above 128 like 128. A polynomial of degree 6 on [-1/2, 1/2], exact where x is an integer.
+/// 2^x for x >= -126 (or NaN); above 128 like 128. A polynomial of degree 6 on [-1/2, 1/2], exact
+/// where x is an integer.
 LANE_INLINE float exponential(float x) {
   const float clamped = pick(x > 128.0f, 128.0f, x);
   const float shifted = clamped + kRound;
@@ -21,7 +25,8 @@ LANE_INLINE float exponential(float x) {
   p = fma(p, f, 0x1.ebfbe2p-3f);
   p = fma(p, f, 0x1.62e432p-1f);
   p = fma(p, f, 1.0f);
-  // The integer is added to the exponent: below 2^128 nothing overflows, at 128 the result is infinity's pattern.
+  // The integer is added to the exponent: below 2^128 nothing overflows, at 128 the result is
+  // infinity's pattern.
   return floatOf(bitsOf(p) + (bitsOf(shifted) << 23));
 }
 
@@ -29,7 +34,7 @@ LANE_INLINE float exponential(float x) {
 ///   max error   2 ulp allowed, below 1.1 reached
 ///   specials    subnormal x -> 1, -inf -> +0, +inf -> +inf, NaN -> NaN; results below 2^-126 -> +0
 LANE float ptx_ex2_approx_ftz_f32(float x) {
-  const float low = pick(x < 0.0f, 0.0f, x);  // 0 below -126, NaN for NaN
+  const float low = pick(x < 0.0f, 0.0f, x); // 0 below -126, NaN for NaN
   return pick(x >= -126.0f, exponential(x), low);
 }
 
@@ -78,7 +83,8 @@ LANE float ptx_lg2_approx_f32(float x) {
   return pick(isPlain, result, special);
 }
 
-/// sin of f + n * pi, where f lies in [-pi/2, pi/2] (degree 9, absolute error below 2^-23) and n is odd if `isOdd` has bit 0.
+/// sin of f + n * pi, where f lies in [-pi/2, pi/2] (degree 9, absolute error below 2^-23) and n is
+/// odd if `isOdd` has bit 0.
 LANE_INLINE float sineOfReduced(float f, uint32_t isOdd) {
   const float s = f * f;
   float p = fma(0x1.5baf62p-19f, s, -0x1.9f412cp-13f);
@@ -86,7 +92,8 @@ LANE_INLINE float sineOfReduced(float f, uint32_t isOdd) {
   p = fma(p, s, -0x1.55553cp-3f);
   p = fma(p, s, 1.0f);
   const float sine = floatOf(bitsOf(f * p) ^ (isOdd << 31));
-  // Far outside of the range with guarantees the reduction is too coarse; the result still is a sine's.
+  // Far outside of the range with guarantees the reduction is too coarse; the result still is a
+  // sine's.
   const float low = pick(sine < -1.0f, -1.0f, sine);
   return pick(low > 1.0f, 1.0f, low);
 }
@@ -95,8 +102,8 @@ LANE_INLINE float sineOfReduced(float f, uint32_t isOdd) {
 constexpr float kPiHigh = 0x1.921fb4p+1f, kPiLow = 0x1.4442d2p-23f, kInversePi = 0x1.45f306p-2f;
 
 /// sin.approx.f32 (9.7.3.18)
-///   max error   2^-20.5 absolute in [-2pi, 2pi], 2^-14.7 in [-100pi, 100pi]; below 2^-22.5 reached in both
-///   specials    ±0 -> ±0, ±inf -> NaN, NaN -> NaN
+///   max error   2^-20.5 absolute in [-2pi, 2pi], 2^-14.7 in [-100pi, 100pi]; below 2^-22.5 reached
+///   in both specials    ±0 -> ±0, ±inf -> NaN, NaN -> NaN
 LANE float ptx_sin_approx_f32(float x) {
   const float shifted = fma(x, kInversePi, kRound);
   const float n = shifted - kRound;
@@ -131,8 +138,8 @@ LANE float ptx_div_approx_f32(float a, float b) {
 
 constexpr uint64_t kSignBit = 1ull << 63, kUpperNaN = 0x7fffffffull << 32;
 
-/// The upper word of an f64, rounded to nearest even from the value: 1.11.20 format. NaN is 0x7fffffff00000000,
-/// subnormal results are flushed to zero.
+/// The upper word of an f64, rounded to nearest even from the value: 1.11.20 format. NaN is
+/// 0x7fffffff00000000, subnormal results are flushed to zero.
 LANE_INLINE double upperWord(double x) {
   const uint64_t bits = bitsOf(x);
   const uint64_t rounded = (bits + 0x7fffffffull + (bits >> 32 & 1)) & 0xffffffff00000000ull;
@@ -150,7 +157,10 @@ LANE_INLINE double flushedUpper(double x) {
 /// rcp.approx.ftz.f64 (9.7.3.14): 1 / a of the upper words, 20 mantissa bits, correctly rounded.
 LANE double ptx_rcp_approx_ftz_f64(double a) { return upperWord(1.0 / flushedUpper(a)); }
 
-/// rsqrt.approx.ftz.f64 (9.7.3.17): 1 / sqrt(a) of the upper words, within one unit of the 20th mantissa bit.
-LANE double ptx_rsqrt_approx_ftz_f64(double a) { return upperWord(1.0 / squareRoot(flushedUpper(a))); }
+/// rsqrt.approx.ftz.f64 (9.7.3.17): 1 / sqrt(a) of the upper words, within one unit of the 20th
+/// mantissa bit.
+LANE double ptx_rsqrt_approx_ftz_f64(double a) {
+  return upperWord(1.0 / squareRoot(flushedUpper(a)));
+}
 
-}  // namespace ptxrun::lane
+} // namespace ptxrun::lane

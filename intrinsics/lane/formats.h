@@ -1,4 +1,5 @@
-// Narrow floating point formats: f16, bf16, tf32 and the 8-, 6- and 4-bit ones (PTX ISA 5.2.3), to and from f32.
+// Narrow floating point formats: f16, bf16, tf32 and the 8-, 6- and 4-bit ones (PTX ISA 5.2.3), to
+// and from f32.
 #pragma once
 #include "intrinsics/lane/lane.h"
 
@@ -34,14 +35,17 @@ using E2m1 = Format<2, 1, Top::numbers>;
 enum class Narrow { nearestEven, nearestAway, zero, down, up, stochastic };
 
 /// f32 to a narrower format, rounded once; subnormals of both formats are kept.
-///   random        stochastic only: added to the discarded bits, of which there are 23 - mantissa (more for subnormal
+///   random        stochastic only: added to the discarded bits, of which there are 23 - mantissa
+///   (more for subnormal
 ///                 results); its `randomBits` low bits are aligned with their most significant ones
-///   isFinite      .satfinite: beyond the largest number the result is the largest number, infinity included
-/// NaN gives the format's NaN (all ones, positive), or its largest positive number where it has none.
+///   isFinite      .satfinite: beyond the largest number the result is the largest number, infinity
+///   included
+/// NaN gives the format's NaN (all ones, positive), or its largest positive number where it has
+/// none.
 template <class F, Narrow mode, bool isFinite, int randomBits = 0>
 LANE_INLINE uint32_t narrow(float x, uint32_t random = 0) {
   constexpr int kDropped = 23 - F::kMantissa;
-  constexpr int kRebias = 127 - F::kBias;  // exponent field of f32 minus that of F
+  constexpr int kRebias = 127 - F::kBias; // exponent field of f32 minus that of F
   const uint32_t bits = bitsOf(x);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const bool isNegative = bits >> 31;
@@ -70,10 +74,13 @@ LANE_INLINE uint32_t narrow(float x, uint32_t random = 0) {
   }
   const int base = exponent + deficit - kRebias - 1;
   const uint32_t rounded = ((uint32_t)base << F::kMantissa) + kept + isUp;
-  constexpr bool kIsNearest = mode == Narrow::nearestEven || mode == Narrow::nearestAway ||
-                                   mode == Narrow::stochastic;
-  const bool isAway = mode == Narrow::down ? isNegative : mode == Narrow::up ? !isNegative : kIsNearest;
-  // What lies beyond the largest number: infinity, unless .satfinite or the rounding points inwards.
+  constexpr bool kIsNearest =
+      mode == Narrow::nearestEven || mode == Narrow::nearestAway || mode == Narrow::stochastic;
+  const bool isAway = mode == Narrow::down ? isNegative
+                      : mode == Narrow::up ? !isNegative
+                                           : kIsNearest;
+  // What lies beyond the largest number: infinity, unless .satfinite or the rounding points
+  // inwards.
   const bool isInfinite = magnitude == 0x7f800000u;
   constexpr uint32_t kBeyond = F::kTop == Top::infinityAndNaN ? F::kInfinity : F::kNaN;
   const uint32_t beyond = pick(!isFinite & (isAway | isInfinite), kBeyond, F::kLargest);
@@ -82,17 +89,20 @@ LANE_INLINE uint32_t narrow(float x, uint32_t random = 0) {
   return pick(isNaN, F::kNaN, number | pick(isNegative, F::kSign, 0u));
 }
 
-/// The exact value of a narrow number as f32. Bits above the format's are ignored. NaN gives the canonical NaN.
+/// The exact value of a narrow number as f32. Bits above the format's are ignored. NaN gives the
+/// canonical NaN.
 template <class F> LANE_INLINE float widen(uint32_t bits) {
   constexpr int kUp = 23 - F::kMantissa;
   const uint32_t magnitude = bits & F::kAllOnes;
   const uint32_t sign = pick((bits & F::kSign) != 0, 0x80000000u, 0u);
   const uint32_t normal = (magnitude << kUp) + ((uint32_t)(127 - F::kBias) << 23);
   // Subnormals: mantissa * 2^(1 - bias - mantissa bits), exact.
-  const float tiny = (float)(int32_t)magnitude * floatOf((uint32_t)(128 - F::kBias - F::kMantissa) << 23);
+  const float tiny =
+      (float)(int32_t)magnitude * floatOf((uint32_t)(128 - F::kBias - F::kMantissa) << 23);
   uint32_t result = pick(magnitude < (1u << F::kMantissa), bitsOf(tiny), normal);
   if constexpr (F::kTop == Top::infinityAndNaN)
-    result = pick(magnitude == F::kInfinity, 0x7f800000u, pick(magnitude > F::kInfinity, 0x7fffffffu, result));
+    result = pick(magnitude == F::kInfinity, 0x7f800000u,
+                  pick(magnitude > F::kInfinity, 0x7fffffffu, result));
   if constexpr (F::kTop == Top::nanOnly)
     result = pick(magnitude == F::kAllOnes, 0x7fffffffu, result);
   return floatOf(pick(result == 0x7fffffffu, result, result | sign));
@@ -101,4 +111,4 @@ template <class F> LANE_INLINE float widen(uint32_t bits) {
 /// bf16 is the upper half of an f32 (exact; NaN payloads and all).
 LANE_INLINE float widenBf16(uint32_t bits) { return floatOf(bits << 16); }
 
-}  // namespace ptxrun::lane
+} // namespace ptxrun::lane

@@ -3,37 +3,39 @@
 
 namespace ptxrun::lane {
 
-// Division never faults. By zero the quotient is all ones and the remainder the dividend; MININT / -1 is MININT with
-// remainder 0: what NVIDIA's GPUs give (the manual leaves both unspecified).
+// Division never faults. By zero the quotient is all ones and the remainder the dividend; MININT /
+// -1 is MININT with remainder 0: what NVIDIA's GPUs give (the manual leaves both unspecified).
 //
-// 16- and 32-bit quotients are taken in floating point, which widens where integer division does not: a quotient that is
-// no integer misses the next one by at least 1/b, relatively 1/a, more than half an ulp of `Wide`; so truncation is exact.
-#define DIVISION(width, Unsigned, Signed, Wide)                                                        \
-  LANE Unsigned ptx_div_u##width(Unsigned a, Unsigned b) {                                             \
-    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                             \
-    return pick(b == 0, (Unsigned)~(Unsigned)0, (Unsigned)((Wide)a / (Wide)divisor));                  \
-  }                                                                                                    \
-  LANE Unsigned ptx_rem_u##width(Unsigned a, Unsigned b) {                                             \
-    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                             \
-    return pick(b == 0, a, (Unsigned)(a - (Unsigned)((Wide)a / (Wide)divisor) * divisor));             \
-  }                                                                                                    \
-  LANE Signed ptx_div_s##width(Signed a, Signed b) {                                                   \
-    const bool isSpecial = (b == 0) | (b == -1);                                                       \
-    const Signed divisor = pick(isSpecial, (Signed)1, b);                                              \
-    const Signed quotient = (Signed)((Wide)a / (Wide)divisor);                                         \
-    return pick(b == 0, (Signed)-1, pick(b == -1, (Signed)(0 - (Unsigned)a), quotient));               \
-  }                                                                                                    \
-  LANE Signed ptx_rem_s##width(Signed a, Signed b) {                                                   \
-    const bool isSpecial = (b == 0) | (b == -1);                                                       \
-    const Signed divisor = pick(isSpecial, (Signed)1, b);                                              \
-    const Signed remainder = (Signed)(a - (Signed)((Wide)a / (Wide)divisor) * divisor);                \
-    return pick(b == 0, a, pick(b == -1, (Signed)0, remainder));                                       \
+// 16- and 32-bit quotients are taken in floating point, which widens where integer division does
+// not: a quotient that is no integer misses the next one by at least 1/b, relatively 1/a, more than
+// half an ulp of `Wide`; so truncation is exact.
+#define DIVISION(width, Unsigned, Signed, Wide)                                                    \
+  LANE Unsigned ptx_div_u##width(Unsigned a, Unsigned b) {                                         \
+    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
+    return pick(b == 0, (Unsigned) ~(Unsigned)0, (Unsigned)((Wide)a / (Wide)divisor));             \
+  }                                                                                                \
+  LANE Unsigned ptx_rem_u##width(Unsigned a, Unsigned b) {                                         \
+    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
+    return pick(b == 0, a, (Unsigned)(a - (Unsigned)((Wide)a / (Wide)divisor) * divisor));         \
+  }                                                                                                \
+  LANE Signed ptx_div_s##width(Signed a, Signed b) {                                               \
+    const bool isSpecial = (b == 0) | (b == -1);                                                   \
+    const Signed divisor = pick(isSpecial, (Signed)1, b);                                          \
+    const Signed quotient = (Signed)((Wide)a / (Wide)divisor);                                     \
+    return pick(b == 0, (Signed) - 1, pick(b == -1, (Signed)(0 - (Unsigned)a), quotient));         \
+  }                                                                                                \
+  LANE Signed ptx_rem_s##width(Signed a, Signed b) {                                               \
+    const bool isSpecial = (b == 0) | (b == -1);                                                   \
+    const Signed divisor = pick(isSpecial, (Signed)1, b);                                          \
+    const Signed remainder = (Signed)(a - (Signed)((Wide)a / (Wide)divisor) * divisor);            \
+    return pick(b == 0, a, pick(b == -1, (Signed)0, remainder));                                   \
   }
 DIVISION(16, uint16_t, int16_t, float)
 DIVISION(32, uint32_t, int32_t, double)
 DIVISION(64, uint64_t, int64_t, decltype(a))
 
-/// The position of the n-th set bit of `word` (n from 0), 32 if there is none: binary search over population counts.
+/// The position of the n-th set bit of `word` (n from 0), 32 if there is none: binary search over
+/// population counts.
 LANE_INLINE uint32_t selectBit(uint32_t word, uint32_t n) {
   const uint32_t total = (uint32_t)__builtin_popcount(word);
   uint32_t position = 0, left = n;
@@ -48,7 +50,8 @@ LANE_INLINE uint32_t selectBit(uint32_t word, uint32_t n) {
   return pick(n < total, position, 32u);
 }
 
-/// fns (9.7.1.17): the |offset|-th set bit of mask from `base` upwards (offset > 0) or downwards; the base bit itself for 0.
+/// fns (9.7.1.17): the |offset|-th set bit of mask from `base` upwards (offset > 0) or downwards;
+/// the base bit itself for 0.
 LANE uint32_t ptx_fns_b32(uint32_t mask, uint32_t base, int32_t offset) {
   const uint32_t from = base & 31;
   const uint32_t n = pick(offset < 0, 0u - (uint32_t)offset, (uint32_t)offset) - 1;
@@ -59,4 +62,4 @@ LANE uint32_t ptx_fns_b32(uint32_t mask, uint32_t base, int32_t offset) {
   return pick((result == 32) | (base > 31), ~0u, result);
 }
 
-}  // namespace ptxrun::lane
+} // namespace ptxrun::lane

@@ -1,11 +1,13 @@
 // What the sources of the lane library share.
 //
-// The lane library is the mathematics of one CUDA thread that LLVM IR has no instruction for. It is compiled twice: to
-// LLVM bitcode, which lowering links into a kernel and inlines (so that simt widens it like any other arithmetic), and
-// natively, for its tests. Rules that both rest on:
-//  - A function is pure, branch-free where it can be (selects widen, branches cost masks), and calls nothing but LLVM
+// The lane library is the mathematics of one CUDA thread that LLVM IR has no instruction for. It is
+// compiled twice: to LLVM bitcode, which lowering links into a kernel and inlines (so that simt
+// widens it like any other arithmetic), and natively, for its tests. Rules that both rest on:
+//  - A function is pure, branch-free where it can be (selects widen, branches cost masks), and
+//  calls nothing but LLVM
 //    intrinsics: no libm, no tables in memory.
-//  - Only IEEE operations rounded to nearest, fused multiply-adds where written, and integers: the same bits on every CPU
+//  - Only IEEE operations rounded to nearest, fused multiply-adds where written, and integers: the
+//  same bits on every CPU
 //    level and at every W. MXCSR is never touched; directed rounding is computed (rounding.h).
 //  - half and bfloat are passed as uint16_t: their bits.
 #pragma once
@@ -29,10 +31,12 @@ LANE_INLINE double squareRoot(double x) { return __builtin_elementwise_sqrt(x); 
 LANE_INLINE float abs(float x) { return __builtin_elementwise_abs(x); }
 LANE_INLINE double abs(double x) { return __builtin_elementwise_abs(x); }
 LANE_INLINE float copySign(float x, float sign) { return __builtin_elementwise_copysign(x, sign); }
-LANE_INLINE double copySign(double x, double sign) { return __builtin_elementwise_copysign(x, sign); }
+LANE_INLINE double copySign(double x, double sign) {
+  return __builtin_elementwise_copysign(x, sign);
+}
 
-/// `condition ? yes : no` with both sides computed: a select, never a branch. For the same reason the sources join
-/// conditions by & and |.
+/// `condition ? yes : no` with both sides computed: a select, never a branch. For the same reason
+/// the sources join conditions by & and |.
 template <class T> LANE_INLINE T pick(bool condition, T yes, T no) { return condition ? yes : no; }
 
 inline constexpr float kInfinity = __builtin_inff();
@@ -45,13 +49,15 @@ LANE_INLINE float canonicalNaN() { return floatOf(0x7fffffffu); }
 LANE_INLINE bool isNaN(float x) { return x != x; }
 LANE_INLINE bool isNaN(double x) { return x != x; }
 
-/// Rounding of a result; `odd` keeps what any later, coarser rounding needs: inexact results get an odd last bit.
+/// Rounding of a result; `odd` keeps what any later, coarser rounding needs: inexact results get an
+/// odd last bit.
 enum class Mode { nearestEven, nearestAway, zero, down, up, odd };
 
 LANE_INLINE bool isFinite(float x) { return abs(x) < kInfinity; }
 LANE_INLINE bool isFinite(double x) { return abs(x) < kInfinity64; }
 
-/// An exact sum as its rounded value and its error (Knuth's TwoSum): value + error == a + b unless value overflows.
+/// An exact sum as its rounded value and its error (Knuth's TwoSum): value + error == a + b unless
+/// value overflows.
 template <class Float> struct SumOf {
   Float value, error;
 };
@@ -64,4 +70,4 @@ template <class Float> LANE_INLINE SumOf<Float> twoSum(Float a, Float b) {
 }
 LANE_INLINE Sum exactSum(double a, double b) { return twoSum<double>(a, b); }
 
-}  // namespace ptxrun::lane
+} // namespace ptxrun::lane

@@ -1,14 +1,16 @@
 // Directed rounding without touching the CPU's rounding mode.
 //
-// f32: every f32 operation fits in double so well that the double result, rounded to nearest, together with the sign of
-// what it still lacks decides each rounding: a double lies on the same side of every float as the exact value does, except
-// where it is itself a float. roundToFloat() takes that pair.
+// f32: every f32 operation fits in double so well that the double result, rounded to nearest,
+// together with the sign of what it still lacks decides each rounding: a double lies on the same
+// side of every float as the exact value does, except where it is itself a float. roundToFloat()
+// takes that pair.
 #pragma once
 #include "intrinsics/lane/lane.h"
 
 namespace ptxrun::lane {
 
-/// Rounds value + error (|error| at most half an ulp of value; only its sign is looked at) to float. NaN stays NaN.
+/// Rounds value + error (|error| at most half an ulp of value; only its sign is looked at) to
+/// float. NaN stays NaN.
 ///   down, up, zero: IEEE 754 directed roundings, overflow and subnormals included
 ///   odd: truncated, the last bit set where inexact (never overflows to infinity)
 template <Mode mode> LANE_INLINE float roundToFloat(double value, double error) {
@@ -18,8 +20,9 @@ template <Mode mode> LANE_INLINE float roundToFloat(double value, double error) 
   const bool isTooHigh = (back > value) | ((back == value) & (error < 0));
   const bool isTooLow = (back < value) | ((back == value) & (error > 0));
   const uint32_t bits = bitsOf(near);
-  // One step towards zero is bits - 1, away from it bits + 1; this holds across subnormals, zero and infinity as long
-  // as the step does not change the sign, which the rounding to nearest already guarantees.
+  // One step towards zero is bits - 1, away from it bits + 1; this holds across subnormals, zero
+  // and infinity as long as the step does not change the sign, which the rounding to nearest
+  // already guarantees.
   uint32_t result = bits;
   if constexpr (mode == Mode::down)
     result = pick(isTooHigh, pick(isNegative, bits + 1, bits - 1), bits);
@@ -35,8 +38,8 @@ template <Mode mode> LANE_INLINE float roundToFloat(double value, double error) 
   return pick(isNaN(near), canonicalNaN(), floatOf(result));
 }
 
-/// The zero that an exact cancellation gives: -0 when rounding down, else +0 (IEEE 754 6.3). `sum` is the sum to nearest
-/// of two numbers with the signs of a and b.
+/// The zero that an exact cancellation gives: -0 when rounding down, else +0 (IEEE 754 6.3). `sum`
+/// is the sum to nearest of two numbers with the signs of a and b.
 template <Mode mode, class Float> LANE_INLINE Float signedZeroSum(Float sum, Float a, Float b) {
   if constexpr (mode == Mode::down) {
     const auto signs = bitsOf(a) | bitsOf(b);
@@ -48,8 +51,8 @@ template <Mode mode, class Float> LANE_INLINE Float signedZeroSum(Float sum, Flo
 LANE_INLINE float fromBits(uint32_t bits) { return floatOf(bits); }
 LANE_INLINE double fromBits(uint64_t bits) { return doubleOf(bits); }
 
-/// a + b, float or double. The error of a sum is exact (sums do not underflow); where the sum overflows, infinity lies
-/// beyond the exact value.
+/// a + b, float or double. The error of a sum is exact (sums do not underflow); where the sum
+/// overflows, infinity lies beyond the exact value.
 template <Mode mode, class Float> LANE_INLINE Float addDirected(Float a, Float b) {
   const SumOf<Float> sum = twoSum(a, b);
   const auto bits = bitsOf(sum.value);
@@ -67,4 +70,4 @@ template <Mode mode, class Float> LANE_INLINE Float addDirected(Float a, Float b
   return pick(isNaN(sum.value), sum.value, signedZeroSum<mode>(fromBits(result), a, b));
 }
 
-}  // namespace ptxrun::lane
+} // namespace ptxrun::lane

@@ -33,11 +33,16 @@ std::vector<std::string> split(const std::string &text, const std::string &separ
 }
 
 unsigned widthOf(const std::string &type) {
-  if (type == "pred") return 1;
-  if (type == "imm") return 32;
-  if (type == "bf16") return 16;
-  if (type == "f16x2" || type == "bf16x2") return 32;
-  if (type == "f32x2") return 64;
+  if (type == "pred")
+    return 1;
+  if (type == "imm")
+    return 32;
+  if (type == "bf16")
+    return 16;
+  if (type == "f16x2" || type == "bf16x2")
+    return 32;
+  if (type == "f32x2")
+    return 64;
   if (type.size() >= 2 && std::string("busf").find(type[0]) != std::string::npos)
     return static_cast<unsigned>(std::stoul(type.substr(1)));
   throw std::runtime_error("unknown type '" + type + "'");
@@ -76,8 +81,10 @@ std::vector<Slot> readSlots(const std::string &text) {
 }
 
 uint64_t readElement(const std::string &word, const Slot &slot, bool &isAnyNaN) {
-  if (word == "true") return 1;
-  if (word == "false") return 0;
+  if (word == "true")
+    return 1;
+  if (word == "false")
+    return 0;
   if (word == "nan") {
     isAnyNaN = true;
     return 0;
@@ -85,7 +92,8 @@ uint64_t readElement(const std::string &word, const Slot &slot, bool &isAnyNaN) 
   if (word.starts_with("0f") || word.starts_with("0d"))
     return std::stoull(word.substr(2), nullptr, 16);
   size_t end = 0;
-  const uint64_t value = word[0] == '-' ? static_cast<uint64_t>(std::stoll(word, &end, 0)) : std::stoull(word, &end, 0);
+  const uint64_t value = word[0] == '-' ? static_cast<uint64_t>(std::stoll(word, &end, 0))
+                                        : std::stoull(word, &end, 0);
   if (end != word.size())
     throw std::runtime_error("cannot read the number '" + word + "'");
   return slot.bits >= 64 ? value : value & ((uint64_t{1} << slot.bits) - 1);
@@ -95,22 +103,27 @@ uint64_t readElement(const std::string &word, const Slot &slot, bool &isAnyNaN) 
 Value readValue(const std::string &word, const Slot &slot) {
   Value value;
   if (slot.bits == 128) {
-    const std::string digits = std::string(34 - std::min<size_t>(word.size(), 34), '0') + word.substr(2);
+    const std::string digits =
+        std::string(34 - std::min<size_t>(word.size(), 34), '0') + word.substr(2);
     value.element[1] = std::stoull(digits.substr(0, 16), nullptr, 16);
     value.element[0] = std::stoull(digits.substr(16), nullptr, 16);
     return value;
   }
-  const auto elements = word[0] == '{' ? split(word.substr(1, word.size() - 2), ",") : std::vector{word};
+  const auto elements =
+      word[0] == '{' ? split(word.substr(1, word.size() - 2), ",") : std::vector{word};
   if (elements.size() != slot.count)
-    throw std::runtime_error("expected " + std::to_string(slot.count) + " elements in '" + word + "'");
+    throw std::runtime_error("expected " + std::to_string(slot.count) + " elements in '" + word +
+                             "'");
   for (size_t i = 0; i < elements.size(); ++i)
     value.element[i] = readElement(elements[i], slot, value.isAnyNaN);
   return value;
 }
 
-std::vector<Value> readValues(const std::vector<std::string> &words, const std::vector<Slot> &slots) {
+std::vector<Value> readValues(const std::vector<std::string> &words,
+                              const std::vector<Slot> &slots) {
   if (words.size() != slots.size())
-    throw std::runtime_error("expected " + std::to_string(slots.size()) + " values, found " + std::to_string(words.size()));
+    throw std::runtime_error("expected " + std::to_string(slots.size()) + " values, found " +
+                             std::to_string(words.size()));
   std::vector<Value> values;
   for (size_t i = 0; i < words.size(); ++i)
     values.push_back(readValue(words[i], slots[i]));
@@ -141,8 +154,10 @@ void readSignature(const std::string &text, Signature &signature) {
     throw std::runtime_error("a signature needs '->'");
   signature = {};
   signature.operands = readSlots(trim(text.substr(0, arrow)));
-  signature.results = readSlots(trim(text.substr(arrow + 2, semicolon == std::string::npos ? semicolon : semicolon - arrow - 2)));
-  signature.allowsLiterals = semicolon == std::string::npos || text.find("registers", semicolon) == std::string::npos;
+  signature.results = readSlots(trim(
+      text.substr(arrow + 2, semicolon == std::string::npos ? semicolon : semicolon - arrow - 2)));
+  signature.allowsLiterals =
+      semicolon == std::string::npos || text.find("registers", semicolon) == std::string::npos;
 }
 
 /// Operands that are immediates of the instruction are the same for all cases of a group.
@@ -159,15 +174,23 @@ void readCase(const std::string &text, unsigned line, Signature &signature, Case
     throw std::runtime_error("expected 'instruction operands -> results'");
   const std::string mnemonic = text.substr(0, space);
   const size_t tilde = text.find('~', arrow);
-  const std::string results = text.substr(arrow + 2, tilde == std::string::npos ? tilde : tilde - arrow - 2);
+  const std::string results =
+      text.substr(arrow + 2, tilde == std::string::npos ? tilde : tilde - arrow - 2);
   Case added;
   added.line = line;
-  added.operands = readValues(split(trim(text.substr(space, arrow - space)), ","), signature.operands);
+  added.operands =
+      readValues(split(trim(text.substr(space, arrow - space)), ","), signature.operands);
   added.results = readValues(split(trim(results), ",|"), signature.results);
-  const bool isSame = !signature.isNew && !file.groups.empty() && file.groups.back().mnemonic == mnemonic &&
+  const bool isSame = !signature.isNew && !file.groups.empty() &&
+                      file.groups.back().mnemonic == mnemonic &&
                       haveSameImmediates(signature, added, file.groups.back().cases[0]);
   if (!isSame)
-    file.groups.push_back({mnemonic, signature.code, signature.operands, signature.results, signature.allowsLiterals, {}});
+    file.groups.push_back({mnemonic,
+                           signature.code,
+                           signature.operands,
+                           signature.results,
+                           signature.allowsLiterals,
+                           {}});
   signature.isNew = false;
   Group &group = file.groups.back();
   if (tilde != std::string::npos)
@@ -175,11 +198,13 @@ void readCase(const std::string &text, unsigned line, Signature &signature, Case
   group.cases.push_back(added);
 }
 
-}  // namespace
+} // namespace
 
 bool Slot::mayBeLiteral() const {
-  const bool isInteger = std::string("bus").find(type[0]) != std::string::npos && type != "bf16" && type != "bf16x2";
-  return count == 1 && bits >= 16 && bits <= 64 && ((isInteger && type.size() <= 3) || type == "f32" || type == "f64");
+  const bool isInteger =
+      std::string("bus").find(type[0]) != std::string::npos && type != "bf16" && type != "bf16x2";
+  return count == 1 && bits >= 16 && bits <= 64 &&
+         ((isInteger && type.size() <= 3) || type == "f32" || type == "f64");
 }
 
 bool Group::hasLiteralForm() const {
@@ -218,4 +243,4 @@ CaseFile readCaseFile(const std::string &path) {
   return file;
 }
 
-}  // namespace ptxrun::isa_test
+} // namespace ptxrun::isa_test

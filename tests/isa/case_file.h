@@ -10,10 +10,10 @@ namespace ptxrun::isa_test {
 /// One operand or result as the signature names it ("s32", "f16x2", "pred", "imm", "{b32 b32}").
 struct Slot {
   std::string type;
-  unsigned bits = 32;         ///< of one element; 1 for pred
-  unsigned count = 1;         ///< elements of a vector operand
-  bool isNegated = false;     ///< `!pred`
-  bool isJoined = false;      ///< a `|` follows (results p|q)
+  unsigned bits = 32;     ///< of one element; 1 for pred
+  unsigned count = 1;     ///< elements of a vector operand
+  bool isNegated = false; ///< `!pred`
+  bool isJoined = false;  ///< a `|` follows (results p|q)
   bool isPredicate() const { return type == "pred"; }
   bool isImmediate() const { return type == "imm"; }
   bool isFloat() const { return type == "f32" || type == "f64" || type == "f16" || type == "bf16"; }
@@ -24,7 +24,7 @@ struct Slot {
 /// Up to 256 bits: the elements of a vector operand one after the other in words of 64.
 struct Value {
   std::array<uint64_t, 4> element{};
-  bool isAnyNaN = false;  ///< a result written `nan`
+  bool isAnyNaN = false; ///< a result written `nan`
 };
 
 /// How far a result may lie from the value written.
@@ -42,7 +42,8 @@ struct Case {
 /// Consecutive cases of one instruction with one signature.
 struct Group {
   std::string mnemonic;
-  std::string code;           ///< from a `=` line: PTX with $d0.. and $a0.. for results and operands; empty: the instruction
+  std::string code; ///< from a `=` line: PTX with $d0.. and $a0.. for results and operands; empty:
+                    ///< the instruction
   std::vector<Slot> operands, results;
   bool allowsLiterals = true;
   std::vector<Case> cases;
@@ -59,4 +60,4 @@ struct CaseFile {
 /// Throws std::runtime_error "path:line: what" where a line cannot be read.
 CaseFile readCaseFile(const std::string &path);
 
-}  // namespace ptxrun::isa_test
+} // namespace ptxrun::isa_test

@@ -13,9 +13,12 @@ struct Layout {
   int exponent, mantissa;
 };
 Layout layoutOf(const std::string &type) {
-  if (type == "f64") return {11, 52};
-  if (type == "f16") return {5, 10};
-  if (type == "bf16") return {8, 7};
+  if (type == "f64")
+    return {11, 52};
+  if (type == "f16")
+    return {5, 10};
+  if (type == "bf16")
+    return {8, 7};
   return {8, 23};
 }
 
@@ -44,10 +47,14 @@ bool isWithin(const Slot &slot, const Tolerance &tolerance, uint64_t expected, u
     return false;
   const double error = std::fabs(want - got);
   switch (tolerance.kind) {
-  case Tolerance::Kind::ulp: return error <= tolerance.bound * ulpOf(want, layout);
-  case Tolerance::Kind::absolute: return error <= tolerance.bound;
-  case Tolerance::Kind::relative: return error <= tolerance.bound * std::fabs(want);
-  case Tolerance::Kind::exact: break;
+  case Tolerance::Kind::ulp:
+    return error <= tolerance.bound * ulpOf(want, layout);
+  case Tolerance::Kind::absolute:
+    return error <= tolerance.bound;
+  case Tolerance::Kind::relative:
+    return error <= tolerance.bound * std::fabs(want);
+  case Tolerance::Kind::exact:
+    break;
   }
   return false;
 }
@@ -56,22 +63,27 @@ std::string show(const Slot &slot, uint64_t bits) {
   char text[80];
   const int digits = static_cast<int>((slot.bits + 3) / 4);
   if (slot.isFloat())
-    std::snprintf(text, sizeof text, "0x%0*llx (%.9g)", digits, static_cast<unsigned long long>(bits), decode(bits, layoutOf(slot.type)));
+    std::snprintf(text, sizeof text, "0x%0*llx (%.9g)", digits,
+                  static_cast<unsigned long long>(bits), decode(bits, layoutOf(slot.type)));
   else
-    std::snprintf(text, sizeof text, "0x%0*llx (%lld)", digits, static_cast<unsigned long long>(bits), static_cast<long long>(bits));
+    std::snprintf(text, sizeof text, "0x%0*llx (%lld)", digits,
+                  static_cast<unsigned long long>(bits), static_cast<long long>(bits));
   return text;
 }
 
-}  // namespace
+} // namespace
 
-std::string differenceOf(const Slot &slot, const Tolerance &tolerance, const Value &expected, unsigned element, uint64_t actual) {
+std::string differenceOf(const Slot &slot, const Tolerance &tolerance, const Value &expected,
+                         unsigned element, uint64_t actual) {
   const uint64_t mask = slot.bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << slot.bits) - 1;
   const uint64_t got = actual & mask, want = expected.element[element] & mask;
   if (expected.isAnyNaN)
-    return std::isnan(decode(got, layoutOf(slot.type))) ? "" : "expected a NaN, got " + show(slot, got);
-  if (got == want || (tolerance.kind != Tolerance::Kind::exact && isWithin(slot, tolerance, want, got)))
+    return std::isnan(decode(got, layoutOf(slot.type))) ? ""
+                                                        : "expected a NaN, got " + show(slot, got);
+  if (got == want ||
+      (tolerance.kind != Tolerance::Kind::exact && isWithin(slot, tolerance, want, got)))
     return "";
   return "expected " + show(slot, want) + ", got " + show(slot, got);
 }
 
-}  // namespace ptxrun::isa_test
+} // namespace ptxrun::isa_test

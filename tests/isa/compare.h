@@ -6,7 +6,9 @@
 
 namespace ptxrun::isa_test {
 
-/// Empty if `actual` (an element of a result of `slot`'s type) is `expected` within the tolerance, else what is wrong.
-std::string differenceOf(const Slot &slot, const Tolerance &, const Value &expected, unsigned element, uint64_t actual);
+/// Empty if `actual` (an element of a result of `slot`'s type) is `expected` within the tolerance,
+/// else what is wrong.
+std::string differenceOf(const Slot &slot, const Tolerance &, const Value &expected,
+                         unsigned element, uint64_t actual);
 
-}  // namespace ptxrun::isa_test
+} // namespace ptxrun::isa_test

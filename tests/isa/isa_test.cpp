@@ -1,5 +1,5 @@
-// Runs every case file as scalar IR and at W = 1, 8, 16 and 32: operands in registers under full and partial masks, behind a guard, and as
-// literals. PTXRUN_CPU chooses the CPU level.
+// Runs every case file as scalar IR and at W = 1, 8, 16 and 32: operands in registers under full
+// and partial masks, behind a guard, and as literals. PTXRUN_CPU chooses the CPU level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,18 +16,20 @@ namespace ptxrun::isa_test {
 namespace {
 
 constexpr unsigned kGroupsPerKernel = 6;
-constexpr unsigned kBlock = 40;  // the last warp of a block is not full
+constexpr unsigned kBlock = 40; // the last warp of a block is not full
 
 /// Groups that share a kernel.
 struct Batch {
   std::span<const Group> groups;
-  unsigned threads = 0;  ///< a multiple of kBlock, at least the cases of the largest group
+  unsigned threads = 0; ///< a multiple of kBlock, at least the cases of the largest group
 };
 
 std::vector<Batch> batchesOf(const CaseFile &file) {
   std::vector<Batch> batches;
   for (size_t first = 0; first < file.groups.size(); first += kGroupsPerKernel) {
-    Batch batch{std::span(file.groups).subspan(first, std::min<size_t>(kGroupsPerKernel, file.groups.size() - first))};
+    Batch batch{
+        std::span(file.groups)
+            .subspan(first, std::min<size_t>(kGroupsPerKernel, file.groups.size() - first))};
     size_t largest = 0;
     for (const Group &group : batch.groups)
       largest = std::max(largest, group.cases.size());
@@ -51,14 +53,17 @@ constexpr unsigned kSlotWords = kSlotBytes / 8;
 
 class Runner {
  public:
-  Runner(const CaseFile &file, unsigned lanes) : file_(file), batches_(batchesOf(file)), lanes_(lanes) {
+  Runner(const CaseFile &file, unsigned lanes)
+      : file_(file), batches_(batchesOf(file)), lanes_(lanes) {
     std::string text = writeHeader(file);
     for (unsigned i = 0; i < batches_.size(); ++i) {
       text += writeRegisterKernel(batches_[i].groups, i, batches_[i].threads);
       text += writeLiteralKernel(batches_[i].groups, i);
     }
     if (const char *directory = std::getenv("PTXRUN_ISA_DUMP"))
-      std::ofstream(std::string(directory) + "/" + std::filesystem::path(file.path).stem().string() + ".ptx") << text;
+      std::ofstream(std::string(directory) + "/" +
+                    std::filesystem::path(file.path).stem().string() + ".ptx")
+          << text;
     device::Outcome outcome;
     if (lanes_ == kScalar)
       scalar_ = std::make_unique<LaneRun>(file.path, text, outcome.message);
@@ -78,9 +83,11 @@ class Runner {
 
  private:
   /// Launches `name`; false (and a failure) if that went wrong.
-  bool launch(const std::string &name, unsigned threads, Words &in, Words &out, std::vector<uint32_t> &mask) {
+  bool launch(const std::string &name, unsigned threads, Words &in, Words &out,
+              std::vector<uint32_t> &mask) {
     const void *params[] = {in.data(), out.data(), mask.data()};
-    const std::string message = lanes_ == kScalar ? scalar_->run(name, threads, kBlock, params) : launchGangs(name, threads, params);
+    const std::string message = lanes_ == kScalar ? scalar_->run(name, threads, kBlock, params)
+                                                  : launchGangs(name, threads, params);
     if (!message.empty())
       ADD_FAILURE() << file_.path << ": " << name << ": " << message;
     return message.empty();
@@ -104,16 +111,18 @@ class Runner {
     std::fill_n(in.begin(), kSlotWords, kUntouched);
     std::vector<uint32_t> mask(batch.threads);
     for (unsigned i = 0; i < batch.threads; ++i)
-      mask[i] = (i * 2654435761u >> 13 & 3) != 0;  // three of four
+      mask[i] = (i * 2654435761u >> 13 & 3) != 0; // three of four
     for (unsigned g = 0; g < batch.groups.size(); ++g)
       for (unsigned i = 0; i < batch.threads; ++i)
-        fillOperands(batch.groups[g], i, &in[kSlotWords + g * kMaxOperands * stride + i * kSlotWords], stride);
+        fillOperands(batch.groups[g], i,
+                     &in[kSlotWords + g * kMaxOperands * stride + i * kSlotWords], stride);
     if (!launch("registers_" + std::to_string(index), batch.threads, in, out, mask))
       return;
     for (unsigned pass = 0; pass < kPasses; ++pass)
       for (unsigned g = 0; g < batch.groups.size(); ++g)
         for (unsigned i = 0; i < batch.threads && hasPass(g, pass); ++i) {
-          const uint64_t *results = &out[(pass * batch.groups.size() + g) * kMaxResults * stride + i * kSlotWords];
+          const uint64_t *results =
+              &out[(pass * batch.groups.size() + g) * kMaxResults * stride + i * kSlotWords];
           const Group &group = batch.groups[g];
           const Case &tested = group.cases[i % group.cases.size()];
           if (pass == 0 || mask[i])
@@ -157,29 +166,36 @@ class Runner {
     return kNames[pass];
   }
 
-  void expect(const Group &group, const Case &tested, const uint64_t *results, size_t stride, unsigned pass) {
+  void expect(const Group &group, const Case &tested, const uint64_t *results, size_t stride,
+              unsigned pass) {
     for (size_t r = 0; r < group.results.size(); ++r) {
       const Slot &slot = group.results[r];
       const unsigned words = slot.bits == 128 ? 2 : slot.count;
       for (unsigned e = 0; e < words; ++e) {
-        const std::string difference = differenceOf(slot, tested.tolerance, tested.results[r], e, results[r * stride + e]);
+        const std::string difference =
+            differenceOf(slot, tested.tolerance, tested.results[r], e, results[r * stride + e]);
         if (!difference.empty())
-          ADD_FAILURE() << file_.path << ":" << tested.line << ": " << group.mnemonic << ", W = " << lanes_ << ", " << passName(pass)
-                        << ", result " << r << "." << e << ": " << difference;
+          ADD_FAILURE() << file_.path << ":" << tested.line << ": " << group.mnemonic
+                        << ", W = " << lanes_ << ", " << passName(pass) << ", result " << r << "."
+                        << e << ": " << difference;
       }
     }
   }
 
-  /// A skipped store leaves memory alone; a guarded instruction that did not run leaves its registers alone.
-  void expectUntouched(const Group &group, const Case &tested, const uint64_t *results, size_t stride, unsigned pass) {
+  /// A skipped store leaves memory alone; a guarded instruction that did not run leaves its
+  /// registers alone.
+  void expectUntouched(const Group &group, const Case &tested, const uint64_t *results,
+                       size_t stride, unsigned pass) {
     for (size_t r = 0; r < group.results.size(); ++r) {
       const Slot &slot = group.results[r];
-      const bool isStoredPredicate = slot.isPredicate() && pass == 2;  // filled with true, stored as a word
+      const bool isStoredPredicate =
+          slot.isPredicate() && pass == 2; // filled with true, stored as a word
       const uint64_t bits = slot.isPredicate() ? 32 : slot.bits;
       const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
       const uint64_t expected = (isStoredPredicate ? 1 : kUntouched) & mask;
       if ((results[r * stride] & mask) != expected)
-        ADD_FAILURE() << file_.path << ":" << tested.line << ": " << group.mnemonic << ", W = " << lanes_ << ", " << passName(pass)
+        ADD_FAILURE() << file_.path << ":" << tested.line << ": " << group.mnemonic
+                      << ", W = " << lanes_ << ", " << passName(pass)
                       << ": written where the mask is off";
     }
   }
@@ -215,14 +231,16 @@ void registerAll(const std::filesystem::path &root) {
   for (const auto &file : files)
     for (const unsigned lanes : {kScalar, 1u, 8u, 16u, 32u}) {
       const std::string suite = file.parent_path().filename().string();
-      const std::string name = file.stem().string() + (lanes == kScalar ? "_scalar" : "_W" + std::to_string(lanes));
-      testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [path = file.string(), lanes]() -> IsaCases * { return new IsaCases(path, lanes); });
+      const std::string name =
+          file.stem().string() + (lanes == kScalar ? "_scalar" : "_W" + std::to_string(lanes));
+      testing::RegisterTest(
+          suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+          [path = file.string(), lanes]() -> IsaCases * { return new IsaCases(path, lanes); });
     }
 }
 
-}  // namespace
-}  // namespace ptxrun::isa_test
+} // namespace
+} // namespace ptxrun::isa_test
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);

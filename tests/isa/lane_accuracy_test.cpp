@@ -1,4 +1,5 @@
-// The errors of the approximate functions over (a sample of) all f32, against the host's double-precision functions.
+// The errors of the approximate functions over (a sample of) all f32, against the host's
+// double-precision functions.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -67,14 +68,19 @@ template <class Approximate, class Exact> void checkAngles(Approximate approxima
   EXPECT_LE(far, std::exp2(-14.7));
 }
 
-TEST(Sin, StaysWithinItsBounds) { checkAngles(ptx_sin_approx_f32, [](double x) { return std::sin(x); }); }
-TEST(Cos, StaysWithinItsBounds) { checkAngles(ptx_cos_approx_f32, [](double x) { return std::cos(x); }); }
+TEST(Sin, StaysWithinItsBounds) {
+  checkAngles(ptx_sin_approx_f32, [](double x) { return std::sin(x); });
+}
+TEST(Cos, StaysWithinItsBounds) {
+  checkAngles(ptx_cos_approx_f32, [](double x) { return std::cos(x); });
+}
 
 TEST(Tanh, StaysWithinItsRelativeBound) {
   double worst = 0;
   forEachFloat([&](float x) {
     if (std::isfinite(x) && x != 0)
-      worst = std::max(worst, std::fabs(ptx_tanh_approx_f32(x) / std::tanh(static_cast<double>(x)) - 1));
+      worst = std::max(worst,
+                       std::fabs(ptx_tanh_approx_f32(x) / std::tanh(static_cast<double>(x)) - 1));
   });
   EXPECT_LE(worst, 0x1p-11);
 }
@@ -91,4 +97,4 @@ TEST(UpperWordReciprocals, HaveTwentyBits) {
   }
 }
 
-}  // namespace
+} // namespace

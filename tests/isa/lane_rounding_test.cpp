@@ -1,5 +1,5 @@
-// Directed rounding and single rounding of the lane library at random, against the CPU's own rounding modes, and integer
-// division against the CPU's.
+// Directed rounding and single rounding of the lane library at random, against the CPU's own
+// rounding modes, and integer division against the CPU's.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kRounds = 300000;
 
-/// Computes `operation` while the CPU rounds in `direction`. Volatile keeps the compiler from moving or folding it.
+/// Computes `operation` while the CPU rounds in `direction`. Volatile keeps the compiler from
+/// moving or folding it.
 template <class Operation> auto rounded(int direction, Operation operation) {
   std::fesetround(direction);
   volatile auto result = operation();
@@ -21,18 +22,30 @@ template <class Operation> auto rounded(int direction, Operation operation) {
   return result;
 }
 
-/// Random numbers that meet: of any exponent, of like exponents, near the ends of the range, with few bits.
+/// Random numbers that meet: of any exponent, of like exponents, near the ends of the range, with
+/// few bits.
 template <class Float, class Bits> class Numbers {
  public:
   Float next() {
     const Bits bits = static_cast<Bits>(engine_());
     switch (engine_() % 6) {
-    case 0: return std::bit_cast<Float>(bits);
-    case 1: return std::ldexp(std::bit_cast<Float>(static_cast<Bits>((bits & kFraction) | kOne)), small(kBits)) * sign();
-    case 2: return std::bit_cast<Float>(static_cast<Bits>(bits & (kFraction | kSign) & (bits >> 7)));            // subnormal
-    case 3: return std::bit_cast<Float>(static_cast<Bits>((bits & (kFraction | kSign)) | (kTop - (engine_() % 3 << kBits))));  // huge
-    case 4: return std::ldexp(static_cast<Float>(small(64)), small(6));
-    default: return std::bit_cast<Float>(static_cast<Bits>((bits & (kFraction | kSign)) | (engine_() % 80 << kBits)));  // small
+    case 0:
+      return std::bit_cast<Float>(bits);
+    case 1:
+      return std::ldexp(std::bit_cast<Float>(static_cast<Bits>((bits & kFraction) | kOne)),
+                        small(kBits)) *
+             sign();
+    case 2:
+      return std::bit_cast<Float>(
+          static_cast<Bits>(bits & (kFraction | kSign) & (bits >> 7))); // subnormal
+    case 3:
+      return std::bit_cast<Float>(static_cast<Bits>((bits & (kFraction | kSign)) |
+                                                    (kTop - (engine_() % 3 << kBits)))); // huge
+    case 4:
+      return std::ldexp(static_cast<Float>(small(64)), small(6));
+    default:
+      return std::bit_cast<Float>(
+          static_cast<Bits>((bits & (kFraction | kSign)) | (engine_() % 80 << kBits))); // small
     }
   }
   /// Near -x, so that adding it cancels.
@@ -43,7 +56,8 @@ template <class Float, class Bits> class Numbers {
 
  private:
   static constexpr int kBits = sizeof(Float) == 4 ? 23 : 52;
-  static constexpr Bits kFraction = (Bits{1} << kBits) - 1, kSign = Bits{1} << (8 * sizeof(Float) - 1);
+  static constexpr Bits kFraction = (Bits{1} << kBits) - 1,
+                        kSign = Bits{1} << (8 * sizeof(Float) - 1);
   static constexpr Bits kOne = std::bit_cast<Bits>(Float{1});
   static constexpr Bits kTop = std::bit_cast<Bits>(std::numeric_limits<Float>::max()) & ~kFraction;
   int small(int range) { return static_cast<int>(engine_() % (2 * range + 1)) - range; }
@@ -56,27 +70,42 @@ template <class Float> bool isSame(Float a, Float b) {
 }
 
 /// One direction of one type; `name` is the PTX suffix.
-#define CHECK_DIRECTION(Float, Bits, suffix, mode, direction)                                                              \
-  {                                                                                                                        \
-    Numbers<Float, Bits> numbers;                                                                                          \
-    for (int i = 0; i < kRounds; ++i) {                                                                                    \
-      const volatile Float a = numbers.next(), b = numbers.next();                                                         \
-      const Float product = a * b;                                                                                         \
-      const volatile Float c = i % 3 ? numbers.next() : numbers.near(product);                                             \
-      ASSERT_TRUE(isSame<Float>(ptx_add_##mode##_##suffix(a, c), rounded(direction, [&] { return a + c; }))) << a << " + " << c; \
-      ASSERT_TRUE(isSame<Float>(ptx_mul_##mode##_##suffix(a, b), rounded(direction, [&] { return a * b; }))) << a << " * " << b; \
-      ASSERT_TRUE(isSame<Float>(ptx_div_##mode##_##suffix(a, b), rounded(direction, [&] { return a / b; }))) << a << " / " << b; \
-      ASSERT_TRUE(isSame<Float>(ptx_sqrt_##mode##_##suffix(a), rounded(direction, [&] { return std::sqrt(Float(a)); }))) << a;   \
-      ASSERT_TRUE(isSame<Float>(ptx_fma_##mode##_##suffix(a, b, c), rounded(direction, [&] { return std::fma(Float(a), Float(b), Float(c)); }))) \
-          << std::hexfloat << a << " * " << b << " + " << c;                                                               \
-      const volatile int64_t n = static_cast<int64_t>(numbers.word() >> numbers.word() % 64);                              \
-      const volatile uint64_t u = static_cast<uint64_t>(n);                                                                \
-      ASSERT_TRUE(isSame<Float>(ptx_cvt_##mode##_##suffix##_s64(n), rounded(direction, [&] { return static_cast<Float>(n); }))) << n; \
-      ASSERT_TRUE(isSame<Float>(ptx_cvt_##mode##_##suffix##_u64(u), rounded(direction, [&] { return fromUnsigned<Float>(u); }))) << u; \
-    }                                                                                                                      \
+#define CHECK_DIRECTION(Float, Bits, suffix, mode, direction)                                      \
+  {                                                                                                \
+    Numbers<Float, Bits> numbers;                                                                  \
+    for (int i = 0; i < kRounds; ++i) {                                                            \
+      const volatile Float a = numbers.next(), b = numbers.next();                                 \
+      const Float product = a * b;                                                                 \
+      const volatile Float c = i % 3 ? numbers.next() : numbers.near(product);                     \
+      ASSERT_TRUE(isSame<Float>(ptx_add_##mode##_##suffix(a, c),                                   \
+                                rounded(direction, [&] { return a + c; })))                        \
+          << a << " + " << c;                                                                      \
+      ASSERT_TRUE(isSame<Float>(ptx_mul_##mode##_##suffix(a, b),                                   \
+                                rounded(direction, [&] { return a * b; })))                        \
+          << a << " * " << b;                                                                      \
+      ASSERT_TRUE(isSame<Float>(ptx_div_##mode##_##suffix(a, b),                                   \
+                                rounded(direction, [&] { return a / b; })))                        \
+          << a << " / " << b;                                                                      \
+      ASSERT_TRUE(isSame<Float>(ptx_sqrt_##mode##_##suffix(a),                                     \
+                                rounded(direction, [&] { return std::sqrt(Float(a)); })))          \
+          << a;                                                                                    \
+      ASSERT_TRUE(isSame<Float>(                                                                   \
+          ptx_fma_##mode##_##suffix(a, b, c),                                                      \
+          rounded(direction, [&] { return std::fma(Float(a), Float(b), Float(c)); })))             \
+          << std::hexfloat << a << " * " << b << " + " << c;                                       \
+      const volatile int64_t n = static_cast<int64_t>(numbers.word() >> numbers.word() % 64);      \
+      const volatile uint64_t u = static_cast<uint64_t>(n);                                        \
+      ASSERT_TRUE(isSame<Float>(ptx_cvt_##mode##_##suffix##_s64(n),                                \
+                                rounded(direction, [&] { return static_cast<Float>(n); })))        \
+          << n;                                                                                    \
+      ASSERT_TRUE(isSame<Float>(ptx_cvt_##mode##_##suffix##_u64(u),                                \
+                                rounded(direction, [&] { return fromUnsigned<Float>(u); })))       \
+          << u;                                                                                    \
+    }                                                                                              \
   }
 
-/// uint64_t to Float under the current rounding mode: the compiler's own conversion may halve and round to odd first.
+/// uint64_t to Float under the current rounding mode: the compiler's own conversion may halve and
+/// round to odd first.
 template <class Float> Float fromUnsigned(uint64_t value) {
   const volatile Float high = static_cast<Float>(static_cast<int64_t>(value >> 32)) * Float(0x1p32);
   const volatile Float low = static_cast<Float>(static_cast<int64_t>(value & 0xffffffffu));
@@ -86,11 +115,10 @@ template <class Float> Float fromUnsigned(uint64_t value) {
     return static_cast<Float>(static_cast<long double>(value));
 }
 
-TEST(DirectedRounding, OfF32EqualsTheCpus) {
-  CHECK_DIRECTION(float, uint32_t, f32, rz, FE_TOWARDZERO)
-  CHECK_DIRECTION(float, uint32_t, f32, rm, FE_DOWNWARD)
-  CHECK_DIRECTION(float, uint32_t, f32, rp, FE_UPWARD)
-}
+TEST(DirectedRounding,
+     OfF32EqualsTheCpus){CHECK_DIRECTION(float, uint32_t, f32, rz, FE_TOWARDZERO)
+                             CHECK_DIRECTION(float, uint32_t, f32, rm, FE_DOWNWARD)
+                                 CHECK_DIRECTION(float, uint32_t, f32, rp, FE_UPWARD)}
 
 TEST(DirectedRounding, OfF64EqualsTheCpus) {
   CHECK_DIRECTION(double, uint64_t, f64, rz, FE_TOWARDZERO)
@@ -98,7 +126,8 @@ TEST(DirectedRounding, OfF64EqualsTheCpus) {
   CHECK_DIRECTION(double, uint64_t, f64, rp, FE_UPWARD)
 }
 
-/// Finite f16 are multiples of 2^-24: products and sums are integers of 81 bits, and the nearest f16 can be found exactly.
+/// Finite f16 are multiples of 2^-24: products and sums are integers of 81 bits, and the nearest
+/// f16 can be found exactly.
 using Wide = __int128;
 
 Wide scaled(uint16_t half, int shift) {
@@ -111,7 +140,7 @@ Wide scaled(uint16_t half, int shift) {
 /// The nearest f16 magnitude to |x| * 2^-48, ties to even.
 uint16_t nearestHalf(Wide x) {
   const Wide magnitude = x < 0 ? -x : x;
-  uint16_t low = 0, high = 0x7c00;  // 0x7c00 stands for 65536, infinity
+  uint16_t low = 0, high = 0x7c00; // 0x7c00 stands for 65536, infinity
   while (high - low > 1) {
     const uint16_t middle = static_cast<uint16_t>((low + high) / 2);
     (scaled(middle, 24) <= magnitude ? low : high) = middle;
@@ -124,15 +153,19 @@ TEST(HalfFma, RoundsOnce) {
   std::mt19937_64 engine(7);
   for (int i = 0; i < 10 * kRounds; ++i) {
     const uint64_t word = engine();
-    uint16_t half[3] = {static_cast<uint16_t>(word), static_cast<uint16_t>(word >> 16), static_cast<uint16_t>(word >> 32)};
-    if (i % 2)  // something small beside a tie
+    uint16_t half[3] = {static_cast<uint16_t>(word), static_cast<uint16_t>(word >> 16),
+                        static_cast<uint16_t>(word >> 32)};
+    if (i % 2) // something small beside a tie
       half[2] &= 0x83ff >> (word >> 60);
-    if ((half[0] & 0x7c00) == 0x7c00 || (half[1] & 0x7c00) == 0x7c00 || (half[2] & 0x7c00) == 0x7c00)
+    if ((half[0] & 0x7c00) == 0x7c00 || (half[1] & 0x7c00) == 0x7c00 ||
+        (half[2] & 0x7c00) == 0x7c00)
       continue;
     const auto value = [&](int k) { return static_cast<float>(std::bit_cast<_Float16>(half[k])); };
-    const auto actual = std::bit_cast<uint16_t>(static_cast<_Float16>(ptx_fma_f16(value(0), value(1), value(2))));
+    const auto actual =
+        std::bit_cast<uint16_t>(static_cast<_Float16>(ptx_fma_f16(value(0), value(1), value(2))));
     const Wide exact = scaled(half[0], 0) * scaled(half[1], 0) + scaled(half[2], 24);
-    ASSERT_EQ(actual & 0x7fff, nearestHalf(exact)) << value(0) << " * " << value(1) << " + " << value(2);
+    ASSERT_EQ(actual & 0x7fff, nearestHalf(exact))
+        << value(0) << " * " << value(1) << " + " << value(2);
   }
 }
 
@@ -147,7 +180,8 @@ TEST(HalfConversion, RoundsAsTheCompilers) {
 template <class T, class Div, class Rem> void checkDivision(Div quotient, Rem remainder) {
   std::mt19937_64 engine(3);
   for (int i = 0; i < 10 * kRounds; ++i) {
-    const T a = static_cast<T>(engine() >> engine() % 64), b = static_cast<T>(engine() >> engine() % 64);
+    const T a = static_cast<T>(engine() >> engine() % 64),
+            b = static_cast<T>(engine() >> engine() % 64);
     if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1)))
       continue;
     ASSERT_EQ(quotient(a, b), static_cast<T>(a / b)) << a << " / " << b;
@@ -162,4 +196,4 @@ TEST(Division, EqualsTheCpus) {
   checkDivision<int32_t>(ptx_div_s32, ptx_rem_s32);
 }
 
-}  // namespace
+} // namespace

@@ -28,8 +28,10 @@ llvm::Expected<Lane> compile(lower::LaneModule lane, std::unique_ptr<llvm::orc::
   const std::pair<const char *, uint32_t (*)()> known[] = {
       {"ptx.sreg.tid.x", threadX}, {"ptx.sreg.ctaid.x", blockX}, {"ptx.sreg.ntid.x", blockSizeX}};
   for (const auto &[name, function] : known)
-    words[jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
-  if (llvm::Error error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(words))))
+    words[jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                         llvm::JITSymbolFlags::Exported};
+  if (llvm::Error error =
+          jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(words))))
     return std::move(error);
   lane.module->setDataLayout(jit->getDataLayout());
   lane.kernel->setName("lane");
@@ -42,7 +44,7 @@ llvm::Expected<Lane> compile(lower::LaneModule lane, std::unique_ptr<llvm::orc::
   return address->toPtr<Lane>();
 }
 
-}  // namespace
+} // namespace
 
 struct LaneRun::State {
   std::unique_ptr<support::SourceFile> source;
@@ -50,7 +52,8 @@ struct LaneRun::State {
   std::unique_ptr<check::CheckedModule> checked;
 };
 
-LaneRun::LaneRun(const std::string &name, const std::string &text, std::string &message) : state_(new State) {
+LaneRun::LaneRun(const std::string &name, const std::string &text, std::string &message)
+    : state_(new State) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   state_->source = std::make_unique<support::SourceFile>(name, text);
@@ -62,7 +65,8 @@ LaneRun::LaneRun(const std::string &name, const std::string &text, std::string &
 
 LaneRun::~LaneRun() = default;
 
-std::string LaneRun::run(const std::string &name, unsigned threads, unsigned block, const void *params) {
+std::string LaneRun::run(const std::string &name, unsigned threads, unsigned block,
+                         const void *params) {
   const check::Module &module = state_->checked->module();
   auto lane = lower::lowerKernel(module, *module.findFunction(name), {}, *state_->diagnostics);
   if (!lane)
@@ -80,4 +84,4 @@ std::string LaneRun::run(const std::string &name, unsigned threads, unsigned blo
   return "";
 }
 
-}  // namespace ptxrun::isa_test
+} // namespace ptxrun::isa_test

@@ -8,7 +8,8 @@ namespace {
 
 std::string hex(uint64_t value, unsigned digits = 0) {
   char text[32];
-  std::snprintf(text, sizeof text, "%0*llX", static_cast<int>(digits), static_cast<unsigned long long>(value));
+  std::snprintf(text, sizeof text, "%0*llX", static_cast<int>(digits),
+                static_cast<unsigned long long>(value));
   return text;
 }
 
@@ -17,10 +18,13 @@ std::string registerName(char role, size_t i, unsigned element) {
   return std::string("%") + role + std::to_string(i) + "_" + std::to_string(element);
 }
 
-/// Registers are declared by width only, which fits every instruction type; but floats by name, as programs do.
+/// Registers are declared by width only, which fits every instruction type; but floats by name, as
+/// programs do.
 std::string registerType(const Slot &slot) {
-  if (slot.isPredicate()) return ".pred";
-  if (slot.type == "f32" || slot.type == "f64") return "." + slot.type;
+  if (slot.isPredicate())
+    return ".pred";
+  if (slot.type == "f32" || slot.type == "f64")
+    return "." + slot.type;
   return ".b" + std::to_string(slot.bits);
 }
 
@@ -35,8 +39,10 @@ std::string operandText(char role, size_t i, const Slot &slot) {
 }
 
 std::string literal(const Slot &slot, uint64_t value) {
-  if (slot.type == "f32") return "0f" + hex(value, 8);
-  if (slot.type == "f64") return "0d" + hex(value, 16);
+  if (slot.type == "f32")
+    return "0f" + hex(value, 8);
+  if (slot.type == "f64")
+    return "0d" + hex(value, 16);
   if (slot.type[0] == 's') {
     const unsigned unused = 64 - slot.bits;
     const int64_t number = static_cast<int64_t>(value << unused) >> unused;
@@ -61,7 +67,8 @@ std::string declare(const Group &group) {
 }
 
 /// The instruction, or the group's code, with operands replaced.
-std::string instruction(const Group &group, const std::vector<std::string> &operands, const std::string &guard) {
+std::string instruction(const Group &group, const std::vector<std::string> &operands,
+                        const std::string &guard) {
   std::vector<std::string> results;
   for (size_t i = 0; i < group.results.size(); ++i)
     results.push_back(operandText('d', i, group.results[i]));
@@ -102,7 +109,9 @@ std::string store(const Slot &slot, const std::string &name, const std::string &
   return "  st.global.b" + std::to_string(slot.bits) + " [" + address + "], " + name + ";\n";
 }
 
-std::string place(const std::string &base, uint64_t offset) { return base + "+" + std::to_string(offset); }
+std::string place(const std::string &base, uint64_t offset) {
+  return base + "+" + std::to_string(offset);
+}
 
 std::string loadOperands(const Group &group, unsigned g, unsigned threads) {
   std::string text;
@@ -119,7 +128,8 @@ std::string storeResults(const Group &group, uint64_t first, uint64_t stride) {
   std::string text;
   for (size_t r = 0; r < group.results.size(); ++r)
     for (unsigned e = 0; e < group.results[r].count; ++e)
-      text += store(group.results[r], registerName('d', r, e), place("%out", first + r * stride + 8 * e));
+      text += store(group.results[r], registerName('d', r, e),
+                    place("%out", first + r * stride + 8 * e));
   return text;
 }
 
@@ -141,8 +151,9 @@ std::string fillResults(const Group &group) {
 std::vector<std::string> registerOperands(const Group &group) {
   std::vector<std::string> operands;
   for (size_t i = 0; i < group.operands.size(); ++i)
-    operands.push_back(group.operands[i].isImmediate() ? literal(group.operands[i], group.cases[0].operands[i].element[0])
-                                                       : operandText('a', i, group.operands[i]));
+    operands.push_back(group.operands[i].isImmediate()
+                           ? literal(group.operands[i], group.cases[0].operands[i].element[0])
+                           : operandText('a', i, group.operands[i]));
   return operands;
 }
 
@@ -173,7 +184,7 @@ constexpr const char *kThread = R"(
   add.u64 %out, %out, %slot;
 )";
 
-}  // namespace
+} // namespace
 
 bool hasPass(unsigned group, unsigned pass) { return pass == 0 || group % 3 == pass; }
 
@@ -198,7 +209,8 @@ std::string writeRegisterKernel(std::span<const Group> groups, unsigned index, u
       text += storeResults(group, resultPlace(1, g), stride) + label + ":\n";
     }
     if (hasPass(g, 2))
-      text += fillResults(group) + instruction(group, operands, "@%active ") + storeResults(group, resultPlace(2, g), stride);
+      text += fillResults(group) + instruction(group, operands, "@%active ") +
+              storeResults(group, resultPlace(2, g), stride);
     text += "  }\n";
   }
   return text + "  ret;\n}\n";
@@ -214,9 +226,11 @@ std::string writeLiteralKernel(std::span<const Group> groups, unsigned index) {
         std::vector<std::string> operands;
         for (size_t i = 0; i < group.operands.size(); ++i) {
           const Slot &slot = group.operands[i];
-          if (slot.isPredicate())  // there is no predicate literal
-            text += "  setp.ne.u32 " + registerName('a', i, 0) + ", " + std::to_string(tested.operands[i].element[0]) + ", 0;\n";
-          operands.push_back(slot.isPredicate() ? operandText('a', i, slot) : literal(slot, tested.operands[i].element[0]));
+          if (slot.isPredicate()) // there is no predicate literal
+            text += "  setp.ne.u32 " + registerName('a', i, 0) + ", " +
+                    std::to_string(tested.operands[i].element[0]) + ", 0;\n";
+          operands.push_back(slot.isPredicate() ? operandText('a', i, slot)
+                                                : literal(slot, tested.operands[i].element[0]));
         }
         text += instruction(group, operands, "") + storeResults(group, place, kSlotBytes) + "  }\n";
       }
@@ -225,4 +239,4 @@ std::string writeLiteralKernel(std::span<const Group> groups, unsigned index) {
   return text + "  ret;\n}\n";
 }
 
-}  // namespace ptxrun::isa_test
+} // namespace ptxrun::isa_test

@@ -22,7 +22,7 @@ Value *combined(LaneBuilder &b, const Instruction &in, Value *t, size_t i) {
   return boolean == Token::none ? t : combine(b, boolean, t, b.read(in, i));
 }
 
-}  // namespace
+} // namespace
 
 /// d = BoolOp(t, c) ? (float ? 1.0f : 0xffffffff) : 0
 void lowerSet(LaneBuilder &b, const Instruction &in) {
@@ -51,4 +51,4 @@ void lowerSlct(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.select(isPositive, b.read(in, 1), b.read(in, 2)));
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -10,14 +10,16 @@ using llvm::Value;
 
 namespace {
 
-/// x clamped to the range of a `bits`-wide integer of sign `toSigned`, still as wide as x. x has sign `fromSigned`.
+/// x clamped to the range of a `bits`-wide integer of sign `toSigned`, still as wide as x. x has
+/// sign `fromSigned`.
 Value *clampInteger(LaneBuilder &b, Value *x, bool fromSigned, unsigned bits, bool toSigned) {
   const unsigned from = x->getType()->getIntegerBitWidth();
-  const unsigned work = std::max(from, bits) + 1;  // holds both ranges
+  const unsigned work = std::max(from, bits) + 1; // holds both ranges
   llvm::Type *type = b.intType(work);
   using llvm::APInt;
   const APInt low = toSigned ? APInt::getSignedMinValue(bits).sext(work) : APInt(work, 0);
-  const APInt high = toSigned ? APInt::getSignedMaxValue(bits).sext(work) : APInt::getMaxValue(bits).zext(work);
+  const APInt high =
+      toSigned ? APInt::getSignedMaxValue(bits).sext(work) : APInt::getMaxValue(bits).zext(work);
   Value *wide = b.extend(x, type, fromSigned);
   Value *lower = b.select(b.ir.CreateICmpSLT(wide, b.ir.getInt(low)), b.ir.getInt(low), wide);
   Value *both = b.select(b.ir.CreateICmpSGT(lower, b.ir.getInt(high)), b.ir.getInt(high), lower);
@@ -42,7 +44,8 @@ std::string conversionName(Rounding rounding, llvm::StringRef types) {
   return ("ptx_cvt_" + suffix(rounding) + "_" + types).str();
 }
 
-/// f32 or f64 to half or bfloat, rounded once. An f64 is rounded to odd on the way to f32, which any later rounding undoes.
+/// f32 or f64 to half or bfloat, rounded once. An f64 is rounded to odd on the way to f32, which
+/// any later rounding undoes.
 Value *narrowToHalf(LaneBuilder &b, Value *x, llvm::Type *type, Rounding rounding) {
   if (x->getType()->isDoubleTy())
     x = b.library("ptx_cvt_odd_f32_f64", b.ir.getFloatTy(), {x});
@@ -65,8 +68,10 @@ Value *convertFloat(LaneBuilder &b, Value *x, llvm::Type *type, Rounding roundin
   return b.library(conversionName(rounding, "f32_f64"), type, {x});
 }
 
-/// A value that every rounding of the integer x starts from: exact up to 32 bits, else rounded to odd or by `rounding`.
-Value *integerAsFloat(LaneBuilder &b, Value *x, bool isSigned, llvm::Type *type, Rounding rounding) {
+/// A value that every rounding of the integer x starts from: exact up to 32 bits, else rounded to
+/// odd or by `rounding`.
+Value *integerAsFloat(LaneBuilder &b, Value *x, bool isSigned, llvm::Type *type,
+                      Rounding rounding) {
   const unsigned bits = x->getType()->getIntegerBitWidth();
   const llvm::StringRef source = isSigned ? "s64" : "u64";
   if (bits <= 32) {
@@ -80,14 +85,15 @@ Value *integerAsFloat(LaneBuilder &b, Value *x, bool isSigned, llvm::Type *type,
   return b.library("ptx_cvt_odd_f32_" + source.str(), b.ir.getFloatTy(), {x});
 }
 
-Value *convertInteger(LaneBuilder &b, Value *x, bool isSigned, llvm::Type *type, Rounding rounding) {
+Value *convertInteger(LaneBuilder &b, Value *x, bool isSigned, llvm::Type *type,
+                      Rounding rounding) {
   const bool isWide = type->isFloatTy() || type->isDoubleTy();
   if (isWide && rounding == Rounding::nearestEven)
     return isSigned ? b.ir.CreateSIToFP(x, type) : b.ir.CreateUIToFP(x, type);
   return convertFloat(b, integerAsFloat(b, x, isSigned, type, rounding), type, rounding);
 }
 
-}  // namespace
+} // namespace
 
 void lowerCvtIntegerToInteger(LaneBuilder &b, const Instruction &in) {
   Value *x = b.read(in, 1);
@@ -98,7 +104,8 @@ void lowerCvtIntegerToInteger(LaneBuilder &b, const Instruction &in) {
   b.write(in.operands[0], result, toSigned);
 }
 
-/// Saturates always. NaN gives 0, but the value of the top bit where the source is f64 or the destination has 64 bits.
+/// Saturates always. NaN gives 0, but the value of the top bit where the source is f64 or the
+/// destination has 64 bits.
 void lowerCvtFloatToInteger(LaneBuilder &b, const Instruction &in) {
   Value *x = asFloat(b, flushIfAsked(b, in, b.read(in, 1)));
   Value *integral = roundToIntegral(b, x, LaneBuilder::rounding(in));
@@ -115,7 +122,8 @@ void lowerCvtFloatToInteger(LaneBuilder &b, const Instruction &in) {
 
 void lowerCvtIntegerToFloat(LaneBuilder &b, const Instruction &in) {
   llvm::Type *type = b.typeOf(in.type());
-  Value *result = convertInteger(b, b.read(in, 1), isa::isSigned(in.type(1)), type, LaneBuilder::rounding(in));
+  Value *result =
+      convertInteger(b, b.read(in, 1), isa::isSigned(in.type(1)), type, LaneBuilder::rounding(in));
   if (in.has(Token::sat))
     result = convertFloat(b, saturate(b, asFloat(b, result)), type, Rounding::nearestEven);
   b.write(in, 0, result);
@@ -125,14 +133,16 @@ void lowerCvtIntegerToFloat(LaneBuilder &b, const Instruction &in) {
 void lowerCvtFloatToFloat(LaneBuilder &b, const Instruction &in) {
   llvm::Type *type = b.typeOf(in.type());
   Value *x = b.read(in, 1);
-  if (in.type() == in.type(1) && !in.has(Token::sat) && !in.has(Token::ftz) && !LaneBuilder::hasRounding(in))
+  if (in.type() == in.type(1) && !in.has(Token::sat) && !in.has(Token::ftz) &&
+      !LaneBuilder::hasRounding(in))
     return b.write(in, 0, x);
   if (in.type(1) == Type::f32)
     x = flushIfAsked(b, in, x);
   x = asFloat(b, x);
   if (in.oneOf({Token::rni, Token::rzi, Token::rmi, Token::rpi}) != Token::none)
     x = roundToIntegral(b, x, LaneBuilder::rounding(in));
-  if (in.has(Token::sat))  // [0, 1] of any type is exact in every other one up to the rounding that follows
+  if (in.has(Token::sat)) // [0, 1] of any type is exact in every other one up to the rounding that
+                          // follows
     x = saturate(b, x);
   Value *result = convertFloat(b, x, type, LaneBuilder::rounding(in));
   if (in.type() == Type::f32)
@@ -151,13 +161,15 @@ std::string conversionTo(const Instruction &in, llvm::StringRef type) {
 
 namespace {
 
-/// f32 to f16 or bf16 bits with .relu and .satfinite as written; `type` is f16, bf16 or the pair of it.
+/// f32 to f16 or bf16 bits with .relu and .satfinite as written; `type` is f16, bf16 or the pair of
+/// it.
 Value *toHalfBits(LaneBuilder &b, const Instruction &in, Value *x, Type type) {
   const bool isF16 = type == Type::f16 || type == Type::f16x2;
-  return b.library(conversionTo(in, isF16 ? "f16" : "bf16"), b.intType(16), {reluIfAsked(b, in, x)});
+  return b.library(conversionTo(in, isF16 ? "f16" : "bf16"), b.intType(16),
+                   {reluIfAsked(b, in, x)});
 }
 
-}  // namespace
+} // namespace
 
 void lowerCvtToHalf(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, toHalfBits(b, in, b.read(in, 1), in.type()));
@@ -187,4 +199,4 @@ void lowerCvtPack(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, packed);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

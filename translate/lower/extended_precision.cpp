@@ -25,7 +25,7 @@ Value *addWithCarry(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
   return sum;
 }
 
-}  // namespace
+} // namespace
 
 void lowerAddCarry(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, addWithCarry(b, in, b.read(in, 1), b.read(in, 2)));
@@ -55,4 +55,4 @@ void lowerMadCarry(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, addWithCarry(b, in, part, b.read(in, 3)));
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -10,7 +10,8 @@ using llvm::Value;
 Value *flush(LaneBuilder &b, Value *value) {
   llvm::Type *type = value->getType();
   const llvm::fltSemantics &semantics = type->getFltSemantics();
-  llvm::Constant *smallest = llvm::ConstantFP::get(type, llvm::APFloat::getSmallestNormalized(semantics));
+  llvm::Constant *smallest =
+      llvm::ConstantFP::get(type, llvm::APFloat::getSmallestNormalized(semantics));
   Value *magnitude = b.intrinsic(llvm::Intrinsic::fabs, {type}, {value});
   Value *zero = b.intrinsic(llvm::Intrinsic::copysign, {type}, {b.constant(type, 0), value});
   return b.select(b.ir.CreateFCmpOLT(magnitude, smallest), zero, value);
@@ -35,19 +36,21 @@ Value *relu(LaneBuilder &b, Value *value) {
 
 llvm::Constant *canonicalNaN(llvm::Type *type) {
   const unsigned bits = type->getPrimitiveSizeInBits();
-  const llvm::APInt pattern = bits == 64 ? llvm::APInt(64, 0x7ff8000000000000ull)
-                                         : llvm::APInt::getSignedMaxValue(bits);
+  const llvm::APInt pattern =
+      bits == 64 ? llvm::APInt(64, 0x7ff8000000000000ull) : llvm::APInt::getSignedMaxValue(bits);
   return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(type->getFltSemantics(), pattern));
 }
 
 namespace {
 
-/// x < y ? x : y, or > for max: one instruction of the CPU, which gives y where either is NaN or both are equal.
+/// x < y ? x : y, or > for max: one instruction of the CPU, which gives y where either is NaN or
+/// both are equal.
 Value *pickOrdered(LaneBuilder &b, Value *x, Value *y, bool isMin) {
   return b.select(isMin ? b.ir.CreateFCmpOLT(x, y) : b.ir.CreateFCmpOGT(x, y), x, y);
 }
 
-/// min or max with a constant that is a number: a NaN gives the constant; zeros compare as wanted in one direction each.
+/// min or max with a constant that is a number: a NaN gives the constant; zeros compare as wanted
+/// in one direction each.
 Value *minMaxWithConstant(LaneBuilder &b, Value *x, llvm::ConstantFP *constant, bool isMin) {
   const bool isTieForX = constant->isZero() && constant->isNegative() != isMin;
   const auto predicate = isMin ? (isTieForX ? CmpInst::FCMP_OLE : CmpInst::FCMP_OLT)
@@ -55,15 +58,17 @@ Value *minMaxWithConstant(LaneBuilder &b, Value *x, llvm::ConstantFP *constant, 
   return b.select(b.ir.CreateFCmp(predicate, x, constant), x, constant);
 }
 
-}  // namespace
+} // namespace
 
-/// Numbers: of the ordered picks both ways round, which differ only for ±0, min takes the or of the bits, max the and.
+/// Numbers: of the ordered picks both ways round, which differ only for ±0, min takes the or of the
+/// bits, max the and.
 Value *minMax(LaneBuilder &b, Value *x, Value *y, bool isMin, bool propagates) {
   llvm::Type *type = x->getType();
   auto *constant = llvm::dyn_cast<llvm::ConstantFP>(y);
   if (constant && !constant->isNaN() && !propagates)
     return minMaxWithConstant(b, x, constant, isMin);
-  Value *one = b.toBits(pickOrdered(b, x, y, isMin)), *other = b.toBits(pickOrdered(b, y, x, isMin));
+  Value *one = b.toBits(pickOrdered(b, x, y, isMin)),
+        *other = b.toBits(pickOrdered(b, y, x, isMin));
   Value *number = b.cast(isMin ? b.ir.CreateOr(one, other) : b.ir.CreateAnd(one, other), type);
   Value *xIsNaN = b.ir.CreateFCmpUNO(x, x), *yIsNaN = b.ir.CreateFCmpUNO(y, y);
   llvm::Constant *nan = canonicalNaN(type);
@@ -89,12 +94,18 @@ Value *minMax(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
 
 llvm::StringRef suffix(Rounding rounding) {
   switch (rounding) {
-  case Rounding::zero: return "rz";
-  case Rounding::down: return "rm";
-  case Rounding::up: return "rp";
-  case Rounding::nearestAway: return "rna";
-  case Rounding::stochastic: return "rs";
-  case Rounding::nearestEven: break;
+  case Rounding::zero:
+    return "rz";
+  case Rounding::down:
+    return "rm";
+  case Rounding::up:
+    return "rp";
+  case Rounding::nearestAway:
+    return "rna";
+  case Rounding::stochastic:
+    return "rs";
+  case Rounding::nearestEven:
+    break;
   }
   return "rn";
 }
@@ -104,16 +115,21 @@ namespace {
 Value *toNearest(LaneBuilder &b, Arithmetic operation, llvm::ArrayRef<Value *> operands) {
   llvm::Type *type = operands[0]->getType();
   switch (operation) {
-  case Arithmetic::add: return b.ir.CreateFAdd(operands[0], operands[1]);
-  case Arithmetic::mul: return b.ir.CreateFMul(operands[0], operands[1]);
-  case Arithmetic::div: return b.ir.CreateFDiv(operands[0], operands[1]);
-  case Arithmetic::fma: return b.intrinsic(llvm::Intrinsic::fma, {type}, operands);
-  case Arithmetic::sqrt: break;
+  case Arithmetic::add:
+    return b.ir.CreateFAdd(operands[0], operands[1]);
+  case Arithmetic::mul:
+    return b.ir.CreateFMul(operands[0], operands[1]);
+  case Arithmetic::div:
+    return b.ir.CreateFDiv(operands[0], operands[1]);
+  case Arithmetic::fma:
+    return b.intrinsic(llvm::Intrinsic::fma, {type}, operands);
+  case Arithmetic::sqrt:
+    break;
   }
   return b.intrinsic(llvm::Intrinsic::sqrt, {type}, operands);
 }
 
-}  // namespace
+} // namespace
 
 Value *arithmetic(LaneBuilder &b, Arithmetic operation, Rounding rounding,
                   llvm::ArrayRef<Value *> operands) {
@@ -137,39 +153,69 @@ namespace {
 
 CmpInst::Predicate floatPredicate(Token comparison) {
   switch (comparison) {
-  case Token::eq: return CmpInst::FCMP_OEQ;
-  case Token::ne: return CmpInst::FCMP_ONE;
-  case Token::lt: return CmpInst::FCMP_OLT;
-  case Token::le: return CmpInst::FCMP_OLE;
-  case Token::gt: return CmpInst::FCMP_OGT;
-  case Token::ge: return CmpInst::FCMP_OGE;
-  case Token::equ: return CmpInst::FCMP_UEQ;
-  case Token::neu: return CmpInst::FCMP_UNE;
-  case Token::ltu: return CmpInst::FCMP_ULT;
-  case Token::leu: return CmpInst::FCMP_ULE;
-  case Token::gtu: return CmpInst::FCMP_UGT;
-  case Token::geu: return CmpInst::FCMP_UGE;
-  case Token::num: return CmpInst::FCMP_ORD;
-  default: return CmpInst::FCMP_UNO;  // nan
+  case Token::eq:
+    return CmpInst::FCMP_OEQ;
+  case Token::ne:
+    return CmpInst::FCMP_ONE;
+  case Token::lt:
+    return CmpInst::FCMP_OLT;
+  case Token::le:
+    return CmpInst::FCMP_OLE;
+  case Token::gt:
+    return CmpInst::FCMP_OGT;
+  case Token::ge:
+    return CmpInst::FCMP_OGE;
+  case Token::equ:
+    return CmpInst::FCMP_UEQ;
+  case Token::neu:
+    return CmpInst::FCMP_UNE;
+  case Token::ltu:
+    return CmpInst::FCMP_ULT;
+  case Token::leu:
+    return CmpInst::FCMP_ULE;
+  case Token::gtu:
+    return CmpInst::FCMP_UGT;
+  case Token::geu:
+    return CmpInst::FCMP_UGE;
+  case Token::num:
+    return CmpInst::FCMP_ORD;
+  default:
+    return CmpInst::FCMP_UNO; // nan
   }
 }
 
 CmpInst::Predicate integerPredicate(Token comparison, bool isSigned) {
   switch (comparison) {
-  case Token::eq: case Token::equ: return CmpInst::ICMP_EQ;
-  case Token::ne: case Token::neu: return CmpInst::ICMP_NE;
-  case Token::lt: case Token::ltu: return isSigned ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
-  case Token::le: case Token::leu: return isSigned ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
-  case Token::gt: case Token::gtu: return isSigned ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
-  case Token::ge: case Token::geu: return isSigned ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
-  case Token::lo: return CmpInst::ICMP_ULT;
-  case Token::ls: return CmpInst::ICMP_ULE;
-  case Token::hi: return CmpInst::ICMP_UGT;
-  default: return CmpInst::ICMP_UGE;  // hs
+  case Token::eq:
+  case Token::equ:
+    return CmpInst::ICMP_EQ;
+  case Token::ne:
+  case Token::neu:
+    return CmpInst::ICMP_NE;
+  case Token::lt:
+  case Token::ltu:
+    return isSigned ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
+  case Token::le:
+  case Token::leu:
+    return isSigned ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
+  case Token::gt:
+  case Token::gtu:
+    return isSigned ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
+  case Token::ge:
+  case Token::geu:
+    return isSigned ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
+  case Token::lo:
+    return CmpInst::ICMP_ULT;
+  case Token::ls:
+    return CmpInst::ICMP_ULE;
+  case Token::hi:
+    return CmpInst::ICMP_UGT;
+  default:
+    return CmpInst::ICMP_UGE; // hs
   }
 }
 
-}  // namespace
+} // namespace
 
 Value *compare(LaneBuilder &b, Token comparison, Value *x, Value *y, bool isSigned) {
   // set.num and set.nan of integers (into f16): integers are numbers.
@@ -190,11 +236,15 @@ Token booleanOf(const Instruction &in) { return in.oneOf({Token::and_, Token::or
 
 Value *combine(LaneBuilder &b, Token booleanOperator, Value *t, Value *c) {
   switch (booleanOperator) {
-  case Token::and_: return b.ir.CreateAnd(t, c);
-  case Token::or_: return b.ir.CreateOr(t, c);
-  case Token::xor_: return b.ir.CreateXor(t, c);
-  default: return t;
+  case Token::and_:
+    return b.ir.CreateAnd(t, c);
+  case Token::or_:
+    return b.ir.CreateOr(t, c);
+  case Token::xor_:
+    return b.ir.CreateXor(t, c);
+  default:
+    return t;
   }
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

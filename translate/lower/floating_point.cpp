@@ -1,5 +1,5 @@
-// f32, f64 and f32x2 arithmetic (PTX ISA 9.7.3). IEEE operations to nearest are IR's own, never contracted; directed
-// rounding and approximations are the lane library's.
+// f32, f64 and f32x2 arithmetic (PTX ISA 9.7.3). IEEE operations to nearest are IR's own, never
+// contracted; directed rounding and approximations are the lane library's.
 #include "translate/lower/floating.h"
 #include "translate/lower/packed.h"
 
@@ -27,7 +27,8 @@ Value *subtract(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
   return compute(b, in, Arithmetic::add, {x, b.ir.CreateFNeg(y)});
 }
 
-/// `.ftz` for the approximate functions of f32: also where PTX 1.3 wrote neither `.approx` nor a rounding.
+/// `.ftz` for the approximate functions of f32: also where PTX 1.3 wrote neither `.approx` nor a
+/// rounding.
 bool flushesApproximation(const Instruction &in) {
   return in.has(Token::ftz) || in.oneOf({Token::approx, Token::full}) == Token::none;
 }
@@ -43,7 +44,7 @@ void writeFlushed(LaneBuilder &b, const Instruction &in, Value *result) {
   b.write(in, 0, flushesApproximation(in) ? flush(b, result) : result);
 }
 
-}  // namespace
+} // namespace
 
 void lowerFloatAdd(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, compute(b, in, Arithmetic::add, {b.read(in, 1), b.read(in, 2)}));
@@ -81,7 +82,8 @@ void lowerPackedFloatFma(LaneBuilder &b, const Instruction &in) {
   writePacked(b, in, 3, [&](Values e) { return compute(b, in, Arithmetic::fma, e); });
 }
 
-/// div.full within 2 ulp over the full range is a division; div.approx gives zeros for large divisors.
+/// div.full within 2 ulp over the full range is a division; div.approx gives zeros for large
+/// divisors.
 void lowerFloatDivApprox(LaneBuilder &b, const Instruction &in) {
   Value *x = argument(b, in), *y = argument(b, in, 2);
   Value *quotient = in.has(Token::full) ? b.ir.CreateFDiv(x, y)
@@ -106,11 +108,13 @@ void lowerCopysign(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerFloatMinMax(LaneBuilder &b, const Instruction &in) {
-  b.write(in, 0, minMax(b, in, flushIfAsked(b, in, b.read(in, 1)), flushIfAsked(b, in, b.read(in, 2))));
+  b.write(in, 0,
+          minMax(b, in, flushIfAsked(b, in, b.read(in, 1)), flushIfAsked(b, in, b.read(in, 2))));
 }
 
 void lowerFloatMinMax3(LaneBuilder &b, const Instruction &in) {
-  Value *two = minMax(b, in, flushIfAsked(b, in, b.read(in, 1)), flushIfAsked(b, in, b.read(in, 2)));
+  Value *two =
+      minMax(b, in, flushIfAsked(b, in, b.read(in, 1)), flushIfAsked(b, in, b.read(in, 2)));
   b.write(in, 0, minMax(b, in, two, flushIfAsked(b, in, b.read(in, 3))));
 }
 
@@ -180,4 +184,4 @@ void lowerTanhApprox(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.library("ptx_tanh_approx_f32", b.ir.getFloatTy(), {b.read(in, 1)}));
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -10,7 +10,8 @@ using llvm::Value;
 
 namespace {
 
-/// A source element as something to compare: halves as float, anything else as it is; bit-size types as integers.
+/// A source element as something to compare: halves as float, anything else as it is; bit-size
+/// types as integers.
 Value *comparable(LaneBuilder &b, const Instruction &in, Value *x) {
   if (x->getType()->isHalfTy() || x->getType()->isFloatTy())
     x = flushIfAsked(b, in, x);
@@ -19,11 +20,13 @@ Value *comparable(LaneBuilder &b, const Instruction &in, Value *x) {
 }
 
 Value *comparison(LaneBuilder &b, const Instruction &in, Value *x, Value *y, isa::Type type) {
-  return compare(b, comparisonOf(in), comparable(b, in, x), comparable(b, in, y), isa::isSigned(type));
+  return compare(b, comparisonOf(in), comparable(b, in, x), comparable(b, in, y),
+                 isa::isSigned(type));
 }
 
 /// The elements of operand i, read as `type`.
-llvm::SmallVector<Value *, 8> elements(LaneBuilder &b, const Instruction &in, size_t i, isa::Type type) {
+llvm::SmallVector<Value *, 8> elements(LaneBuilder &b, const Instruction &in, size_t i,
+                                       isa::Type type) {
   return b.split(b.readBits(in.operands[i], isa::bitWidth(type)), b.typeOf(elementOf(type)));
 }
 
@@ -32,9 +35,10 @@ Value *truth(LaneBuilder &b, llvm::Type *type) {
   return type->isIntegerTy() ? llvm::Constant::getAllOnesValue(type) : b.constant(type, 1);
 }
 
-}  // namespace
+} // namespace
 
-/// d[i] = BoolOp(a[i] CmpOp b[i], c) ? true : 0. Integer destinations of packed sources have 16-bit elements.
+/// d[i] = BoolOp(a[i] CmpOp b[i], c) ? true : 0. Integer destinations of packed sources have 16-bit
+/// elements.
 void lowerHalfSet(LaneBuilder &b, const Instruction &in) {
   const isa::Type source = in.type(1);
   const auto x = elements(b, in, 1, source), y = elements(b, in, 2, source);
@@ -51,10 +55,12 @@ void lowerHalfSet(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.join(results));
 }
 
-/// Scalars have one result: p = BoolOp(t, c). Of pairs, p and q are the results of the two elements.
+/// Scalars have one result: p = BoolOp(t, c). Of pairs, p and q are the results of the two
+/// elements.
 void lowerHalfSetp(LaneBuilder &b, const Instruction &in) {
   const size_t resultCount = elementOf(in.type()) == in.type() ? 1 : 2;
-  const auto x = elements(b, in, resultCount, in.type()), y = elements(b, in, resultCount + 1, in.type());
+  const auto x = elements(b, in, resultCount, in.type()),
+             y = elements(b, in, resultCount + 1, in.type());
   const Token boolean = booleanOf(in);
   Value *c = boolean == Token::none ? nullptr : b.read(in, resultCount + 2);
   llvm::SmallVector<Value *, 2> results;
@@ -64,4 +70,4 @@ void lowerHalfSetp(LaneBuilder &b, const Instruction &in) {
     b.write(in, i, results[i]);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -1,7 +1,8 @@
 // f16, f16x2, bf16 and bf16x2 arithmetic (PTX ISA 9.7.4). Results are rounded once.
 //
-// f16 add, sub and mul go through f32, which has more than twice the bits plus two, so that the second rounding is the only
-// one that shows. What needs more care (fma) and all of bf16 is the lane library's.
+// f16 add, sub and mul go through f32, which has more than twice the bits plus two, so that the
+// second rounding is the only one that shows. What needs more care (fma) and all of bf16 is the
+// lane library's.
 #include "translate/lower/floating.h"
 #include "translate/lower/packed.h"
 
@@ -107,7 +108,7 @@ Value *throughFloat(LaneBuilder &b, llvm::StringRef name, Value *x) {
   return narrow(b, result, x->getType());
 }
 
-}  // namespace
+} // namespace
 
 void lowerHalfAdd(LaneBuilder &b, const Instruction &in) {
   lowerHalf(b, in, 2, [&](Values e) { return add(b, e[0], e[1]); });
@@ -143,7 +144,8 @@ void lowerHalfMinMax(LaneBuilder &b, const Instruction &in) {
   lowerHalf(b, in, 2, [&](Values e) { return minMaxHalf(b, in, e[0], e[1]); });
 }
 
-/// Errors: the f32 function's (2^-13 relative) plus half an ulp of f16 (2^-12): within 2^-10.987; bf16 within 2^-8.
+/// Errors: the f32 function's (2^-13 relative) plus half an ulp of f16 (2^-12): within 2^-10.987;
+/// bf16 within 2^-8.
 void lowerHalfTanh(LaneBuilder &b, const Instruction &in) {
   lowerHalf(b, in, 1, [&](Values e) { return throughFloat(b, "ptx_tanh_approx_f32", e[0]); });
 }
@@ -153,4 +155,4 @@ void lowerHalfEx2(LaneBuilder &b, const Instruction &in) {
   lowerHalf(b, in, 1, [&](Values e) { return throughFloat(b, "ptx_ex2_approx_f32", e[0]); });
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -7,8 +7,8 @@ namespace ptxrun::lower {
 using check::Instruction;
 using isa::Token;
 using isa::Type;
-using llvm::Intrinsic::ID;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 
 namespace {
 
@@ -54,7 +54,7 @@ Value *minMax(LaneBuilder &b, const Instruction &in, Value *x, Value *y, bool is
   return binary(b, llvm::Intrinsic::smax, result, llvm::ConstantInt::get(x->getType(), 0));
 }
 
-}  // namespace
+} // namespace
 
 void lowerIntegerAdd(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, add(b, b.read(in, 1), b.read(in, 2), in.has(Token::sat), isSigned(in)));
@@ -65,11 +65,13 @@ void lowerIntegerSub(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerPackedAdd(LaneBuilder &b, const Instruction &in) {
-  writePacked(b, in, 2, [&](auto e) { return add(b, e[0], e[1], in.has(Token::sat), isSigned(in)); });
+  writePacked(b, in, 2,
+              [&](auto e) { return add(b, e[0], e[1], in.has(Token::sat), isSigned(in)); });
 }
 
 void lowerPackedSub(LaneBuilder &b, const Instruction &in) {
-  writePacked(b, in, 2, [&](auto e) { return sub(b, e[0], e[1], in.has(Token::sat), isSigned(in)); });
+  writePacked(b, in, 2,
+              [&](auto e) { return sub(b, e[0], e[1], in.has(Token::sat), isSigned(in)); });
 }
 
 void lowerPackedNeg(LaneBuilder &b, const Instruction &in) {
@@ -117,7 +119,7 @@ Value *product24(LaneBuilder &b, const Instruction &in) {
   return b.ir.CreateTrunc(in.has(Token::hi) ? b.ir.CreateLShr(t, 16) : t, b.intType(32));
 }
 
-}  // namespace
+} // namespace
 
 void lowerMul24(LaneBuilder &b, const Instruction &in) { b.write(in, 0, product24(b, in)); }
 
@@ -134,13 +136,15 @@ void lowerSad(LaneBuilder &b, const Instruction &in) {
 
 namespace {
 
-/// div and rem by the lane library's functions, which never fault; a constant divisor other than 0 and -1 needs no care.
+/// div and rem by the lane library's functions, which never fault; a constant divisor other than 0
+/// and -1 needs no care.
 void lowerDivision(LaneBuilder &b, const Instruction &in, bool isRemainder) {
   Value *x = b.read(in, 1), *y = b.read(in, 2);
   const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(y);
   if (constant && !constant->isZero() && !constant->isMinusOne()) {
-    const auto opcode = isRemainder ? (isSigned(in) ? llvm::Instruction::SRem : llvm::Instruction::URem)
-                                    : (isSigned(in) ? llvm::Instruction::SDiv : llvm::Instruction::UDiv);
+    const auto opcode = isRemainder
+                            ? (isSigned(in) ? llvm::Instruction::SRem : llvm::Instruction::URem)
+                            : (isSigned(in) ? llvm::Instruction::SDiv : llvm::Instruction::UDiv);
     return b.write(in, 0, b.ir.CreateBinOp(opcode, x, y));
   }
   const std::string name = std::string(isRemainder ? "ptx_rem_" : "ptx_div_") +
@@ -148,7 +152,7 @@ void lowerDivision(LaneBuilder &b, const Instruction &in, bool isRemainder) {
   b.write(in, 0, b.library(name, x->getType(), {x, y}));
 }
 
-}  // namespace
+} // namespace
 
 void lowerIntegerDiv(LaneBuilder &b, const Instruction &in) { lowerDivision(b, in, false); }
 void lowerIntegerRem(LaneBuilder &b, const Instruction &in) { lowerDivision(b, in, true); }
@@ -164,7 +168,8 @@ void lowerIntegerNeg(LaneBuilder &b, const Instruction &in) {
 
 void lowerPopc(LaneBuilder &b, const Instruction &in) {
   Value *x = b.read(in, 1);
-  b.write(in, 0, b.extend(b.intrinsic(llvm::Intrinsic::ctpop, {x->getType()}, {x}), b.intType(32), false));
+  b.write(in, 0,
+          b.extend(b.intrinsic(llvm::Intrinsic::ctpop, {x->getType()}, {x}), b.intType(32), false));
 }
 
 void lowerClz(LaneBuilder &b, const Instruction &in) {
@@ -178,7 +183,8 @@ void lowerBrev(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.intrinsic(llvm::Intrinsic::bitreverse, {x->getType()}, {x}));
 }
 
-/// With z leading zeros of a (of ~a for negative signed a): position msb - z, shift amount z; ~0 where no bit is found.
+/// With z leading zeros of a (of ~a for negative signed a): position msb - z, shift amount z; ~0
+/// where no bit is found.
 void lowerBfind(LaneBuilder &b, const Instruction &in) {
   Value *x = b.read(in, 1);
   const unsigned n = widthOf(x);
@@ -186,19 +192,21 @@ void lowerBfind(LaneBuilder &b, const Instruction &in) {
     x = b.ir.CreateXor(x, b.ir.CreateAShr(x, n - 1));
   Value *zeros = b.intrinsic(llvm::Intrinsic::ctlz, {x->getType()}, {x, b.ir.getFalse()});
   zeros = b.extend(zeros, b.intType(32), false);
-  if (!in.has(Token::shiftamt))  // no bit: zeros = n, and n - 1 - n is ~0 already
+  if (!in.has(Token::shiftamt)) // no bit: zeros = n, and n - 1 - n is ~0 already
     return b.write(in, 0, b.ir.CreateSub(b.constant(32, n - 1), zeros));
   Value *isNone = b.ir.CreateICmpEQ(zeros, b.constant(32, n));
   b.write(in, 0, b.select(isNone, b.constant(32, ~0u), zeros));
 }
 
 void lowerFns(LaneBuilder &b, const Instruction &in) {
-  b.write(in, 0, b.library("ptx_fns_b32", b.intType(32), {b.read(in, 1), b.read(in, 2), b.read(in, 3)}));
+  b.write(in, 0,
+          b.library("ptx_fns_b32", b.intType(32), {b.read(in, 1), b.read(in, 2), b.read(in, 3)}));
 }
 
 namespace {
 
-/// x << n and x >> n where n >= the width gives 0 (or the sign): PTX's shifts, IR's are undefined there.
+/// x << n and x >> n where n >= the width gives 0 (or the sign): PTX's shifts, IR's are undefined
+/// there.
 Value *shiftLeft(LaneBuilder &b, Value *x, Value *n) {
   Value *isInside = b.ir.CreateICmpULT(n, llvm::ConstantInt::get(n->getType(), widthOf(x)));
   Value *zero = llvm::ConstantInt::get(x->getType(), 0);
@@ -213,13 +221,15 @@ Value *onesBelow(LaneBuilder &b, llvm::Type *type, Value *n) {
   return b.ir.CreateNot(shiftLeft(b, llvm::Constant::getAllOnesValue(type), n));
 }
 
-}  // namespace
+} // namespace
 
 /// bfe: the field moved down, and above it zeros or the field's sign.
 ///   shifted = pos < n ? a >> pos : (signed ? a >> n-1 : 0)
-///   signed: len >= 1 and pos + len <= n: sign-extended from bit len - 1 of shifted, which beyond msb is a's sign anyway
+///   signed: len >= 1 and pos + len <= n: sign-extended from bit len - 1 of shifted, which beyond
+///   msb is a's sign anyway
 void lowerBfe(LaneBuilder &b, const Instruction &in) {
-  Value *x = b.read(in, 1), *position = byteOf(b, b.read(in, 2)), *length = byteOf(b, b.read(in, 3));
+  Value *x = b.read(in, 1), *position = byteOf(b, b.read(in, 2)),
+        *length = byteOf(b, b.read(in, 3));
   llvm::Type *type = x->getType();
   const unsigned n = widthOf(x);
   Value *last = b.constant(32, n - 1);
@@ -227,13 +237,16 @@ void lowerBfe(LaneBuilder &b, const Instruction &in) {
   Value *amount = b.extend(binary(b, llvm::Intrinsic::umin, position, last), type, false);
   Value *mask = onesBelow(b, type, length);
   if (!isSigned(in)) {
-    Value *shifted = b.select(isInside, b.ir.CreateLShr(x, amount), llvm::ConstantInt::get(type, 0));
+    Value *shifted =
+        b.select(isInside, b.ir.CreateLShr(x, amount), llvm::ConstantInt::get(type, 0));
     return b.write(in, 0, b.ir.CreateAnd(shifted, mask));
   }
   Value *shifted = b.ir.CreateAShr(x, amount);
   shifted = b.select(isInside, shifted, b.ir.CreateAShr(x, n - 1));
-  // Sign-extend from bit len - 1: move it to the top and back; len = 0 gives 0, len >= n leaves all.
-  Value *up = b.ir.CreateSub(b.constant(32, n), binary(b, llvm::Intrinsic::umin, length, b.constant(32, n)));
+  // Sign-extend from bit len - 1: move it to the top and back; len = 0 gives 0, len >= n leaves
+  // all.
+  Value *up = b.ir.CreateSub(b.constant(32, n),
+                             binary(b, llvm::Intrinsic::umin, length, b.constant(32, n)));
   Value *clamped = b.extend(binary(b, llvm::Intrinsic::umin, up, last), type, false);
   Value *field = b.ir.CreateAShr(b.ir.CreateShl(shifted, clamped), clamped);
   Value *isEmpty = b.ir.CreateICmpEQ(length, b.constant(32, 0));
@@ -249,7 +262,8 @@ void lowerBfi(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.ir.CreateOr(moved, b.ir.CreateAnd(base, b.ir.CreateNot(mask))));
 }
 
-/// szext: the low N bits of a, extended by zeros or their sign. N = 0 gives 0; N >= 32 gives a (.clamp) or N mod 32.
+/// szext: the low N bits of a, extended by zeros or their sign. N = 0 gives 0; N >= 32 gives a
+/// (.clamp) or N mod 32.
 void lowerSzext(LaneBuilder &b, const Instruction &in) {
   Value *x = b.read(in, 1), *n = b.read(in, 2);
   Value *wrapped = b.ir.CreateAnd(n, 31);
@@ -263,7 +277,8 @@ void lowerSzext(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, result);
 }
 
-/// bmsk: b ones from bit a upwards; .clamp takes positions and widths of 32 and more as they are, .wrap modulo 32.
+/// bmsk: b ones from bit a upwards; .clamp takes positions and widths of 32 and more as they are,
+/// .wrap modulo 32.
 void lowerBmsk(LaneBuilder &b, const Instruction &in) {
   Value *position = b.read(in, 1), *width = b.read(in, 2);
   if (in.has(Token::wrap)) {
@@ -288,11 +303,11 @@ void lowerDotProduct(LaneBuilder &b, const Instruction &in, unsigned aBits, unsi
   b.write(in, 0, sum);
 }
 
-}  // namespace
+} // namespace
 
 void lowerDp4a(LaneBuilder &b, const Instruction &in) { lowerDotProduct(b, in, 8, 0); }
 void lowerDp2a(LaneBuilder &b, const Instruction &in) {
   lowerDotProduct(b, in, 16, in.has(Token::hi) ? 2 : 0);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

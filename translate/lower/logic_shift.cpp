@@ -19,7 +19,9 @@ void lowerXor(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.ir.CreateXor(b.read(in, 1), b.read(in, 2)));
 }
 
-void lowerNot(LaneBuilder &b, const Instruction &in) { b.write(in, 0, b.ir.CreateNot(b.read(in, 1))); }
+void lowerNot(LaneBuilder &b, const Instruction &in) {
+  b.write(in, 0, b.ir.CreateNot(b.read(in, 1)));
+}
 
 void lowerCnot(LaneBuilder &b, const Instruction &in) {
   Value *x = b.read(in, 1);
@@ -28,7 +30,8 @@ void lowerCnot(LaneBuilder &b, const Instruction &in) {
 
 namespace {
 
-/// F(a, b, c) of the eight minterms of immLut: c chooses among pairs of entries, b among pairs of those, a last.
+/// F(a, b, c) of the eight minterms of immLut: c chooses among pairs of entries, b among pairs of
+/// those, a last.
 Value *lookUp(LaneBuilder &b, uint64_t table, Value *x, Value *y, Value *z) {
   /// The function of one bit that gives `zero` for 0 and `one` for 1.
   const auto choose = [&](Value *bit, Value *zero, Value *one) -> Value * {
@@ -45,7 +48,7 @@ Value *lookUp(LaneBuilder &b, uint64_t table, Value *x, Value *y, Value *z) {
   return choose(x, byB[0], byB[1]);
 }
 
-}  // namespace
+} // namespace
 
 /// d = F(a, b, c); p = (d != 0) BoolOp q
 void lowerLop3(LaneBuilder &b, const Instruction &in) {
@@ -65,7 +68,7 @@ void lowerLop3(LaneBuilder &b, const Instruction &in) {
 void lowerShf(LaneBuilder &b, const Instruction &in) {
   Value *low = b.read(in, 1), *high = b.read(in, 2), *amount = b.read(in, 3);
   const bool isLeft = in.has(Token::l);
-  const auto id = isLeft ? llvm::Intrinsic::fshl : llvm::Intrinsic::fshr;  // amount modulo 32
+  const auto id = isLeft ? llvm::Intrinsic::fshl : llvm::Intrinsic::fshr; // amount modulo 32
   Value *shifted = b.intrinsic(id, {low->getType()}, {high, low, amount});
   if (in.has(Token::wrap))
     return b.write(in, 0, shifted);
@@ -85,7 +88,7 @@ Amount amountOf(LaneBuilder &b, const Instruction &in, Value *x) {
   return {isInside, b.extend(n, x->getType(), false)};
 }
 
-}  // namespace
+} // namespace
 
 /// Amounts beyond the width are clamped to it: shl and unsigned shr give 0, signed shr the sign.
 void lowerShl(LaneBuilder &b, const Instruction &in) {
@@ -107,4 +110,4 @@ void lowerShr(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.ir.CreateAShr(x, clamped));
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

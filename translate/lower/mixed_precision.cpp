@@ -1,4 +1,5 @@
-// f32 arithmetic with half precision sources (PTX ISA 9.7.5): the sources are widened exactly, then it is f32's.
+// f32 arithmetic with half precision sources (PTX ISA 9.7.5): the sources are widened exactly, then
+// it is f32's.
 #include "translate/lower/floating.h"
 
 namespace ptxrun::lower {
@@ -15,9 +16,11 @@ void writeMixed(LaneBuilder &b, const Instruction &in, Arithmetic operation,
   b.write(in, 0, in.has(Token::sat) ? saturate(b, result) : result);
 }
 
-Value *widened(LaneBuilder &b, const Instruction &in, size_t i) { return widenHalf(b, b.read(in, i)); }
+Value *widened(LaneBuilder &b, const Instruction &in, size_t i) {
+  return widenHalf(b, b.read(in, i));
+}
 
-}  // namespace
+} // namespace
 
 void lowerMixedAdd(LaneBuilder &b, const Instruction &in) {
   writeMixed(b, in, Arithmetic::add, {widened(b, in, 1), b.read(in, 2)});
@@ -31,4 +34,4 @@ void lowerMixedFma(LaneBuilder &b, const Instruction &in) {
   writeMixed(b, in, Arithmetic::fma, {widened(b, in, 1), widened(b, in, 2), b.read(in, 3)});
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -7,8 +7,9 @@ namespace ptxrun::lower {
 /// The element type of a packed type (f16x2 -> f16, u8x4 -> u8); any other type is its own element.
 isa::Type elementOf(isa::Type);
 
-/// Reads operands 1..count as in.type() (packed or not), computes each element by `element`, which gets the operands'
-/// elements as their IR type (in order) and returns the result's, and writes operand 0 with the results joined.
+/// Reads operands 1..count as in.type() (packed or not), computes each element by `element`, which
+/// gets the operands' elements as their IR type (in order) and returns the result's, and writes
+/// operand 0 with the results joined.
 template <class Element>
 void writePacked(LaneBuilder &b, const check::Instruction &in, unsigned count, Element element) {
   const isa::Type type = in.type();
@@ -26,4 +27,4 @@ void writePacked(LaneBuilder &b, const check::Instruction &in, unsigned count, E
   b.write(in.operands[0], b.join(results), false);
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -9,11 +9,13 @@ using llvm::Value;
 
 namespace {
 
-/// Byte `selector` (0..7) of the eight bytes of `source`, its sign replicated where bit 3 of the selector is set.
+/// Byte `selector` (0..7) of the eight bytes of `source`, its sign replicated where bit 3 of the
+/// selector is set.
 Value *pickByte(LaneBuilder &b, Value *source, Value *selector) {
   llvm::Type *type = source->getType();
   Value *shift = b.ir.CreateShl(b.ir.CreateAnd(selector, 7), 3);
-  Value *byte = b.ir.CreateTrunc(b.ir.CreateLShr(source, b.extend(shift, type, false)), b.intType(8));
+  Value *byte =
+      b.ir.CreateTrunc(b.ir.CreateLShr(source, b.extend(shift, type, false)), b.intType(8));
   Value *isSign = b.ir.CreateICmpNE(b.ir.CreateAnd(selector, 8), b.constant(32, 0));
   return b.select(isSign, b.ir.CreateAShr(byte, 7), byte);
 }
@@ -32,7 +34,8 @@ constexpr Mode kModes[] = {
     {Token::rc16, {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}}},
 };
 
-/// The generic control word (four bits a byte) that a mode stands for: one of four constants, chosen by c[1:0].
+/// The generic control word (four bits a byte) that a mode stands for: one of four constants,
+/// chosen by c[1:0].
 Value *controlOf(LaneBuilder &b, const Mode &mode, Value *c) {
   Value *control = nullptr;
   for (uint32_t i = 4; i-- > 0;) {
@@ -45,7 +48,7 @@ Value *controlOf(LaneBuilder &b, const Mode &mode, Value *c) {
   return control;
 }
 
-}  // namespace
+} // namespace
 
 void lowerPrmt(LaneBuilder &b, const Instruction &in) {
   Value *control = b.read(in, 3);
@@ -59,4 +62,4 @@ void lowerPrmt(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, b.join(bytes));
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower

@@ -1,7 +1,8 @@
 // Video instructions, scalar and SIMD (PTX ISA 9.7.18).
 //
-// Operands are extracted to integers wide enough for every intermediate result (i64; vshl with .sat and vmad i128; lanes of
-// the SIMD instructions i32), so that nothing but the final conversion loses bits.
+// Operands are extracted to integers wide enough for every intermediate result (i64; vshl with .sat
+// and vmad i128; lanes of the SIMD instructions i32), so that nothing but the final conversion
+// loses bits.
 #include "translate/isa/match.h"
 #include "translate/lower/floating.h"
 
@@ -24,7 +25,8 @@ Value *word(LaneBuilder &b, const Instruction &in, size_t i) {
 }
 
 /// Part `index` (bytes or half-words) of `source`, extended to `type` by sign.
-Value *part(LaneBuilder &b, Value *source, unsigned index, unsigned bits, bool isSigned, llvm::Type *type) {
+Value *part(LaneBuilder &b, Value *source, unsigned index, unsigned bits, bool isSigned,
+            llvm::Type *type) {
   Value *shifted = b.ir.CreateLShr(source, index * bits);
   return b.extend(b.ir.CreateTrunc(shifted, b.intType(bits)), type, isSigned);
 }
@@ -38,15 +40,20 @@ Value *select(LaneBuilder &b, const Instruction &in, size_t i, Type type, llvm::
   return part(b, source, selector.elements[0], selector.isHalf ? 16 : 8, isa::isSigned(type), wide);
 }
 
-Value *minimum(LaneBuilder &b, Value *x, Value *y) { return b.select(b.ir.CreateICmpSLT(x, y), x, y); }
-Value *maximum(LaneBuilder &b, Value *x, Value *y) { return b.select(b.ir.CreateICmpSGT(x, y), x, y); }
+Value *minimum(LaneBuilder &b, Value *x, Value *y) {
+  return b.select(b.ir.CreateICmpSLT(x, y), x, y);
+}
+Value *maximum(LaneBuilder &b, Value *x, Value *y) {
+  return b.select(b.ir.CreateICmpSGT(x, y), x, y);
+}
 
 /// x, a signed number, clamped to the range of `bits` bits.
 Value *clampTo(LaneBuilder &b, Value *x, unsigned bits, bool isSigned) {
   const unsigned width = x->getType()->getIntegerBitWidth();
   using llvm::APInt;
   const APInt low = isSigned ? APInt::getSignedMinValue(bits).sext(width) : APInt(width, 0);
-  const APInt high = isSigned ? APInt::getSignedMaxValue(bits).sext(width) : APInt::getMaxValue(bits).zext(width);
+  const APInt high =
+      isSigned ? APInt::getSignedMaxValue(bits).sext(width) : APInt::getMaxValue(bits).zext(width);
   return minimum(b, maximum(b, x, b.ir.getInt(low)), b.ir.getInt(high));
 }
 
@@ -57,12 +64,14 @@ Value *primary(LaneBuilder &b, llvm::StringRef operation, Value *x, Value *y) {
   if (operation == "sub")
     return b.ir.CreateSub(x, y);
   if (operation == "absdiff")
-    return b.intrinsic(llvm::Intrinsic::abs, {x->getType()}, {b.ir.CreateSub(x, y), b.ir.getFalse()});
+    return b.intrinsic(llvm::Intrinsic::abs, {x->getType()},
+                       {b.ir.CreateSub(x, y), b.ir.getFalse()});
   if (operation == "min")
     return minimum(b, x, y);
   if (operation == "max")
     return maximum(b, x, y);
-  // avrg: rounds a half away from zero where the sum is positive, towards minus infinity where it is negative
+  // avrg: rounds a half away from zero where the sum is positive, towards minus infinity where it
+  // is negative
   Value *sum = b.ir.CreateAdd(x, y);
   Value *isNegative = b.ir.CreateICmpSLT(sum, llvm::ConstantInt::get(sum->getType(), 0));
   Value *increment = b.extend(b.ir.CreateNot(isNegative), sum->getType(), false);
@@ -108,10 +117,11 @@ Value *saturated(LaneBuilder &b, const Instruction &in, Value *x) {
   return b.ir.CreateTrunc(x, b.intType(32));
 }
 
-}  // namespace
+} // namespace
 
 void lowerVideo(LaneBuilder &b, const Instruction &in) {
-  Value *x = select(b, in, 1, in.type(1), b.intType(64)), *y = select(b, in, 2, in.type(2), b.intType(64));
+  Value *x = select(b, in, 1, in.type(1), b.intType(64)),
+        *y = select(b, in, 2, in.type(2), b.intType(64));
   finish(b, in, saturated(b, in, primary(b, operationOf(in), x, y)), 3, isa::isSigned(in.type()));
 }
 
@@ -121,7 +131,8 @@ void lowerVideoShift(LaneBuilder &b, const Instruction &in) {
   Value *x = select(b, in, 1, in.type(1), wide), *n = select(b, in, 2, Type::u32, b.intType(64));
   Value *amount = in.has(Token::wrap) ? b.ir.CreateAnd(n, 31) : minimum(b, n, b.constant(64, 32));
   amount = b.extend(amount, wide, false);
-  Value *shifted = in.form->opcode == "vshl" ? b.ir.CreateShl(x, amount) : b.ir.CreateAShr(x, amount);
+  Value *shifted =
+      in.form->opcode == "vshl" ? b.ir.CreateShl(x, amount) : b.ir.CreateAShr(x, amount);
   finish(b, in, saturated(b, in, shifted), 3, isa::isSigned(in.type()));
 }
 
@@ -129,13 +140,16 @@ void lowerVideoShift(LaneBuilder &b, const Instruction &in) {
 void lowerVideoMad(LaneBuilder &b, const Instruction &in) {
   const bool isProductNegated = in.operands[1].isNegated != in.operands[2].isNegated;
   const bool isAddendNegated = in.operands[3].isNegated;
-  const bool isSigned = isa::isSigned(in.type(1)) || isa::isSigned(in.type(2)) || isProductNegated || isAddendNegated;
+  const bool isSigned =
+      isa::isSigned(in.type(1)) || isa::isSigned(in.type(2)) || isProductNegated || isAddendNegated;
   llvm::Type *wide = b.intType(128);
-  Value *product = b.ir.CreateMul(select(b, in, 1, in.type(1), wide), select(b, in, 2, in.type(2), wide));
+  Value *product =
+      b.ir.CreateMul(select(b, in, 1, in.type(1), wide), select(b, in, 2, in.type(2), wide));
   Value *addend = b.extend(word(b, in, 3), wide, isSigned);
   product = isProductNegated ? b.ir.CreateNeg(product) : product;
   addend = isAddendNegated ? b.ir.CreateNeg(addend) : addend;
-  Value *sum = b.ir.CreateAdd(b.ir.CreateAdd(product, addend), b.constant(128, in.has(Token::po) ? 1 : 0));
+  Value *sum =
+      b.ir.CreateAdd(b.ir.CreateAdd(product, addend), b.constant(128, in.has(Token::po) ? 1 : 0));
   Value *scaled = b.ir.CreateAShr(sum, in.has(Token::shr7) ? 7 : in.has(Token::shr15) ? 15 : 0);
   if (in.has(Token::sat))
     scaled = clampTo(b, scaled, 32, isSigned);
@@ -143,19 +157,23 @@ void lowerVideoMad(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerVideoSet(LaneBuilder &b, const Instruction &in) {
-  Value *x = select(b, in, 1, in.type(0), b.intType(64)), *y = select(b, in, 2, in.type(1), b.intType(64));
+  Value *x = select(b, in, 1, in.type(0), b.intType(64)),
+        *y = select(b, in, 2, in.type(1), b.intType(64));
   Value *t = b.extend(compare(b, comparisonOf(in), x, y, true), b.intType(32), false);
   finish(b, in, t, 3, false);
 }
 
 namespace {
 
-/// The lanes of operand i out of the parts of b:a, lowest first; without a selector a's or b's own in order.
-Values simdOperand(LaneBuilder &b, const Instruction &in, size_t i, Value *both, unsigned lanes, bool isSigned) {
+/// The lanes of operand i out of the parts of b:a, lowest first; without a selector a's or b's own
+/// in order.
+Values simdOperand(LaneBuilder &b, const Instruction &in, size_t i, Value *both, unsigned lanes,
+                   bool isSigned) {
   const isa::Selector selector = isa::selectorOf(in.operands[i].selector);
   Values parts;
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    const unsigned index = selector.count == 0 ? lane + (i == 2 ? lanes : 0) : selector.elements[lanes - 1 - lane];
+    const unsigned index =
+        selector.count == 0 ? lane + (i == 2 ? lanes : 0) : selector.elements[lanes - 1 - lane];
     parts.push_back(part(b, both, index, 32 / lanes, isSigned, b.intType(32)));
   }
   return parts;
@@ -179,7 +197,8 @@ void finishSimd(LaneBuilder &b, const Instruction &in, llvm::ArrayRef<Value *> r
   for (unsigned lane = 0; lane < lanes; ++lane) {
     if (isMasked(in, lane))
       sum = b.ir.CreateAdd(sum, results[lane]);
-    merged.push_back(isMasked(in, lane) ? b.ir.CreateTrunc(results[lane], b.intType(bits)) : own[lane]);
+    merged.push_back(isMasked(in, lane) ? b.ir.CreateTrunc(results[lane], b.intType(bits))
+                                        : own[lane]);
   }
   check::Operand whole = in.operands[0];
   whole.selector = Token::none;
@@ -187,7 +206,8 @@ void finishSimd(LaneBuilder &b, const Instruction &in, llvm::ArrayRef<Value *> r
 }
 
 /// Computes lane by lane; types[first] and types[first + 1] are atype and btype.
-template <class Lane> void lowerSimd(LaneBuilder &b, const Instruction &in, size_t first, Lane lane) {
+template <class Lane>
+void lowerSimd(LaneBuilder &b, const Instruction &in, size_t first, Lane lane) {
   const unsigned lanes = in.form->opcode.ends_with("2") ? 2 : 4;
   Value *both = b.join({word(b, in, 1), word(b, in, 2)});
   const Values x = simdOperand(b, in, 1, both, lanes, isa::isSigned(in.type(first)));
@@ -198,7 +218,7 @@ template <class Lane> void lowerSimd(LaneBuilder &b, const Instruction &in, size
   finishSimd(b, in, results);
 }
 
-}  // namespace
+} // namespace
 
 void lowerVideoSimd(LaneBuilder &b, const Instruction &in) {
   lowerSimd(b, in, 1, [&](Value *x, Value *y, unsigned bits) {
@@ -213,4 +233,4 @@ void lowerVideoSimdSet(LaneBuilder &b, const Instruction &in) {
   });
 }
 
-}  // namespace ptxrun::lower
+} // namespace ptxrun::lower
