@@ -1,9 +1,9 @@
 // The modifier half of matching: written modifiers into the slots of one form.
 //
-//   name part    slots in place (`cp.async.bulk`, `mul.wide`): one after the other, right behind the opcode
-//   types        in the order written, each into the next type slot that has it
-//   spaces       likewise, and layouts (.row .col)
-//   other words  anywhere, each into the first free slot that has it
+//   name part    slots in place (`cp.async.bulk`, `mul.wide`): one after the other, right behind
+//   the opcode types        in the order written, each into the next type slot that has it spaces
+//   likewise, and layouts (.row .col) other words  anywhere, each into the first free slot that has
+//   it
 #include <cstring>
 #include <vector>
 
@@ -15,8 +15,8 @@ namespace {
 const std::vector<bool> &spaceTokens() {
   static const auto table = [] {
     std::vector<bool> t(size_t(1) << 16, false);
-    for (const char *name : {"const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta",
-                             "shared::cluster"})
+    for (const char *name : {"const", "global", "local", "param", "param::entry", "param::func",
+                             "shared", "shared::cta", "shared::cluster"})
       t[size_t(findToken(name))] = true;
     return t;
   }();
@@ -99,7 +99,8 @@ class Assigner {
 
   bool placeAnywhere(size_t token) {
     for (size_t i = 0; i != slots_.size(); ++i) {
-      if (out_.choice[i] || slots_[i].isInPlace || (slots_[i].kind != SlotKind::word && slots_[i].kind != SlotKind::vector))
+      if (out_.choice[i] || slots_[i].isInPlace ||
+          (slots_[i].kind != SlotKind::word && slots_[i].kind != SlotKind::vector))
         continue;
       if (unsigned choice = choiceIn(slots_[i], tokens_[token])) {
         fill(i, choice, token);
@@ -133,9 +134,10 @@ class Assigner {
   unsigned placed_ = 0;
 };
 
-}  // namespace
+} // namespace
 
-bool assign(const Pattern &pattern, std::span<const Token> modifiers, Assignment &out, unsigned *placed) {
+bool assign(const Pattern &pattern, std::span<const Token> modifiers, Assignment &out,
+            unsigned *placed) {
   unsigned count = 0;
   const bool fits = Assigner(slotsOf(pattern), modifiers, out).run(count);
   if (placed)
@@ -143,4 +145,4 @@ bool assign(const Pattern &pattern, std::span<const Token> modifiers, Assignment
   return fits;
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

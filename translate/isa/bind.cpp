@@ -11,9 +11,10 @@ constexpr unsigned kTypeCount = unsigned(Type::surfref) + 1;
 static_assert(kTypeCount <= 64, "a set of types is one word");
 
 /// What a register can be declared as (PTX ISA 5.2).
-constexpr Type kRegisterTypes[] = {Type::pred, Type::b8,  Type::b16, Type::b32, Type::b64, Type::b128, Type::u8,
-                                   Type::u16,  Type::u32, Type::u64, Type::s8,  Type::s16, Type::s32,  Type::s64,
-                                   Type::f16,  Type::f32, Type::f64, Type::f16x2};
+constexpr Type kRegisterTypes[] = {Type::pred, Type::b8,  Type::b16,  Type::b32, Type::b64,
+                                   Type::b128, Type::u8,  Type::u16,  Type::u32, Type::u64,
+                                   Type::s8,   Type::s16, Type::s32,  Type::s64, Type::f16,
+                                   Type::f32,  Type::f64, Type::f16x2};
 
 uint64_t bit(Type type) { return uint64_t(1) << unsigned(type); }
 
@@ -46,7 +47,8 @@ QuickOperand quickOperand(const OperandPattern &o, const OperandContext &c) {
 }
 
 bool isUniformVector(const Argument &a, const QuickOperand &quick) {
-  if (a.elements.size() < quick.arity[0] || a.elements.size() > quick.arity[1] || a.elements.empty())
+  if (a.elements.size() < quick.arity[0] || a.elements.size() > quick.arity[1] ||
+      a.elements.empty())
     return false;
   for (const Argument &e : a.elements)
     if (!isPlainRegister(e) || e.type != a.elements[0].type)
@@ -56,7 +58,8 @@ bool isUniformVector(const Argument &a, const QuickOperand &quick) {
 
 class Binder {
  public:
-  Binder(const OperandContext &c, std::span<const QuickOperand> quick, std::span<const Argument> args, BoundOperand *bound)
+  Binder(const OperandContext &c, std::span<const QuickOperand> quick,
+         std::span<const Argument> args, BoundOperand *bound)
       : c_(c), operands_(operandsOf(*c.pattern)), quick_(quick), args_(args), bound_(bound) {}
 
   bool from(size_t i, size_t j) {
@@ -118,7 +121,7 @@ class Binder {
   BoundOperand *bound_;
 };
 
-}  // namespace
+} // namespace
 
 std::vector<QuickOperand> quickOperands(const OperandContext &c) {
   std::vector<QuickOperand> all;
@@ -127,9 +130,9 @@ std::vector<QuickOperand> quickOperands(const OperandContext &c) {
   return all;
 }
 
-bool bindOperands(const OperandContext &c, std::span<const QuickOperand> quick, std::span<const Argument> args,
-                  BoundOperand *bound) {
+bool bindOperands(const OperandContext &c, std::span<const QuickOperand> quick,
+                  std::span<const Argument> args, BoundOperand *bound) {
   return Binder(c, quick, args, bound).from(0, 0);
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

@@ -28,7 +28,7 @@ struct Candidate {
   Assignment assignment;
   std::vector<Token> modifiers;
   std::vector<Type> types;
-  mutable std::vector<QuickOperand> operands;  ///< found when the form is first tried
+  mutable std::vector<QuickOperand> operands; ///< found when the form is first tried
   uint8_t vector = 1;
 };
 
@@ -39,4 +39,4 @@ struct Matcher::Candidates {
 /// Version and target rules of the form and of every modifier that was chosen.
 bool isAvailable(const Form &, const Assignment &, const Target &, std::string *why);
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

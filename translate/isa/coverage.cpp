@@ -28,15 +28,16 @@ bool mayHaveShape(const OperandPattern &o, const OperandContext &context, char s
   case 'v':
     return high != 0 || o.kind == OperandKind::pack || o.kind == OperandKind::unpack;
   case 'o':
-    return o.kind != OperandKind::address && o.kind != OperandKind::list && o.kind != OperandKind::pack &&
-           o.kind != OperandKind::unpack && high <= 1;
+    return o.kind != OperandKind::address && o.kind != OperandKind::list &&
+           o.kind != OperandKind::pack && o.kind != OperandKind::unpack && high <= 1;
   default:
     return true;
   }
 }
 
 /// Can operands of these shapes, from the i-th on, be those of a pattern?
-bool haveShapes(std::span<const OperandPattern> operands, const OperandContext &context, std::string_view shapes) {
+bool haveShapes(std::span<const OperandPattern> operands, const OperandContext &context,
+                std::string_view shapes) {
   if (operands.empty())
     return shapes.empty();
   const OperandPattern &o = operands[0];
@@ -53,7 +54,8 @@ const Form *formOf(const Tested &tested) {
   std::vector<Token> tokens;
   for (const Spelling::Modifier &m : spelled.modifiers)
     tokens.push_back(m.token);
-  if (tokens.size() > Assignment::kMaxSlots || std::count(tokens.begin(), tokens.end(), Token::none))
+  if (tokens.size() > Assignment::kMaxSlots ||
+      std::count(tokens.begin(), tokens.end(), Token::none))
     return nullptr;
   for (uint16_t index : formsOf(spelled.opcode)) {
     const Form &form = forms()[index];
@@ -66,7 +68,7 @@ const Form *formOf(const Tested &tested) {
   return nullptr;
 }
 
-}  // namespace
+} // namespace
 
 std::vector<Coverage> coverage() {
   std::vector<Coverage> all(forms().size());
@@ -105,9 +107,10 @@ std::string_view familyOf(const Form &form) {
       {"9.7.9", "9.7.9 Data movement and conversion"},
   };
   for (auto &[prefix, name] : kFamilies)
-    if (form.section == prefix || (form.section.starts_with(prefix) && form.section[prefix.size()] == '.'))
+    if (form.section == prefix ||
+        (form.section.starts_with(prefix) && form.section[prefix.size()] == '.'))
       return name;
   return form.section;
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

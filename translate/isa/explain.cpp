@@ -1,4 +1,5 @@
-// Why an instruction does not match: the nearest form, and the first thing about the instruction that is not as it says.
+// Why an instruction does not match: the nearest form, and the first thing about the instruction
+// that is not as it says.
 #include <algorithm>
 
 #include "translate/isa/candidates.h"
@@ -71,7 +72,9 @@ class Explainer {
   }
 
  private:
-  std::string_view word(size_t i) const { return text_.substr(spelled_.modifiers[i].offset, spelled_.modifiers[i].length); }
+  std::string_view word(size_t i) const {
+    return text_.substr(spelled_.modifiers[i].offset, spelled_.modifiers[i].length);
+  }
 
   Mismatch unknownOpcode() {
     Mismatch m;
@@ -94,14 +97,15 @@ class Explainer {
   Mismatch modifier(size_t index, const Form *form, std::string message) {
     Mismatch m;
     m.part = Mismatch::Part::modifier;
-    m.offset = spelled_.modifiers[index].offset - 1;  // with its dot
+    m.offset = spelled_.modifiers[index].offset - 1; // with its dot
     m.length = spelled_.modifiers[index].length + 1;
     m.message = std::move(message);
     m.nearest = form;
     return m;
   }
 
-  /// Orders forms by how far they take the instruction: modifiers placed, then availability, then operands that fit.
+  /// Orders forms by how far they take the instruction: modifiers placed, then availability, then
+  /// operands that fit.
   void chooseNearest(std::span<const uint16_t> candidates) {
     long best = -1000000;
     for (uint16_t index : candidates) {
@@ -116,7 +120,8 @@ class Explainer {
       if (isWhole)
         score += 100000 + (isThere ? 50000 : 0) + 10 * operandsThatFit(pattern, a);
       if (score > best)
-        best = score, nearest_ = &form, assignment_ = a, fitsModifiers_ = isWhole, unavailable_ = isThere ? "" : why;
+        best = score, nearest_ = &form, assignment_ = a, fitsModifiers_ = isWhole,
+        unavailable_ = isThere ? "" : why;
     }
   }
 
@@ -137,7 +142,9 @@ class Explainer {
       if (wasPlaced(i, slots.size()))
         continue;
       if (const Slot *slot = openSlot(slots))
-        return modifier(i, nearest_, "expected " + choices(*slot) + ", found " + quoted("." + std::string(word(i))));
+        return modifier(i, nearest_,
+                        "expected " + choices(*slot) + ", found " +
+                            quoted("." + std::string(word(i))));
       return modifier(i, nearest_, quoted("." + std::string(word(i))) + " cannot stand here");
     }
     if (const Slot *slot = openSlot(slots))
@@ -187,7 +194,8 @@ class Explainer {
     }
     for (size_t i = 0; i != args_.size(); ++i)
       if (args_[i].isJoined) {
-        Mismatch m = whole(Mismatch::Part::argument, "a second result after '|' is not possible here");
+        Mismatch m =
+            whole(Mismatch::Part::argument, "a second result after '|' is not possible here");
         m.argument = uint32_t(std::min(i + 1, args_.size() - 1));
         return m;
       }
@@ -198,7 +206,8 @@ class Explainer {
     std::string text = "expected " + std::to_string(least);
     if (most != least)
       text += " to " + std::to_string(most);
-    return text + (most == 1 ? " operand" : " operands") + ", found " + std::to_string(args_.size());
+    return text + (most == 1 ? " operand" : " operands") + ", found " +
+           std::to_string(args_.size());
   }
 
   const Target &target_;
@@ -212,10 +221,10 @@ class Explainer {
   std::string unavailable_;
 };
 
-}  // namespace
+} // namespace
 
 Mismatch Matcher::explain(std::string_view opcode, std::span<const Argument> arguments) const {
   return Explainer(target(), opcode, arguments).run();
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

@@ -36,9 +36,10 @@ bool isGlobalOrGeneric(const Pattern &pattern, const Assignment &assignment) {
   return true;
 }
 
-/// Vectors of memory instructions: 128 bits at most; 256 as .v8 of 32 or .v4 of 64 bits from PTX 8.8 and sm_100 on.
-bool isVectorPossible(const Pattern &pattern, const Assignment &assignment, const Target &target, bool isWideAsked,
-                      std::string *why) {
+/// Vectors of memory instructions: 128 bits at most; 256 as .v8 of 32 or .v4 of 64 bits from
+/// PTX 8.8 and sm_100 on.
+bool isVectorPossible(const Pattern &pattern, const Assignment &assignment, const Target &target,
+                      bool isWideAsked, std::string *why) {
   auto slots = slotsOf(pattern);
   unsigned count = 1, width = 0;
   for (size_t i = 0; i != slots.size(); ++i) {
@@ -57,27 +58,31 @@ bool isVectorPossible(const Pattern &pattern, const Assignment &assignment, cons
   if (pattern.isWide && isWide && target.version >= 88 && target.sm >= 100)
     return true;
   if (why)
-    *why = !pattern.isWide || (!isWide && !isWideAsked) ? "a vector of more than 128 bits is not possible here"
+    *why = !pattern.isWide || (!isWide && !isWideAsked)
+               ? "a vector of more than 128 bits is not possible here"
            : isWide ? "256-bit vectors need PTX ISA 8.8 or later and sm_100 or higher"
                     : "an L2 eviction priority needs a 256-bit vector: .v8 of 32 or .v4 of 64 bits";
   return false;
 }
 
-}  // namespace
+} // namespace
 
-bool isAvailable(const Form &form, const Assignment &assignment, const Target &target, std::string *why) {
+bool isAvailable(const Form &form, const Assignment &assignment, const Target &target,
+                 std::string *why) {
   const Pattern &pattern = patternOf(form);
   auto needs = [&](unsigned since, TargetRule rule, const std::string &what) {
     const bool isOldEnough = target.version >= since, isOnTarget = allows(rule, target);
     if (why && !isOldEnough)
-      *why = what + " needs PTX ISA " + std::to_string(since / 10) + "." + std::to_string(since % 10) + " or later";
+      *why = what + " needs PTX ISA " + std::to_string(since / 10) + "." +
+             std::to_string(since % 10) + " or later";
     else if (why && !isOnTarget)
       *why = what + " needs " + describe(rule);
     return isOldEnough && isOnTarget;
   };
   if (!needs(form.since, pattern.rule, "this form"))
     return false;
-  if (pattern.until && target.version > pattern.until && (!pattern.ceiling || target.sm >= pattern.ceiling)) {
+  if (pattern.until && target.version > pattern.until &&
+      (!pattern.ceiling || target.sm >= pattern.ceiling)) {
     if (why)
       *why = "this form was removed after PTX ISA " + std::to_string(pattern.until / 10) + "." +
              std::to_string(pattern.until % 10);
@@ -91,7 +96,8 @@ bool isAvailable(const Form &form, const Assignment &assignment, const Target &t
       isWideAsked |= choice.isWide;
       if (choice.isGlobal && !isGlobalOrGeneric(pattern, assignment)) {
         if (why)
-          *why = "'." + std::string(spelling(choice.token)) + "' is possible with .global and generic addresses only";
+          *why = "'." + std::string(spelling(choice.token)) +
+                 "' is possible with .global and generic addresses only";
         return false;
       }
       if (!needs(choice.since, choice.rule, "'." + std::string(spelling(choice.token)) + "'"))
@@ -130,7 +136,7 @@ void fillIn(Candidate &c) {
   }
 }
 
-}  // namespace
+} // namespace
 
 const Matcher::Candidates &Matcher::resolve(std::string_view opcode) {
   auto known = state_->known.find(opcode);
@@ -148,7 +154,8 @@ const Matcher::Candidates &Matcher::resolve(std::string_view opcode) {
     Candidate c;
     c.form = &forms()[index];
     c.pattern = &patternOf(*c.form);
-    if (!assign(*c.pattern, tokens, c.assignment) || !isAvailable(*c.form, c.assignment, state_->target, nullptr))
+    if (!assign(*c.pattern, tokens, c.assignment) ||
+        !isAvailable(*c.form, c.assignment, state_->target, nullptr))
       continue;
     fillIn(c);
     found->list.push_back(std::move(c));
@@ -156,7 +163,8 @@ const Matcher::Candidates &Matcher::resolve(std::string_view opcode) {
   return *state_->known.emplace(std::string(opcode), std::move(found)).first->second;
 }
 
-bool Matcher::match(const Candidates &candidates, std::span<const Argument> arguments, Match &out) const {
+bool Matcher::match(const Candidates &candidates, std::span<const Argument> arguments,
+                    Match &out) const {
   if (arguments.size() > Match::kMaxOperands)
     return false;
   for (const Candidate &c : candidates.list) {
@@ -175,4 +183,4 @@ bool Matcher::match(const Candidates &candidates, std::span<const Argument> argu
   return false;
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

@@ -1,99 +1,14 @@
-// The operand half of matching: does an argument fit an operand, and which argument is which operand.
+// The operand half of matching: does an argument fit an operand, and which argument is which
+// operand.
 #include <algorithm>
 
+#include "translate/isa/operand_class.h"
 #include "translate/isa/pattern.h"
 
 namespace ptxrun::isa {
 namespace {
 
 using Kind = Argument::Kind;
-
-/// Bits mix with everything of their size, signed with unsigned, floats only with themselves and bits; packed types live in
-/// .f16x2 and .b32 registers; narrow and alternate floats in bits only (PTX ISA 9.4.1 and what ptxas accepts).
-enum class Family : uint8_t { predicate, bits, integer, pair, half, floating, other };
-
-Family familyOf(Type type) {
-  if (type == Type::pred)
-    return Family::predicate;
-  if (type == Type::u16x2 || type == Type::s16x2 || type == Type::u8x4 || type == Type::s8x4)
-    return Family::pair;
-  if (isBits(type))
-    return Family::bits;
-  if (isSigned(type) || isUnsigned(type))
-    return Family::integer;
-  if (type == Type::f16x2)
-    return Family::pair;
-  if (type == Type::f16)
-    return Family::half;
-  return type == Type::f32 || type == Type::f64 ? Family::floating : Family::other;
-}
-
-/// `isGeneric`: the type was written in the instruction; an integer may then stand in an .f16x2 register too.
-bool registerFits(Type want, Type have, bool mayBeWider, bool isGeneric = true) {
-  const Family wanted = familyOf(want), had = familyOf(have);
-  if (wanted == Family::predicate || had == Family::predicate)
-    return wanted == had;
-  const unsigned wantBits = bitWidth(want), haveBits = bitWidth(have);
-  if (haveBits < wantBits || (haveBits > wantBits && !mayBeWider))
-    return false;
-  if (wanted == Family::bits || had == Family::bits)
-    return true;
-  if (wanted == Family::integer)
-    return had == Family::integer || (had == Family::pair && isGeneric);
-  if (wanted == Family::pair)
-    return had == Family::pair;
-  return wanted != Family::other && want == have;
-}
-
-Type doubled(Type type) {
-  switch (type) {
-  case Type::u16:
-    return Type::u32;
-  case Type::s16:
-    return Type::s32;
-  case Type::u32:
-    return Type::u64;
-  default:
-    return Type::s64;
-  }
-}
-
-bool isAddressRegister(Type type) {
-  const unsigned bits = bitWidth(type);
-  return (familyOf(type) == Family::bits || familyOf(type) == Family::integer) && (bits == 32 || bits == 64);
-}
-
-std::string dotted(Type type) { return "." + std::string(spelling(type)); }
-
-std::string describe(const Argument &a) {
-  switch (a.kind) {
-  case Kind::sink:
-    return "'_'";
-  case Kind::reg:
-    return std::string("a ") + dotted(a.type) + " register" + (a.vector > 1 ? " vector" : "");
-  case Kind::special:
-    return a.vector > 1 ? "a whole special register" : "a special register";
-  case Kind::integer:
-    return "an integer constant";
-  case Kind::floating:
-    return "a floating point constant";
-  case Kind::address:
-    return "an address in brackets";
-  case Kind::variable:
-    return "the name of a variable";
-  case Kind::function:
-    return "the name of a function";
-  case Kind::label:
-  case Kind::labels:
-  case Kind::prototype:
-    return "a label";
-  case Kind::vector:
-    return "a vector of " + std::to_string(a.elements.size());
-  case Kind::list:
-    return "a list in parentheses";
-  }
-  return "something else";
-}
 
 /// One question, "does this argument fit", asked with or without wanting to know why not.
 class Fit {
@@ -127,7 +42,8 @@ class Fit {
     case OperandKind::labels:
       return a.kind == Kind::labels || no("expected the label of a .branchtargets list", a);
     case OperandKind::callee:
-      return a.kind == Kind::function || (a.kind == Kind::reg && isAddressRegister(a.type) && a.vector == 1) ||
+      return a.kind == Kind::function ||
+             (a.kind == Kind::reg && isAddressRegister(a.type) && a.vector == 1) ||
              no("expected a function or a register with its address", a);
     case OperandKind::prototype:
       return a.kind == Kind::prototype || a.kind == Kind::variable ||
@@ -152,7 +68,7 @@ class Fit {
     const Type type = operandType(o_, c_);
     const bool isVector = o_.arity[1] != 0 || o_.aritySlot >= 0;
     if (high == 0 && isVector && a.kind == Kind::vector && a.elements.size() == 1)
-      return elements(a, type);  // {x} for x
+      return elements(a, type); // {x} for x
     if (high == 1 && low == 0 && a.kind != Kind::vector)
       return scalar(a, type);
     return high == 0 ? scalar(a, type) : vector(a, type, std::max(low, 1u), high);
@@ -170,7 +86,8 @@ class Fit {
     case Kind::special:
       if (has(kSpecial) && !isThere(a))
         return false;
-      return (has(kSpecial) && a.vector == 1 && a.type != Type::pred) || no("expected " + wanted(type), a);
+      return (has(kSpecial) && a.vector == 1 && a.type != Type::pred) ||
+             no("expected " + wanted(type), a);
     default:
       return no("expected " + wanted(type), a);
     }
@@ -183,7 +100,8 @@ class Fit {
       return no("only a predicate that is read can be negated", a);
     if (a.selector != Token::none && !selects(selectorOf(a.selector)))
       return no("this byte or half-word selector cannot stand here", a);
-    return registerFits(type, a.type, has(kWider), o_.typeSlot >= 0) || no("expected " + wanted(type), a);
+    return registerFits(type, a.type, has(kWider), o_.typeSlot >= 0) ||
+           no("expected " + wanted(type), a);
   }
 
   bool selects(const Selector &s) const {
@@ -195,7 +113,7 @@ class Fit {
     const unsigned lanes = areHalves ? 2 : 4;
     if (!has(kDestination))
       return s.count == lanes;
-    for (unsigned i = 0; i != s.count; ++i)  // a mask: lanes in falling order
+    for (unsigned i = 0; i != s.count; ++i) // a mask: lanes in falling order
       if (s.elements[i] >= lanes || (i && s.elements[i] >= s.elements[i - 1]))
         return false;
     return true;
@@ -205,36 +123,43 @@ class Fit {
     if (has(kDestination) || has(kRegisterOnly))
       return no("expected a register of type " + dotted(type), a);
     const Family family = familyOf(type);
-    const bool isInteger = family == Family::integer || family == Family::bits || family == Family::predicate;
-    const bool isPattern = a.isBitPattern && family == Family::bits && bitWidth(a.type) == bitWidth(type);
+    const bool isInteger =
+        family == Family::integer || family == Family::bits || family == Family::predicate;
+    const bool isPattern =
+        a.isBitPattern && family == Family::bits && bitWidth(a.type) == bitWidth(type);
     if (a.kind == Kind::integer ? isInteger : family == Family::floating || isPattern)
       return o_.rangeCount == 0 || inRange(a);
     return no("expected " + wanted(type), a);
   }
 
   bool vector(const Argument &a, Type type, unsigned low, unsigned high) {
-    const std::string size = low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+    const std::string size =
+        low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
     if (a.kind == Kind::reg && a.vector >= low && a.vector <= high && a.vector > 1)
-      return registerFits(type, a.type, has(kWider)) || no("expected elements of type " + dotted(type), a);
+      return registerFits(type, a.type, has(kWider)) ||
+             no("expected elements of type " + dotted(type), a);
     if (a.kind == Kind::sink && has(kSink))
       return true;
     if (a.kind != Kind::vector || a.elements.size() < low || a.elements.size() > high)
-      return no("expected a vector of " + size + (low == 1 && high == 1 ? " element" : " elements"), a);
+      return no("expected a vector of " + size + (low == 1 && high == 1 ? " element" : " elements"),
+                a);
     return elements(a, type);
   }
 
-  /// All elements fit and not all are sinks. Where one is of a bit type, the others need only be as wide as it (they make one
-  /// bit vector); else no two classes mix.
+  /// All elements fit and not all are sinks. Where one is of a bit type, the others need only be as
+  /// wide as it (they make one bit vector); else no two classes mix.
   bool elements(const Argument &a, Type type) {
     bool isNamed = false, isBitVector = false;
     for (const Argument &e : a.elements)
-      isBitVector |= e.kind == Kind::reg && e.vector == 1 && isBits(e.type) && registerFits(type, e.type, has(kWider));
+      isBitVector |= e.kind == Kind::reg && e.vector == 1 && isBits(e.type) &&
+                     registerFits(type, e.type, has(kWider));
     unsigned width = 0;
     for (size_t i = 0; i != a.elements.size(); ++i) {
       const Argument &e = a.elements[i];
       if (element_)
         *element_ = int(i);
-      if (e.kind == Kind::sink ? !has(kDestination) || has(kRegisterOnly) : !elementFits(e, type, i, isBitVector))
+      if (e.kind == Kind::sink ? !has(kDestination) || has(kRegisterOnly)
+                               : !elementFits(e, type, i, isBitVector))
         return e.kind == Kind::sink && no("expected " + wanted(type), e);
       isNamed |= e.kind != Kind::sink;
       if (e.kind != Kind::reg || (has(kIndexed) && i == 0))
@@ -251,16 +176,19 @@ class Fit {
   bool elementFits(const Argument &e, Type type, size_t index, bool isBitVector) {
     if (has(kIndexed) && index == 0)
       return scalar(e, Type::u32);
-    const bool isPlainRegister = e.kind == Kind::reg && e.vector == 1 && !e.isNegated && e.selector == Token::none;
-    if (isBitVector && isPlainRegister && e.type != Type::pred && bitWidth(e.type) >= bitWidth(type))
+    const bool isPlainRegister =
+        e.kind == Kind::reg && e.vector == 1 && !e.isNegated && e.selector == Token::none;
+    if (isBitVector && isPlainRegister && e.type != Type::pred &&
+        bitWidth(e.type) >= bitWidth(type))
       return true;
     return integerForFloat(e, type) || scalar(e, type);
   }
 
   /// ptxas takes {%u1, %u2} where .v2.f32 is asked for, as one vector of 64 bits.
   bool integerForFloat(const Argument &e, Type type) const {
-    return has(kWider) && familyOf(type) == Family::floating && e.kind == Kind::reg && e.vector == 1 &&
-           familyOf(e.type) == Family::integer && bitWidth(e.type) == bitWidth(type);
+    return has(kWider) && familyOf(type) == Family::floating && e.kind == Kind::reg &&
+           e.vector == 1 && familyOf(e.type) == Family::integer &&
+           bitWidth(e.type) == bitWidth(type);
   }
 
   bool any(const Argument &a) {
@@ -269,7 +197,8 @@ class Fit {
     unsigned low, high;
     operandArity(o_, c_, low, high);
     if (high)
-      return a.kind == Kind::special && a.vector == high ? isThere(a) && specialFits(a, type) : value(a);
+      return a.kind == Kind::special && a.vector == high ? isThere(a) && specialFits(a, type)
+                                                         : value(a);
     if (a.kind == Kind::special) {
       if (!isThere(a))
         return false;
@@ -300,8 +229,11 @@ class Fit {
     if (bitWidth(a.type) == bitWidth(type) || (bitWidth(type) == 16 && componentsOf(a.special) > 1))
       return true;
     if (bitWidth(type) == 32 && bitWidth(a.type) == 64)
-      return a.special == findSpecialRegister("gridid") || no("the special register is 64 bits wide", a);
-    return no("expected the special register's own width, " + std::to_string(bitWidth(a.type)) + " bits", a);
+      return a.special == findSpecialRegister("gridid") ||
+             no("the special register is 64 bits wide", a);
+    return no("expected the special register's own width, " + std::to_string(bitWidth(a.type)) +
+                  " bits",
+              a);
   }
 
   bool addressValue(const Argument &a) {
@@ -315,22 +247,28 @@ class Fit {
   bool pointer(const Argument &a) {
     const unsigned bits = bitWidth(a.type);
     return a.kind == Kind::integer ||
-           (a.kind == Kind::reg && a.vector == 1 && isAddressRegister(a.type) && (bits == 32 || bits == 64)) ||
+           (a.kind == Kind::reg && a.vector == 1 && isAddressRegister(a.type) &&
+            (bits == 32 || bits == 64)) ||
            no("expected a register with an address", a);
   }
 
-  bool immediate(const Argument &a) { return a.kind == Kind::integer ? inRange(a) : no("expected an integer constant", a); }
+  bool immediate(const Argument &a) {
+    return a.kind == Kind::integer ? inRange(a) : no("expected an integer constant", a);
+  }
 
-  /// A constant among the operand's ranges. Of floating point ranges the lower end is excluded (createpolicy's fraction).
+  /// A constant among the operand's ranges. Of floating point ranges the lower end is excluded
+  /// (createpolicy's fraction).
   bool inRange(const Argument &a) {
     std::string allowed;
     for (const ImmediateRange &r : rangesOf(o_)) {
-      if (a.kind == Kind::floating ? !(a.floating <= double(r.low) || a.floating > double(r.high))
-                                   : a.integer >= r.low && a.integer <= r.high && (a.integer - r.low) % r.step == 0)
+      if (a.kind == Kind::floating
+              ? !(a.floating <= double(r.low) || a.floating > double(r.high))
+              : a.integer >= r.low && a.integer <= r.high && (a.integer - r.low) % r.step == 0)
         return true;
       allowed += (allowed.empty() ? "" : ", ") + std::to_string(r.low);
       if (r.high != r.low)
-        allowed += " to " + std::to_string(r.high) + (r.step > 1 ? " in steps of " + std::to_string(r.step) : "");
+        allowed += " to " + std::to_string(r.high) +
+                   (r.step > 1 ? " in steps of " + std::to_string(r.step) : "");
     }
     if (why_)
       *why_ = "expected a constant of " + allowed + ", found " +
@@ -345,8 +283,13 @@ class Fit {
       return bitWidth(a.type) * a.vector == total || no("the vector is not as wide as the type", a);
     const size_t n = a.elements.size();
     if (a.kind != Kind::vector || (n != 1 && n != 2 && n != 4) || total / n < 8)
-      return no("expected a vector of 1, 2 or 4 elements, " + std::to_string(total) + " bits in all", a);
-    const Type element = total / n == 8 ? Type::b8 : total / n == 16 ? Type::b16 : total / n == 32 ? Type::b32 : total / n == 64 ? Type::b64 : Type::b128;
+      return no(
+          "expected a vector of 1, 2 or 4 elements, " + std::to_string(total) + " bits in all", a);
+    const Type element = total / n == 8    ? Type::b8
+                         : total / n == 16 ? Type::b16
+                         : total / n == 32 ? Type::b32
+                         : total / n == 64 ? Type::b64
+                                           : Type::b128;
     bool isNamed = false;
     for (size_t i = 0; i != n; ++i) {
       const Argument &e = a.elements[i];
@@ -367,8 +310,8 @@ class Fit {
 
   bool opaque(const Argument &a) {
     if (a.kind == Kind::variable)
-      return a.type == Type::texref || a.type == Type::samplerref || a.type == Type::surfref || a.isParameter ||
-             no("expected a texture, sampler or surface", a);
+      return a.type == Type::texref || a.type == Type::samplerref || a.type == Type::surfref ||
+             a.isParameter || no("expected a texture, sampler or surface", a);
     return (a.kind == Kind::reg && a.vector == 1 && registerFits(Type::b64, a.type, false)) ||
            no("expected a texture, sampler or surface, or a 64-bit register with its handle", a);
   }
@@ -390,32 +333,40 @@ class Fit {
       return noAddress("expected a register with an address in tensor memory");
     StateSpace space = StateSpace::generic;
     if (!requiredSpace(space))
-      return a.base == Argument::Base::variable || noAddress("expected a register or a variable in the address");
+      return a.base == Argument::Base::variable ||
+             noAddress("expected a register or a variable in the address");
     if (a.base == Argument::Base::none)
-      return space == StateSpace::local || noAddress("an absolute address is possible only in .local");
-    if (space == StateSpace::generic ? a.space == StateSpace::global || a.space == StateSpace::shared ||
-                                           a.space == StateSpace::local
-                                     : isWithin(a.space, space))
+      return space == StateSpace::local ||
+             noAddress("an absolute address is possible only in .local");
+    if (space == StateSpace::generic
+            ? a.space == StateSpace::global || a.space == StateSpace::shared ||
+                  a.space == StateSpace::local
+            : isWithin(a.space, space))
       return true;
     return noAddress("expected an address in " +
-                     (space == StateSpace::generic ? std::string("generic space") : "." + std::string(spelling(space))) +
+                     (space == StateSpace::generic ? std::string("generic space")
+                                                   : "." + std::string(spelling(space))) +
                      ", found a variable in ." + std::string(spelling(a.space)));
   }
 
-  /// 32-bit addresses of memory outside the CTA went away with sm_80 (not for modules of .address_size 32, which we still take).
+  /// 32-bit addresses of memory outside the CTA went away with sm_80 (not for modules of
+  /// .address_size 32, which we still take).
   bool addressRegister(Type type) {
     if (o_.spaceRule == SpaceRule::tmem)
-      return (isBits(type) && bitWidth(type) == 32) || noAddress("expected a .b32 register in the address");
+      return (isBits(type) && bitWidth(type) == 32) ||
+             noAddress("expected a .b32 register in the address");
     if (!isAddressRegister(type))
       return noAddress("expected an integer register in the address");
     StateSpace space = StateSpace::generic;
-    const bool isElsewhere = !requiredSpace(space) || (space == StateSpace::generic && !isSharedOnly()) ||
+    const bool isElsewhere = !requiredSpace(space) ||
+                             (space == StateSpace::generic && !isSharedOnly()) ||
                              space == StateSpace::global || space == StateSpace::constant;
-    return !isElsewhere || bitWidth(type) == 64 || !c_.target || c_.target->sm < 80 || c_.target->addressBits == 32 ||
-           noAddress("expected a 64-bit register in the address");
+    return !isElsewhere || bitWidth(type) == 64 || !c_.target || c_.target->sm < 80 ||
+           c_.target->addressBits == 32 || noAddress("expected a 64-bit register in the address");
   }
 
-  /// The form knows no other space than .shared (mbarriers): a generic address may then be given as its 32-bit offset.
+  /// The form knows no other space than .shared (mbarriers): a generic address may then be given as
+  /// its 32-bit offset.
   bool isSharedOnly() const {
     if (o_.spaceSlot < 0)
       return false;
@@ -427,7 +378,8 @@ class Fit {
 
   bool opaqueBase(const Argument &a) {
     if (a.base == Argument::Base::variable)
-      return a.type == o_.type || a.isParameter || noAddress("expected a variable of type " + dotted(o_.type));
+      return a.type == o_.type || a.isParameter ||
+             noAddress("expected a variable of type " + dotted(o_.type));
     return (a.base == Argument::Base::reg && isAddressRegister(a.type) && bitWidth(a.type) == 64) ||
            noAddress("expected a " + dotted(o_.type) + " or a 64-bit register with its handle");
   }
@@ -439,7 +391,8 @@ class Fit {
   }
 
   static bool isWithin(StateSpace declared, StateSpace space) {
-    return declared == space || (space == StateSpace::sharedCluster && declared == StateSpace::shared);
+    return declared == space ||
+           (space == StateSpace::sharedCluster && declared == StateSpace::shared);
   }
 
   /// The space the address must lie in; false where any will do.
@@ -460,14 +413,17 @@ class Fit {
     if (o_.spaceSlot < 0 || !c_.assignment->choice[o_.spaceSlot])
       return StateSpace::generic;
     const Slot &slot = slotsOf(*c_.pattern)[o_.spaceSlot];
-    const std::string_view word = spelling(choicesOf(slot)[c_.assignment->choice[o_.spaceSlot] - 1].token);
+    const std::string_view word =
+        spelling(choicesOf(slot)[c_.assignment->choice[o_.spaceSlot] - 1].token);
     if (word == "shared::cluster")
       return StateSpace::sharedCluster;
     if (word.starts_with("shared"))
       return StateSpace::shared;
     if (word.starts_with("param"))
       return StateSpace::param;
-    return word == "const" ? StateSpace::constant : word == "global" ? StateSpace::global : StateSpace::local;
+    return word == "const"    ? StateSpace::constant
+           : word == "global" ? StateSpace::global
+                              : StateSpace::local;
   }
 
   bool nested(const Argument &a) {
@@ -477,7 +433,9 @@ class Fit {
       if (next < a.elements.size() && isa::fits(part, c_, a.elements[next], why_, element_))
         ++next;
       else if (!(part.flags & kOptional))
-        return next < a.elements.size() ? false : no("expected more inside the brackets: " + std::string(part.name), a);
+        return next < a.elements.size()
+                   ? false
+                   : no("expected more inside the brackets: " + std::string(part.name), a);
     }
     return next == a.elements.size() || no("too much inside the brackets", a);
   }
@@ -502,13 +460,14 @@ class Fit {
   int *element_;
 };
 
-}  // namespace
+} // namespace
 
 Type operandType(const OperandPattern &o, const OperandContext &c) {
   Type type = o.type;
   if (o.typeSlot >= 0) {
     const unsigned choice = c.assignment->choice[o.typeSlot];
-    type = choice ? typeOf(choicesOf(slotsOf(*c.pattern)[o.typeSlot])[choice - 1].token) : Type::none;
+    type =
+        choice ? typeOf(choicesOf(slotsOf(*c.pattern)[o.typeSlot])[choice - 1].token) : Type::none;
   }
   return o.flags & kDoubled ? doubled(type) : type;
 }
@@ -528,11 +487,13 @@ void operandArity(const OperandPattern &o, const OperandContext &c, unsigned &lo
   unsigned number = 0;
   for (; !word.empty() && word[0] >= '0' && word[0] <= '9'; word.remove_prefix(1))
     number = number * 10 + unsigned(word[0] - '0');
-  low = high = o.arityFactor < 0 ? number / unsigned(-o.arityFactor) : number * unsigned(o.arityFactor);
+  low = high =
+      o.arityFactor < 0 ? number / unsigned(-o.arityFactor) : number * unsigned(o.arityFactor);
 }
 
-bool fits(const OperandPattern &o, const OperandContext &c, const Argument &a, std::string *why, int *element) {
+bool fits(const OperandPattern &o, const OperandContext &c, const Argument &a, std::string *why,
+          int *element) {
   return Fit(o, c, why, element).test(a);
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

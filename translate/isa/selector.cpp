@@ -1,5 +1,6 @@
 // Selectors of video operands, packed into token numbers above those of the table:
-//   bit 15, bit 14: half-words, bits 13-12: count - 1, three bits per element, the first written lowest.
+//   bit 15, bit 14: half-words, bits 13-12: count - 1, three bits per element, the first written
+//   lowest.
 #include "translate/isa/match.h"
 
 namespace ptxrun::isa {
@@ -33,4 +34,4 @@ Selector selectorOf(Token token) {
   return s;
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

@@ -66,7 +66,7 @@ std::array<Type, std::size(kTokenSpellings)> typesOfTokens() {
   return types;
 }
 
-}  // namespace
+} // namespace
 
 std::string_view spelling(Token token) { return kTokenSpellings[size_t(token)]; }
 std::string_view spelling(SpecialRegister special) { return kSpecials[size_t(special)].spelling; }
@@ -74,22 +74,32 @@ std::span<const Form> forms() { return kForms; }
 
 const Pattern &patternOf(const Form &form) { return kPatterns[form.pattern]; }
 std::span<const Slot> slotsOf(const Pattern &p) { return {kSlots + p.firstSlot, p.slotCount}; }
-std::span<const Choice> choicesOf(const Slot &s) { return {kChoices + s.firstChoice, s.choiceCount}; }
-std::span<const OperandPattern> operandsOf(const Pattern &p) { return {kOperands + p.firstOperand, p.operandCount}; }
-std::span<const OperandPattern> nestedOf(const OperandPattern &o) { return {kOperands + o.firstNested, o.nestedCount}; }
-std::span<const ImmediateRange> rangesOf(const OperandPattern &o) { return {kRanges + o.firstRange, o.rangeCount}; }
+std::span<const Choice> choicesOf(const Slot &s) {
+  return {kChoices + s.firstChoice, s.choiceCount};
+}
+std::span<const OperandPattern> operandsOf(const Pattern &p) {
+  return {kOperands + p.firstOperand, p.operandCount};
+}
+std::span<const OperandPattern> nestedOf(const OperandPattern &o) {
+  return {kOperands + o.firstNested, o.nestedCount};
+}
+std::span<const ImmediateRange> rangesOf(const OperandPattern &o) {
+  return {kRanges + o.firstRange, o.rangeCount};
+}
 std::span<const OpcodeEntry> opcodes() { return kOpcodes; }
 
 std::span<const uint16_t> formsOf(std::string_view opcode) {
-  auto at = std::lower_bound(std::begin(kOpcodes), std::end(kOpcodes), opcode,
-                             [](const OpcodeEntry &e, std::string_view name) { return e.opcode < name; });
+  auto at =
+      std::lower_bound(std::begin(kOpcodes), std::end(kOpcodes), opcode,
+                       [](const OpcodeEntry &e, std::string_view name) { return e.opcode < name; });
   if (at == std::end(kOpcodes) || at->opcode != opcode)
     return {};
   return {kOpcodeForms + at->first, at->count};
 }
 
 Token findToken(std::string_view name) {
-  static const NameIndex<std::size(kTokenSpellings)> index([](size_t i) { return kTokenSpellings[i]; });
+  static const NameIndex<std::size(kTokenSpellings)> index(
+      [](size_t i) { return kTokenSpellings[i]; });
   return Token(index.find(name));
 }
 
@@ -99,7 +109,8 @@ Type findType(std::string_view name) {
 }
 
 SpecialRegister findSpecialRegister(std::string_view name) {
-  static const NameIndex<std::size(kSpecials)> index([](size_t i) { return kSpecials[i].spelling; });
+  static const NameIndex<std::size(kSpecials)> index(
+      [](size_t i) { return kSpecials[i].spelling; });
   return SpecialRegister(index.find(name));
 }
 
@@ -113,8 +124,8 @@ unsigned componentsOf(SpecialRegister special) { return kSpecials[size_t(special
 
 namespace {
 
-/// Family-specific targets: members of a family share features from its first member on (PTX ISA 11.1.2). sm_101 was
-/// renamed to sm_110 and is no member of sm_100's family.
+/// Family-specific targets: members of a family share features from its first member on (PTX
+/// ISA 11.1.2). sm_101 was renamed to sm_110 and is no member of sm_100's family.
 bool isSameFamily(unsigned first, unsigned sm) {
   const unsigned firstFamily = first == 101 ? 11 : first / 10, family = sm == 101 ? 11 : sm / 10;
   return firstFamily == family && (sm >= first || (first == 110 && sm == 101));
@@ -131,7 +142,7 @@ bool allows(TargetAlternative wanted, const Target &target) {
   }
 }
 
-}  // namespace
+} // namespace
 
 bool allows(TargetRule rule, const Target &target) {
   if (rule.count == 0)
@@ -145,7 +156,9 @@ std::string describe(TargetRule rule) {
   for (unsigned i = 0; i != rule.count; ++i) {
     const TargetAlternative a = kTargets[rule.first + i];
     text += (i == 0 ? "sm_" : i + 1 == rule.count ? " or sm_" : ", sm_") + std::to_string(a.sm);
-    text += a.suffix == 'a' ? "a" : a.suffix == 'f' ? "f (or higher in the same family)" : " or higher";
+    text += a.suffix == 'a'   ? "a"
+            : a.suffix == 'f' ? "f (or higher in the same family)"
+                              : " or higher";
   }
   return text;
 }
@@ -158,10 +171,11 @@ bool isAvailable(SpecialRegister special, const Target &target, std::string *why
   const SpecialRule &rule = kSpecialRules[size_t(special) - 1];
   const bool isOldEnough = target.version >= rule.since, isOnTarget = allows(rule.rule, target);
   if (why && !isOldEnough)
-    *why = "needs PTX ISA " + std::to_string(rule.since / 10) + "." + std::to_string(rule.since % 10) + " or later";
+    *why = "needs PTX ISA " + std::to_string(rule.since / 10) + "." +
+           std::to_string(rule.since % 10) + " or later";
   else if (why && !isOnTarget)
     *why = "needs " + describe(rule.rule);
   return isOldEnough && isOnTarget;
 }
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

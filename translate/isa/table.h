@@ -1,5 +1,5 @@
-// The instruction table as its readers see it. The data come from translate/isa/spec/*.ptxspec through a generator
-// at build time; nothing here knows a particular instruction.
+// The instruction table as its readers see it. The data come from translate/isa/spec/*.ptxspec
+// through a generator at build time; nothing here knows a particular instruction.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace ptxrun::isa {
 
-/// Every modifier, type and state-space suffix that any form uses: Token::rn, Token::f32, Token::shared_cta ("::" and
-/// other punctuation become "_", a leading digit or a C++ keyword gets a trailing or leading "_").
+/// Every modifier, type and state-space suffix that any form uses: Token::rn, Token::f32,
+/// Token::shared_cta ("::" and other punctuation become "_", a leading digit or a C++ keyword gets
+/// a trailing or leading "_").
 enum class Token : uint16_t {
   none,
 #define PTXRUN_TOKEN(identifier, spelling) identifier,
@@ -32,7 +33,8 @@ std::string_view spelling(SpecialRegister);
 /// What executing an instruction can touch.
 enum class Effect : uint8_t { lane, memory, warp, sync, control, hint, todo };
 
-/// Names of the lowering handlers used in the table; lower links one function to each (a missing one is a link error).
+/// Names of the lowering handlers used in the table; lower links one function to each (a missing
+/// one is a link error).
 enum class Handler : uint16_t {
   none,
 #define PTXRUN_HANDLER(name) name,
@@ -42,19 +44,20 @@ enum class Handler : uint16_t {
 
 struct Form {
   uint32_t id = 0;
-  std::string_view opcode;    ///< "cvt"
-  std::string_view notation;  ///< the manual's line
-  std::string_view section;   ///< "9.7.9.22"
+  std::string_view opcode;   ///< "cvt"
+  std::string_view notation; ///< the manual's line
+  std::string_view section;  ///< "9.7.9.22"
   Effect effect = Effect::todo;
   Handler handler = Handler::none;
-  std::string_view intrinsic; ///< name of the lane library's function, empty where there is none
-  uint32_t since = 10;        ///< PTX version, 7.8 is 78
-  uint32_t pattern = 0;       ///< index into the generated pattern tables (pattern.h)
+  std::string_view intrinsic;   ///< name of the lane library's function, empty where there is none
+  uint32_t since = 10;          ///< PTX version, 7.8 is 78
+  uint32_t pattern = 0;         ///< index into the generated pattern tables (pattern.h)
   std::string_view instruction; ///< "mbarrier.arrive": the manual's heading
 };
 
 std::span<const Form> forms();
-/// What a form needs, as the manual says it: "sm_90 or higher", "sm_100a, sm_100f family", empty for every target.
+/// What a form needs, as the manual says it: "sm_90 or higher", "sm_100a, sm_100f family", empty
+/// for every target.
 std::string targetText(const Form &);
 
-}  // namespace ptxrun::isa
+} // namespace ptxrun::isa

@@ -11,8 +11,9 @@ namespace {
 /// True if a form of the instruction counts as tested.
 bool isTested(std::string_view instruction) {
   auto all = coverage();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Coverage &c) { return c.form->instruction == instruction && c.isTested; });
+  return std::any_of(all.begin(), all.end(), [&](const Coverage &c) {
+    return c.form->instruction == instruction && c.isTested;
+  });
 }
 
 TEST(Coverage, HasOneEntryPerForm) {
@@ -46,5 +47,5 @@ TEST(Coverage, NamesAFamilyForEveryForm) {
     EXPECT_NE(familyOf(f).find(' '), std::string_view::npos) << f.section;
 }
 
-}  // namespace
-}  // namespace ptxrun::isa
+} // namespace
+} // namespace ptxrun::isa

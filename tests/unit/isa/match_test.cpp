@@ -1,4 +1,5 @@
-// The matcher against what ptxas 13.0 accepts and refuses, and what it says about the instructions it accepts.
+// The matcher against what ptxas 13.0 accepts and refuses, and what it says about the instructions
+// it accepts.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,8 +40,10 @@ Target target(const std::string &sm, const std::string &version) {
 
 /// One instruction and its match.
 struct Matched {
-  explicit Matched(const std::string &text, Target t = {90, 90, 0}) : written(readInstruction(cut(text), declarations())), matcher(t) {
-    isMatched = written.isUnderstood && matcher.match(matcher.resolve(written.opcode), written.arguments, match);
+  explicit Matched(const std::string &text, Target t = {90, 90, 0})
+      : written(readInstruction(cut(text), declarations())), matcher(t) {
+    isMatched = written.isUnderstood &&
+                matcher.match(matcher.resolve(written.opcode), written.arguments, match);
   }
   static std::string cut(const std::string &text) { return text.substr(0, text.find(';')); }
 
@@ -69,7 +72,8 @@ template <class Check> void forEachCase(const char *name, Check check) {
 
 TEST(Matcher, AcceptsWhatPtxasAccepts) {
   forEachCase("accepted.txt", [](const std::string &line, const Matched &m) {
-    EXPECT_TRUE(m.isMatched) << line << "\n  " << m.matcher.explain(m.written.opcode, m.written.arguments).message;
+    EXPECT_TRUE(m.isMatched) << line << "\n  "
+                             << m.matcher.explain(m.written.opcode, m.written.arguments).message;
   });
 }
 
@@ -107,7 +111,8 @@ TEST(Matcher, PutsModifiersInTheFormsOrder) {
       {"ld.global.acquire.gpu.b32 %r1, [%d1];", ".acquire.gpu.global.b32"},
       {"atom.global.sys.add.u32 %r1, [%d1], %r2;", ".sys.global.add.u32"},
       {"vote.ballot.sync.b32 %r1, %p1, -1;", ".sync.ballot.b32"},
-      {"ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [sv];", ".sync.aligned.m8n8.x4.shared.b16"},
+      {"ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [sv];",
+       ".sync.aligned.m8n8.x4.shared.b16"},
       {"cvt.u32.rzi.f32 %r1, %f1;", ".rzi.u32.f32"},
   };
   for (auto &c : cases) {
@@ -199,5 +204,5 @@ TEST(Selector, TakesLanesApart) {
   EXPECT_EQ(findSelector("x"), Token::none);
 }
 
-}  // namespace
-}  // namespace ptxrun::isa::test
+} // namespace
+} // namespace ptxrun::isa::test

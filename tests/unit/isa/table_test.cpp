@@ -14,12 +14,53 @@ TEST(Table, HoldsTheWholeInstructionSet) {
   for (const Form &f : forms())
     instructions.insert(f.instruction);
   EXPECT_GT(forms().size(), 700u);
-  for (const char *name : {"add", "mad.cc", "tanh", "setp", "lop3", "shf", "mov", "ld", "st.async", "multimem.red", "createpolicy", "cvt",
-                           "cvt.pack", "mapa", "cp.async", "cp.async.bulk", "cp.async.bulk.tensor", "tensormap.replace", "tex", "tld4",
-                           "suld", "sured", "bra", "brx.idx", "call", "barrier", "barrier.cluster", "fence", "atom", "red.async",
-                           "vote.sync", "redux.sync", "elect.sync", "mbarrier.try_wait", "clusterlaunchcontrol.try_cancel",
-                           "wmma.mma", "mma", "mma.sp", "ldmatrix", "wgmma.mma_async", "tcgen05.mma", "tcgen05.cp", "alloca",
-                           "vmad", "vset4", "nanosleep", "setmaxnreg"})
+  for (const char *name : {"add",
+                           "mad.cc",
+                           "tanh",
+                           "setp",
+                           "lop3",
+                           "shf",
+                           "mov",
+                           "ld",
+                           "st.async",
+                           "multimem.red",
+                           "createpolicy",
+                           "cvt",
+                           "cvt.pack",
+                           "mapa",
+                           "cp.async",
+                           "cp.async.bulk",
+                           "cp.async.bulk.tensor",
+                           "tensormap.replace",
+                           "tex",
+                           "tld4",
+                           "suld",
+                           "sured",
+                           "bra",
+                           "brx.idx",
+                           "call",
+                           "barrier",
+                           "barrier.cluster",
+                           "fence",
+                           "atom",
+                           "red.async",
+                           "vote.sync",
+                           "redux.sync",
+                           "elect.sync",
+                           "mbarrier.try_wait",
+                           "clusterlaunchcontrol.try_cancel",
+                           "wmma.mma",
+                           "mma",
+                           "mma.sp",
+                           "ldmatrix",
+                           "wgmma.mma_async",
+                           "tcgen05.mma",
+                           "tcgen05.cp",
+                           "alloca",
+                           "vmad",
+                           "vset4",
+                           "nanosleep",
+                           "setmaxnreg"})
     EXPECT_TRUE(instructions.contains(name)) << name;
 }
 
@@ -28,7 +69,8 @@ TEST(Table, FormsAreWellFormed) {
     EXPECT_EQ(&forms()[f.id], &f);
     EXPECT_TRUE(f.notation.starts_with(f.opcode)) << f.notation;
     EXPECT_TRUE(f.notation.ends_with(";")) << f.notation;
-    EXPECT_EQ(f.notation.find_first_of(":<*!^%@") == f.notation.npos || f.notation.find("::") != f.notation.npos ||
+    EXPECT_EQ(f.notation.find_first_of(":<*!^%@") == f.notation.npos ||
+                  f.notation.find("::") != f.notation.npos ||
                   f.notation.find("{!}") != f.notation.npos,
               true)
         << f.notation;
@@ -50,9 +92,10 @@ TEST(Table, SpellsTokensBothWays) {
 }
 
 TEST(Types, AreAsWideAsTheManualSays) {
-  const std::pair<const char *, unsigned> widths[] = {{"pred", 1},  {"b1", 1},      {"u4", 4},     {"s8", 8},      {"b16", 16},
-                                                      {"f16x2", 32}, {"tf32", 32},   {"f64", 64},   {"b128", 128},  {"e4m3x2", 16},
-                                                      {"e2m1x2", 8}, {"f32x2", 64}, {"ue8m0", 8}, {"u8x4", 32}};
+  const std::pair<const char *, unsigned> widths[] = {
+      {"pred", 1},   {"b1", 1},     {"u4", 4},    {"s8", 8},     {"b16", 16},
+      {"f16x2", 32}, {"tf32", 32},  {"f64", 64},  {"b128", 128}, {"e4m3x2", 16},
+      {"e2m1x2", 8}, {"f32x2", 64}, {"ue8m0", 8}, {"u8x4", 32}};
   for (auto &[name, bits] : widths)
     EXPECT_EQ(bitWidth(findType(name)), bits) << name;
   EXPECT_EQ(findType("b24"), Type::none);
@@ -79,5 +122,5 @@ TEST(SpecialRegisters, KnowTypeAndTarget) {
   EXPECT_EQ(why, "needs sm_90 or higher");
 }
 
-}  // namespace
-}  // namespace ptxrun::isa
+} // namespace
+} // namespace ptxrun::isa

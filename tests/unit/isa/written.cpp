@@ -6,7 +6,9 @@
 namespace ptxrun::isa::test {
 namespace {
 
-bool isNameCharacter(char c) { return std::isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%'; }
+bool isNameCharacter(char c) {
+  return std::isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
+}
 
 /// Reads from the front of a text.
 class Reader {
@@ -55,7 +57,8 @@ class Reader {
 StateSpace spaceOf(std::string_view word) {
   if (word == "const")
     return StateSpace::constant;
-  for (StateSpace s : {StateSpace::global, StateSpace::local, StateSpace::param, StateSpace::shared, StateSpace::tex})
+  for (StateSpace s : {StateSpace::global, StateSpace::local, StateSpace::param, StateSpace::shared,
+                       StateSpace::tex})
     if (spelling(s) == word)
       return s;
   return StateSpace::generic;
@@ -63,7 +66,8 @@ StateSpace spaceOf(std::string_view word) {
 
 class OperandReader {
  public:
-  OperandReader(std::string_view text, const Environment &names, Written &out) : in_(text), names_(names), out_(out) {}
+  OperandReader(std::string_view text, const Environment &names, Written &out)
+      : in_(text), names_(names), out_(out) {}
 
   void list() {
     while (!in_.isAtEnd() && out_.isUnderstood) {
@@ -179,19 +183,26 @@ class OperandReader {
     std::string text(in_.run([](char c) { return c == '-' || c == '+'; }));
     text += in_.run([](char c) { return std::isalnum((unsigned char)c) || c == '.'; });
     if (text.back() == 'e' || text.back() == 'E')
-      text += in_.run([](char c) { return std::isdigit((unsigned char)c) || c == '-' || c == '+'; });
-    const std::string_view digits = std::string_view(text).substr(std::min(text.size(), text.find_first_not_of("-+")));
+      text +=
+          in_.run([](char c) { return std::isdigit((unsigned char)c) || c == '-' || c == '+'; });
+    const std::string_view digits =
+        std::string_view(text).substr(std::min(text.size(), text.find_first_not_of("-+")));
     if (digits.empty()) {
       out_.isUnderstood = false;
       return a;
     }
     const bool isHex = digits.starts_with("0x") || digits.starts_with("0X");
-    const bool isFloat = digits.starts_with("0f") || digits.starts_with("0F") || digits.starts_with("0d") ||
-                         digits.starts_with("0D") || (!isHex && digits.find_first_of(".eE") != digits.npos);
+    const bool isFloat = digits.starts_with("0f") || digits.starts_with("0F") ||
+                         digits.starts_with("0d") || digits.starts_with("0D") ||
+                         (!isHex && digits.find_first_of(".eE") != digits.npos);
     a.kind = isFloat ? Argument::Kind::floating : Argument::Kind::integer;
-    a.type = isFloat ? (digits.starts_with("0f") || digits.starts_with("0F") ? Type::f32 : Type::f64) : Type::none;
+    a.type = isFloat
+                 ? (digits.starts_with("0f") || digits.starts_with("0F") ? Type::f32 : Type::f64)
+                 : Type::none;
     a.isBitPattern = isFloat && digits.substr(0, 2).find_first_of("fFdD") != digits.npos;
-    a.floating = isFloat && digits.substr(0, 2).find_first_of("fFdD") == digits.npos ? std::strtod(text.c_str(), nullptr) : 1;
+    a.floating = isFloat && digits.substr(0, 2).find_first_of("fFdD") == digits.npos
+                     ? std::strtod(text.c_str(), nullptr)
+                     : 1;
     a.integer = digits.starts_with("0b") ? std::strtoll(digits.data() + 2, nullptr, 2)
                                          : int64_t(std::strtoull(text.c_str(), nullptr, 0));
     return a;
@@ -202,7 +213,7 @@ class OperandReader {
   Written &out_;
 };
 
-}  // namespace
+} // namespace
 
 void Environment::declareLabel(std::string_view name, Argument::Kind kind) {
   Argument a;
@@ -233,12 +244,14 @@ void Environment::declare(std::string_view statement, bool isParameter) {
     if (isFunction)
       break;
   }
-  if (in.take('(')) {  // return parameters
+  if (in.take('(')) { // return parameters
     const size_t close = in.rest().find(')');
     declare(in.rest().substr(0, close));
     in = Reader(in.rest().substr(std::min(in.rest().size(), close + 1)));
   }
-  a.kind = isFunction ? Argument::Kind::function : isRegister ? Argument::Kind::reg : Argument::Kind::variable;
+  a.kind = isFunction   ? Argument::Kind::function
+           : isRegister ? Argument::Kind::reg
+                        : Argument::Kind::variable;
   do {
     std::string name(in.name());
     if (in.take('<')) {
@@ -307,7 +320,8 @@ std::vector<std::string> statements(std::string_view text) {
     const char c = text[i];
     const bool isBlank = current.find_first_not_of(" \n\t\r") == current.npos;
     const bool isBlock = (c == '{' || c == '}') && depth == 0 &&
-                         (isBlank || current.find(".entry") != current.npos || current.find(".func") != current.npos);
+                         (isBlank || current.find(".entry") != current.npos ||
+                          current.find(".func") != current.npos);
     if (c == '{' && !isBlock)
       ++depth;
     if (c == '}' && !isBlock)
@@ -327,4 +341,4 @@ std::vector<std::string> statements(std::string_view text) {
   return found;
 }
 
-}  // namespace ptxrun::isa::test
+} // namespace ptxrun::isa::test

@@ -1,5 +1,6 @@
-// A small reader of PTX statements for the matcher's own tests: enough of the language to turn `.reg`, variable and function
-// declarations and instructions into Arguments. The real front end is translate/syntax and translate/check.
+// A small reader of PTX statements for the matcher's own tests: enough of the language to turn
+// `.reg`, variable and function declarations and instructions into Arguments. The real front end is
+// translate/syntax and translate/check.
 #pragma once
 #include <deque>
 #include <map>
@@ -14,10 +15,12 @@ namespace ptxrun::isa::test {
 /// Names that instructions may use, by declaration.
 class Environment {
  public:
-  /// `.reg .b32 %r<4>, x;`, `.shared .align 8 .b8 sv[64];`, `.param .u64 p`, `.func f`, `.entry k`: anything else is ignored.
+  /// `.reg .b32 %r<4>, x;`, `.shared .align 8 .b8 sv[64];`, `.param .u64 p`, `.func f`, `.entry k`:
+  /// anything else is ignored.
   void declare(std::string_view statement, bool isParameter = false);
   void declareLabel(std::string_view name, Argument::Kind kind = Argument::Kind::label);
-  /// The argument that a bare name stands for; kind sink with an empty optional type where it is unknown.
+  /// The argument that a bare name stands for; kind sink with an empty optional type where it is
+  /// unknown.
   bool find(std::string_view name, Argument &) const;
 
  private:
@@ -28,8 +31,8 @@ class Environment {
 struct Written {
   std::string opcode;
   std::vector<Argument> arguments;
-  std::deque<std::vector<Argument>> storage;  ///< elements of vectors, lists and addresses
-  bool isUnderstood = true;                   ///< false where this reader met a name or operand it does not know
+  std::deque<std::vector<Argument>> storage; ///< elements of vectors, lists and addresses
+  bool isUnderstood = true; ///< false where this reader met a name or operand it does not know
 };
 
 /// Reads `@p add.s32 %r1, %r2, 5` (guard and semicolon optional).
@@ -38,4 +41,4 @@ Written readInstruction(std::string_view text, const Environment &);
 /// Splits a module's body at semicolons and braces; comments removed.
 std::vector<std::string> statements(std::string_view text);
 
-}  // namespace ptxrun::isa::test
+} // namespace ptxrun::isa::test
