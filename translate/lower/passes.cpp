@@ -25,9 +25,9 @@ namespace ptxrun::lower {
 
 namespace {
 
-/// A caller does not grow beyond this many IR instructions by inlining; what is larger stays a
-/// call.
-constexpr unsigned kInlineLimit = 200000;
+/// IR instructions that inlining may add by copying one function, and all of them; what would add
+/// more stays a call. A function with one caller adds nothing.
+constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
 
 struct Analyses {
   llvm::LoopAnalysisManager loops;
@@ -71,17 +71,18 @@ llvm::FunctionPassManager cleaning() {
   return passes;
 }
 
-/// Marks what is inlined: every function that is not recursive, bottom up, as long as its callers
-/// stay below the limit. Returns whether there is anything to inline.
+/// Marks what is inlined: every function that is not recursive, bottom up, as long as the growth
+/// stays in its limits, and the lane library's. Returns whether there is anything to inline.
 bool markInlining(llvm::Module &module, llvm::Function &kernel) {
   bool isAny = false;
+  uint64_t grown = 0;
   llvm::CallGraph graph(module);
-  llvm::DenseMap<llvm::Function *, unsigned> sizes;
+  llvm::DenseMap<llvm::Function *, uint64_t> sizes;
   for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
     llvm::Function *function = component->front()->getFunction();
     if (!function || function->isDeclaration())
       continue;
-    unsigned size = function->getInstructionCount();
+    uint64_t size = function->getInstructionCount();
     for (const auto &[call, callee] : *component->front())
       if (callee->getFunction() &&
           callee->getFunction()->hasFnAttribute(llvm::Attribute::AlwaysInline))
@@ -89,9 +90,12 @@ bool markInlining(llvm::Module &module, llvm::Function &kernel) {
     sizes[function] = size;
     if (function == &kernel || component.hasCycle())
       continue;
-    const bool isSingle = function->hasOneUse();
-    if (!isSingle && uint64_t{size} * function->getNumUses() > kInlineLimit)
+    const uint64_t copies = function->getNumUses();
+    const uint64_t growth = copies > 1 ? size * (copies - 1) : 0;
+    const bool isLibrary = function->hasFnAttribute(llvm::Attribute::AlwaysInline);
+    if (!isLibrary && (growth > kGrowthOfOne || grown + growth > kGrowthOfAll))
       continue;
+    grown += growth;
     function->addFnAttr(llvm::Attribute::AlwaysInline);
     isAny = true;
   }
