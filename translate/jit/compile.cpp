@@ -14,6 +14,7 @@
 
 #include "translate/jit/jit.h"
 #include "translate/jit/optimise.h"
+#include "translate/jit/order.h"
 #include "translate/jit/target.h"
 
 namespace ptxrun::jit {
@@ -92,13 +93,15 @@ void placeEntries(Module &module) {
 /// The code generator's pass list, without what costs time and gives nothing here: a scheduler after register allocation
 /// (quadratic in the block; the CPUs of these levels reorder by themselves) and the tracking of debug values (there are none).
 /// Returns true if the target cannot emit such a file.
-bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
+bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type,
+                      bool isOrdered) {
   auto &target = static_cast<LLVMTargetMachine &>(machine);
   auto *info = new MachineModuleInfoWrapperPass(&target);  // owned by the pass manager, as is the next
   TargetPassConfig *config = target.createPassConfig(passes);
   config->setDisableVerify(true);
   config->disablePass(&PostRASchedulerID);
   config->disablePass(&LiveDebugValuesID);
+  if (isOrdered) config->disablePass(&MachineSchedulerID);
   passes.add(config);
   passes.add(info);
   if (config->addISelPasses()) return true;
@@ -109,21 +112,21 @@ bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   return false;
 }
 
-std::string generate(Module &module, TargetMachine &machine, CodeGenFileType type) {
+std::string generate(Module &module, TargetMachine &machine, CodeGenFileType type, bool isOrdered) {
   SmallString<0> text;
   raw_svector_ostream out(text);
   legacy::PassManager passes;
-  [[maybe_unused]] const bool hasFailed = addCodegenPasses(passes, machine, out, type);
+  [[maybe_unused]] const bool hasFailed = addCodegenPasses(passes, machine, out, type, isOrdered);
   assert(!hasFailed && "jit: X86 can emit objects and assembly");
   passes.run(module);
   return std::string(text.str());
 }
 
-std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort) {
+std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort, bool isOrdered) {
   const std::unique_ptr<Module> copy = CloneModule(module);  // code generation changes the module
   const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
   machine->Options.MCOptions.AsmVerbose = true;
-  return generate(*copy, *machine, CodeGenFileType::AssemblyFile);
+  return generate(*copy, *machine, CodeGenFileType::AssemblyFile, isOrdered);
 }
 
 }  // namespace
@@ -143,8 +146,12 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   placeEntries(module);
 
   optimise(module, *target, effort);
+  bool isOrdered = false;
+  for (Function &function : module)
+    isOrdered |= orderForRegisters(function, level == simt::CpuLevel::avx512 ? 64 : level == simt::CpuLevel::avx2 ? 32 : 16,
+                      level == simt::CpuLevel::avx512 ? 32 : 16);
   if (observer.afterOptimise) observer.afterOptimise(module);
-  if (observer.afterAssembly) observer.afterAssembly(assemblyOf(module, level, codegen));
+  if (observer.afterAssembly) observer.afterAssembly(assemblyOf(module, level, codegen, isOrdered));
 
   ObjectCode out;
   out.kernel = kernel;
@@ -152,7 +159,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   out.reason = std::move(in.reason);
   out.hasCtaRange = in.hasCtaRange;
   out.hasGangStart = in.hasGangStart;
-  out.elf = generate(module, *target, CodeGenFileType::ObjectFile);
+  out.elf = generate(module, *target, CodeGenFileType::ObjectFile, isOrdered);
   return out;
 }
 
