@@ -1,6 +1,6 @@
 // Checks PTX files and prints what it costs: check_files [-q] [-s] FILE...
-// For each file its diagnostics (not with -q), then text size, MB/s and bytes of memory per byte of text, and whether
-// printing and parsing it again gives the same tree (not with -s).
+// For each file its diagnostics (not with -q), then text size, MB/s and bytes of memory per byte of
+// text, and whether printing and parsing it again gives the same tree (not with -s).
 #include <malloc.h>
 
 #include <cstdio>
@@ -33,7 +33,8 @@ static bool printsBack(const ptxrun::support::SourceFile &source) {
   ptxrun::support::Span where;
   if (!again.hasErrors() && syntax::isSameTree(*tree, *second, where))
     return true;
-  std::printf("  printing does not give the same tree at line %u\n%s", source.place(where.begin).line, again.text().c_str());
+  std::printf("  printing does not give the same tree at line %u\n%s",
+              source.place(where.begin).line, again.text().c_str());
   return false;
 }
 
@@ -63,8 +64,9 @@ int main(int argc, char **argv) {
     double held = double(after.uordblks + after.hblkhd) - double(before.uordblks + before.hblkhd);
     if (!isQuiet)
       std::fputs(diagnostics.text().c_str(), stdout);
-    std::printf("%s: %s, %.0f bytes, %.1f MB/s, %.1f bytes held per byte\n", argv[i], module ? "ok" : "refused", bytes,
-                bytes / seconds / 1e6, bytes > 0 ? held / bytes : 0.0);
+    std::printf("%s: %s, %.0f bytes, %.1f MB/s, %.1f bytes held per byte\n", argv[i],
+                module ? "ok" : "refused", bytes, bytes / seconds / 1e6,
+                bytes > 0 ? held / bytes : 0.0);
     bad += module == nullptr;
     if (!isSpeedOnly && !printsBack(source))
       ++bad;

@@ -1,6 +1,8 @@
-// Runs a set of modules (one JSON object per line: id, instruction or kind, text, message) through the checker.
-//   check_forms accepted FILE   every module should be accepted; prints those that are not, and counts per family
-//   check_forms refused FILE    every module should be refused, with an error at the line that `message` names
+// Runs a set of modules (one JSON object per line: id, instruction or kind, text, message) through
+// the checker.
+//   check_forms accepted FILE   every module should be accepted; prints those that are not, and
+//   counts per family check_forms refused FILE    every module should be refused, with an error at
+//   the line that `message` names
 // Options: -v prints diagnostics, -f NAME only that family.
 #include <cstdio>
 #include <cstring>
@@ -49,7 +51,7 @@ bool runOne(const nlohmann::json &entry, bool isAccepted, bool isVerbose) {
   return isGood;
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char **argv) {
   if (argc < 3) {
@@ -78,7 +80,9 @@ int main(int argc, char **argv) {
   }
   for (const auto &[family, count] : families)
     if (count.good != count.all)
-      std::printf("%6.2f %%  %u of %u  %s\n", 100.0 * count.good / count.all, count.good, count.all, family.c_str());
-  std::printf("total: %u of %u (%.2f %%)\n", total.good, total.all, total.all ? 100.0 * total.good / total.all : 0.0);
+      std::printf("%6.2f %%  %u of %u  %s\n", 100.0 * count.good / count.all, count.good, count.all,
+                  family.c_str());
+  std::printf("total: %u of %u (%.2f %%)\n", total.good, total.all,
+              total.all ? 100.0 * total.good / total.all : 0.0);
   return total.good == total.all ? 0 : 1;
 }

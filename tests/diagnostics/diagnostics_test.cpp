@@ -1,5 +1,6 @@
-// One file per rule: a module that breaks it, and at its end, behind `//!`, the diagnostics it must get.
-// PTXRUN_REWRITE=1 writes what was found into the files; read the difference before it is committed.
+// One file per rule: a module that breaks it, and at its end, behind `//!`, the diagnostics it must
+// get. PTXRUN_REWRITE=1 writes what was found into the files; read the difference before it is
+// committed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,12 +36,13 @@ std::string read(const fs::path &path) {
 }
 
 /// `line:column: error: message` and its notes, one line each.
-std::string summary(const ptxrun::support::SourceFile &source, const ptxrun::support::Diagnostics &diagnostics) {
+std::string summary(const ptxrun::support::SourceFile &source,
+                    const ptxrun::support::Diagnostics &diagnostics) {
   std::string out;
   for (const Diagnostic &one : diagnostics.all()) {
     auto place = source.place(one.span.begin);
-    out += std::string(kMark) + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " +
-           (one.severity == Severity::error ? "error: " : "warning: ") + one.message + "\n";
+    out += std::string(kMark) + std::to_string(place.line) + ":" + std::to_string(place.column) +
+           ": " + (one.severity == Severity::error ? "error: " : "warning: ") + one.message + "\n";
     for (const std::string &note : one.notes)
       out += std::string(kMark) + "  " + note + "\n";
   }
@@ -67,10 +69,12 @@ TEST_P(Rule, IsDiagnosedAsItsFileSays) {
 
 std::string ruleName(const testing::TestParamInfo<fs::path> &info) {
   std::string name = info.param.stem().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
+      '_');
   return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Diagnostics, Rule, testing::ValuesIn(ruleFiles()), ruleName);
 
-}  // namespace
+} // namespace

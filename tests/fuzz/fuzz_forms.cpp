@@ -1,5 +1,6 @@
-// Modules written from the instruction table: a form, a choice for each of its modifiers, operands of the kinds it asks for;
-// some of them damaged afterwards. Nothing may crash, and the figures say how much of it was accepted.
+// Modules written from the instruction table: a form, a choice for each of its modifiers, operands
+// of the kinds it asks for; some of them damaged afterwards. Nothing may crash, and the figures say
+// how much of it was accepted.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,9 @@ class Choices {
  public:
   Choices(const uint8_t *data, size_t size) : data_(data), size_(size) {}
   uint32_t byte() { return at_ < size_ ? data_[at_++] : 0; }
-  uint32_t below(uint32_t limit) { return limit < 2 ? 0 : (byte() | (limit > 256 ? byte() << 8 : 0)) % limit; }
+  uint32_t below(uint32_t limit) {
+    return limit < 2 ? 0 : (byte() | (limit > 256 ? byte() << 8 : 0)) % limit;
+  }
   bool flip() { return (byte() & 1) != 0; }
   bool isEmpty() const { return at_ >= size_; }
 
@@ -27,10 +30,13 @@ class Choices {
 };
 
 constexpr const char *kDeclarations =
-    ".global .align 128 .b8 gv[4096];\n.shared .align 128 .b8 sv[4096];\n.const .align 128 .b8 cv[4096];\n.global .texref tx;\n"
-    ".global .surfref su;\n.global .samplerref sm;\n.func (.param .b32 r) f(.param .b32 a) { ret; }\n";
+    ".global .align 128 .b8 gv[4096];\n.shared .align 128 .b8 sv[4096];\n.const .align 128 .b8 "
+    "cv[4096];\n.global .texref tx;\n"
+    ".global .surfref su;\n.global .samplerref sm;\n.func (.param .b32 r) f(.param .b32 a) { ret; "
+    "}\n";
 constexpr const char *kRegisters =
-    ".reg .pred %p<9>;\n.reg .b8 %b<300>;\n.reg .b16 %h<300>;\n.reg .b32 %r<300>;\n.reg .b64 %d<300>;\n.reg .b128 %q<9>;\n"
+    ".reg .pred %p<9>;\n.reg .b8 %b<300>;\n.reg .b16 %h<300>;\n.reg .b32 %r<300>;\n.reg .b64 "
+    "%d<300>;\n.reg .b128 %q<9>;\n"
     ".reg .f32 %f<300>;\n.reg .f64 %e<300>;\nts: .branchtargets L;\npr: .callprototype _;\n";
 
 std::string number(uint32_t n) { return std::to_string(n); }
@@ -40,11 +46,16 @@ std::string reg(isa::Type type, Choices &choices) {
   if (type == isa::Type::pred)
     return "%p" + number(choices.below(9));
   switch (isa::bitWidth(type)) {
-  case 16: return "%h" + number(choices.below(300));
-  case 64: return (isa::isFloat(type) && choices.flip() ? "%e" : "%d") + number(choices.below(300));
-  case 128: return "%q" + number(choices.below(9));
-  case 8: return "%b" + number(choices.below(300));
-  default: return (isa::isFloat(type) && choices.flip() ? "%f" : "%r") + number(choices.below(300));
+  case 16:
+    return "%h" + number(choices.below(300));
+  case 64:
+    return (isa::isFloat(type) && choices.flip() ? "%e" : "%d") + number(choices.below(300));
+  case 128:
+    return "%q" + number(choices.below(9));
+  case 8:
+    return "%b" + number(choices.below(300));
+  default:
+    return (isa::isFloat(type) && choices.flip() ? "%f" : "%r") + number(choices.below(300));
   }
 }
 
@@ -63,15 +74,19 @@ std::string scalar(const isa::OperandPattern &o, isa::Type type, Choices &choice
     if (o.flags & isa::kNegatable)
       return "!" + reg(type, choices);
     break;
-  default: break;
+  default:
+    break;
   }
   return reg(type, choices);
 }
 
-std::string operand(const isa::OperandPattern &o, const isa::OperandContext &context, Choices &choices);
+std::string operand(const isa::OperandPattern &o, const isa::OperandContext &context,
+                    Choices &choices);
 
-std::string address(const isa::OperandPattern &o, const isa::OperandContext &context, Choices &choices) {
-  static const char *const kBases[] = {"%d1", "%r1", "gv", "sv", "cv", "%d2+16", "gv+32", "sv+16", "tx", "su"};
+std::string address(const isa::OperandPattern &o, const isa::OperandContext &context,
+                    Choices &choices) {
+  static const char *const kBases[] = {"%d1",    "%r1",   "gv",    "sv", "cv",
+                                       "%d2+16", "gv+32", "sv+16", "tx", "su"};
   std::string out = std::string("[") + kBases[choices.below(std::size(kBases))];
   for (const isa::OperandPattern &nested : isa::nestedOf(o))
     if (!(nested.flags & isa::kOptional) || choices.flip())
@@ -79,7 +94,8 @@ std::string address(const isa::OperandPattern &o, const isa::OperandContext &con
   return out + ((o.flags & isa::kUnified) && choices.flip() ? "].unified" : "]");
 }
 
-std::string value(const isa::OperandPattern &o, const isa::OperandContext &context, Choices &choices) {
+std::string value(const isa::OperandPattern &o, const isa::OperandContext &context,
+                  Choices &choices) {
   unsigned low = 0, high = 0;
   isa::operandArity(o, context, low, high);
   isa::Type type = isa::operandType(o, context);
@@ -92,25 +108,37 @@ std::string value(const isa::OperandPattern &o, const isa::OperandContext &conte
   return out + "}";
 }
 
-std::string operand(const isa::OperandPattern &o, const isa::OperandContext &context, Choices &choices) {
+std::string operand(const isa::OperandPattern &o, const isa::OperandContext &context,
+                    Choices &choices) {
   using Kind = isa::OperandKind;
   switch (o.kind) {
-  case Kind::address: return address(o, context, choices);
+  case Kind::address:
+    return address(o, context, choices);
   case Kind::imm: {
     auto ranges = isa::rangesOf(o);
-    return ranges.empty() ? number(choices.below(256)) : std::to_string(ranges[choices.below(uint32_t(ranges.size()))].low);
+    return ranges.empty() ? number(choices.below(256))
+                          : std::to_string(ranges[choices.below(uint32_t(ranges.size()))].low);
   }
-  case Kind::label: return "L";
-  case Kind::labels: return "ts";
-  case Kind::callee: return choices.flip() ? "f" : "%d1";
-  case Kind::prototype: return "pr";
-  case Kind::list: return choices.flip() ? "(%r1)" : "()";
-  case Kind::any: case Kind::addr: case Kind::ptr: {
+  case Kind::label:
+    return "L";
+  case Kind::labels:
+    return "ts";
+  case Kind::callee:
+    return choices.flip() ? "f" : "%d1";
+  case Kind::prototype:
+    return "pr";
+  case Kind::list:
+    return choices.flip() ? "(%r1)" : "()";
+  case Kind::any:
+  case Kind::addr:
+  case Kind::ptr: {
     static const char *const kValues[] = {"gv", "sv+4", "%tid.x", "%clock64", "f", "gv[2]", "5"};
     return choices.flip() ? kValues[choices.below(std::size(kValues))] : value(o, context, choices);
   }
-  case Kind::opaque: return choices.flip() ? "tx" : "%d1";
-  default: return value(o, context, choices);
+  case Kind::opaque:
+    return choices.flip() ? "tx" : "%d1";
+  default:
+    return value(o, context, choices);
   }
 }
 
@@ -133,7 +161,8 @@ std::string instruction(Choices &choices) {
   isa::OperandContext context{&pattern, &assignment, &kTarget};
   const char *separator = " ";
   for (const isa::OperandPattern &o : isa::operandsOf(pattern)) {
-    bool isLeftOut = o.conditionSlot >= 0 ? assignment.choice[o.conditionSlot] == 0 : (o.flags & isa::kOptional) && choices.flip();
+    bool isLeftOut = o.conditionSlot >= 0 ? assignment.choice[o.conditionSlot] == 0
+                                          : (o.flags & isa::kOptional) && choices.flip();
     if (isLeftOut)
       continue;
     out += separator + operand(o, context, choices);
@@ -147,13 +176,14 @@ struct Figures {
   ~Figures() { std::fprintf(stderr, "modules accepted: %zu of %zu\n", accepted, written); }
 } figures;
 
-}  // namespace
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Choices choices(data, size);
   static const char *const kTargets[] = {"sm_103a", "sm_90a", "sm_80", "sm_75", "sm_120a"};
-  std::string text = std::string(".version 9.2\n.target ") + kTargets[choices.below(5)] + ", texmode_independent\n.address_size 64\n" +
-                     kDeclarations + ".entry k(.param .b64 kp)\n{\n" + kRegisters;
+  std::string text = std::string(".version 9.2\n.target ") + kTargets[choices.below(5)] +
+                     ", texmode_independent\n.address_size 64\n" + kDeclarations +
+                     ".entry k(.param .b64 kp)\n{\n" + kRegisters;
   bool isDamaged = choices.below(4) == 3;
   do
     text += instruction(choices);

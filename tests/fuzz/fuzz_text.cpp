@@ -31,11 +31,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     auto second = syntax::parse(printed, again);
     Span where;
     require(!again.hasErrors(), "what was printed does not parse", again.text());
-    require(syntax::isSameTree(*tree, *second, where), "printing changed the tree", std::string(printed.text()));
+    require(syntax::isSameTree(*tree, *second, where), "printing changed the tree",
+            std::string(printed.text()));
   }
   Diagnostics checking(source);
   bool isOk = ptxrun::check::check(*tree, checking) != nullptr;
-  require(isOk != checking.hasErrors(), "a module without errors is refused, or the reverse", checking.text());
+  require(isOk != checking.hasErrors(), "a module without errors is refused, or the reverse",
+          checking.text());
   checking.text();
   parsing.text();
   return 0;

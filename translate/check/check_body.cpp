@@ -21,17 +21,31 @@ void Checker::body(const ast::Function &written, Function &made) {
     if (diagnostics_.isFull())
       break;
     switch (one.kind) {
-    case StatementKind::instruction: instruction(*one.instruction); break;
-    case StatementKind::label: placeLabel(one); break;
-    case StatementKind::declaration: declaration(*one.declaration); break;
+    case StatementKind::instruction:
+      instruction(*one.instruction);
+      break;
+    case StatementKind::label:
+      placeLabel(one);
+      break;
+    case StatementKind::declaration:
+      declaration(*one.declaration);
+      break;
     case StatementKind::openBlock:
       scopes_.open();
       openBlock(++block);
       break;
-    case StatementKind::closeBlock: scopes_.close(); break;
-    case StatementKind::loc: location(*one.loc); break;
-    case StatementKind::pragma: pragma(one.pragma->strings, one.pragma->span, true); break;
-    case StatementKind::targets: targets(*one.targets); break;
+    case StatementKind::closeBlock:
+      scopes_.close();
+      break;
+    case StatementKind::loc:
+      location(*one.loc);
+      break;
+    case StatementKind::pragma:
+      pragma(one.pragma->strings, one.pragma->span, true);
+      break;
+    case StatementKind::targets:
+      targets(*one.targets);
+      break;
     }
   }
   // A body that was not closed leaves its scopes open; the function's own is closed by the caller.
@@ -39,7 +53,8 @@ void Checker::body(const ast::Function &written, Function &made) {
     scopes_.close();
 }
 
-// Labels may be used before they stand: those of a block are known from its beginning. Blocks are numbered as they open.
+// Labels may be used before they stand: those of a block are known from its beginning. Blocks are
+// numbered as they open.
 void Checker::collectLabels(const ast::Function &written) {
   std::vector<uint32_t> open{0};
   uint32_t blocks = 1;
@@ -80,7 +95,8 @@ void Checker::openBlock(uint32_t block) {
     if (scopes_.declare(one.label, binding))
       function_->labels.push_back(made);
     else
-      error(one.span, quote(one.label) + " is declared already in this scope", "PTX ISA 4.3: statements and labels");
+      error(one.span, quote(one.label) + " is declared already in this scope",
+            "PTX ISA 4.3: statements and labels");
   }
 }
 
@@ -124,7 +140,8 @@ void Checker::targets(const ast::TargetsDirective &written) {
     binding.targets = list;
   }
   if (!scopes_.declare(written.label, binding))
-    error(written.labelSpan, quote(written.label) + " is declared already in this scope", "PTX ISA 4.3: statements and labels");
+    error(written.labelSpan, quote(written.label) + " is declared already in this scope",
+          "PTX ISA 4.3: statements and labels");
 }
 
 // .loc: the source location of the instructions that follow, up to the next one.
@@ -133,22 +150,26 @@ void Checker::location(const ast::LocDirective &written) {
     return (uint64_t(file) << 48) ^ (uint64_t(line) << 16) ^ column;
   };
   auto make = [&](uint32_t file, uint32_t line, uint32_t column) {
-    module_.locations.push_back({.file = file, .line = line, .column = column, .inlinedAt = 0, .functionName = {}});
+    module_.locations.push_back(
+        {.file = file, .line = line, .column = column, .inlinedAt = 0, .functionName = {}});
     return uint32_t(module_.locations.size() - 1);
   };
   const Location &last = module_.locations[location_];
-  bool isSame = location_ != 0 && !written.hasInlinedAt && !written.hasFunctionName && last.inlinedAt == 0 &&
-                last.file == written.file && last.line == written.line && last.column == written.column;
+  bool isSame = location_ != 0 && !written.hasInlinedAt && !written.hasFunctionName &&
+                last.inlinedAt == 0 && last.file == written.file && last.line == written.line &&
+                last.column == written.column;
   if (isSame)
     return;
   uint32_t inlinedAt = 0;
   if (written.hasInlinedAt) {
     // The call's own .loc stands before (11.5.4); it may have been inlined itself.
-    auto known = locationOf_.find(key(written.inlinedFile, written.inlinedLine, written.inlinedColumn));
+    auto known =
+        locationOf_.find(key(written.inlinedFile, written.inlinedLine, written.inlinedColumn));
     if (known != locationOf_.end())
       inlinedAt = known->second;
     else
-      error(written.span, "no .loc before this one has the location that inlined_at names", "PTX ISA 11.5.4: .loc");
+      error(written.span, "no .loc before this one has the location that inlined_at names",
+            "PTX ISA 11.5.4: .loc");
   }
   location_ = make(written.file, written.line, written.column);
   module_.locations[location_].inlinedAt = inlinedAt;
@@ -176,10 +197,12 @@ void Checker::resolveFunctionNames() {
   for (const PendingName &one : pendingNames_) {
     auto label = labels.find(one.label);
     uint64_t start = (label == labels.end() ? 0 : label->second) + one.offset;
-    bool isKnown = start < bytes.size() && (label != labels.end() || text(one.label) == ".debug_str");
+    bool isKnown =
+        start < bytes.size() && (label != labels.end() || text(one.label) == ".debug_str");
     if (isKnown)
-      module_.locations[one.location].functionName = arena_.copyText(std::string_view(bytes.c_str() + start));
+      module_.locations[one.location].functionName =
+          arena_.copyText(std::string_view(bytes.c_str() + start));
   }
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

@@ -16,7 +16,9 @@ constexpr const char *kNote = "PTX ISA 5.4.4: initialisers";
 /// What an initialiser reaches is kept byte by byte; more than this in one variable is refused.
 constexpr uint64_t kMostBytes = uint64_t(1) << 28;
 
-bool isOpaque(Type type) { return type == Type::texref || type == Type::samplerref || type == Type::surfref; }
+bool isOpaque(Type type) {
+  return type == Type::texref || type == Type::samplerref || type == Type::surfref;
+}
 
 bool hasSymbol(ast::Expression value) {
   return std::any_of(value.begin(), value.end(), [](const ast::ExprItem &item) {
@@ -32,13 +34,16 @@ uint64_t bytesBelow(const Variable &variable, size_t dimension) {
   return bytes;
 }
 
-}  // namespace
+} // namespace
 
 void Checker::initialize(Variable &variable, const ast::Initializer &value) {
   if (isOpaque(variable.type))
     return initializeOpaque(variable, value);
   if (variable.type == Type::f16 || variable.type == Type::f16x2) {
-    error(value.span, "a ." + std::string(isa::spelling(variable.type)) + " variable cannot have an initial value; use .b16 or .b32", kNote);
+    error(value.span,
+          "a ." + std::string(isa::spelling(variable.type)) +
+              " variable cannot have an initial value; use .b16 or .b32",
+          kNote);
     return;
   }
   size_t depth = variable.dimensions.size();
@@ -55,26 +60,31 @@ void Checker::initialize(Variable &variable, const ast::Initializer &value) {
     initializeList(variable, value, 0, 0, variable.bytes);
   else
     initializeScalar(variable, value, 0);
-  // An address is stored over zeros, so that a variable with relocations has all its bytes up to the last one.
+  // An address is stored over zeros, so that a variable with relocations has all its bytes up to
+  // the last one.
   variable.initializer = arena_.copy(bytes_);
   variable.relocations = arena_.copy(relocations_);
 }
 
 // One level of braces: an array dimension, or the elements of a vector below the last one.
-void Checker::initializeList(Variable &variable, const ast::Initializer &value, size_t dimension, uint64_t offset,
-                             uint64_t bytes) {
+void Checker::initializeList(Variable &variable, const ast::Initializer &value, size_t dimension,
+                             uint64_t offset, uint64_t bytes) {
   if (!value.isList) {
     error(value.span, "an array's initial value is a list in braces", kNote);
     return;
   }
   bool isVector = dimension >= variable.dimensions.size();
-  uint64_t step = isVector ? std::max(1u, isa::bitWidth(variable.type) / 8) : bytesBelow(variable, dimension);
+  uint64_t step =
+      isVector ? std::max(1u, isa::bitWidth(variable.type) / 8) : bytesBelow(variable, dimension);
   if (value.elements.size() > bytes / step) {
-    error(value.elements[bytes / step].span, "this list has more elements than the array (" + std::to_string(bytes / step) + ")", kNote);
+    error(value.elements[bytes / step].span,
+          "this list has more elements than the array (" + std::to_string(bytes / step) + ")",
+          kNote);
     return;
   }
   if (isVector && value.elements.size() != variable.vector) {
-    error(value.span, "a vector's initial value has " + std::to_string(variable.vector) + " elements", kNote);
+    error(value.span,
+          "a vector's initial value has " + std::to_string(variable.vector) + " elements", kNote);
     return;
   }
   bool hasMore = !isVector && (dimension + 1 < variable.dimensions.size() || variable.vector > 1);
@@ -101,10 +111,13 @@ void Checker::initializeScalar(Variable &variable, const ast::Initializer &value
     return;
   }
   bool isFloating = constant->kind != Constant::Kind::integer;
-  bool isMismatch = isFloating ? !isa::isFloat(variable.type) && !isa::isBits(variable.type) : isa::isFloat(variable.type);
+  bool isMismatch = isFloating ? !isa::isFloat(variable.type) && !isa::isBits(variable.type)
+                               : isa::isFloat(variable.type);
   if (isMismatch) {
-    error(value.span, isFloating ? "an integer variable cannot start as a floating-point constant"
-                                 : "a floating-point variable needs a floating-point constant such as 1.0", kNote);
+    error(value.span,
+          isFloating ? "an integer variable cannot start as a floating-point constant"
+                     : "a floating-point variable needs a floating-point constant such as 1.0",
+          kNote);
     return;
   }
   uint64_t bits = isFloating ? toFloatBits(*constant, variable.type) : constant->bits;
@@ -124,7 +137,8 @@ bool Checker::reserveBytes(const ast::Initializer &value, uint64_t offset, unsig
 }
 
 // symbol{+n}, generic(symbol){+n}, and the same under a mask that picks one of its bytes.
-void Checker::initializeAddress(Variable &variable, const ast::Initializer &value, uint64_t offset) {
+void Checker::initializeAddress(Variable &variable, const ast::Initializer &value,
+                                uint64_t offset) {
   ast::Expression items = value.value;
   Relocation made;
   made.offset = uint32_t(offset);
@@ -142,9 +156,11 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
     made.shift = uint8_t(shift);
     items = items.first(items.size() - 1);
   }
-  bool isAddressType = variable.type == Type::u32 || variable.type == Type::u64 || (isMasked && variable.type == Type::u8);
+  bool isAddressType = variable.type == Type::u32 || variable.type == Type::u64 ||
+                       (isMasked && variable.type == Type::u8);
   if (!isAddressType) {
-    error(value.span, "an address can start a .u32 or .u64 variable, under a mask a .u8 one as well", kNote);
+    error(value.span,
+          "an address can start a .u32 or .u64 variable, under a mask a .u8 one as well", kNote);
     return;
   }
   unsigned width = made.width;
@@ -167,9 +183,12 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
     made.function = symbol.function;
   else if (symbol.kind == Binding::Kind::unknown)
     return;
-  bool isInMemory = made.variable && (made.variable->space == isa::StateSpace::global || made.variable->space == isa::StateSpace::constant);
+  bool isInMemory = made.variable && (made.variable->space == isa::StateSpace::global ||
+                                      made.variable->space == isa::StateSpace::constant);
   if (!isInMemory && !made.function) {
-    error(items[0].span, "only addresses of .global and .const variables and of functions can be initial values", kNote);
+    error(items[0].span,
+          "only addresses of .global and .const variables and of functions can be initial values",
+          kNote);
     return;
   }
   if (made.function && items.size() > 1) {
@@ -177,7 +196,8 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
     return;
   }
   if (made.function && made.isGeneric) {
-    error(items[0].span, "generic() takes a variable; a function's address is generic already", kNote);
+    error(items[0].span, "generic() takes a variable; a function's address is generic already",
+          kNote);
     return;
   }
   if (reserveBytes(value, offset, width))
@@ -187,28 +207,38 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
 // { filter_mode = linear, addr_mode_0 = clamp_to_border, ... } (5.3)
 void Checker::initializeOpaque(const Variable &variable, const ast::Initializer &value) {
   // The fields of all three, of textures and samplers, of samplers (5.3, tables 16 and 17).
-  static constexpr std::string_view kImage[] = {"width", "height", "depth", "channel_data_type", "channel_order"};
-  static constexpr std::string_view kSampling[] = {"normalized_coords", "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"};
-  static constexpr std::string_view kWords[] = {"nearest", "linear", "wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"};
-  auto isOneOf = [](auto &list, std::string_view word) { return std::find(std::begin(list), std::end(list), word) != std::end(list); };
+  static constexpr std::string_view kImage[] = {"width", "height", "depth", "channel_data_type",
+                                                "channel_order"};
+  static constexpr std::string_view kSampling[] = {"normalized_coords", "filter_mode",
+                                                   "addr_mode_0", "addr_mode_1", "addr_mode_2"};
+  static constexpr std::string_view kWords[] = {
+      "nearest", "linear", "wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"};
+  auto isOneOf = [](auto &list, std::string_view word) {
+    return std::find(std::begin(list), std::end(list), word) != std::end(list);
+  };
   auto hasField = [&](std::string_view field) {
     bool isSampler = variable.type == Type::samplerref;
-    return (!isSampler && isOneOf(kImage, field)) || (variable.type != Type::surfref && isOneOf(kSampling, field)) ||
+    return (!isSampler && isOneOf(kImage, field)) ||
+           (variable.type != Type::surfref && isOneOf(kSampling, field)) ||
            (isSampler && field == "force_unnormalized_coords") ||
            (variable.type == Type::surfref && field == "memory_layout");
   };
   if (!value.isList) {
-    error(value.span, "a texture's, sampler's or surface's initial value is a list of fields in braces", "PTX ISA 5.3");
+    error(value.span,
+          "a texture's, sampler's or surface's initial value is a list of fields in braces",
+          "PTX ISA 5.3");
     return;
   }
   for (const ast::Initializer &one : value.elements) {
     bool isField = one.hasField && hasField(text(one.field));
     bool isWord = isField && one.value.size() == 1 && one.value[0].kind == ItemKind::symbol;
     if (!isField)
-      error(one.span, "expected a field such as filter_mode = linear", "PTX ISA 5.3: texture, sampler and surface types");
+      error(one.span, "expected a field such as filter_mode = linear",
+            "PTX ISA 5.3: texture, sampler and surface types");
     else if (isWord && !isOneOf(kWords, text(one.value[0].name)))
-      error(one.value[0].span, quote(one.value[0].name) + " is no value of this field", "PTX ISA 5.3");
+      error(one.value[0].span, quote(one.value[0].name) + " is no value of this field",
+            "PTX ISA 5.3");
   }
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

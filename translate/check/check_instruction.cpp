@@ -19,7 +19,8 @@ void Checker::instruction(const ast::Instruction &written) {
   if (isCall && !callOperands(written))
     return;
   isa::Match match;
-  if (!result_->matcher_.match(*candidates, arguments_, match) && !matchIndexed(*candidates, match)) {
+  if (!result_->matcher_.match(*candidates, arguments_, match) &&
+      !matchIndexed(*candidates, match)) {
     reportMismatch(written);
     return;
   }
@@ -48,21 +49,26 @@ bool Checker::matchIndexed(const isa::Matcher::Candidates &candidates, isa::Matc
   return hasIndexed && result_->matcher_.match(candidates, arguments_, match);
 }
 
-// Parameters of the function are read only; the address of a .param variable of its body cannot be taken (5.1.6).
+// Parameters of the function are read only; the address of a .param variable of its body cannot be
+// taken (5.1.6).
 void Checker::checkParameterUse(const Instruction &made) {
   bool isStore = made.form->opcode == "st", isMove = made.form->opcode == "mov";
   if (!isStore && !isMove)
     return;
   for (const Operand &one : made.operands) {
-    if (one.kind != Operand::Kind::address || !one.variable || one.variable->space != isa::StateSpace::param)
+    if (one.kind != Operand::Kind::address || !one.variable ||
+        one.variable->space != isa::StateSpace::param)
       continue;
     auto parameters = function_->signature.parameters;
-    bool isInput = std::find(parameters.begin(), parameters.end(), one.variable) != parameters.end();
+    bool isInput =
+        std::find(parameters.begin(), parameters.end(), one.variable) != parameters.end();
     std::string name = "'" + std::string(one.variable->name) + "'";
     if (isStore && isInput)
-      error(one.span, name + " is a parameter of this function and cannot be written", "PTX ISA 5.1.6: parameter state space");
+      error(one.span, name + " is a parameter of this function and cannot be written",
+            "PTX ISA 5.1.6: parameter state space");
     else if (isMove && !isSignatureParameter(*one.variable))
-      error(one.span, "the address of " + name + ", a .param variable of the body, cannot be taken", "PTX ISA 5.1.6: parameter state space");
+      error(one.span, "the address of " + name + ", a .param variable of the body, cannot be taken",
+            "PTX ISA 5.1.6: parameter state space");
   }
 }
 
@@ -73,7 +79,8 @@ bool Checker::guard(const ast::Instruction &written, Instruction &made) {
   if (binding.kind == Binding::Kind::unknown)
     return false;
   if (binding.kind != Binding::Kind::reg || binding.reg->type != Type::pred)
-    return error(written.guardSpan, "a guard must be a .pred register", "PTX ISA 9.3: predicated execution");
+    return error(written.guardSpan, "a guard must be a .pred register",
+                 "PTX ISA 9.3: predicated execution");
   made.guard = binding.reg;
   made.isGuardNegated = written.isGuardNegated;
   return true;
@@ -96,33 +103,43 @@ void Checker::settle(Operand &operand, Type type) {
   switch (operand.kind) {
   case Operand::Kind::floating:
     // Where bits are wanted (mov.b32, st.b64), a floating constant gives its bits in their width.
-    operand.bits = toFloatBits({operand.type == Type::f32 ? Constant::Kind::float32 : Constant::Kind::float64, false, operand.bits}, type);
+    operand.bits =
+        toFloatBits({operand.type == Type::f32 ? Constant::Kind::float32 : Constant::Kind::float64,
+                     false, operand.bits},
+                    type);
     if (type != Type::none && !isa::isFloat(type)) {
       operand.kind = Operand::Kind::integer;
       operand.integer = toWidth(int64_t(operand.bits), type);
     }
     break;
-  case Operand::Kind::integer: operand.integer = toWidth(operand.integer, type); break;
+  case Operand::Kind::integer:
+    operand.integer = toWidth(operand.integer, type);
+    break;
   case Operand::Kind::vector:
     for (const Operand &element : operand.elements)
-      settle(const_cast<Operand &>(element), type);  // made by this instruction's operands(), in the arena
+      settle(const_cast<Operand &>(element),
+             type); // made by this instruction's operands(), in the arena
     break;
   case Operand::Kind::tensor: {
     for (size_t i = 1; i < operand.elements.size(); ++i)
       settleNested(const_cast<Operand &>(operand.elements[i]));
     break;
   }
-  default: break;
+  default:
+    break;
   }
   operand.type = type;
 }
 
-// Coordinates and the like, which the form gives no type of their own: as registers say, numbers as .s32.
+// Coordinates and the like, which the form gives no type of their own: as registers say, numbers as
+// .s32.
 void Checker::settleNested(Operand &operand) {
   auto typeOf = [](const Operand &one) {
     if (one.kind == Operand::Kind::reg)
       return one.reg->type;
-    return one.kind == Operand::Kind::floating ? Type::f32 : one.kind == Operand::Kind::integer ? Type::s32 : Type::none;
+    return one.kind == Operand::Kind::floating  ? Type::f32
+           : one.kind == Operand::Kind::integer ? Type::s32
+                                                : Type::none;
   };
   if (operand.kind != Operand::Kind::vector) {
     if (operand.kind != Operand::Kind::address)
@@ -152,13 +169,15 @@ void Checker::reportMismatch(const ast::Instruction &written) {
       span = isElement ? wrong.elements[size_t(why.element)].span : wrong.span;
     }
     break;
-  case isa::Mismatch::Part::arguments: break;
+  case isa::Mismatch::Part::arguments:
+    break;
   }
   support::Diagnostic &diagnostic = diagnostics_.error(span, why.message);
   if (why.nearest) {
     diagnostic.notes.push_back("nearest form: " + std::string(why.nearest->notation));
-    diagnostic.notes.push_back("PTX ISA " + std::string(why.nearest->section) + ": " + std::string(why.nearest->instruction));
+    diagnostic.notes.push_back("PTX ISA " + std::string(why.nearest->section) + ": " +
+                               std::string(why.nearest->instruction));
   }
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

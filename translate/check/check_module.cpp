@@ -7,13 +7,26 @@ namespace ptxrun::check {
 
 void Checker::item(const ast::Item &one) {
   switch (one.kind) {
-  case ast::Item::Kind::declaration: declaration(*one.declaration); break;
-  case ast::Item::Kind::function: function(*one.function); break;
-  case ast::Item::Kind::file: file(*one.file); break;
-  case ast::Item::Kind::section: section(*one.section); break;
-  case ast::Item::Kind::pragma: pragma(one.pragma->strings, one.pragma->span, false); break;
-  case ast::Item::Kind::alias: alias(*one.alias); break;
-  case ast::Item::Kind::loc: break;
+  case ast::Item::Kind::declaration:
+    declaration(*one.declaration);
+    break;
+  case ast::Item::Kind::function:
+    function(*one.function);
+    break;
+  case ast::Item::Kind::file:
+    file(*one.file);
+    break;
+  case ast::Item::Kind::section:
+    section(*one.section);
+    break;
+  case ast::Item::Kind::pragma:
+    pragma(one.pragma->strings, one.pragma->span, false);
+    break;
+  case ast::Item::Kind::alias:
+    alias(*one.alias);
+    break;
+  case ast::Item::Kind::loc:
+    break;
   }
 }
 
@@ -25,9 +38,12 @@ void Checker::alias(const ast::AliasDirective &written) {
     return;
   if (!needs(written.span, ".alias", 63, 30))
     return;
-  constexpr const char *kNote = "PTX ISA 11.6.5: .alias takes two functions with the same prototype, the first only declared";
-  if (made.kind != Binding::Kind::function || made.function->isEntry || !made.function->isDeclaration) {
-    error(written.aliasSpan, quote(written.alias) + " must be a .func that is declared and not defined", kNote);
+  constexpr const char *kNote =
+      "PTX ISA 11.6.5: .alias takes two functions with the same prototype, the first only declared";
+  if (made.kind != Binding::Kind::function || made.function->isEntry ||
+      !made.function->isDeclaration) {
+    error(written.aliasSpan,
+          quote(written.alias) + " must be a .func that is declared and not defined", kNote);
     return;
   }
   std::string difference;
@@ -43,7 +59,8 @@ void Checker::alias(const ast::AliasDirective &written) {
 
 // Unknown pragmas are errors at module scope and warnings inside functions, as with ptxas.
 void Checker::pragma(std::span<const std::string_view> strings, Span span, bool isInFunction) {
-  static constexpr std::string_view kKnown[] = {"nounroll", "used_bytes_mask", "enable_smem_spilling", "frequency"};
+  static constexpr std::string_view kKnown[] = {"nounroll", "used_bytes_mask",
+                                                "enable_smem_spilling", "frequency"};
   for (std::string_view quoted : strings) {
     std::string_view word = quoted.substr(1, quoted.size() - 2);
     word = word.substr(0, word.find(' '));
@@ -51,7 +68,8 @@ void Checker::pragma(std::span<const std::string_view> strings, Span span, bool 
     if (isKnown && !isInFunction && word != "nounroll")
       error(span, "pragma " + std::string(quoted) + " belongs inside a function");
     else if (!isKnown && !isInFunction)
-      error(span, "unknown pragma " + std::string(quoted), "PTX ISA 11.4: .pragma; 13: pragma strings");
+      error(span, "unknown pragma " + std::string(quoted),
+            "PTX ISA 11.4: .pragma; 13: pragma strings");
     else if (!isKnown)
       diagnostics_.warning(span, "unknown pragma " + std::string(quoted) + " is ignored");
   }
@@ -65,7 +83,8 @@ void Checker::file(const ast::FileDirective &written) {
     return;
   }
   if (!fileNumbers_.insert(written.index).second) {
-    error(written.after, "file number " + std::to_string(written.index) + " is given twice", "PTX ISA 11.5.3: .file");
+    error(written.after, "file number " + std::to_string(written.index) + " is given twice",
+          "PTX ISA 11.5.3: .file");
     return;
   }
   if (module_.files.size() <= written.index)
@@ -83,7 +102,9 @@ void Checker::section(const ast::SectionDirective &written) {
       error(line.span, quote(line.label) + " is declared already in this section", kNote);
     unsigned width = line.type ? isa::bitWidth(isa::findType(text(line.type))) : 0;
     for (const ast::SectionValue &value : line.values) {
-      uint64_t most = value.isNegative ? uint64_t(1) << (width - 1) : width == 64 ? UINT64_MAX : (uint64_t(1) << width) - 1;
+      uint64_t most = value.isNegative ? uint64_t(1) << (width - 1)
+                      : width == 64    ? UINT64_MAX
+                                       : (uint64_t(1) << width) - 1;
       if (value.symbol && width < 32)
         error(value.span, "a label does not fit ." + std::string(text(line.type)), kNote);
       else if (!value.symbol && value.number > most)
@@ -100,4 +121,4 @@ void Checker::finish() {
     module_.functions.push_back(&one);
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

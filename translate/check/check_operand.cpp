@@ -13,8 +13,8 @@ namespace {
 
 /// How many arguments lie below an operand, itself not counted. Operands nest at most a few deep.
 size_t countBelow(const ast::Operand &one) {
-  bool hasChildren = one.kind == AstKind::address || one.kind == AstKind::vector || one.kind == AstKind::list ||
-                     one.kind == AstKind::pair;
+  bool hasChildren = one.kind == AstKind::address || one.kind == AstKind::vector ||
+                     one.kind == AstKind::list || one.kind == AstKind::pair;
   if (!hasChildren)
     return 0;
   size_t count = one.children().size();
@@ -32,24 +32,34 @@ bool isDoublePattern(const support::SourceFile &source, Span span) {
 /// 1 to 4 for x y z w or r g b a, 0 for anything else.
 uint8_t componentNumber(NameId suffix) {
   switch (suffix) {
-  case syntax::keyword_x: case syntax::keyword_r: return 1;
-  case syntax::keyword_y: case syntax::keyword_g: return 2;
-  case syntax::keyword_z: case syntax::keyword_b: return 3;
-  case syntax::keyword_w: case syntax::keyword_a: return 4;
-  default: return 0;
+  case syntax::keyword_x:
+  case syntax::keyword_r:
+    return 1;
+  case syntax::keyword_y:
+  case syntax::keyword_g:
+    return 2;
+  case syntax::keyword_z:
+  case syntax::keyword_b:
+    return 3;
+  case syntax::keyword_w:
+  case syntax::keyword_a:
+    return 4;
+  default:
+    return 0;
   }
 }
 
-}  // namespace
+} // namespace
 
-// Describes the operands of an instruction in arguments_ and operands_, pairs taken apart. False if one has no meaning.
+// Describes the operands of an instruction in arguments_ and operands_, pairs taken apart. False if
+// one has no meaning.
 bool Checker::operands(const ast::Instruction &written) {
   size_t below = 0;
   for (const ast::Operand &one : written.operands)
     below += countBelow(one);
   current_ = &written;
   nestedArguments_.clear();
-  nestedArguments_.reserve(below);  // spans into it must stay good
+  nestedArguments_.reserve(below); // spans into it must stay good
   arguments_.clear();
   operands_.clear();
   bool isGood = true;
@@ -76,22 +86,28 @@ bool Checker::operand(const ast::Operand &written, Argument &argument, Operand &
     argument.kind = Argument::Kind::sink;
     made.kind = Operand::Kind::sink;
     return true;
-  case AstKind::name: return namedOperand(written, argument, made);
-  case AstKind::constant: return constantOperand(written, argument, made);
+  case AstKind::name:
+    return namedOperand(written, argument, made);
+  case AstKind::constant:
+    return constantOperand(written, argument, made);
   case AstKind::nameOffset:
   case AstKind::indexed:
     argument.kind = Argument::Kind::variable;
     made.kind = Operand::Kind::address;
     return baseOperand(written, argument, made);
-  case AstKind::address: return addressOperand(written, argument, made);
+  case AstKind::address:
+    return addressOperand(written, argument, made);
   case AstKind::vector:
-  case AstKind::list: return compoundOperand(written, argument, made);
-  case AstKind::pair: return error(written.span, "'|' cannot stand here");
+  case AstKind::list:
+    return compoundOperand(written, argument, made);
+  case AstKind::pair:
+    return error(written.span, "'|' cannot stand here");
   }
   return false;
 }
 
-// What a name means; a register of a range comes to be here. Unknown names are reported once in their scope.
+// What a name means; a register of a range comes to be here. Unknown names are reported once in
+// their scope.
 Binding Checker::lookUp(NameId id, Span span) {
   const RegisterRange *range;
   const Binding &known = scopes_.find(id, range);
@@ -108,11 +124,17 @@ Binding Checker::lookUp(NameId id, Span span) {
     return known;
   Binding unknown;
   unknown.kind = Binding::Kind::unknown;
-  constexpr const char *kNote = "names must be declared before they are used; labels, in the block or around it";
+  constexpr const char *kNote =
+      "names must be declared before they are used; labels, in the block or around it";
   // `exit` and `ret;` on the next line: what is missing is the semicolon.
-  bool isFirst = current_ && !current_->operands.empty() && current_->operands[0].span.begin == span.begin;
+  bool isFirst =
+      current_ && !current_->operands.empty() && current_->operands[0].span.begin == span.begin;
   if (isFirst && lines_.line(span.begin) != lines_.line(current_->opcodeSpan.begin))
-    error(current_->opcodeSpan, quote(id) + ", taken for the first operand of this instruction, is not declared; is a ';' missing?", kNote);
+    error(
+        current_->opcodeSpan,
+        quote(id) +
+            ", taken for the first operand of this instruction, is not declared; is a ';' missing?",
+        kNote);
   else
     error(span, quote(id) + " is not declared", kNote);
   scopes_.declare(id, unknown);
@@ -133,7 +155,8 @@ bool Checker::namedOperand(const ast::Operand &written, Argument &argument, Oper
   if (binding.kind == Binding::Kind::unknown)
     return false;
   if (written.suffix)
-    return error(written.span, quote(written.name) + " has no part '." + std::string(text(written.suffix)) + "'");
+    return error(written.span,
+                 quote(written.name) + " has no part '." + std::string(text(written.suffix)) + "'");
   if (written.isNegated || written.isMinus)
     return error(written.span, "only a register can be negated");
   switch (binding.kind) {
@@ -177,11 +200,14 @@ bool Checker::namedOperand(const ast::Operand &written, Argument &argument, Oper
 bool Checker::isSignatureParameter(const Variable &variable) const {
   if (!function_ || variable.space != isa::StateSpace::param)
     return false;
-  auto holds = [&](std::span<Variable *const> list) { return std::find(list.begin(), list.end(), &variable) != list.end(); };
+  auto holds = [&](std::span<Variable *const> list) {
+    return std::find(list.begin(), list.end(), &variable) != list.end();
+  };
   return holds(function_->signature.parameters) || holds(function_->signature.returns);
 }
 
-bool Checker::registerOperand(const ast::Operand &written, const Register &reg, Argument &argument, Operand &made) {
+bool Checker::registerOperand(const ast::Operand &written, const Register &reg, Argument &argument,
+                              Operand &made) {
   argument.kind = Argument::Kind::reg;
   argument.type = reg.type;
   argument.vector = reg.vector;
@@ -198,19 +224,23 @@ bool Checker::registerOperand(const ast::Operand &written, const Register &reg, 
   uint8_t component = reg.vector > 1 ? componentNumber(written.suffix) : 0;
   if (component != 0) {
     if (component > reg.vector)
-      return error(written.span, quote(written.name) + " has only " + std::to_string(reg.vector) + " elements", "PTX ISA 5.4.2: vectors");
+      return error(written.span,
+                   quote(written.name) + " has only " + std::to_string(reg.vector) + " elements",
+                   "PTX ISA 5.4.2: vectors");
     argument.vector = 1;
     made.component = component;
     return true;
   }
   argument.selector = made.selector = isa::findSelector(text(written.suffix));
   if (reg.vector != 1 || argument.selector == isa::Token::none)
-    return error(written.span, quote(written.name) + " has no part '." + std::string(text(written.suffix)) + "'",
+    return error(written.span,
+                 quote(written.name) + " has no part '." + std::string(text(written.suffix)) + "'",
                  "PTX ISA 5.4.2: elements of vectors are .x .y .z .w or .r .g .b .a");
   return true;
 }
 
-bool Checker::specialOperand(const ast::Operand &written, isa::SpecialRegister special, Argument &argument, Operand &made) {
+bool Checker::specialOperand(const ast::Operand &written, isa::SpecialRegister special,
+                             Argument &argument, Operand &made) {
   std::string why;
   if (!isa::isAvailable(special, header_.target, &why))
     return error(written.span, why, "PTX ISA 10: special registers");
@@ -226,7 +256,8 @@ bool Checker::specialOperand(const ast::Operand &written, isa::SpecialRegister s
   made.component = componentNumber(written.suffix);
   argument.vector = 1;
   if (components == 1 || made.component == 0)
-    return error(written.span, quote(written.name) + " has no part '." + std::string(text(written.suffix)) + "'",
+    return error(written.span,
+                 quote(written.name) + " has no part '." + std::string(text(written.suffix)) + "'",
                  "PTX ISA 10: special registers");
   return true;
 }
@@ -243,10 +274,13 @@ bool Checker::constantOperand(const ast::Operand &written, Argument &argument, O
     return true;
   }
   argument.kind = Argument::Kind::floating;
-  argument.type = made.type = constant->kind == Constant::Kind::float32 ? isa::Type::f32 : isa::Type::f64;
-  argument.isBitPattern = constant->kind == Constant::Kind::float32 || isDoublePattern(diagnostics_.source(), written.span);
-  argument.floating = constant->kind == Constant::Kind::float32 ? double(std::bit_cast<float>(uint32_t(constant->bits)))
-                                                                : std::bit_cast<double>(constant->bits);
+  argument.type = made.type =
+      constant->kind == Constant::Kind::float32 ? isa::Type::f32 : isa::Type::f64;
+  argument.isBitPattern = constant->kind == Constant::Kind::float32 ||
+                          isDoublePattern(diagnostics_.source(), written.span);
+  argument.floating = constant->kind == Constant::Kind::float32
+                          ? double(std::bit_cast<float>(uint32_t(constant->bits)))
+                          : std::bit_cast<double>(constant->bits);
   made.kind = Operand::Kind::floating;
   made.bits = constant->bits;
   return true;
@@ -258,7 +292,8 @@ std::optional<int64_t> Checker::offset(ast::Expression expression, Span span) {
   if (!constant)
     error(span, why, "PTX ISA 4.5: constants");
   else if (constant->kind != Constant::Kind::integer)
-    error(span, "an address offset must be an integer constant", "PTX ISA 6.4.1: addresses as operands");
+    error(span, "an address offset must be an integer constant",
+          "PTX ISA 6.4.1: addresses as operands");
   else
     return int64_t(constant->bits);
   return std::nullopt;
@@ -271,7 +306,8 @@ bool Checker::addressOperand(const ast::Operand &written, Argument &argument, Op
   made.kind = Operand::Kind::address;
   made.isUnified = argument.isUnified = written.isUnified;
   if (children[0].kind == AstKind::indexed)
-    return error(children[0].span, "an array element stands without brackets around it: `var[3]`", "PTX ISA 6.4.2: arrays as operands");
+    return error(children[0].span, "an array element stands without brackets around it: `var[3]`",
+                 "PTX ISA 6.4.2: arrays as operands");
   if (!baseOperand(children[0], argument, made))
     return false;
   if (children.size() == 1)
@@ -292,14 +328,16 @@ bool Checker::addressOperand(const ast::Operand &written, Argument &argument, Op
   return isGood;
 }
 
-// The base of an address, inside brackets or as a value: register, variable or number, and an offset.
+// The base of an address, inside brackets or as a value: register, variable or number, and an
+// offset.
 bool Checker::baseOperand(const ast::Operand &written, Argument &argument, Operand &made) {
   if (written.kind == AstKind::constant) {
     std::optional<int64_t> place = offset(written.expression(), written.span);
     argument.integer = made.integer = place.value_or(0);
     return place.has_value();
   }
-  bool isNamed = written.kind == AstKind::name || written.kind == AstKind::nameOffset || written.kind == AstKind::indexed;
+  bool isNamed = written.kind == AstKind::name || written.kind == AstKind::nameOffset ||
+                 written.kind == AstKind::indexed;
   if (!isNamed || written.isNegated || written.isMinus)
     return error(written.span, "an address is a register, a variable or a number, with an offset",
                  "PTX ISA 6.4.1: [reg], [reg+imm], [var], [var+imm], [imm]");
@@ -323,7 +361,8 @@ bool Checker::baseOperand(const ast::Operand &written, Argument &argument, Opera
     argument.isParameter = isSignatureParameter(*base.variable);
     made.variable = base.variable;
   } else {
-    return error(written.span, quote(written.name) + " is not an address; a register or a variable is needed",
+    return error(written.span,
+                 quote(written.name) + " is not an address; a register or a variable is needed",
                  "PTX ISA 6.4.1: addresses as operands");
   }
   if (written.kind == AstKind::indexed)
@@ -340,7 +379,8 @@ bool Checker::baseOperand(const ast::Operand &written, Argument &argument, Opera
 bool Checker::indexedOperand(const ast::Operand &written, Argument &argument, Operand &made) {
   const ast::Operand &index = written.children()[0];
   if (!made.variable)
-    return error(written.span, quote(written.name) + " is not an array", "PTX ISA 6.4.2: arrays as operands");
+    return error(written.span, quote(written.name) + " is not an array",
+                 "PTX ISA 6.4.2: arrays as operands");
   argument.isIndexed = true;
   made.scale = std::max(1u, isa::bitWidth(made.variable->type) / 8) * made.variable->vector;
   if (index.kind != AstKind::name) {
@@ -352,8 +392,10 @@ bool Checker::indexedOperand(const ast::Operand &written, Argument &argument, Op
   Binding binding = lookUp(index.name, index.span);
   if (binding.kind == Binding::Kind::unknown)
     return false;
-  if (binding.kind != Binding::Kind::reg || isa::isFloat(binding.reg->type) || binding.reg->type == isa::Type::pred)
-    return error(index.span, "an index is an integer register or constant", "PTX ISA 6.4.2: arrays as operands");
+  if (binding.kind != Binding::Kind::reg || isa::isFloat(binding.reg->type) ||
+      binding.reg->type == isa::Type::pred)
+    return error(index.span, "an index is an integer register or constant",
+                 "PTX ISA 6.4.2: arrays as operands");
   made.reg = binding.reg;
   return true;
 }
@@ -376,4 +418,4 @@ bool Checker::compoundOperand(const ast::Operand &written, Argument &argument, O
   return isGood;
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

@@ -12,15 +12,17 @@ std::unique_ptr<CheckedModule> check(const ast::Module &tree, support::Diagnosti
   return Checker(tree, diagnostics).run();
 }
 
-std::unique_ptr<CheckedModule> parseAndCheck(const support::SourceFile &source, support::Diagnostics &diagnostics) {
+std::unique_ptr<CheckedModule> parseAndCheck(const support::SourceFile &source,
+                                             support::Diagnostics &diagnostics) {
   std::unique_ptr<ast::Module> tree = syntax::parse(source, diagnostics);
   return check(*tree, diagnostics);
 }
 
 Checker::Checker(const ast::Module &tree, support::Diagnostics &diagnostics)
     : tree_(tree), diagnostics_(diagnostics), header_(checkHeader(tree, diagnostics)),
-      result_(std::make_unique<CheckedModule>(header_.target)), module_(result_->module_), arena_(result_->arena_),
-      scopes_(tree.names), lines_(tree.source->text()), candidates_(tree.mnemonics.size()) {}
+      result_(std::make_unique<CheckedModule>(header_.target)), module_(result_->module_),
+      arena_(result_->arena_), scopes_(tree.names), lines_(tree.source->text()),
+      candidates_(tree.mnemonics.size()) {}
 
 std::unique_ptr<CheckedModule> Checker::run() {
   module_.source = tree_.source;
@@ -47,10 +49,11 @@ bool Checker::error(Span span, std::string message, std::string note) {
 
 bool Checker::needs(Span span, std::string_view feature, uint32_t version, uint32_t sm) {
   if (header_.target.version < version)
-    return error(span, std::string(feature) + " needs .version " + std::to_string(version / 10) + "." +
-                           std::to_string(version % 10) + " or higher");
+    return error(span, std::string(feature) + " needs .version " + std::to_string(version / 10) +
+                           "." + std::to_string(version % 10) + " or higher");
   if (header_.target.sm < sm)
-    return error(span, std::string(feature) + " needs .target sm_" + std::to_string(sm) + " or higher");
+    return error(span,
+                 std::string(feature) + " needs .target sm_" + std::to_string(sm) + " or higher");
   return true;
 }
 
@@ -86,4 +89,4 @@ isa::Token Instruction::oneOf(std::initializer_list<isa::Token> set) const {
   return isa::Token::none;
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

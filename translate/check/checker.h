@@ -19,7 +19,8 @@ namespace ast = syntax::ast;
 using support::NameId;
 using support::Span;
 
-/// `.version` and `.target` of a header, checked against each other; where something is wrong, a guess to go on with.
+/// `.version` and `.target` of a header, checked against each other; where something is wrong, a
+/// guess to go on with.
 struct Header {
   isa::Target target;
   uint32_t addressBits = 64;
@@ -42,7 +43,8 @@ class LineCursor {
 /// How many scopes are open directly inside a function: the module's and its own.
 inline constexpr size_t kFunctionDepth = 2;
 
-/// Checks one module, in the order of its text: names are declared before they are used, save labels.
+/// Checks one module, in the order of its text: names are declared before they are used, save
+/// labels.
 class Checker {
  public:
   Checker(const ast::Module &, support::Diagnostics &);
@@ -80,7 +82,8 @@ class Checker {
 
   // --- initialisers (check_initializer.cpp)
   void initialize(Variable &, const ast::Initializer &);
-  void initializeList(Variable &, const ast::Initializer &, size_t dimension, uint64_t offset, uint64_t bytes);
+  void initializeList(Variable &, const ast::Initializer &, size_t dimension, uint64_t offset,
+                      uint64_t bytes);
   void initializeScalar(Variable &, const ast::Initializer &, uint64_t offset);
   void initializeAddress(Variable &, const ast::Initializer &, uint64_t offset);
   bool reserveBytes(const ast::Initializer &, uint64_t offset, unsigned width);
@@ -90,9 +93,10 @@ class Checker {
   void function(const ast::Function &);
   Function *declareFunction(const ast::Function &);
   Prototype prototype(const ast::Prototype &, Function *, bool isEntry, bool isNamed);
-  std::span<Variable *const> parameters(std::span<const ast::Declaration>, Function *, bool isEntry, bool areReturns,
-                                        bool isNamed);
-  bool checkParameter(const ast::Declaration &, Variable &, bool isEntry, bool areReturns, bool isLast, size_t count);
+  std::span<Variable *const> parameters(std::span<const ast::Declaration>, Function *, bool isEntry,
+                                        bool areReturns, bool isNamed);
+  bool checkParameter(const ast::Declaration &, Variable &, bool isEntry, bool areReturns,
+                      bool isLast, size_t count);
   void bindParameters(const ast::Prototype &, const Prototype &, Function &);
   void directives(const ast::Function &, Function &);
   void checkParameterBytes(const Function &, Span end);
@@ -146,18 +150,18 @@ class Checker {
   support::Arena &arena_;
   Scopes scopes_;
   LineCursor lines_;
-  std::vector<uint8_t> bytes_;             ///< of the initialiser being read
+  std::vector<uint8_t> bytes_; ///< of the initialiser being read
   std::vector<Relocation> relocations_;
-  std::vector<const isa::Matcher::Candidates *> candidates_;  ///< by mnemonic
-  uint64_t constantBytes_ = 0;             ///< of .const variables so far
-  const ast::Instruction *current_ = nullptr;  ///< the one whose operands are looked up
-  Function *function_ = nullptr;                       ///< the one being checked, null at module scope
+  std::vector<const isa::Matcher::Candidates *> candidates_; ///< by mnemonic
+  uint64_t constantBytes_ = 0;                               ///< of .const variables so far
+  const ast::Instruction *current_ = nullptr; ///< the one whose operands are looked up
+  Function *function_ = nullptr;              ///< the one being checked, null at module scope
   uint32_t location_ = 0;
-  std::vector<uint32_t> firstLabelOfBlock_, nextLabel_;  ///< chains through labelStatements_
+  std::vector<uint32_t> firstLabelOfBlock_, nextLabel_; ///< chains through labelStatements_
   std::vector<const ast::Statement *> labelStatements_;
   std::vector<isa::Argument> arguments_, nestedArguments_;
   std::vector<Operand> operands_;
-  std::unordered_map<uint64_t, uint32_t> locationOf_;  ///< by file, line and column
+  std::unordered_map<uint64_t, uint32_t> locationOf_; ///< by file, line and column
   std::vector<const ast::SectionDirective *> sections_;
   std::unordered_set<uint32_t> fileNumbers_;
   struct PendingName {
@@ -168,4 +172,4 @@ class Checker {
   std::vector<PendingName> pendingNames_;
 };
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

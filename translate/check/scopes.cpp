@@ -12,9 +12,10 @@ constexpr size_t kFewPrefixes = 16;
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// A name read as a member of a range: all its last digits are the number, as with ptxas (`a11` is never `a1<2>`'s).
+/// A name read as a member of a range: all its last digits are the number, as with ptxas (`a11` is
+/// never `a1<2>`'s).
 struct Member {
-  std::string_view prefix;  ///< empty: no member of any range
+  std::string_view prefix; ///< empty: no member of any range
   uint64_t number = 0;
 };
 
@@ -29,7 +30,7 @@ Member takeApart(std::string_view name) {
   return member;
 }
 
-}  // namespace
+} // namespace
 
 void Scopes::open() {
   if (depth_ == frames_.size())
@@ -61,7 +62,8 @@ void Scopes::bind(Frame &frame, support::NameId id, Binding binding) {
 bool Scopes::declare(support::NameId id, Binding binding) {
   Frame &frame = frames_[depth_ - 1];
   const Binding &known = bindings_[id];
-  if (known.kind != Binding::Kind::none && known.kind != Binding::Kind::unknown && known.scope == frame.serial)
+  if (known.kind != Binding::Kind::none && known.kind != Binding::Kind::unknown &&
+      known.scope == frame.serial)
     return false;
   const RegisterRange *range = frame.ranges.empty() ? nullptr : rangeOf(id);
   if (range && range->scope == frame.serial)
@@ -124,7 +126,8 @@ const RegisterRange *Scopes::rangeOf(support::NameId id) const {
   Member member = takeApart(names_.text(id));
   if (member.prefix.empty())
     return nullptr;
-  // Functions have a handful of ranges; comparing with them all is faster than looking the prefix up.
+  // Functions have a handful of ranges; comparing with them all is faster than looking the prefix
+  // up.
   if (prefixes_.size() > kFewPrefixes)
     return innermost(names_.find(member.prefix), member.number);
   for (size_t i = prefixes_.size(); i-- > 0;)
@@ -147,8 +150,9 @@ void Scopes::bindMember(support::NameId id, const RegisterRange &range, const Re
   Binding binding;
   binding.kind = Binding::Kind::reg;
   binding.reg = reg;
-  // The register lives as long as its range's scope, which may lie further out than where it is first named.
+  // The register lives as long as its range's scope, which may lie further out than where it is
+  // first named.
   bind(frames_[range.depth], id, binding);
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

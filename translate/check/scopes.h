@@ -1,4 +1,5 @@
-// Names and what they mean where the checker stands (PTX ISA 4.4, 5.4): scopes inside scopes, register ranges.
+// Names and what they mean where the checker stands (PTX ISA 4.4, 5.4): scopes inside scopes,
+// register ranges.
 #pragma once
 #include <cstdint>
 #include <unordered_map>
@@ -17,9 +18,19 @@ struct TargetList {
 
 /// What a name stands for.
 struct Binding {
-  enum class Kind : uint8_t { none, reg, variable, function, label, branchTargets, callTargets, prototype, unknown };
+  enum class Kind : uint8_t {
+    none,
+    reg,
+    variable,
+    function,
+    label,
+    branchTargets,
+    callTargets,
+    prototype,
+    unknown
+  };
   Kind kind = Kind::none;
-  uint32_t scope = 0;  ///< serial number of the scope it was declared in
+  uint32_t scope = 0; ///< serial number of the scope it was declared in
   union {
     const void *any = nullptr;
     const Register *reg;
@@ -31,7 +42,8 @@ struct Binding {
   };
 };
 
-/// `.reg .b32 %r<100>`: registers come to be when they are first named, so that a large range costs nothing.
+/// `.reg .b32 %r<100>`: registers come to be when they are first named, so that a large range costs
+/// nothing.
 struct RegisterRange {
   support::NameId prefix = 0;
   uint64_t count = 0;
@@ -41,26 +53,29 @@ struct RegisterRange {
   uint32_t depth = 0;
 };
 
-/// The open scopes. Finding a name costs one array access; opening and closing cost what was declared.
+/// The open scopes. Finding a name costs one array access; opening and closing cost what was
+/// declared.
 class Scopes {
  public:
-  explicit Scopes(const support::NameTable &names) : names_(names), bindings_(names.size()) { open(); }
+  explicit Scopes(const support::NameTable &names) : names_(names), bindings_(names.size()) {
+    open();
+  }
 
   void open();
   void close();
   uint32_t current() const { return frames_[depth_ - 1].serial; }
   size_t depth() const { return depth_; }
 
-  /// Binds the name in the innermost scope. False (and nothing changes) if it is declared there already, by itself or
-  /// as a member of a range.
+  /// Binds the name in the innermost scope. False (and nothing changes) if it is declared there
+  /// already, by itself or as a member of a range.
   bool declare(support::NameId, Binding);
   /// Replaces the binding of a name declared in this scope.
   void redeclare(support::NameId id, Binding binding);
   /// False if the prefix or a member is declared in the innermost scope already; `clash` names it.
   bool declareRange(const RegisterRange &, std::string &clash);
 
-  /// What the name means here; kind none if nothing. A member of a range that has no register yet gives kind none and
-  /// sets `range`: the caller makes the register and calls `bindMember`.
+  /// What the name means here; kind none if nothing. A member of a range that has no register yet
+  /// gives kind none and sets `range`: the caller makes the register and calls `bindMember`.
   const Binding &find(support::NameId id, const RegisterRange *&range) {
     const Binding &binding = bindings_[id];
     range = nullptr;
@@ -91,12 +106,12 @@ class Scopes {
 
   const support::NameTable &names_;
   std::vector<Binding> bindings_;
-  std::vector<Frame> frames_;  ///< the first depth_ are open; the rest keep their memory
+  std::vector<Frame> frames_; ///< the first depth_ are open; the rest keep their memory
   size_t depth_ = 0;
   uint32_t lastSerial_ = 0;
-  uint32_t innermostRange_ = 0;  ///< serial of the innermost open scope with a range
+  uint32_t innermostRange_ = 0; ///< serial of the innermost open scope with a range
   std::unordered_map<support::NameId, std::vector<RegisterRange>> ranges_;
-  std::vector<support::NameId> prefixes_;  ///< of all open ranges, outermost first
+  std::vector<support::NameId> prefixes_; ///< of all open ranges, outermost first
 };
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

@@ -11,4 +11,4 @@ VerifyResult verifyText(std::string name, std::string text) {
   return {isOk, diagnostics.text()};
 }
 
-}  // namespace ptxrun::check
+} // namespace ptxrun::check

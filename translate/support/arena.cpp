@@ -13,4 +13,4 @@ void Arena::grow(size_t atLeast) {
   bytes_ += size;
 }
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

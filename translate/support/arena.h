@@ -12,7 +12,8 @@
 
 namespace ptxrun::support {
 
-/// Memory is given back only when the arena goes; destructors are not run, so what lives here must not need one.
+/// Memory is given back only when the arena goes; destructors are not run, so what lives here must
+/// not need one.
 class Arena {
  public:
   Arena() = default;
@@ -72,4 +73,4 @@ class Arena {
   size_t bytes_ = 0;
 };
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

@@ -10,14 +10,18 @@ constexpr size_t kWidth = 160;
 
 std::string_view word(Severity severity) {
   switch (severity) {
-  case Severity::error: return "error";
-  case Severity::warning: return "warning";
-  case Severity::note: return "note";
+  case Severity::error:
+    return "error";
+  case Severity::warning:
+    return "warning";
+  case Severity::note:
+    return "note";
   }
   return "";
 }
 
-/// Bytes a terminal may print: the rest of a foreign file becomes '?', a tab stays a tab in line and caret line alike.
+/// Bytes a terminal may print: the rest of a foreign file becomes '?', a tab stays a tab in line
+/// and caret line alike.
 std::string printable(std::string_view text) {
   std::string out(text);
   for (char &c : out)
@@ -26,21 +30,23 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-void appendSourceLine(std::string &out, const SourceFile &source, Span span, SourceFile::Place place) {
+void appendSourceLine(std::string &out, const SourceFile &source, Span span,
+                      SourceFile::Place place) {
   std::string_view line = source.line(place.line);
   size_t caret = std::min<size_t>(place.column - 1, line.size());
   size_t length = span.end > span.begin ? span.end - span.begin : 1;
   length = std::max<size_t>(1, std::min(length, line.size() - caret));
   size_t cut = caret > kWidth / 2 && line.size() > kWidth ? caret - kWidth / 2 : 0;
   std::string shown = printable(line.substr(cut, kWidth));
-  length = std::min(length, std::max<size_t>(1, shown.size() - std::min(shown.size(), caret - cut)));
+  length =
+      std::min(length, std::max<size_t>(1, shown.size() - std::min(shown.size(), caret - cut)));
   std::string blank;
   for (size_t i = 0; i < caret - cut; ++i)
     blank += i < shown.size() && shown[i] == '\t' ? '\t' : ' ';
   out += "  " + shown + "\n  " + blank + "^" + std::string(length - 1, '~') + "\n";
 }
 
-}  // namespace
+} // namespace
 
 Diagnostic &Diagnostics::error(Span span, std::string message) {
   bool isFollowUp = !list_.empty() && list_.back().severity == Severity::error &&
@@ -67,7 +73,8 @@ std::string Diagnostics::text() const {
   std::string out;
   for (const Diagnostic &diagnostic : list_) {
     SourceFile::Place place = source_->place(diagnostic.span.begin);
-    out += source_->name() + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
+    out += source_->name() + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) +
+           ": ";
     out += word(diagnostic.severity);
     out += ": " + printable(diagnostic.message) + "\n";
     appendSourceLine(out, *source_, diagnostic.span, place);
@@ -79,4 +86,4 @@ std::string Diagnostics::text() const {
   return out;
 }
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

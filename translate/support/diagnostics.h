@@ -12,8 +12,8 @@ enum class Severity { error, warning, note };
 struct Diagnostic {
   Severity severity = Severity::error;
   Span span;
-  std::string message;                 ///< what is wrong, what was expected
-  std::vector<std::string> notes;      ///< nearest legal form, section of the ISA, what to do
+  std::string message;            ///< what is wrong, what was expected
+  std::vector<std::string> notes; ///< nearest legal form, section of the ISA, what to do
 };
 
 /// The errors of one module. Stages add to it and go on where they can.
@@ -25,7 +25,8 @@ class Diagnostics {
   Diagnostic &warning(Span, std::string message);
   bool hasErrors() const { return errorCount_ != 0; }
   size_t errorCount() const { return errorCount_; }
-  /// True once so many errors were found that going on would only bury the first ones; stages then stop early.
+  /// True once so many errors were found that going on would only bury the first ones; stages then
+  /// stop early.
   bool isFull() const { return errorCount_ >= kMaxErrors; }
   static constexpr size_t kMaxErrors = 200;
   const std::vector<Diagnostic> &all() const { return list_; }
@@ -36,8 +37,8 @@ class Diagnostics {
  private:
   const SourceFile *source_;
   std::vector<Diagnostic> list_;
-  Diagnostic surplus_;  ///< what is reported past the limit ends here
+  Diagnostic surplus_; ///< what is reported past the limit ends here
   size_t errorCount_ = 0;
 };
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

@@ -77,4 +77,4 @@ void NameTable::grow() {
   }
 }
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

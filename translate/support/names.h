@@ -17,8 +17,8 @@ class NameTable {
   NameTable(NameTable &&) = default;
   NameTable &operator=(NameTable &&) = default;
 
-  /// The text's number, a new one if it was not met before. The text is not copied: it must outlive the table
-  /// (it usually lies in the source); `internCopy` copies it.
+  /// The text's number, a new one if it was not met before. The text is not copied: it must outlive
+  /// the table (it usually lies in the source); `internCopy` copies it.
   NameId intern(std::string_view text);
   NameId internCopy(std::string_view text);
   /// 0 if the text was never interned (or is empty).
@@ -36,8 +36,8 @@ class NameTable {
   size_t slot(std::string_view, uint32_t hash) const;
   void grow();
   std::vector<Entry> entries_;
-  std::vector<NameId> slots_;  ///< open addressing, power of two, 0 = free
+  std::vector<NameId> slots_; ///< open addressing, power of two, 0 = free
   Arena copies_;
 };
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

@@ -41,4 +41,4 @@ void SourceFile::findLines() const {
   }
 }
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

@@ -14,7 +14,8 @@ struct Span {
   uint32_t end = 0;
 };
 
-/// One PTX text and its name as diagnostics show it. Line starts are found once, on the first question.
+/// One PTX text and its name as diagnostics show it. Line starts are found once, on the first
+/// question.
 class SourceFile {
  public:
   SourceFile(std::string name, std::string text);
@@ -22,8 +23,8 @@ class SourceFile {
   std::string_view text() const { return text_; }
 
   struct Place {
-    uint32_t line;    ///< from 1
-    uint32_t column;  ///< from 1, in bytes
+    uint32_t line;   ///< from 1
+    uint32_t column; ///< from 1, in bytes
   };
   /// Place of a byte offset; offsets past the end name the end. Not thread-safe on its first call.
   Place place(uint32_t offset) const;
@@ -37,4 +38,4 @@ class SourceFile {
   mutable std::vector<uint32_t> lineStarts_;
 };
 
-}  // namespace ptxrun::support
+} // namespace ptxrun::support

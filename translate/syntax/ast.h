@@ -1,5 +1,6 @@
-// The syntax tree of one PTX module: what was written, nothing resolved. Every node has its place in the source.
-// Nodes live in the module's arena, names and mnemonics are interned: equal spelling, equal number.
+// The syntax tree of one PTX module: what was written, nothing resolved. Every node has its place
+// in the source. Nodes live in the module's arena, names and mnemonics are interned: equal
+// spelling, equal number.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,31 +16,52 @@ namespace ptxrun::syntax::ast {
 using support::NameId;
 using support::Span;
 
-// ---- Constant expressions and operands -------------------------------------------------------------------------
+// ---- Constant expressions and operands
+// -------------------------------------------------------------------------
 
 /// One item of a constant expression in postfix order (PTX ISA 4.5).
 struct ExprItem {
   enum class Kind : uint8_t {
-    integer,    ///< bits, isUnsigned
-    float64,    ///< decimal or 0d literal: bits of the double
-    float32,    ///< 0f literal: bits of the float in the low half
-    warpSize,   ///< WARP_SZ
-    symbol,     ///< name of a variable, function or section label
-    generic,    ///< generic(name)
-    unary,      ///< op on the top item
-    castSigned, castUnsigned,  ///< (.s64) (.u64)
-    binary,     ///< op on the two top items
-    ternary,    ///< a ? b : c on the three top items
-    mask,       ///< bits(inner): 0xff00(symbol), inner is the top item, bits the mask
+    integer,  ///< bits, isUnsigned
+    float64,  ///< decimal or 0d literal: bits of the double
+    float32,  ///< 0f literal: bits of the float in the low half
+    warpSize, ///< WARP_SZ
+    symbol,   ///< name of a variable, function or section label
+    generic,  ///< generic(name)
+    unary,    ///< op on the top item
+    castSigned,
+    castUnsigned, ///< (.s64) (.u64)
+    binary,       ///< op on the two top items
+    ternary,      ///< a ? b : c on the three top items
+    mask,         ///< bits(inner): 0xff00(symbol), inner is the top item, bits the mask
   };
   Kind kind = Kind::integer;
   bool isUnsigned = false;
   enum class Base : uint8_t { decimal, hexadecimal, octal, binary } base = Base::decimal;
   enum class Op : uint8_t {
-    none, plus, minus, logicalNot, complement,
-    multiply, divide, remainder, add, subtract, shiftRight, shiftLeft,
-    less, greater, lessEqual, greaterEqual, equal, notEqual,
-    bitAnd, bitXor, bitOr, logicalAnd, logicalOr,
+    none,
+    plus,
+    minus,
+    logicalNot,
+    complement,
+    multiply,
+    divide,
+    remainder,
+    add,
+    subtract,
+    shiftRight,
+    shiftLeft,
+    less,
+    greater,
+    lessEqual,
+    greaterEqual,
+    equal,
+    notEqual,
+    bitAnd,
+    bitXor,
+    bitOr,
+    logicalAnd,
+    logicalOr,
   } op = Op::none;
   NameId name = 0;
   uint64_t bits = 0;
@@ -50,29 +72,31 @@ using Expression = std::span<const ExprItem>;
 /// One operand as written.
 struct Operand {
   enum class Kind : uint8_t {
-    name,        ///< %r1, label, variable, function; suffix for `%v.x`, `%r.b0`; isNegated for `!%p`
-    constant,    ///< expression
-    nameOffset,  ///< name + expression (`var+4`, `[%r+-4]`'s inside)
-    indexed,     ///< name[children[0]]: `array[%r1]`, `array[3]`, `array[%r1+2]`
-    sink,        ///< _
-    address,     ///< [children...], isUnified for a trailing `.unified`
-    vector,      ///< {children...}
-    list,        ///< (children...) of a call
-    pair,        ///< children[0]|children[1]
+    name,       ///< %r1, label, variable, function; suffix for `%v.x`, `%r.b0`; isNegated for `!%p`
+    constant,   ///< expression
+    nameOffset, ///< name + expression (`var+4`, `[%r+-4]`'s inside)
+    indexed,    ///< name[children[0]]: `array[%r1]`, `array[3]`, `array[%r1+2]`
+    sink,       ///< _
+    address,    ///< [children...], isUnified for a trailing `.unified`
+    vector,     ///< {children...}
+    list,       ///< (children...) of a call
+    pair,       ///< children[0]|children[1]
   };
   Kind kind = Kind::sink;
-  bool isNegated = false;  ///< `!` before a name
-  bool isMinus = false;    ///< `-` before a name (vmad)
+  bool isNegated = false; ///< `!` before a name
+  bool isMinus = false;   ///< `-` before a name (vmad)
   bool isUnified = false;
   NameId name = 0;
-  NameId suffix = 0;  ///< "x", "b0", "h1" after a name's dot; 0: none
+  NameId suffix = 0; ///< "x", "b0", "h1" after a name's dot; 0: none
   Span span;
   /// constant: items; nameOffset: the offset's items.
   Expression expression() const { return {items_, count_}; }
   /// address, vector, list, pair, indexed.
   std::span<const Operand> children() const { return {children_, count_}; }
   void setExpression(Expression e) { items_ = e.data(), count_ = uint32_t(e.size()); }
-  void setChildren(std::span<const Operand> c) { children_ = c.data(), count_ = uint32_t(c.size()); }
+  void setChildren(std::span<const Operand> c) {
+    children_ = c.data(), count_ = uint32_t(c.size());
+  }
 
  private:
   uint32_t count_ = 0;
@@ -82,29 +106,32 @@ struct Operand {
   };
 };
 
-// ---- Instructions and statements -------------------------------------------------------------------------------
+// ---- Instructions and statements
+// -------------------------------------------------------------------------------
 
-/// One distinct dotted spelling ("ld.global.v2.u32") of the module. Shared by all instructions written so.
+/// One distinct dotted spelling ("ld.global.v2.u32") of the module. Shared by all instructions
+/// written so.
 struct Mnemonic {
-  std::string_view text;                        ///< whole, white space removed
-  std::string_view opcode;                      ///< up to the first dot
-  std::span<const std::string_view> modifiers;  ///< without their dots: "global", "shared::cta", "v2", "u32"
+  std::string_view text;   ///< whole, white space removed
+  std::string_view opcode; ///< up to the first dot
+  std::span<const std::string_view>
+      modifiers; ///< without their dots: "global", "shared::cta", "v2", "u32"
 };
 
 struct Instruction {
-  uint32_t mnemonic = 0;  ///< index into Module::mnemonics
-  NameId guard = 0;       ///< 0: none
+  uint32_t mnemonic = 0; ///< index into Module::mnemonics
+  NameId guard = 0;      ///< 0: none
   bool isGuardNegated = false;
   Span guardSpan;
-  Span opcodeSpan;  ///< the mnemonic
-  Span span;        ///< guard to semicolon
+  Span opcodeSpan; ///< the mnemonic
+  Span span;       ///< guard to semicolon
   std::span<const Operand> operands;
 };
 
 /// What stands after `=`: an expression, or a list in braces of initialisers or of texref fields.
 struct Initializer {
-  bool isList = false;                    ///< { elements }
-  bool hasField = false;                  ///< `field = value` of a texref, samplerref or surfref
+  bool isList = false;   ///< { elements }
+  bool hasField = false; ///< `field = value` of a texref, samplerref or surfref
   NameId field = 0;
   Span span;
   std::span<const Initializer> elements;
@@ -114,14 +141,14 @@ struct Initializer {
 /// A literal array size or range; hexadecimal etc. are remembered through the span.
 struct Dimension {
   uint64_t size = 0;
-  bool isEmpty = false;  ///< []
+  bool isEmpty = false; ///< []
   Span span;
 };
 
 struct Declarator {
   NameId name = 0;
   Span span;
-  bool hasRange = false;  ///< %r<100>
+  bool hasRange = false; ///< %r<100>
   uint64_t range = 0;
   std::span<const Dimension> dimensions;
   const Initializer *initializer = nullptr;
@@ -131,9 +158,9 @@ struct Declarator {
 enum class Linkage : uint8_t { none, external_, visible, weak, common };
 
 struct Attribute {
-  NameId name = 0;  ///< managed, unified
+  NameId name = 0; ///< managed, unified
   Span span;
-  std::span<const ExprItem> arguments;  ///< unified's two integers
+  std::span<const ExprItem> arguments; ///< unified's two integers
 };
 
 /// Variables of any space, registers and parameters: `.global .align 8 .v2 .f32 a[4] = {...}, b;`
@@ -144,8 +171,8 @@ struct Declaration {
   NameId vector = 0; ///< "v2" "v4"; 0: none
   bool hasAlign = false;
   uint64_t align = 0;
-  bool isPointer = false;     ///< .ptr
-  NameId pointerSpace = 0;    ///< .ptr.global ...
+  bool isPointer = false;  ///< .ptr
+  NameId pointerSpace = 0; ///< .ptr.global ...
   bool hasPointerAlign = false;
   uint64_t pointerAlign = 0;
   Span span, spaceSpan, typeSpan;
@@ -162,7 +189,7 @@ struct PerformanceDirective {
 };
 
 struct Prototype {
-  bool hasReturns = false;  ///< parentheses were written
+  bool hasReturns = false; ///< parentheses were written
   bool hasParameters = false;
   std::span<const Declaration> returns;
   std::span<const Declaration> parameters;
@@ -171,7 +198,7 @@ struct Prototype {
 
 struct LocDirective {
   uint32_t file = 0, line = 0, column = 0;
-  bool hasFunctionName = false;  ///< function_name label {+ offset}
+  bool hasFunctionName = false; ///< function_name label {+ offset}
   NameId functionName = 0;
   uint64_t functionOffset = 0;
   bool hasInlinedAt = false;
@@ -180,13 +207,17 @@ struct LocDirective {
 };
 
 struct PragmaDirective {
-  std::span<const std::string_view> strings;  ///< with their quotes
+  std::span<const std::string_view> strings; ///< with their quotes
   Span span;
 };
 
 /// `name: .branchtargets a, b;` `name: .calltargets f, g;` `name: .callprototype (...) _ (...);`
 struct TargetsDirective {
-  enum class Kind : uint8_t { branchTargets, callTargets, callPrototype } kind = Kind::branchTargets;
+  enum class Kind : uint8_t {
+    branchTargets,
+    callTargets,
+    callPrototype
+  } kind = Kind::branchTargets;
   NameId label = 0;
   Span labelSpan, span;
   std::span<const Operand> names;
@@ -195,10 +226,19 @@ struct TargetsDirective {
 
 /// One statement of a function body. Blocks are flat: `openBlock` and `closeBlock` bracket theirs.
 struct Statement {
-  enum class Kind : uint8_t { instruction, label, declaration, openBlock, closeBlock, loc, pragma, targets };
+  enum class Kind : uint8_t {
+    instruction,
+    label,
+    declaration,
+    openBlock,
+    closeBlock,
+    loc,
+    pragma,
+    targets
+  };
   Kind kind = Kind::instruction;
-  NameId label = 0;  ///< label: its name
-  Span span;         ///< label: the name; blocks: the brace; else empty, the node has it
+  NameId label = 0; ///< label: its name
+  Span span;        ///< label: the name; blocks: the brace; else empty, the node has it
   union {
     const Instruction *instruction = nullptr;
     const Declaration *declaration;
@@ -208,7 +248,8 @@ struct Statement {
   };
 };
 
-// ---- Module level ----------------------------------------------------------------------------------------------
+// ---- Module level
+// ----------------------------------------------------------------------------------------------
 
 struct Function {
   Linkage linkage = Linkage::none;
@@ -220,36 +261,36 @@ struct Function {
   Prototype prototype;
   std::span<const Statement> body;
   uint32_t instructionCount = 0;
-  Span afterPrototype;  ///< the `{` or `;` behind name, parameters and directives
+  Span afterPrototype; ///< the `{` or `;` behind name, parameters and directives
   Span closingBrace;
 };
 
 struct FileDirective {
   uint32_t index = 0;
-  std::string_view path;  ///< without quotes
+  std::string_view path; ///< without quotes
   bool hasTimestamp = false;
   uint64_t timestamp = 0, size = 0;
-  Span span, after;  ///< after: the token that shows that nothing more belongs to it
+  Span span, after; ///< after: the token that shows that nothing more belongs to it
 };
 
 /// `5`, `-1`, `label`, `.debug_str+4`, `end-begin` in a section.
 struct SectionValue {
-  NameId symbol = 0;  ///< with its dot for a section's name; 0: a number
-  NameId minus = 0;   ///< symbol-minus
+  NameId symbol = 0; ///< with its dot for a section's name; 0: a number
+  NameId minus = 0;  ///< symbol-minus
   bool isNegative = false;
-  uint64_t number = 0;  ///< the number, or what is added to symbol
+  uint64_t number = 0; ///< the number, or what is added to symbol
   Span span;
 };
 
 /// `.section .debug_str { label: .b8 1,2 }`, in the order written.
 struct SectionLine {
-  NameId label = 0;  ///< `label:` when type is 0
-  NameId type = 0;   ///< b8 b16 b32 b64
+  NameId label = 0; ///< `label:` when type is 0
+  NameId type = 0;  ///< b8 b16 b32 b64
   std::span<const SectionValue> values;
   Span span;
 };
 struct SectionDirective {
-  NameId name = 0;  ///< ".debug_str" without the dot
+  NameId name = 0; ///< ".debug_str" without the dot
   std::span<const SectionLine> lines;
   Span span;
 };
@@ -277,7 +318,7 @@ struct Item {
 struct Header {
   uint32_t versionMajor = 0, versionMinor = 0;
   Span version;
-  std::span<const NameId> targets;  ///< sm_90a, texmode_independent, debug, ...
+  std::span<const NameId> targets; ///< sm_90a, texmode_independent, debug, ...
   std::span<const Span> targetSpans;
   Span target;
   bool hasAddressSize = false;
@@ -295,4 +336,4 @@ struct Module {
   std::vector<Item> items;
 };
 
-}  // namespace ptxrun::syntax::ast
+} // namespace ptxrun::syntax::ast

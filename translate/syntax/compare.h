@@ -4,7 +4,8 @@
 
 namespace ptxrun::syntax {
 
-/// True if both say the same: everything but places in the source. Else `difference` names the first place in `a`.
+/// True if both say the same: everything but places in the source. Else `difference` names the
+/// first place in `a`.
 bool isSameTree(const ast::Module &a, const ast::Module &b, support::Span &difference);
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -8,4 +8,4 @@ void internKeywords(support::NameTable &names) {
 #undef PTXRUN_KEYWORD
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -4,7 +4,7 @@
 
 namespace ptxrun::syntax {
 
-/// clang-format off
+// clang-format off
 #define PTXRUN_KEYWORDS(word)                                                                      \
   word(version) word(target) word(address_size) word(entry) word(func) word(file) word(loc)        \
   word(section) word(pragma) word(alias) word(extern) word(visible) word(weak) word(common)        \
@@ -16,7 +16,7 @@ namespace ptxrun::syntax {
   word(function_name) word(inlined_at) word(WARP_SZ) word(_) word(v2) word(v4) word(v8)            \
   word(b8) word(b16) word(b32) word(b64) word(s64) word(u64) word(x) word(y) word(z) word(w)       \
   word(r) word(g) word(b) word(a) word(texref) word(samplerref) word(surfref)
-/// clang-format on
+// clang-format on
 
 /// keyword_version, keyword_target ...: the NameIds.
 enum Keyword : support::NameId {
@@ -24,10 +24,10 @@ enum Keyword : support::NameId {
 #define PTXRUN_KEYWORD(name) keyword_##name,
   PTXRUN_KEYWORDS(PTXRUN_KEYWORD)
 #undef PTXRUN_KEYWORD
-  keywordEnd,
+      keywordEnd,
 };
 
 /// Interns the keywords into a fresh table, in the enumeration's order.
 void internKeywords(support::NameTable &);
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -65,14 +65,14 @@ const char *endOfFraction(const char *at) {
   return exponent;
 }
 
-}  // namespace
+} // namespace
 
 bool isFollowCharacter(char c) { return is(c, follow); }
 
 // std::string ends in a zero byte, so reading at end_ is allowed and never matches a class.
 Lexer::Lexer(const support::SourceFile &source, support::Diagnostics &diagnostics)
-    : diagnostics_(diagnostics), begin_(source.text().data()),
-      end_(begin_ + source.text().size()), at_(begin_) {}
+    : diagnostics_(diagnostics), begin_(source.text().data()), end_(begin_ + source.text().size()),
+      at_(begin_) {}
 
 uint32_t Lexer::endOfMnemonic(uint32_t offset) const {
   const char *at = begin_ + offset;
@@ -125,7 +125,8 @@ bool Lexer::skipBlockComment() {
   return false;
 }
 
-// `#line 3 "foo.cu"` is what a preprocessor leaves behind; other lines that begin with # are errors.
+// `#line 3 "foo.cu"` is what a preprocessor leaves behind; other lines that begin with # are
+// errors.
 bool Lexer::skipLineDirective() {
   bool isFirstOnLine = at_ == begin_ || at_[-1] == '\n';
   if (!isFirstOnLine || std::strncmp(at_, "#line", 5) != 0 || is(at_[5], follow))
@@ -154,13 +155,15 @@ Token Lexer::next() {
     return number(begin);
   if (c == '.') {
     at_ = endOfDotWord(at_);
-    if (is(begin[1], digit) && endOfFraction(begin) > at_) {  // .5e-3, where .5e alone would be a word
+    if (is(begin[1], digit) &&
+        endOfFraction(begin) > at_) { // .5e-3, where .5e alone would be a word
       at_ = endOfFraction(begin);
       return make(Token::Kind::decimal, begin);
     }
     if (at_ != begin)
       return make(Token::Kind::dotWord, begin);
-    return bad(begin, begin + 1, "a '.' must be followed by the name of a directive, modifier or type");
+    return bad(begin, begin + 1,
+               "a '.' must be followed by the name of a directive, modifier or type");
   }
   if (c == '"')
     return string(begin);
@@ -181,8 +184,9 @@ Token Lexer::number(const char *begin) {
     kind = isFloat ? Kind::hexFloat : Kind::hexDouble;
     at_ = allOf(begin + 2, hexDigit);
     if (at_ - begin != (isFloat ? 10 : 18))
-      return bad(begin, skipFollow(at_), isFloat ? "'0f' must be followed by exactly 8 hexadecimal digits"
-                                                 : "'0d' must be followed by exactly 16 hexadecimal digits");
+      return bad(begin, skipFollow(at_),
+                 isFloat ? "'0f' must be followed by exactly 8 hexadecimal digits"
+                         : "'0d' must be followed by exactly 16 hexadecimal digits");
   } else if (*begin == '0' && (second == 'x' || second == 'X')) {
     at_ = allOf(begin + 2, hexDigit);
     if (at_ == begin + 2)
@@ -204,7 +208,8 @@ Token Lexer::number(const char *begin) {
     if (kind == Kind::integer && *begin == '0')
       for (const char *c = begin; c < at_; ++c)
         if (*c > '7')
-          return bad(begin, skipFollow(at_), "an integer that begins with 0 is octal and has digits 0 to 7 only");
+          return bad(begin, skipFollow(at_),
+                     "an integer that begins with 0 is octal and has digits 0 to 7 only");
   }
   if (kind == Kind::integer && *at_ == 'U')
     ++at_;
@@ -238,27 +243,48 @@ Token Lexer::punctuation(const char *begin) {
     return make(kind, begin);
   };
   switch (*at_) {
-  case ',': return single(Kind::comma);
-  case ';': return single(Kind::semicolon);
-  case ':': return single(Kind::colon);
-  case '(': return single(Kind::openParen);
-  case ')': return single(Kind::closeParen);
-  case '[': return single(Kind::openBracket);
-  case ']': return single(Kind::closeBracket);
-  case '{': return single(Kind::openBrace);
-  case '}': return single(Kind::closeBrace);
-  case '@': return single(Kind::at);
-  case '+': return single(Kind::plus);
-  case '-': return single(Kind::minus);
-  case '*': return single(Kind::star);
-  case '/': return single(Kind::slash);
-  case '~': return single(Kind::tilde);
-  case '?': return single(Kind::question);
-  case '^': return single(Kind::caret);
-  case '!': return either('=', Kind::notEqual, Kind::exclamation);
-  case '=': return either('=', Kind::equalEqual, Kind::equals);
-  case '&': return either('&', Kind::andAnd, Kind::ampersand);
-  case '|': return either('|', Kind::orOr, Kind::pipe);
+  case ',':
+    return single(Kind::comma);
+  case ';':
+    return single(Kind::semicolon);
+  case ':':
+    return single(Kind::colon);
+  case '(':
+    return single(Kind::openParen);
+  case ')':
+    return single(Kind::closeParen);
+  case '[':
+    return single(Kind::openBracket);
+  case ']':
+    return single(Kind::closeBracket);
+  case '{':
+    return single(Kind::openBrace);
+  case '}':
+    return single(Kind::closeBrace);
+  case '@':
+    return single(Kind::at);
+  case '+':
+    return single(Kind::plus);
+  case '-':
+    return single(Kind::minus);
+  case '*':
+    return single(Kind::star);
+  case '/':
+    return single(Kind::slash);
+  case '~':
+    return single(Kind::tilde);
+  case '?':
+    return single(Kind::question);
+  case '^':
+    return single(Kind::caret);
+  case '!':
+    return either('=', Kind::notEqual, Kind::exclamation);
+  case '=':
+    return either('=', Kind::equalEqual, Kind::equals);
+  case '&':
+    return either('&', Kind::andAnd, Kind::ampersand);
+  case '|':
+    return either('|', Kind::orOr, Kind::pipe);
   case '<':
     if (at_[1] == '<')
       return either('<', Kind::shiftLeft, Kind::less);
@@ -267,7 +293,8 @@ Token Lexer::punctuation(const char *begin) {
     if (at_[1] == '>')
       return either('>', Kind::shiftRight, Kind::greater);
     return either('=', Kind::greaterEqual, Kind::greater);
-  default: break;
+  default:
+    break;
   }
   const char *end = begin + 1;
   while (end < end_ && (*end & 0x80))
@@ -277,7 +304,8 @@ Token Lexer::punctuation(const char *begin) {
 
 Token Lexer::bad(const char *begin, const char *end, std::string message) {
   support::Span span{uint32_t(begin - begin_), uint32_t(end - begin_)};
-  diagnostics_.error(span, std::move(message)).notes.push_back("PTX ISA 4.1 to 4.5: source format, identifiers, constants");
+  diagnostics_.error(span, std::move(message))
+      .notes.push_back("PTX ISA 4.1 to 4.5: source format, identifiers, constants");
   at_ = std::max(at_, end);
   return {Token::Kind::bad, span};
 }
@@ -296,7 +324,7 @@ bool readInteger(std::string_view text, uint64_t &value, bool &isUnsigned) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   isUnsigned = hasSuffix || value > uint64_t(INT64_MAX);
   if (error == std::errc::result_out_of_range && base == 10) {
-    value = UINT64_MAX;  // ptxas takes too many decimal digits, though not hexadecimal or octal ones
+    value = UINT64_MAX; // ptxas takes too many decimal digits, though not hexadecimal or octal ones
     isUnsigned = true;
     return true;
   }
@@ -319,28 +347,47 @@ uint64_t readFloatBits(Token::Kind kind, std::string_view text) {
 
 std::string_view describe(Token::Kind kind) {
   switch (kind) {
-  case Token::Kind::end: return "the end of the file";
-  case Token::Kind::identifier: return "an identifier";
-  case Token::Kind::dotWord: return "a directive";
-  case Token::Kind::integer: return "an integer";
+  case Token::Kind::end:
+    return "the end of the file";
+  case Token::Kind::identifier:
+    return "an identifier";
+  case Token::Kind::dotWord:
+    return "a directive";
+  case Token::Kind::integer:
+    return "an integer";
   case Token::Kind::decimal:
   case Token::Kind::hexFloat:
-  case Token::Kind::hexDouble: return "a floating-point constant";
-  case Token::Kind::string: return "a string";
-  case Token::Kind::comma: return "','";
-  case Token::Kind::semicolon: return "';'";
-  case Token::Kind::colon: return "':'";
-  case Token::Kind::openParen: return "'('";
-  case Token::Kind::closeParen: return "')'";
-  case Token::Kind::openBracket: return "'['";
-  case Token::Kind::closeBracket: return "']'";
-  case Token::Kind::openBrace: return "'{'";
-  case Token::Kind::closeBrace: return "'}'";
-  case Token::Kind::less: return "'<'";
-  case Token::Kind::greater: return "'>'";
-  case Token::Kind::equals: return "'='";
-  default: return "a token";
+  case Token::Kind::hexDouble:
+    return "a floating-point constant";
+  case Token::Kind::string:
+    return "a string";
+  case Token::Kind::comma:
+    return "','";
+  case Token::Kind::semicolon:
+    return "';'";
+  case Token::Kind::colon:
+    return "':'";
+  case Token::Kind::openParen:
+    return "'('";
+  case Token::Kind::closeParen:
+    return "')'";
+  case Token::Kind::openBracket:
+    return "'['";
+  case Token::Kind::closeBracket:
+    return "']'";
+  case Token::Kind::openBrace:
+    return "'{'";
+  case Token::Kind::closeBrace:
+    return "'}'";
+  case Token::Kind::less:
+    return "'<'";
+  case Token::Kind::greater:
+    return "'>'";
+  case Token::Kind::equals:
+    return "'='";
+  default:
+    return "a token";
   }
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

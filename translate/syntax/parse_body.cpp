@@ -7,7 +7,8 @@ using StatementKind = ast::Statement::Kind;
 
 namespace {
 
-ast::Statement makeStatement(StatementKind kind, support::NameId label = 0, support::Span span = {}) {
+ast::Statement makeStatement(StatementKind kind, support::NameId label = 0,
+                             support::Span span = {}) {
   ast::Statement made;
   made.kind = kind;
   made.label = label;
@@ -15,18 +16,19 @@ ast::Statement makeStatement(StatementKind kind, support::NameId label = 0, supp
   return made;
 }
 
-}  // namespace
+} // namespace
 
 // Blocks stay flat, so their depth costs no stack.
 bool Parser::body(ast::Function &function) {
   std::vector<ast::Statement> statements;
   size_t depth = 1;
   function.hasBody = true;
-  advance();  // {
+  advance(); // {
   while (depth > 0) {
     if (is(Kind::openBrace) || is(Kind::closeBrace)) {
       depth = is(Kind::openBrace) ? depth + 1 : depth - 1;
-      StatementKind kind = is(Kind::openBrace) ? StatementKind::openBlock : StatementKind::closeBlock;
+      StatementKind kind =
+          is(Kind::openBrace) ? StatementKind::openBlock : StatementKind::closeBlock;
       if (depth > 0)
         statements.push_back(makeStatement(kind, 0, token_.span));
       else
@@ -34,8 +36,9 @@ bool Parser::body(ast::Function &function) {
       advance();
       continue;
     }
-    bool isModuleLevel = is(Kind::dotWord) && (dotWord() == keyword_entry || dotWord() == keyword_func ||
-                                              dotWord() == keyword_visible || dotWord() == keyword_section);
+    bool isModuleLevel =
+        is(Kind::dotWord) && (dotWord() == keyword_entry || dotWord() == keyword_func ||
+                              dotWord() == keyword_visible || dotWord() == keyword_section);
     if (is(Kind::end) || isModuleLevel) {
       failAtToken("'}' at the end of this function's body or block");
       break;
@@ -118,7 +121,8 @@ bool Parser::instruction(std::vector<ast::Statement> &statements, uint32_t begin
   return true;
 }
 
-// The opcode and its modifiers, usually without blanks between them; the index in module_.mnemonics.
+// The opcode and its modifiers, usually without blanks between them; the index in
+// module_.mnemonics.
 uint32_t Parser::mnemonic(Span &span) {
   uint32_t begin = token_.span.begin;
   uint32_t end = lexer_.endOfMnemonic(token_.span.end);
@@ -144,7 +148,8 @@ uint32_t Parser::mnemonic(Span &span) {
   made.opcode = made.text.substr(0, at);
   while (at != std::string_view::npos) {
     size_t next = made.text.find('.', at + 1);
-    parts.push_back(made.text.substr(at + 1, next == std::string_view::npos ? next : next - at - 1));
+    parts.push_back(
+        made.text.substr(at + 1, next == std::string_view::npos ? next : next - at - 1));
     at = next;
   }
   made.modifiers = module_.arena.copy(parts);
@@ -166,20 +171,32 @@ bool Parser::directiveStatement(std::vector<ast::Statement> &statements) {
     if (!pragmaDirective(made.pragma))
       return false;
     break;
-  case keyword_reg: case keyword_local: case keyword_shared: case keyword_param: case keyword_global:
-  case keyword_const: case keyword_align: case keyword_attribute: case keyword_tex:
+  case keyword_reg:
+  case keyword_local:
+  case keyword_shared:
+  case keyword_param:
+  case keyword_global:
+  case keyword_const:
+  case keyword_align:
+  case keyword_attribute:
+  case keyword_tex:
     if (!declaration(ast::Linkage::none, begin, made.declaration))
       return false;
     break;
-  case keyword_branchtargets: case keyword_calltargets: case keyword_callprototype:
-    return failAtToken("a label before this directive ('name: " + std::string(text(token_.span)) + " ...;')");
-  default: return failAtToken("a directive that may stand in a function body", "PTX ISA 11: directives");
+  case keyword_branchtargets:
+  case keyword_calltargets:
+  case keyword_callprototype:
+    return failAtToken("a label before this directive ('name: " + std::string(text(token_.span)) +
+                       " ...;')");
+  default:
+    return failAtToken("a directive that may stand in a function body", "PTX ISA 11: directives");
   }
   statements.push_back(made);
   return true;
 }
 
-bool Parser::targetsDirective(NameId label, Span labelSpan, std::vector<ast::Statement> &statements) {
+bool Parser::targetsDirective(NameId label, Span labelSpan,
+                              std::vector<ast::Statement> &statements) {
   auto *made = module_.arena.make<ast::TargetsDirective>();
   made->label = label;
   made->labelSpan = labelSpan;
@@ -192,7 +209,8 @@ bool Parser::targetsDirective(NameId label, Span labelSpan, std::vector<ast::Sta
     if (prototype->hasReturns && !parameterList(prototype->returns))
       return false;
     if (!is(Kind::identifier) || name(token_.span) != keyword__)
-      return failAtToken("'_' in the place of the function's name", "PTX ISA 11.3.3: .callprototype");
+      return failAtToken("'_' in the place of the function's name",
+                         "PTX ISA 11.3.3: .callprototype");
     advance();
     if (!prototypeTail(*prototype, false) || !expect(Kind::semicolon, "after .callprototype"))
       return false;
@@ -218,4 +236,4 @@ bool Parser::targetsDirective(NameId label, Span labelSpan, std::vector<ast::Sta
   return true;
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

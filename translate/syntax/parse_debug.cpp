@@ -40,7 +40,8 @@ bool Parser::locDirective(const ast::LocDirective *&result) {
       !readUnsigned32(made->column, "a column"))
     return false;
   if (accept(Kind::comma)) {
-    constexpr const char *kNote = "PTX ISA 11.5.4: .loc file line column, function_name label, inlined_at file line column";
+    constexpr const char *kNote =
+        "PTX ISA 11.5.4: .loc file line column, function_name label, inlined_at file line column";
     if (!is(Kind::identifier) || name(token_.span) != keyword_function_name)
       return failAtToken("function_name", kNote);
     advance();
@@ -57,7 +58,8 @@ bool Parser::locDirective(const ast::LocDirective *&result) {
       return failAtToken("inlined_at", kNote);
     advance();
     made->hasInlinedAt = true;
-    if (!readUnsigned32(made->inlinedFile, "a file's number") || !readUnsigned32(made->inlinedLine, "a line") ||
+    if (!readUnsigned32(made->inlinedFile, "a file's number") ||
+        !readUnsigned32(made->inlinedLine, "a line") ||
         !readUnsigned32(made->inlinedColumn, "a column"))
       return false;
   }
@@ -98,7 +100,8 @@ bool Parser::sectionDirective() {
         return false;
       bool isList = values.size() > 1 || is(Kind::comma);
       if (values.back().symbol && isList)
-        return fail(values.back().span, "a label or section stands alone behind its type", "PTX ISA 11.5.2: .section");
+        return fail(values.back().span, "a label or section stands alone behind its type",
+                    "PTX ISA 11.5.2: .section");
     } while (accept(Kind::comma));
     line.values = module_.arena.copy(values);
     line.span = from(lineBegin);
@@ -157,4 +160,4 @@ bool Parser::pragmaStrings(std::vector<std::string_view> &strings) {
   return true;
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -10,20 +10,31 @@ namespace {
 constexpr int kMaxDepth = 64;
 
 bool isSpace(support::NameId word) { return word >= keyword_reg && word <= keyword_tex; }
-bool isVector(support::NameId word) { return word == keyword_v2 || word == keyword_v4 || word == keyword_v8; }
+bool isVector(support::NameId word) {
+  return word == keyword_v2 || word == keyword_v4 || word == keyword_v8;
+}
 
-}  // namespace
+} // namespace
 
 ast::Linkage Parser::linkage() {
   if (!is(Kind::dotWord))
     return ast::Linkage::none;
   ast::Linkage found = ast::Linkage::none;
   switch (dotWord()) {
-  case keyword_extern: found = ast::Linkage::external_; break;
-  case keyword_visible: found = ast::Linkage::visible; break;
-  case keyword_weak: found = ast::Linkage::weak; break;
-  case keyword_common: found = ast::Linkage::common; break;
-  default: return found;
+  case keyword_extern:
+    found = ast::Linkage::external_;
+    break;
+  case keyword_visible:
+    found = ast::Linkage::visible;
+    break;
+  case keyword_weak:
+    found = ast::Linkage::weak;
+    break;
+  case keyword_common:
+    found = ast::Linkage::common;
+    break;
+  default:
+    return found;
   }
   advance();
   return found;
@@ -93,16 +104,19 @@ bool Parser::declarator(ast::Declarator &made, bool isParameter) {
     return false;
   bool isReserved = text(made.span) == "WARP_SZ" || (made.name == keyword__ && !isParameter);
   if (isReserved)
-    return fail(made.span, "'" + std::string(text(made.span)) + "' cannot be declared, it has a meaning of its own");
+    return fail(made.span, "'" + std::string(text(made.span)) +
+                               "' cannot be declared, it has a meaning of its own");
   if (!isParameter && accept(Kind::less)) {
     made.hasRange = true;
-    return readUnsigned(made.range, "the number of names") && expect(Kind::greater, "after the number of names");
+    return readUnsigned(made.range, "the number of names") &&
+           expect(Kind::greater, "after the number of names");
   }
   std::vector<ast::Dimension> sizes;
   if (!dimensions(sizes))
     return false;
   if (isParameter && sizes.size() > 1)
-    return fail(sizes[1].span, "a parameter can be an array of one dimension only", "PTX ISA 11.2: kernel entry points and functions");
+    return fail(sizes[1].span, "a parameter can be an array of one dimension only",
+                "PTX ISA 11.2: kernel entry points and functions");
   made.dimensions = module_.arena.copy(sizes);
   if (isParameter || !accept(Kind::equals))
     return true;
@@ -118,7 +132,8 @@ bool Parser::dimensions(std::vector<ast::Dimension> &sizes) {
     advance();
     one.isEmpty = is(Kind::closeBracket);
     if (one.isEmpty && !sizes.empty())
-      return failAtToken("an array size (only the first one may be left out)", "PTX ISA 5.4.3: array declarations");
+      return failAtToken("an array size (only the first one may be left out)",
+                         "PTX ISA 5.4.3: array declarations");
     if (!one.isEmpty && !readUnsigned(one.size, "an array size"))
       return false;
     if (!expect(Kind::closeBracket, "after an array size"))
@@ -162,7 +177,8 @@ bool Parser::initializerElement(ast::Initializer &made, int) {
       return false;
     if (isGeneric && accept(Kind::openParen)) {
       item.kind = ast::ExprItem::Kind::generic;
-      if (!identifier(item.name, span, "the name of a variable") || !expect(Kind::closeParen, "after generic's name"))
+      if (!identifier(item.name, span, "the name of a variable") ||
+          !expect(Kind::closeParen, "after generic's name"))
         return false;
       item.span = from(item.span.begin);
     }
@@ -171,7 +187,8 @@ bool Parser::initializerElement(ast::Initializer &made, int) {
       return true;
     if (!expressionItems(0, 0))
       return false;
-    items_.push_back({.kind = ast::ExprItem::Kind::binary, .op = ast::ExprItem::Op::add, .span = from(begin)});
+    items_.push_back(
+        {.kind = ast::ExprItem::Kind::binary, .op = ast::ExprItem::Op::add, .span = from(begin)});
     return true;
   };
   bool isGood;
@@ -183,7 +200,8 @@ bool Parser::initializerElement(ast::Initializer &made, int) {
     if (made.hasField) {
       made.field = name(word);
       if (is(Kind::identifier)) {
-        items_.push_back({.kind = ast::ExprItem::Kind::symbol, .name = name(token_.span), .span = token_.span});
+        items_.push_back(
+            {.kind = ast::ExprItem::Kind::symbol, .name = name(token_.span), .span = token_.span});
         advance();
         isGood = true;
       } else {
@@ -197,8 +215,8 @@ bool Parser::initializerElement(ast::Initializer &made, int) {
   } else {
     bool isNumber = is(Kind::integer);
     isGood = expressionItems(0, 0);
-    bool isMask = isGood && isNumber && items_.size() == first + 1 && items_[first].kind == ast::ExprItem::Kind::integer &&
-                  is(Kind::openParen);
+    bool isMask = isGood && isNumber && items_.size() == first + 1 &&
+                  items_[first].kind == ast::ExprItem::Kind::integer && is(Kind::openParen);
     if (isMask) {
       ast::ExprItem mask = items_[first];
       items_.resize(first);
@@ -227,10 +245,13 @@ bool Parser::parameter(ast::Declaration &made) {
     made.isPointer = true;
     if (is(Kind::dotWord) && dotWord() != keyword_align) {
       NameId space = dotWord();
-      bool isPointerSpace = space == keyword_global || space == keyword_const || space == keyword_local || space == keyword_shared ||
-                            space == keyword_param || space == keyword_texref || space == keyword_samplerref || space == keyword_surfref;
+      bool isPointerSpace = space == keyword_global || space == keyword_const ||
+                            space == keyword_local || space == keyword_shared ||
+                            space == keyword_param || space == keyword_texref ||
+                            space == keyword_samplerref || space == keyword_surfref;
       if (!isPointerSpace)
-        return failAtToken("a state space after .ptr (.const .global .local .shared)", "PTX ISA 11.2.2: .ptr");
+        return failAtToken("a state space after .ptr (.const .global .local .shared)",
+                           "PTX ISA 11.2.2: .ptr");
       made.pointerSpace = space;
       advance();
     }
@@ -253,7 +274,7 @@ bool Parser::parameter(ast::Declaration &made) {
 
 bool Parser::parameterList(std::span<const ast::Declaration> &result) {
   std::vector<ast::Declaration> list;
-  advance();  // (
+  advance(); // (
   if (!is(Kind::closeParen)) {
     do {
       if (!parameter(list.emplace_back()))
@@ -279,24 +300,43 @@ bool Parser::prototypeTail(ast::Prototype &prototype, bool isEntry) {
   return true;
 }
 
-bool Parser::performanceDirective(std::vector<ast::PerformanceDirective> &list, bool isEntry, bool &isOne) {
+bool Parser::performanceDirective(std::vector<ast::PerformanceDirective> &list, bool isEntry,
+                                  bool &isOne) {
   isOne = false;
   if (!is(Kind::dotWord))
     return true;
   size_t least = 0, most = 0;
   NameId word = dotWord();
   switch (word) {
-  case keyword_maxntid: case keyword_reqntid: case keyword_reqnctapercluster: least = 1, most = 3; break;
-  case keyword_minnctapersm: case keyword_maxnctapersm: case keyword_maxnreg: case keyword_maxclusterrank:
-  case keyword_abi_preserve: case keyword_abi_preserve_control: least = most = 1; break;
-  case keyword_explicitcluster: case keyword_blocksareclusters: case keyword_noreturn: case keyword_pragma: break;
-  default: return true;
+  case keyword_maxntid:
+  case keyword_reqntid:
+  case keyword_reqnctapercluster:
+    least = 1, most = 3;
+    break;
+  case keyword_minnctapersm:
+  case keyword_maxnctapersm:
+  case keyword_maxnreg:
+  case keyword_maxclusterrank:
+  case keyword_abi_preserve:
+  case keyword_abi_preserve_control:
+    least = most = 1;
+    break;
+  case keyword_explicitcluster:
+  case keyword_blocksareclusters:
+  case keyword_noreturn:
+  case keyword_pragma:
+    break;
+  default:
+    return true;
   }
-  bool isForFunctions = word == keyword_noreturn || word == keyword_abi_preserve || word == keyword_abi_preserve_control;
+  bool isForFunctions = word == keyword_noreturn || word == keyword_abi_preserve ||
+                        word == keyword_abi_preserve_control;
   if (word != keyword_pragma && isForFunctions == isEntry)
-    return true;  // the caller finds it where it cannot stand
+    return true; // the caller finds it where it cannot stand
   bool isRepeated = word == keyword_noreturn && !list.empty() &&
-                    std::any_of(list.begin(), list.end(), [](const ast::PerformanceDirective &one) { return one.name == keyword_noreturn; });
+                    std::any_of(list.begin(), list.end(), [](const ast::PerformanceDirective &one) {
+                      return one.name == keyword_noreturn;
+                    });
   if (isRepeated)
     return failAtToken("one .noreturn only");
   isOne = true;
@@ -326,4 +366,4 @@ bool Parser::performanceDirective(std::vector<ast::PerformanceDirective> &list, 
   return true;
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -16,40 +16,64 @@ constexpr int kTernary = 0;
 
 struct BinaryOperator {
   Op op;
-  int precedence;  ///< higher binds tighter; 0: not a binary operator
+  int precedence; ///< higher binds tighter; 0: not a binary operator
 };
 
 BinaryOperator binaryOperator(Token::Kind kind) {
   switch (kind) {
-  case Token::Kind::star: return {Op::multiply, 10};
-  case Token::Kind::slash: return {Op::divide, 10};
-  case Token::Kind::percent: return {Op::remainder, 10};
-  case Token::Kind::plus: return {Op::add, 9};
-  case Token::Kind::minus: return {Op::subtract, 9};
-  case Token::Kind::shiftRight: return {Op::shiftRight, 8};
-  case Token::Kind::shiftLeft: return {Op::shiftLeft, 8};
-  case Token::Kind::less: return {Op::less, 7};
-  case Token::Kind::greater: return {Op::greater, 7};
-  case Token::Kind::lessEqual: return {Op::lessEqual, 7};
-  case Token::Kind::greaterEqual: return {Op::greaterEqual, 7};
-  case Token::Kind::equalEqual: return {Op::equal, 6};
-  case Token::Kind::notEqual: return {Op::notEqual, 6};
-  case Token::Kind::ampersand: return {Op::bitAnd, 5};
-  case Token::Kind::caret: return {Op::bitXor, 4};
-  case Token::Kind::pipe: return {Op::bitOr, 3};
-  case Token::Kind::andAnd: return {Op::logicalAnd, 2};
-  case Token::Kind::orOr: return {Op::logicalOr, 1};
-  default: return {Op::none, 0};
+  case Token::Kind::star:
+    return {Op::multiply, 10};
+  case Token::Kind::slash:
+    return {Op::divide, 10};
+  case Token::Kind::percent:
+    return {Op::remainder, 10};
+  case Token::Kind::plus:
+    return {Op::add, 9};
+  case Token::Kind::minus:
+    return {Op::subtract, 9};
+  case Token::Kind::shiftRight:
+    return {Op::shiftRight, 8};
+  case Token::Kind::shiftLeft:
+    return {Op::shiftLeft, 8};
+  case Token::Kind::less:
+    return {Op::less, 7};
+  case Token::Kind::greater:
+    return {Op::greater, 7};
+  case Token::Kind::lessEqual:
+    return {Op::lessEqual, 7};
+  case Token::Kind::greaterEqual:
+    return {Op::greaterEqual, 7};
+  case Token::Kind::equalEqual:
+    return {Op::equal, 6};
+  case Token::Kind::notEqual:
+    return {Op::notEqual, 6};
+  case Token::Kind::ampersand:
+    return {Op::bitAnd, 5};
+  case Token::Kind::caret:
+    return {Op::bitXor, 4};
+  case Token::Kind::pipe:
+    return {Op::bitOr, 3};
+  case Token::Kind::andAnd:
+    return {Op::logicalAnd, 2};
+  case Token::Kind::orOr:
+    return {Op::logicalOr, 1};
+  default:
+    return {Op::none, 0};
   }
 }
 
 Op unaryOperator(Token::Kind kind) {
   switch (kind) {
-  case Token::Kind::plus: return Op::plus;
-  case Token::Kind::minus: return Op::minus;
-  case Token::Kind::exclamation: return Op::logicalNot;
-  case Token::Kind::tilde: return Op::complement;
-  default: return Op::none;
+  case Token::Kind::plus:
+    return Op::plus;
+  case Token::Kind::minus:
+    return Op::minus;
+  case Token::Kind::exclamation:
+    return Op::logicalNot;
+  case Token::Kind::tilde:
+    return Op::complement;
+  default:
+    return Op::none;
   }
 }
 
@@ -63,7 +87,7 @@ ast::ExprItem::Base baseOf(std::string_view text) {
   return text[1] == 'U' ? ast::ExprItem::Base::decimal : ast::ExprItem::Base::octal;
 }
 
-}  // namespace
+} // namespace
 
 bool Parser::expression(ast::Expression &result) {
   size_t first = items_.size();
@@ -96,8 +120,8 @@ bool Parser::expressionItems(int minimumPrecedence, int depth) {
   }
   if (minimumPrecedence > kTernary || !accept(Kind::question))
     return true;
-  if (!expressionItems(kTernary, depth + 1) || !expect(Kind::colon, "of a conditional expression") ||
-      !expressionItems(kTernary, depth + 1))
+  if (!expressionItems(kTernary, depth + 1) ||
+      !expect(Kind::colon, "of a conditional expression") || !expressionItems(kTernary, depth + 1))
     return false;
   items_.push_back({.kind = ItemKind::ternary, .span = from(begin)});
   return true;
@@ -112,7 +136,8 @@ bool Parser::unaryItem(int depth) {
     return fail(token_.span, "this constant expression is nested too deeply");
   advance();
   if (is(Kind::hexFloat))
-    return failAtToken("an operand that may be negated (a 0f constant stands alone; PTX ISA 4.5.2)");
+    return failAtToken(
+        "an operand that may be negated (a 0f constant stands alone; PTX ISA 4.5.2)");
   if (!unaryItem(depth + 1))
     return false;
   items_.push_back({.kind = ItemKind::unary, .op = op, .span = from(begin)});
@@ -138,11 +163,13 @@ bool Parser::primaryItem(int depth) {
 bool Parser::literalItem() {
   std::string_view word = text(token_.span);
   ast::ExprItem item{.span = token_.span};
-  bool isFraction = is(Kind::dotWord) && word.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  bool isFraction =
+      is(Kind::dotWord) && word.find_first_not_of("0123456789", 1) == std::string_view::npos;
   if (is(Kind::integer)) {
     item.base = baseOf(word);
     if (!readInteger(word, item.bits, item.isUnsigned))
-      return fail(token_.span, "this integer does not fit 64 bits", "PTX ISA 4.5.1: integer constants");
+      return fail(token_.span, "this integer does not fit 64 bits",
+                  "PTX ISA 4.5.1: integer constants");
   } else if (is(Kind::decimal) || isFraction) {
     item.kind = ItemKind::float64;
     item.bits = readFloatBits(Kind::decimal, word);
@@ -163,4 +190,4 @@ bool Parser::literalItem() {
   return true;
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -16,7 +16,8 @@ void Parser::parseModule() {
 bool Parser::header() {
   bool hasVersion = isDotWord(keyword_version);
   if (!hasVersion) {
-    // What stands in its place is most likely a .target: the error then stands where .version is missed for good.
+    // What stands in its place is most likely a .target: the error then stands where .version is
+    // missed for good.
     if (isDotWord(keyword_target) && !targetDirective())
       return false;
     failAtToken("the .version directive at the start of the module", "PTX ISA 11.1.1: .version");
@@ -44,9 +45,10 @@ bool Parser::versionDirective() {
   ast::Header &header = module_.header;
   size_t dot = number.find('.');
   const char *end = number.data() + number.size();
-  bool isVersion = is(Kind::decimal) && dot != std::string_view::npos && dot > 0 && dot + 1 < number.size() &&
-                   std::from_chars(number.data(), number.data() + dot, header.versionMajor).ec == std::errc() &&
-                   std::from_chars(number.data() + dot + 1, end, header.versionMinor).ptr == end;
+  bool isVersion =
+      is(Kind::decimal) && dot != std::string_view::npos && dot > 0 && dot + 1 < number.size() &&
+      std::from_chars(number.data(), number.data() + dot, header.versionMajor).ec == std::errc() &&
+      std::from_chars(number.data() + dot + 1, end, header.versionMinor).ptr == end;
   if (!isVersion)
     return failAtToken("a version such as 9.0", "PTX ISA 11.1.1: .version major.minor");
   advance();
@@ -85,16 +87,20 @@ bool Parser::moduleItem() {
     return failAtToken("a directive (.entry, .func, .global, ...)", "PTX ISA 11: directives");
   ast::Item item;
   switch (dotWord()) {
-  case keyword_file: return fileDirective();
-  case keyword_section: return sectionDirective();
-  case keyword_alias: return aliasDirective();
+  case keyword_file:
+    return fileDirective();
+  case keyword_section:
+    return sectionDirective();
+  case keyword_alias:
+    return aliasDirective();
   case keyword_pragma:
     item.kind = ast::Item::Kind::pragma;
     if (!pragmaDirective(item.pragma))
       return false;
     module_.items.push_back(item);
     return true;
-  default: break;
+  default:
+    break;
   }
   ast::Linkage linked = linkage();
   if (isDotWord(keyword_entry) || isDotWord(keyword_func)) {
@@ -102,10 +108,12 @@ bool Parser::moduleItem() {
       return failAtToken("a variable after .common", "PTX ISA 11.6.4: .common");
     return function(linked, begin);
   }
-  bool isDeclaration = is(Kind::dotWord) && dotWord() >= keyword_reg && dotWord() <= keyword_attribute;
+  bool isDeclaration =
+      is(Kind::dotWord) && dotWord() >= keyword_reg && dotWord() <= keyword_attribute;
   if (!isDeclaration)
-    return failAtToken(linked == ast::Linkage::none ? "a directive that may stand at module scope"
-                                                    : "a variable, .entry or .func after its linking directive",
+    return failAtToken(linked == ast::Linkage::none
+                           ? "a directive that may stand at module scope"
+                           : "a variable, .entry or .func after its linking directive",
                        "PTX ISA 11: directives");
   item.kind = ast::Item::Kind::declaration;
   if (!declaration(linked, begin, item.declaration))
@@ -131,7 +139,8 @@ void Parser::skipModuleItem() {
       return;
     }
     NameId word = is(Kind::dotWord) ? dotWord() : 0;
-    bool isStart = (word >= keyword_entry && word <= keyword_common) && word != keyword_loc && word != keyword_pragma;
+    bool isStart = (word >= keyword_entry && word <= keyword_common) && word != keyword_loc &&
+                   word != keyword_pragma;
     if (isStart && previousEnd_ > 0)
       return;
   }
@@ -168,10 +177,12 @@ bool Parser::function(ast::Linkage linkage, uint32_t begin) {
   made->prototype.hasReturns = !made->isEntry && is(Kind::openParen);
   if (made->prototype.hasReturns && !parameterList(made->prototype.returns))
     return false;
-  bool isReserved = is(Kind::identifier) && (text(token_.span) == "_" || text(token_.span) == "WARP_SZ");
+  bool isReserved =
+      is(Kind::identifier) && (text(token_.span) == "_" || text(token_.span) == "WARP_SZ");
   if (isReserved)
     return failAtToken("the name of a function");
-  if (!identifier(made->name, made->nameSpan, made->isEntry ? "the name of this entry" : "the name of this function") ||
+  if (!identifier(made->name, made->nameSpan,
+                  made->isEntry ? "the name of this entry" : "the name of this function") ||
       !prototypeTail(made->prototype, made->isEntry))
     return false;
   made->span = from(begin);
@@ -180,7 +191,8 @@ bool Parser::function(ast::Linkage linkage, uint32_t begin) {
   if (is(Kind::openBrace))
     isWhole = body(*made);
   else if ((made->isEntry && !made->prototype.directives.empty()) || !accept(Kind::semicolon))
-    return failAtToken("'{', ';' or a directive of this function", "PTX ISA 11.2 and 11.4: kernels, functions and their directives");
+    return failAtToken("'{', ';' or a directive of this function",
+                       "PTX ISA 11.2 and 11.4: kernels, functions and their directives");
   ast::Item item;
   item.kind = ast::Item::Kind::function;
   item.function = made;
@@ -218,4 +230,4 @@ bool Parser::attributes(std::vector<ast::Attribute> &list) {
   return expect(Kind::closeParen, "after the attributes");
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

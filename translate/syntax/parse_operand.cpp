@@ -13,9 +13,10 @@ bool canStandBeforePipe(OperandKind kind) {
   return kind == OperandKind::name || kind == OperandKind::vector || kind == OperandKind::sink;
 }
 
-}  // namespace
+} // namespace
 
-// Leaves the operands up to `close` (consumed) on operands_. An empty list is the caller's to judge.
+// Leaves the operands up to `close` (consumed) on operands_. An empty list is the caller's to
+// judge.
 bool Parser::operandList(Kind close) {
   if (accept(close))
     return true;
@@ -67,7 +68,8 @@ bool Parser::primaryOperand(ast::Operand &result, int depth) {
       result.span = from(result.span.begin);
     }
     return true;
-  case Kind::openBrace: return bracketed(result, OperandKind::vector, Kind::closeBrace, depth);
+  case Kind::openBrace:
+    return bracketed(result, OperandKind::vector, Kind::closeBrace, depth);
   case Kind::openParen:
     if (isCall_ && depth == 0)
       return bracketed(result, OperandKind::list, Kind::closeParen, depth);
@@ -90,10 +92,16 @@ bool Parser::primaryOperand(ast::Operand &result, int depth) {
     token_ = operatorToken;
     break;
   }
-  case Kind::integer: case Kind::decimal: case Kind::hexFloat: case Kind::hexDouble:
-  case Kind::plus: case Kind::tilde: case Kind::dotWord:
+  case Kind::integer:
+  case Kind::decimal:
+  case Kind::hexFloat:
+  case Kind::hexDouble:
+  case Kind::plus:
+  case Kind::tilde:
+  case Kind::dotWord:
     break;
-  default: return failAtToken("an operand", "PTX ISA 6: instruction operands");
+  default:
+    return failAtToken("an operand", "PTX ISA 6: instruction operands");
   }
   uint32_t begin = token_.span.begin;
   ast::Expression value;
@@ -190,4 +198,4 @@ bool Parser::bracketed(ast::Operand &result, ast::Operand::Kind kind, Kind close
   return true;
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -4,7 +4,8 @@
 
 namespace ptxrun::syntax {
 
-std::unique_ptr<ast::Module> parse(const support::SourceFile &source, support::Diagnostics &diagnostics) {
+std::unique_ptr<ast::Module> parse(const support::SourceFile &source,
+                                   support::Diagnostics &diagnostics) {
   auto module = std::make_unique<ast::Module>();
   module->source = &source;
   internKeywords(module->names);
@@ -12,8 +13,10 @@ std::unique_ptr<ast::Module> parse(const support::SourceFile &source, support::D
   return module;
 }
 
-Parser::Parser(ast::Module &module, const support::SourceFile &source, support::Diagnostics &diagnostics)
-    : module_(module), diagnostics_(diagnostics), lexer_(source, diagnostics), token_(lexer_.next()) {}
+Parser::Parser(ast::Module &module, const support::SourceFile &source,
+               support::Diagnostics &diagnostics)
+    : module_(module), diagnostics_(diagnostics), lexer_(source, diagnostics),
+      token_(lexer_.next()) {}
 
 bool Parser::accept(Kind kind) {
   if (!is(kind))
@@ -28,9 +31,7 @@ bool Parser::expect(Kind kind, std::string_view where) {
   return failAtToken(std::string(describe(kind)) + " " + std::string(where));
 }
 
-support::NameId Parser::dotWord() const {
-  return module_.names.find(text(token_.span).substr(1));
-}
+support::NameId Parser::dotWord() const { return module_.names.find(text(token_.span).substr(1)); }
 
 bool Parser::fail(Span span, std::string message, std::string note) {
   support::Diagnostic &diagnostic = diagnostics_.error(span, std::move(message));
@@ -46,7 +47,7 @@ std::string Parser::found() const {
 }
 
 bool Parser::failAtToken(std::string expected, std::string note) {
-  if (is(Kind::bad))  // the lexer has said what is wrong
+  if (is(Kind::bad)) // the lexer has said what is wrong
     return false;
   return fail(token_.span, "expected " + expected + ", found " + found(), std::move(note));
 }
@@ -81,4 +82,4 @@ bool Parser::identifier(NameId &id, Span &span, std::string_view what) {
   return true;
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

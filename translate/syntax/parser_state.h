@@ -9,8 +9,8 @@
 
 namespace ptxrun::syntax {
 
-/// Recursive descent with one token of lookahead. A step that fails has reported why and returns false; the statement
-/// or directive around it then skips to where the next one can begin.
+/// Recursive descent with one token of lookahead. A step that fails has reported why and returns
+/// false; the statement or directive around it then skips to where the next one can begin.
 class Parser {
  public:
   Parser(ast::Module &, const support::SourceFile &, support::Diagnostics &);
@@ -68,7 +68,8 @@ class Parser {
   bool statement(std::vector<ast::Statement> &);
   bool directiveStatement(std::vector<ast::Statement> &);
   bool targetsDirective(NameId label, Span labelSpan, std::vector<ast::Statement> &);
-  bool instruction(std::vector<ast::Statement> &, uint32_t begin, NameId guard, bool isNegated, Span guardSpan);
+  bool instruction(std::vector<ast::Statement> &, uint32_t begin, NameId guard, bool isNegated,
+                   Span guardSpan);
   uint32_t mnemonic(Span &);
   void skipStatement();
 
@@ -98,11 +99,11 @@ class Parser {
   Lexer lexer_;
   Token token_;
   uint32_t previousEnd_ = 0;
-  support::NameTable mnemonics_;          ///< number - 1 is the index into module_.mnemonics
-  std::vector<ast::Operand> operands_;    ///< scratch stack of operandList
-  std::vector<ast::ExprItem> items_;      ///< scratch stack of expression
+  support::NameTable mnemonics_;       ///< number - 1 is the index into module_.mnemonics
+  std::vector<ast::Operand> operands_; ///< scratch stack of operandList
+  std::vector<ast::ExprItem> items_;   ///< scratch stack of expression
   std::string scratch_;
-  bool isCall_ = false;                   ///< `(...)` is an argument list, not an expression
+  bool isCall_ = false; ///< `(...)` is an argument list, not an expression
 };
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

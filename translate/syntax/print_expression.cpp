@@ -19,39 +19,68 @@ constexpr int kTernary = 0, kUnary = 11, kPrimary = 12;
 
 Spelling spelling(Op op) {
   switch (op) {
-  case Op::multiply: return {" * ", 10};
-  case Op::divide: return {" / ", 10};
-  case Op::remainder: return {" % ", 10};
-  case Op::add: return {" + ", 9};
-  case Op::subtract: return {" - ", 9};
-  case Op::shiftRight: return {" >> ", 8};
-  case Op::shiftLeft: return {" << ", 8};
-  case Op::less: return {" < ", 7};
-  case Op::greater: return {" > ", 7};
-  case Op::lessEqual: return {" <= ", 7};
-  case Op::greaterEqual: return {" >= ", 7};
-  case Op::equal: return {" == ", 6};
-  case Op::notEqual: return {" != ", 6};
-  case Op::bitAnd: return {" & ", 5};
-  case Op::bitXor: return {" ^ ", 4};
-  case Op::bitOr: return {" | ", 3};
-  case Op::logicalAnd: return {" && ", 2};
-  case Op::logicalOr: return {" || ", 1};
-  case Op::plus: return {"+", kUnary};
-  case Op::minus: return {"-", kUnary};
-  case Op::logicalNot: return {"!", kUnary};
-  case Op::complement: return {"~", kUnary};
-  case Op::none: break;
+  case Op::multiply:
+    return {" * ", 10};
+  case Op::divide:
+    return {" / ", 10};
+  case Op::remainder:
+    return {" % ", 10};
+  case Op::add:
+    return {" + ", 9};
+  case Op::subtract:
+    return {" - ", 9};
+  case Op::shiftRight:
+    return {" >> ", 8};
+  case Op::shiftLeft:
+    return {" << ", 8};
+  case Op::less:
+    return {" < ", 7};
+  case Op::greater:
+    return {" > ", 7};
+  case Op::lessEqual:
+    return {" <= ", 7};
+  case Op::greaterEqual:
+    return {" >= ", 7};
+  case Op::equal:
+    return {" == ", 6};
+  case Op::notEqual:
+    return {" != ", 6};
+  case Op::bitAnd:
+    return {" & ", 5};
+  case Op::bitXor:
+    return {" ^ ", 4};
+  case Op::bitOr:
+    return {" | ", 3};
+  case Op::logicalAnd:
+    return {" && ", 2};
+  case Op::logicalOr:
+    return {" || ", 1};
+  case Op::plus:
+    return {"+", kUnary};
+  case Op::minus:
+    return {"-", kUnary};
+  case Op::logicalNot:
+    return {"!", kUnary};
+  case Op::complement:
+    return {"~", kUnary};
+  case Op::none:
+    break;
   }
   return {"", kPrimary};
 }
 
 int precedence(const Item &item) {
   switch (item.kind) {
-  case Item::Kind::unary: case Item::Kind::castSigned: case Item::Kind::castUnsigned: return kUnary;
-  case Item::Kind::binary: return spelling(item.op).precedence;
-  case Item::Kind::ternary: return kTernary;
-  default: return kPrimary;
+  case Item::Kind::unary:
+  case Item::Kind::castSigned:
+  case Item::Kind::castUnsigned:
+    return kUnary;
+  case Item::Kind::binary:
+    return spelling(item.op).precedence;
+  case Item::Kind::ternary:
+    return kTernary;
+  default:
+    return kPrimary;
   }
 }
 
@@ -64,7 +93,10 @@ std::string hexadecimal(uint64_t bits, size_t digits) {
 
 std::string integer(const Item &item) {
   char digits[72];
-  int base = item.base == Item::Base::decimal ? 10 : item.base == Item::Base::hexadecimal ? 16 : item.base == Item::Base::octal ? 8 : 2;
+  int base = item.base == Item::Base::decimal       ? 10
+             : item.base == Item::Base::hexadecimal ? 16
+             : item.base == Item::Base::octal       ? 8
+                                                    : 2;
   char *end = std::to_chars(digits, digits + sizeof digits, item.bits, base).ptr;
   std::string out = base == 16 ? "0x" : base == 2 ? "0b" : base == 8 ? "0" : "";
   out.append(digits, end);
@@ -80,22 +112,34 @@ std::string decimal(uint64_t bits) {
   return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
 }
 
-}  // namespace
+} // namespace
 
 void Printer::leaf(const Item &item) {
   switch (item.kind) {
-  case Item::Kind::integer: out_ += integer(item); break;
-  case Item::Kind::float64:
-    out_ += item.base == Item::Base::hexadecimal ? "0d" + hexadecimal(item.bits, 16) : decimal(item.bits);
+  case Item::Kind::integer:
+    out_ += integer(item);
     break;
-  case Item::Kind::float32: out_ += "0f" + hexadecimal(item.bits, 8); break;
-  case Item::Kind::warpSize: out_ += "WARP_SZ"; break;
-  case Item::Kind::generic: (out_ += "generic(").append(text(item.name)) += ')'; break;
-  default: out_ += text(item.name); break;
+  case Item::Kind::float64:
+    out_ += item.base == Item::Base::hexadecimal ? "0d" + hexadecimal(item.bits, 16)
+                                                 : decimal(item.bits);
+    break;
+  case Item::Kind::float32:
+    out_ += "0f" + hexadecimal(item.bits, 8);
+    break;
+  case Item::Kind::warpSize:
+    out_ += "WARP_SZ";
+    break;
+  case Item::Kind::generic:
+    (out_ += "generic(").append(text(item.name)) += ')';
+    break;
+  default:
+    out_ += text(item.name);
+    break;
   }
 }
 
-// Works through a stack of what is still to be written: pieces of text, or items at which an operand ends.
+// Works through a stack of what is still to be written: pieces of text, or items at which an
+// operand ends.
 void Printer::expression(ast::Expression items) {
   // Where the operand that ends at each item begins.
   std::vector<size_t> begin(items.size());
@@ -103,10 +147,20 @@ void Printer::expression(ast::Expression items) {
     begin[i] = i;
     size_t operands = 0;
     switch (items[i].kind) {
-    case Item::Kind::unary: case Item::Kind::castSigned: case Item::Kind::castUnsigned: case Item::Kind::mask: operands = 1; break;
-    case Item::Kind::binary: operands = 2; break;
-    case Item::Kind::ternary: operands = 3; break;
-    default: break;
+    case Item::Kind::unary:
+    case Item::Kind::castSigned:
+    case Item::Kind::castUnsigned:
+    case Item::Kind::mask:
+      operands = 1;
+      break;
+    case Item::Kind::binary:
+      operands = 2;
+      break;
+    case Item::Kind::ternary:
+      operands = 3;
+      break;
+    default:
+      break;
     }
     for (size_t end = i; operands > 0; --operands)
       begin[i] = end = begin[end - 1];
@@ -167,7 +221,9 @@ void Printer::expression(ast::Expression items) {
       push(at - 1, true);
       break;
     }
-    default: leaf(item); break;
+    default:
+      leaf(item);
+      break;
     }
   }
 }
@@ -178,4 +234,4 @@ std::string print(const ast::Module &module, ast::Expression items) {
   return printer.take();
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

@@ -26,12 +26,24 @@ void Printer::module() {
   header();
   for (const ast::Item &item : module_.items) {
     switch (item.kind) {
-    case ast::Item::Kind::declaration: declaration(*item.declaration); break;
-    case ast::Item::Kind::function: function(*item.function); break;
-    case ast::Item::Kind::file: file(*item.file); break;
-    case ast::Item::Kind::section: section(*item.section); break;
-    case ast::Item::Kind::pragma: pragma(item.pragma->strings); break;
-    case ast::Item::Kind::loc: loc(*item.loc); break;
+    case ast::Item::Kind::declaration:
+      declaration(*item.declaration);
+      break;
+    case ast::Item::Kind::function:
+      function(*item.function);
+      break;
+    case ast::Item::Kind::file:
+      file(*item.file);
+      break;
+    case ast::Item::Kind::section:
+      section(*item.section);
+      break;
+    case ast::Item::Kind::pragma:
+      pragma(item.pragma->strings);
+      break;
+    case ast::Item::Kind::loc:
+      loc(*item.loc);
+      break;
     case ast::Item::Kind::alias:
       ((out_ += ".alias ") += text(item.alias->alias)) += ", ";
       (out_ += text(item.alias->aliasee)) += ";\n";
@@ -42,7 +54,8 @@ void Printer::module() {
 
 void Printer::header() {
   const ast::Header &header = module_.header;
-  out_ += ".version " + std::to_string(header.versionMajor) + "." + std::to_string(header.versionMinor) + "\n.target ";
+  out_ += ".version " + std::to_string(header.versionMajor) + "." +
+          std::to_string(header.versionMinor) + "\n.target ";
   list(header.targets, [&](support::NameId target) { out_ += text(target); });
   out_ += '\n';
   if (header.hasAddressSize)
@@ -51,11 +64,20 @@ void Printer::header() {
 
 void Printer::linkage(ast::Linkage linkage) {
   switch (linkage) {
-  case ast::Linkage::none: break;
-  case ast::Linkage::external_: out_ += ".extern "; break;
-  case ast::Linkage::visible: out_ += ".visible "; break;
-  case ast::Linkage::weak: out_ += ".weak "; break;
-  case ast::Linkage::common: out_ += ".common "; break;
+  case ast::Linkage::none:
+    break;
+  case ast::Linkage::external_:
+    out_ += ".extern ";
+    break;
+  case ast::Linkage::visible:
+    out_ += ".visible ";
+    break;
+  case ast::Linkage::weak:
+    out_ += ".weak ";
+    break;
+  case ast::Linkage::common:
+    out_ += ".common ";
+    break;
   }
 }
 
@@ -167,14 +189,30 @@ void Printer::function(const ast::Function &one) {
 
 void Printer::statement(const ast::Statement &one) {
   switch (one.kind) {
-  case ast::Statement::Kind::instruction: instruction(*one.instruction); break;
-  case ast::Statement::Kind::label: (out_ += text(one.label)) += ":\n"; break;
-  case ast::Statement::Kind::declaration: declaration(*one.declaration); break;
-  case ast::Statement::Kind::openBlock: out_ += "{\n"; break;
-  case ast::Statement::Kind::closeBlock: out_ += "}\n"; break;
-  case ast::Statement::Kind::loc: loc(*one.loc); break;
-  case ast::Statement::Kind::pragma: pragma(one.pragma->strings); break;
-  case ast::Statement::Kind::targets: targets(*one.targets); break;
+  case ast::Statement::Kind::instruction:
+    instruction(*one.instruction);
+    break;
+  case ast::Statement::Kind::label:
+    (out_ += text(one.label)) += ":\n";
+    break;
+  case ast::Statement::Kind::declaration:
+    declaration(*one.declaration);
+    break;
+  case ast::Statement::Kind::openBlock:
+    out_ += "{\n";
+    break;
+  case ast::Statement::Kind::closeBlock:
+    out_ += "}\n";
+    break;
+  case ast::Statement::Kind::loc:
+    loc(*one.loc);
+    break;
+  case ast::Statement::Kind::pragma:
+    pragma(one.pragma->strings);
+    break;
+  case ast::Statement::Kind::targets:
+    targets(*one.targets);
+    break;
   }
 }
 
@@ -198,21 +236,32 @@ void Printer::operand(const ast::Operand &one) {
   if (one.isNegated || one.isMinus)
     out_ += one.isNegated ? '!' : '-';
   switch (one.kind) {
-  case OperandKind::sink: out_ += '_'; return;
-  case OperandKind::constant: expression(one.expression()); return;
+  case OperandKind::sink:
+    out_ += '_';
+    return;
+  case OperandKind::constant:
+    expression(one.expression());
+    return;
   case OperandKind::address:
     children("[", "]");
     if (one.isUnified)
       out_ += ".unified";
     return;
-  case OperandKind::vector: children("{", "}"); return;
-  case OperandKind::list: children("(", ")"); return;
+  case OperandKind::vector:
+    children("{", "}");
+    return;
+  case OperandKind::list:
+    children("(", ")");
+    return;
   case OperandKind::pair:
     operand(one.children()[0]);
     out_ += '|';
     operand(one.children()[1]);
     return;
-  case OperandKind::name: case OperandKind::nameOffset: case OperandKind::indexed: break;
+  case OperandKind::name:
+  case OperandKind::nameOffset:
+  case OperandKind::indexed:
+    break;
   }
   out_ += text(one.name);
   if (one.suffix)
@@ -236,7 +285,8 @@ void Printer::targets(const ast::TargetsDirective &one) {
     out_ += "_ ";
     prototypeTail(*one.prototype);
   } else {
-    out_ += one.kind == ast::TargetsDirective::Kind::branchTargets ? ".branchtargets " : ".calltargets ";
+    out_ += one.kind == ast::TargetsDirective::Kind::branchTargets ? ".branchtargets "
+                                                                   : ".calltargets ";
     list(one.names, [&](const ast::Operand &each) { out_ += text(each.name); });
   }
   out_ += ";\n";
@@ -257,15 +307,16 @@ void Printer::file(const ast::FileDirective &one) {
 }
 
 void Printer::loc(const ast::LocDirective &one) {
-  out_ += ".loc " + std::to_string(one.file) + " " + std::to_string(one.line) + " " + std::to_string(one.column);
+  out_ += ".loc " + std::to_string(one.file) + " " + std::to_string(one.line) + " " +
+          std::to_string(one.column);
   if (one.hasFunctionName) {
     (out_ += ", function_name ") += text(one.functionName);
     if (one.functionOffset)
       out_ += "+" + std::to_string(one.functionOffset);
   }
   if (one.hasInlinedAt)
-    out_ += ", inlined_at " + std::to_string(one.inlinedFile) + " " + std::to_string(one.inlinedLine) + " " +
-            std::to_string(one.inlinedColumn);
+    out_ += ", inlined_at " + std::to_string(one.inlinedFile) + " " +
+            std::to_string(one.inlinedLine) + " " + std::to_string(one.inlinedColumn);
   out_ += '\n';
 }
 
@@ -293,4 +344,4 @@ void Printer::section(const ast::SectionDirective &one) {
   out_ += "}\n";
 }
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

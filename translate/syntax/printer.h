@@ -6,10 +6,11 @@
 
 namespace ptxrun::syntax {
 
-/// The module as PTX. Parsing the text gives the same tree (isSameTree), for every tree that was parsed without errors;
-/// comments, blanks and redundant parentheses are gone, the spelling of constants is normalised within their base.
+/// The module as PTX. Parsing the text gives the same tree (isSameTree), for every tree that was
+/// parsed without errors; comments, blanks and redundant parentheses are gone, the spelling of
+/// constants is normalised within their base.
 std::string print(const ast::Module &);
 /// One constant expression, for messages and tests.
 std::string print(const ast::Module &, ast::Expression);
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

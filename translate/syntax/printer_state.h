@@ -43,4 +43,4 @@ class Printer {
   std::string out_;
 };
 
-}  // namespace ptxrun::syntax
+} // namespace ptxrun::syntax

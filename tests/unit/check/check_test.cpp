@@ -10,11 +10,13 @@ namespace ptxrun::check {
 namespace {
 
 constexpr const char *kHeader = ".version 9.0\n.target sm_90a\n.address_size 64\n";
-constexpr const char *kRegisters =
-    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>; .reg .f64 %e<9>;\n";
+constexpr const char *kRegisters = ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 "
+                                   "%d<9>; .reg .f32 %f<9>; .reg .f64 %e<9>;\n";
 
 struct Checked {
-  explicit Checked(std::string text) : source("t.ptx", std::move(text)), diagnostics(source), owner(parseAndCheck(source, diagnostics)) {}
+  explicit Checked(std::string text)
+      : source("t.ptx", std::move(text)), diagnostics(source),
+        owner(parseAndCheck(source, diagnostics)) {}
   const Module &module() const { return owner->module(); }
   const Function &function(std::string_view name) const { return *module().findFunction(name); }
   support::SourceFile source;
@@ -39,15 +41,17 @@ TEST(Check, KeepsVersionTargetAndAddressSize) {
 TEST(Check, MakesOnlyTheRegistersOfARangeThatAreNamed) {
   Checked checked = kernel("mov.u32 x99999, x007;", ".visible .func f() { ret; }\n");
   EXPECT_FALSE(checked.owner);
-  Checked many = module(".entry k() { .reg .b32 x<4000000000>; mov.u32 x99999, x007; mov.u32 x7, x99999; }");
+  Checked many =
+      module(".entry k() { .reg .b32 x<4000000000>; mov.u32 x99999, x007; mov.u32 x7, x99999; }");
   ASSERT_TRUE(many.owner) << many.diagnostics.text();
   const Function &function = many.function("k");
-  ASSERT_EQ(function.registers.size(), 3u);  // x007 and x7 are spelled differently
+  ASSERT_EQ(function.registers.size(), 3u); // x007 and x7 are spelled differently
   EXPECT_EQ(function.body[0].operands[0].reg, function.body[1].operands[1].reg);
 }
 
 TEST(Check, LetsInnerScopesHideOuterNames) {
-  Checked checked = kernel(".reg .b32 a; mov.u32 a, 1; { .reg .b64 a; mov.u64 a, 2; { .reg .b16 a<3>; mov.u16 a1, 3; mov.u64 a, 4; } } mov.u32 a, 5;");
+  Checked checked = kernel(".reg .b32 a; mov.u32 a, 1; { .reg .b64 a; mov.u64 a, 2; { .reg .b16 "
+                           "a<3>; mov.u16 a1, 3; mov.u64 a, 4; } } mov.u32 a, 5;");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const auto &body = checked.function("k").body;
   EXPECT_EQ(body[0].operands[0].reg, body[4].operands[0].reg);
@@ -68,7 +72,7 @@ TEST(Check, FindsLabelsForwardBackwardAndThroughBlocks) {
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const Function &k = checked.function("k");
   const auto target = [&](size_t i) { return k.body[i].operands[0].label; };
-  EXPECT_EQ(target(0)->statement, 4u);  // behind the last instruction
+  EXPECT_EQ(target(0)->statement, 4u); // behind the last instruction
   EXPECT_EQ(target(1)->statement, 1u);
   EXPECT_EQ(target(2), target(0));
   EXPECT_EQ(target(3)->statement, 0u);
@@ -76,7 +80,8 @@ TEST(Check, FindsLabelsForwardBackwardAndThroughBlocks) {
 }
 
 TEST(Check, BindsInstructionsToFormsWithTypesAndLines) {
-  Checked checked = kernel("@!%p1 ld.global.v2.f32 {%f1, _}, [%d1+-8];\n\ncvt.rn.f32.u32 %f1, %r1;");
+  Checked checked =
+      kernel("@!%p1 ld.global.v2.f32 {%f1, _}, [%d1+-8];\n\ncvt.rn.f32.u32 %f1, %r1;");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const Instruction &load = checked.function("k").body[0], &convert = checked.function("k").body[1];
   EXPECT_EQ(load.form->opcode, "ld");
@@ -106,14 +111,21 @@ TEST_P(IntegerConstant, HasTheValueOfItsUse) {
   ASSERT_EQ(operand.kind, Operand::Kind::integer);
   EXPECT_EQ(operand.integer, GetParam().value) << GetParam().instruction;
 }
-INSTANTIATE_TEST_SUITE_P(Values, IntegerConstant, testing::Values(
-    ConstantCase{"mov.u32 %r1, -1;", 0xFFFFFFFF}, ConstantCase{"mov.s32 %r1, -1;", -1}, ConstantCase{"mov.s32 %r1, 0xFFFFFFFF;", -1},
-    ConstantCase{"mov.b16 %h1, 70000;", 70000 - 65536}, ConstantCase{"mov.u64 %d1, ~0;", -1}, ConstantCase{"mov.u32 %r1, -7/2;", 0xFFFFFFFD},
-    ConstantCase{"mov.u64 %d1, -7U/2;", 0x7FFFFFFFFFFFFFFC}, ConstantCase{"mov.u64 %d1, -7 % 3;", 0}, ConstantCase{"mov.u32 %r1, -1 < 0U;", 0},
-    ConstantCase{"mov.u32 %r1, -1 < 0;", 1}, ConstantCase{"mov.s64 %d1, -8 >> 1;", -4}, ConstantCase{"mov.u64 %d1, -8U >> 1;", 0x7FFFFFFFFFFFFFFC},
-    ConstantCase{"mov.u32 %r1, 1 << 70;", 0}, ConstantCase{"mov.u32 %r1, 1 ? 2 : 3;", 2}, ConstantCase{"mov.u32 %r1, !5 || 0;", 0},
-    ConstantCase{"mov.u32 %r1, (.u64)-1 > 5;", 1}, ConstantCase{"mov.u32 %r1, WARP_SZ * 2;", 64}, ConstantCase{"mov.u32 %r1, 1.5 < 2.5;", 1},
-    ConstantCase{"mov.b32 %r1, 0f3F800000;", 0x3F800000}));
+INSTANTIATE_TEST_SUITE_P(
+    Values, IntegerConstant,
+    testing::Values(
+        ConstantCase{"mov.u32 %r1, -1;", 0xFFFFFFFF}, ConstantCase{"mov.s32 %r1, -1;", -1},
+        ConstantCase{"mov.s32 %r1, 0xFFFFFFFF;", -1},
+        ConstantCase{"mov.b16 %h1, 70000;", 70000 - 65536}, ConstantCase{"mov.u64 %d1, ~0;", -1},
+        ConstantCase{"mov.u32 %r1, -7/2;", 0xFFFFFFFD},
+        ConstantCase{"mov.u64 %d1, -7U/2;", 0x7FFFFFFFFFFFFFFC},
+        ConstantCase{"mov.u64 %d1, -7 % 3;", 0}, ConstantCase{"mov.u32 %r1, -1 < 0U;", 0},
+        ConstantCase{"mov.u32 %r1, -1 < 0;", 1}, ConstantCase{"mov.s64 %d1, -8 >> 1;", -4},
+        ConstantCase{"mov.u64 %d1, -8U >> 1;", 0x7FFFFFFFFFFFFFFC},
+        ConstantCase{"mov.u32 %r1, 1 << 70;", 0}, ConstantCase{"mov.u32 %r1, 1 ? 2 : 3;", 2},
+        ConstantCase{"mov.u32 %r1, !5 || 0;", 0}, ConstantCase{"mov.u32 %r1, (.u64)-1 > 5;", 1},
+        ConstantCase{"mov.u32 %r1, WARP_SZ * 2;", 64}, ConstantCase{"mov.u32 %r1, 1.5 < 2.5;", 1},
+        ConstantCase{"mov.b32 %r1, 0f3F800000;", 0x3F800000}));
 
 struct FloatCase {
   const char *instruction;
@@ -127,13 +139,18 @@ TEST_P(FloatConstant, HasTheBitsOfItsUse) {
   ASSERT_EQ(operand.kind, Operand::Kind::floating);
   EXPECT_EQ(operand.bits, GetParam().bits) << GetParam().instruction;
 }
-INSTANTIATE_TEST_SUITE_P(Values, FloatConstant, testing::Values(
-    FloatCase{"mov.f32 %f1, 0.1;", 0x3DCCCCCD}, FloatCase{"mov.f64 %e1, 0.1;", 0x3FB999999999999A}, FloatCase{"mov.f32 %f1, 0d3FB999999999999A;", 0x3DCCCCCD},
-    FloatCase{"mov.f32 %f1, 0f7FC00001;", 0x7FC00001}, FloatCase{"mov.f64 %e1, -0.0;", 0x8000000000000000}, FloatCase{"mov.f64 %e1, 1.0/3.0;", 0x3FD5555555555555},
-    FloatCase{"mov.f32 %f1, 1e39;", 0x7F800000}));
+INSTANTIATE_TEST_SUITE_P(Values, FloatConstant,
+                         testing::Values(FloatCase{"mov.f32 %f1, 0.1;", 0x3DCCCCCD},
+                                         FloatCase{"mov.f64 %e1, 0.1;", 0x3FB999999999999A},
+                                         FloatCase{"mov.f32 %f1, 0d3FB999999999999A;", 0x3DCCCCCD},
+                                         FloatCase{"mov.f32 %f1, 0f7FC00001;", 0x7FC00001},
+                                         FloatCase{"mov.f64 %e1, -0.0;", 0x8000000000000000},
+                                         FloatCase{"mov.f64 %e1, 1.0/3.0;", 0x3FD5555555555555},
+                                         FloatCase{"mov.f32 %f1, 1e39;", 0x7F800000}));
 
 TEST(Check, LaysVariablesOut) {
-  Checked checked = module(".global .align 8 .v2 .f32 a[3][2]; .shared .b16 b; .extern .shared .b8 c[]; .global .b128 d; .entry k() { .local .u64 e<2>; ret; }");
+  Checked checked = module(".global .align 8 .v2 .f32 a[3][2]; .shared .b16 b; .extern .shared .b8 "
+                           "c[]; .global .b128 d; .entry k() { .local .u64 e<2>; ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const auto &v = checked.module().variables;
   EXPECT_EQ(v[0]->bytes, 48u);
@@ -147,10 +164,13 @@ TEST(Check, LaysVariablesOut) {
 }
 
 TEST(Check, WritesInitialisersAsBytes) {
-  Checked checked = module(".global .s16 a[2][3] = {{1,-2},{0x1234}}; .global .f32 b[] = {1.0, 0f40000000}; .global .f64 c = 0f3F800000; .global .v2 .u8 d[2] = {{1,2},{3,4}}; .entry k() { ret; }");
+  Checked checked = module(
+      ".global .s16 a[2][3] = {{1,-2},{0x1234}}; .global .f32 b[] = {1.0, 0f40000000}; .global "
+      ".f64 c = 0f3F800000; .global .v2 .u8 d[2] = {{1,2},{3,4}}; .entry k() { ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const auto &v = checked.module().variables;
-  const std::vector<uint8_t> a{1, 0, 0xFE, 0xFF, 0, 0, 0x34, 0x12}, b{0, 0, 0x80, 0x3F, 0, 0, 0, 0x40}, c{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}, d{1, 2, 3, 4};
+  const std::vector<uint8_t> a{1, 0, 0xFE, 0xFF, 0, 0, 0x34, 0x12},
+      b{0, 0, 0x80, 0x3F, 0, 0, 0, 0x40}, c{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}, d{1, 2, 3, 4};
   EXPECT_TRUE(std::ranges::equal(v[0]->initializer, a));
   EXPECT_EQ(v[0]->bytes, 12u);
   EXPECT_TRUE(std::ranges::equal(v[1]->initializer, b));
@@ -160,9 +180,12 @@ TEST(Check, WritesInitialisersAsBytes) {
 }
 
 TEST(Check, RecordsAddressesInInitialisers) {
-  Checked checked = module(".func f() { ret; } .global .u32 y[4]; .global .u64 p[3] = {y + 4, generic(y) + 2 * 4, f}; .global .u8 m[2] = {0xff00(y), 0xff0000(generic(y) + 4)}; .entry k() { ret; }");
+  Checked checked = module(
+      ".func f() { ret; } .global .u32 y[4]; .global .u64 p[3] = {y + 4, generic(y) + 2 * 4, f}; "
+      ".global .u8 m[2] = {0xff00(y), 0xff0000(generic(y) + 4)}; .entry k() { ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
-  const Variable &y = *checked.module().variables[0], &p = *checked.module().variables[1], &m = *checked.module().variables[2];
+  const Variable &y = *checked.module().variables[0], &p = *checked.module().variables[1],
+                 &m = *checked.module().variables[2];
   ASSERT_EQ(p.relocations.size(), 3u);
   EXPECT_EQ(p.relocations[0].variable, &y);
   EXPECT_EQ(p.relocations[0].addend, 4);
@@ -179,9 +202,11 @@ TEST(Check, RecordsAddressesInInitialisers) {
 }
 
 TEST(Check, JoinsDeclarationsWithTheirDefinitions) {
-  Checked checked = module(".extern .global .u32 v; .func (.param .b32 r) f(.param .b32 a);\n"
-                           ".entry k() { .reg .b32 x; ld.global.u32 x, [v]; call (x), f, (x); ret; }\n"
-                           ".func (.param .b32 r) f(.param .b32 b) { st.param.b32 [r], 1; ret; } .visible .global .u32 v = 7;");
+  Checked checked =
+      module(".extern .global .u32 v; .func (.param .b32 r) f(.param .b32 a);\n"
+             ".entry k() { .reg .b32 x; ld.global.u32 x, [v]; call (x), f, (x); ret; }\n"
+             ".func (.param .b32 r) f(.param .b32 b) { st.param.b32 [r], 1; ret; } .visible "
+             ".global .u32 v = 7;");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const Function &k = checked.function("k"), &f = checked.function("f");
   EXPECT_EQ(checked.module().functions.size(), 2u);
@@ -193,13 +218,15 @@ TEST(Check, JoinsDeclarationsWithTheirDefinitions) {
 }
 
 TEST(Check, AcceptsUnresolvedExternals) {
-  Checked checked = module(".extern .func e(); .extern .global .u32 v; .entry k() { .reg .b32 x; ld.global.u32 x, [v]; call e; ret; }");
+  Checked checked = module(".extern .func e(); .extern .global .u32 v; .entry k() { .reg .b32 x; "
+                           "ld.global.u32 x, [v]; call e; ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   EXPECT_TRUE(checked.function("e").isDeclaration);
 }
 
 TEST(Check, GivesRegisterParametersBothAVariableAndARegister) {
-  Checked checked = module(".func (.reg .b32 r) f(.reg .b32 a, .param .b64 b) { mov.b32 r, a; ret; } .entry k() { ret; }");
+  Checked checked = module(".func (.reg .b32 r) f(.reg .b32 a, .param .b64 b) { mov.b32 r, a; ret; "
+                           "} .entry k() { ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const Function &f = checked.function("f");
   EXPECT_EQ(f.signature.parameters[0]->space, isa::StateSpace::reg);
@@ -210,7 +237,8 @@ TEST(Check, GivesRegisterParametersBothAVariableAndARegister) {
 
 TEST(Check, ResolvesTargetsOfIndirectCallsAndBranches) {
   Checked checked = module(".func f() { ret; } .func g() { ret; } .global .u64 t[2] = {f, g};\n"
-                           ".entry k() { .reg .b64 d; .reg .b32 i; mov.u64 d, f;\nps: .callprototype _; call d, ps;\nfs: .calltargets f, g; call d, fs;\n"
+                           ".entry k() { .reg .b64 d; .reg .b32 i; mov.u64 d, f;\nps: "
+                           ".callprototype _; call d, ps;\nfs: .calltargets f, g; call d, fs;\n"
                            "call d, t;\nts: .branchtargets A, B; brx.idx i, ts; A: B: ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const auto &body = checked.function("k").body;
@@ -222,7 +250,8 @@ TEST(Check, ResolvesTargetsOfIndirectCallsAndBranches) {
 }
 
 TEST(Check, KeepsPerformanceDirectives) {
-  Checked checked = module(".entry k() .reqntid 32, 4 .minnctapersm 2 .maxnreg 40 .reqnctapercluster 2 .explicitcluster { ret; }");
+  Checked checked = module(".entry k() .reqntid 32, 4 .minnctapersm 2 .maxnreg 40 "
+                           ".reqnctapercluster 2 .explicitcluster { ret; }");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const Function &k = checked.function("k");
   EXPECT_EQ(k.reqntid, (std::array<uint32_t, 3>{32, 4, 1}));
@@ -234,8 +263,10 @@ TEST(Check, KeepsPerformanceDirectives) {
 }
 
 TEST(Check, CarriesSourceLocationsThroughInlining) {
-  Checked checked = module(".file 1 \"a.cu\"\n.entry k() {\n.reg .b32 x;\nmov.u32 x, 1;\n.loc 1 21 3\nmov.u32 x, 2;\n"
-                           ".loc 1 9 3, function_name names+2, inlined_at 1 21 3\nmov.u32 x, 3;\nret;\n}\n.section .debug_str\n{\nnames:\n.b8 120,0,102,111,111,0\n}\n");
+  Checked checked = module(
+      ".file 1 \"a.cu\"\n.entry k() {\n.reg .b32 x;\nmov.u32 x, 1;\n.loc 1 21 3\nmov.u32 x, 2;\n"
+      ".loc 1 9 3, function_name names+2, inlined_at 1 21 3\nmov.u32 x, 3;\nret;\n}\n.section "
+      ".debug_str\n{\nnames:\n.b8 120,0,102,111,111,0\n}\n");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const Module &m = checked.module();
   const auto &body = checked.function("k").body;
@@ -266,7 +297,8 @@ TEST(Check, LetsRegistersHideSpecialRegisters) {
 }
 
 TEST(Check, CountsArrayIndicesInElements) {
-  Checked checked = kernel("mov.u64 %d1, g[3]; ld.global.u32 %r1, g[%r2+1];", ".global .u32 g[8];\n");
+  Checked checked =
+      kernel("mov.u64 %d1, g[3]; ld.global.u32 %r1, g[%r2+1];", ".global .u32 g[8];\n");
   ASSERT_TRUE(checked.owner) << checked.diagnostics.text();
   const auto &body = checked.function("k").body;
   EXPECT_EQ(body[0].operands[1].integer, 12);
@@ -289,7 +321,8 @@ TEST(Verify, SaysOkOrPrintsDiagnostics) {
   EXPECT_EQ(bad.diagnostics.substr(0, 17), "a.ptx:4:14: error");
 }
 
-// --- size: linear time, no deep stacks ---------------------------------------------------------------------------------
+// --- size: linear time, no deep stacks
+// ---------------------------------------------------------------------------------
 
 TEST(Size, AHundredThousandNamedRegistersAreFine) {
   std::string text = std::string(kHeader) + ".entry k() {\n.reg .b32 %r<100000>;\n";
@@ -324,5 +357,5 @@ TEST(Size, ManyErrorsStopEarly) {
   EXPECT_EQ(Checked(text + "}\n").diagnostics.errorCount(), support::Diagnostics::kMaxErrors);
 }
 
-}  // namespace
-}  // namespace ptxrun::check
+} // namespace
+} // namespace ptxrun::check

@@ -44,9 +44,10 @@ TEST(Repository, EveryModuleIsAcceptedAndPrintsBack) {
     auto second = syntax::parse(printed, again);
     support::Span where;
     EXPECT_FALSE(again.hasErrors()) << again.text();
-    EXPECT_TRUE(syntax::isSameTree(*tree, *second, where)) << path << " line " << source.place(where.begin).line;
+    EXPECT_TRUE(syntax::isSameTree(*tree, *second, where))
+        << path << " line " << source.place(where.begin).line;
   }
 }
 
-}  // namespace
-}  // namespace ptxrun
+} // namespace
+} // namespace ptxrun

@@ -10,7 +10,7 @@ namespace {
 TEST(SourceFile, FindsLineAndColumnOfEveryByte) {
   SourceFile source("a.ptx", "one\ntwo\r\n\nend");
   EXPECT_EQ(source.place(0).line, 1u);
-  EXPECT_EQ(source.place(3).column, 4u);  // the line end belongs to its line
+  EXPECT_EQ(source.place(3).column, 4u); // the line end belongs to its line
   EXPECT_EQ(source.place(4).line, 2u);
   EXPECT_EQ(source.place(4).column, 1u);
   EXPECT_EQ(source.place(9).line, 3u);
@@ -130,5 +130,5 @@ TEST(Arena, AlignsAndOutlivesItsChunks) {
   EXPECT_EQ(arena.copyText("text"), "text");
 }
 
-}  // namespace
-}  // namespace ptxrun::support
+} // namespace
+} // namespace ptxrun::support

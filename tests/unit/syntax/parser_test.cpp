@@ -11,16 +11,21 @@ namespace {
 constexpr const char *kHeader = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
 struct Parsed {
-  explicit Parsed(std::string text) : source("t.ptx", std::move(text)), diagnostics(source), tree(parse(source, diagnostics)) {}
+  explicit Parsed(std::string text)
+      : source("t.ptx", std::move(text)), diagnostics(source), tree(parse(source, diagnostics)) {}
   support::SourceFile source;
   support::Diagnostics diagnostics;
   std::unique_ptr<ast::Module> tree;
   std::string_view name(support::NameId id) const { return tree->names.text(id); }
-  std::span<const ast::Statement> body(size_t item = 0) const { return tree->items[item].function->body; }
+  std::span<const ast::Statement> body(size_t item = 0) const {
+    return tree->items[item].function->body;
+  }
   const ast::Instruction &instruction(size_t i) const { return *body()[i].instruction; }
 };
 
-Parsed body(std::string statements) { return Parsed(std::string(kHeader) + ".entry k()\n{\n" + statements + "\n}\n"); }
+Parsed body(std::string statements) {
+  return Parsed(std::string(kHeader) + ".entry k()\n{\n" + statements + "\n}\n");
+}
 
 /// What the module prints as must parse to the same tree.
 void expectRoundTrip(const Parsed &first) {
@@ -29,7 +34,8 @@ void expectRoundTrip(const Parsed &first) {
   ASSERT_FALSE(second.diagnostics.hasErrors()) << second.diagnostics.text();
   support::Span where;
   EXPECT_TRUE(isSameTree(*first.tree, *second.tree, where))
-      << "at line " << first.source.place(where.begin).line << "\n" << second.source.text();
+      << "at line " << first.source.place(where.begin).line << "\n"
+      << second.source.text();
 }
 
 TEST(Parser, ReadsTheHeader) {
@@ -63,11 +69,13 @@ TEST(Parser, KeepsColonsInsideModifiers) {
 
 TEST(Parser, ReadsEveryKindOfOperand) {
   using Kind = ast::Operand::Kind;
-  Parsed parsed = body("x %r1, %v.x, !%p1, -%r1, g+4, g[3], g[%r1+1], 0x10, _, [%d1+-4].unified, {a,_}, p|q, [m,{%r1,%r2}];");
+  Parsed parsed = body("x %r1, %v.x, !%p1, -%r1, g+4, g[3], g[%r1+1], 0x10, _, [%d1+-4].unified, "
+                       "{a,_}, p|q, [m,{%r1,%r2}];");
   ASSERT_FALSE(parsed.diagnostics.hasErrors()) << parsed.diagnostics.text();
   auto operands = parsed.instruction(0).operands;
-  const Kind kinds[] = {Kind::name, Kind::name, Kind::name, Kind::name, Kind::nameOffset, Kind::indexed, Kind::indexed,
-                        Kind::constant, Kind::sink, Kind::address, Kind::vector, Kind::pair, Kind::address};
+  const Kind kinds[] = {Kind::name,    Kind::name,    Kind::name,     Kind::name, Kind::nameOffset,
+                        Kind::indexed, Kind::indexed, Kind::constant, Kind::sink, Kind::address,
+                        Kind::vector,  Kind::pair,    Kind::address};
   ASSERT_EQ(operands.size(), std::size(kinds));
   for (size_t i = 0; i < operands.size(); ++i)
     EXPECT_EQ(operands[i].kind, kinds[i]) << i;
@@ -104,7 +112,8 @@ TEST(Parser, GoesOnAfterAnErrorWithTheNextStatement) {
 }
 
 TEST(Parser, GoesOnAfterAnErrorWithTheNextFunction) {
-  Parsed parsed(std::string(kHeader) + ".func f(.param)\n{\nret;\n}\n.global .u32;x\n.entry k()\n{\nret;\n}\n");
+  Parsed parsed(std::string(kHeader) +
+                ".func f(.param)\n{\nret;\n}\n.global .u32;x\n.entry k()\n{\nret;\n}\n");
   EXPECT_TRUE(parsed.diagnostics.hasErrors());
   ASSERT_FALSE(parsed.tree->items.empty());
   EXPECT_EQ(parsed.tree->items.back().kind, ast::Item::Kind::function);
@@ -122,19 +131,27 @@ class Expression : public testing::TestWithParam<ExpressionCase> {};
 TEST_P(Expression, PrintsWithThePrecedenceItWasReadWith) {
   Parsed parsed = body(std::string("mov.u32 %r1, ") + GetParam().written + ";");
   ASSERT_FALSE(parsed.diagnostics.hasErrors()) << parsed.diagnostics.text();
-  EXPECT_EQ(print(*parsed.tree, parsed.instruction(0).operands[1].expression()), GetParam().printed);
+  EXPECT_EQ(print(*parsed.tree, parsed.instruction(0).operands[1].expression()),
+            GetParam().printed);
   expectRoundTrip(parsed);
 }
 // From the precedence table of PTX ISA 4.5.4.
-INSTANTIATE_TEST_SUITE_P(Precedence, Expression, testing::Values(
-    ExpressionCase{"1+2*3", "1 + 2 * 3"}, ExpressionCase{"(1+2)*3", "(1 + 2) * 3"}, ExpressionCase{"1-(2-3)", "1 - (2 - 3)"},
-    ExpressionCase{"(1-2)-3", "1 - 2 - 3"}, ExpressionCase{"1|2^3&4", "1 | 2 ^ 3 & 4"}, ExpressionCase{"(1|2)^3", "(1 | 2) ^ 3"},
-    ExpressionCase{"~(1<<3)", "~(1 << 3)"}, ExpressionCase{"- -5", "--5"}, ExpressionCase{"-(.s64)5U", "-(.s64)5U"},
-    ExpressionCase{"1?2:3?4:5", "1 ? 2 : 3 ? 4 : 5"}, ExpressionCase{"(1?2:3)?4:5", "(1 ? 2 : 3) ? 4 : 5"},
-    ExpressionCase{"1==2&&3<=4||5", "1 == 2 && 3 <= 4 || 5"}, ExpressionCase{"7 % 3 % 2", "7 % 3 % 2"},
-    ExpressionCase{"0x1F+017+0b101", "0x1f + 017 + 0b101"}, ExpressionCase{"0f3f800000", "0f3F800000"},
-    ExpressionCase{"0d3ff0000000000000", "0d3FF0000000000000"}, ExpressionCase{"1e5", "1e+05"}, ExpressionCase{".5", "0.5"},
-    ExpressionCase{"2.", "2.0"}, ExpressionCase{"WARP_SZ-1", "WARP_SZ - 1"}));
+INSTANTIATE_TEST_SUITE_P(
+    Precedence, Expression,
+    testing::Values(
+        ExpressionCase{"1+2*3", "1 + 2 * 3"}, ExpressionCase{"(1+2)*3", "(1 + 2) * 3"},
+        ExpressionCase{"1-(2-3)", "1 - (2 - 3)"}, ExpressionCase{"(1-2)-3", "1 - 2 - 3"},
+        ExpressionCase{"1|2^3&4", "1 | 2 ^ 3 & 4"}, ExpressionCase{"(1|2)^3", "(1 | 2) ^ 3"},
+        ExpressionCase{"~(1<<3)", "~(1 << 3)"}, ExpressionCase{"- -5", "--5"},
+        ExpressionCase{"-(.s64)5U", "-(.s64)5U"}, ExpressionCase{"1?2:3?4:5", "1 ? 2 : 3 ? 4 : 5"},
+        ExpressionCase{"(1?2:3)?4:5", "(1 ? 2 : 3) ? 4 : 5"},
+        ExpressionCase{"1==2&&3<=4||5", "1 == 2 && 3 <= 4 || 5"},
+        ExpressionCase{"7 % 3 % 2", "7 % 3 % 2"},
+        ExpressionCase{"0x1F+017+0b101", "0x1f + 017 + 0b101"},
+        ExpressionCase{"0f3f800000", "0f3F800000"},
+        ExpressionCase{"0d3ff0000000000000", "0d3FF0000000000000"}, ExpressionCase{"1e5", "1e+05"},
+        ExpressionCase{".5", "0.5"}, ExpressionCase{"2.", "2.0"},
+        ExpressionCase{"WARP_SZ-1", "WARP_SZ - 1"}));
 
 TEST(Printer, PrintsEveryDirectiveBack) {
   expectRoundTrip(Parsed(R"(.version 9.0
@@ -171,7 +188,8 @@ B:
 )"));
 }
 
-// --- hostile input: bounded stack, linear time ------------------------------------------------------------------------
+// --- hostile input: bounded stack, linear time
+// ------------------------------------------------------------------------
 
 TEST(Hostile, DeepBlocksNeedNoStack) {
   std::string open(200000, '{'), close(200000, '}');
@@ -186,7 +204,8 @@ TEST(Hostile, DeepOperandsAndExpressionsAreRefused) {
       deep += open;
     EXPECT_TRUE(body("mov.u32 %r1, " + deep + ";").diagnostics.hasErrors()) << open;
   }
-  EXPECT_TRUE(Parsed(std::string(kHeader) + ".global .u32 x[1] = " + std::string(100000, '{')).diagnostics.hasErrors());
+  EXPECT_TRUE(Parsed(std::string(kHeader) + ".global .u32 x[1] = " + std::string(100000, '{'))
+                  .diagnostics.hasErrors());
 }
 
 TEST(Hostile, LongExpressionsAreFine) {
@@ -198,7 +217,8 @@ TEST(Hostile, LongExpressionsAreFine) {
 
 TEST(Hostile, TruncationAnywhereOnlyGivesDiagnostics) {
   std::string text = std::string(kHeader) +
-                     ".global .u32 x[2] = {1, 0xff(y)};\n.entry k(.param .u32 p) .maxntid 1\n{\nL: @%p1 mov.v2.u32 {a, b}, [c+1];\n"
+                     ".global .u32 x[2] = {1, 0xff(y)};\n.entry k(.param .u32 p) .maxntid 1\n{\nL: "
+                     "@%p1 mov.v2.u32 {a, b}, [c+1];\n"
                      ".loc 1 2 3\n}\n.section .debug_str { .b8 1 }\n";
   for (size_t i = 0; i < text.size(); ++i)
     Parsed(text.substr(0, i)).diagnostics.text();
@@ -214,5 +234,5 @@ TEST(Hostile, EveryByteInEveryPlaceOnlyGivesDiagnostics) {
     }
 }
 
-}  // namespace
-}  // namespace ptxrun::syntax
+} // namespace
+} // namespace ptxrun::syntax
