@@ -146,6 +146,28 @@ inline constexpr const char *kShared = R"(.version 8.0
 }
 )";
 
+/// count(p, rounds): adds 1 to *p `rounds` times by volatile accesses, in a loop that waits for nobody.
+inline constexpr const char *kVolatile = R"(.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry count(.param .u64 p, .param .u32 rounds)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [rounds];
+$loop:
+  ld.volatile.global.u32 %r2, [%rd1];
+  add.u32 %r2, %r2, 1;
+  st.volatile.global.u32 [%rd1], %r2;
+  sub.u32 %r1, %r1, 1;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra $loop;
+  ret;
+}
+)";
+
 /// What churn computes: a linear congruential generator, which no compiler shortens.
 inline unsigned churned(unsigned x, unsigned rounds) {
   while (rounds-- != 0)

@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "tests/driver/driver_fixture.h"
 
 namespace ptxrun::tests {
@@ -64,6 +66,15 @@ TEST_F(Launch, CopiesArgumentsBeforeItReturns) {
   pointers[0] = nullptr;
   ASSERT_CUDA(cuStreamSynchronize(stream));
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 1u);
+}
+
+TEST_F(Launch, VolatileAccessesAloneDoNotMakeALoopWait) {
+  // A million rounds: milliseconds, unless every round lets others run.
+  CUdeviceptr word = upload(std::vector<uint32_t>(1));
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_CUDA(launch(function(kVolatile, "count"), 1, 1, nullptr, word, 1'000'000u));
+  EXPECT_EQ(download<uint32_t>(word, 1)[0], 1'000'000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 TEST_F(Launch, GivesDynamicSharedMemory) {

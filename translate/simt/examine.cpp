@@ -179,7 +179,31 @@ const llvm::Instruction *findLock(const llvm::Loop &loop, const ShapeAnalysis &s
 
 }  // namespace
 
+/// True if a branch inside the loop may go by what the loop read, or nothing leads out of it. A loop whose branches all go by
+/// values of its own (a counter) ends by itself, whatever it reads.
+static bool branchesOnMemory(const llvm::Loop &loop) {
+  llvm::SmallVector<const llvm::Value *, 16> pending;
+  llvm::SmallPtrSet<const llvm::Value *, 32> seen;
+  if (loop.hasNoExitBlocks())
+    return true;
+  for (const llvm::BasicBlock *b : loop.blocks())
+    for (const llvm::Value *operand : b->getTerminator()->operands())
+      if (!llvm::isa<llvm::BasicBlock>(operand))
+        pending.push_back(operand);
+  while (!pending.empty()) {
+    const auto *i = llvm::dyn_cast<llvm::Instruction>(pending.pop_back_val());
+    if (!i || !loop.contains(i) || !seen.insert(i).second)
+      continue;
+    if (i->mayReadOrWriteMemory())
+      return true;
+    pending.append(i->value_op_begin(), i->value_op_end());
+  }
+  return false;
+}
+
 bool isSpinLoop(const llvm::Loop &loop) {
+  if (!branchesOnMemory(loop))
+    return false;
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
       if (wordAt(i).kind == Word::Kind::runtime && llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName().starts_with("ptx.mbarrier.test_wait"))
