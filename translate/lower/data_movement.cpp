@@ -10,12 +10,12 @@ using check::Instruction;
 using isa::StateSpace;
 
 void lowerMov(LaneBuilder &b, const Instruction &in) {
-  const check::Operand &source = in.operands[1];
-  const bool isWhole =
-      source.kind == check::Operand::Kind::reg && source.reg->vector > 1 && source.component == 0;
-  if (isWhole || source.kind == check::Operand::Kind::vector)
-    return b.writeElements(in.operands[0], b.readElements(source, in.type()));
-  b.write(in, 0, b.read(source, in.type()));
+  b.write(in, 0, b.read(in.operands[1], in.type()));
+}
+
+/// mov.v2, mov.v4: vector registers, special registers, and lists of scalars, element by element.
+void lowerMovVector(LaneBuilder &b, const Instruction &in) {
+  b.writeElements(in.operands[0], b.readElements(in.operands[1], in.type()));
 }
 
 /// mov between a scalar and {a, b, ...}: element 0 is the lowest.
