@@ -23,7 +23,8 @@ inline float normalCdf(float d) {
 void blackScholes(size_t n, float rate, float volatility, const float *__restrict price,
                   const float *__restrict strike, const float *__restrict years,
                   float *__restrict call, float *__restrict put) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static)                                                     \
+    firstprivate(rate, volatility, price, strike, years, call, put)
   for (size_t i = 0; i < n; ++i) {
     float s = price[i], x = strike[i], t = years[i];
     float root = std::sqrt(t);
@@ -39,7 +40,8 @@ void blackScholes(size_t n, float rate, float volatility, const float *__restric
 
 void mandelbrot(int width, int height, int limit, float left, float top, float step,
                 int *iterations) {
-#pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4)                                                      \
+    firstprivate(width, limit, left, top, step, iterations)
   for (int py = 0; py < height; ++py)
     for (int px = 0; px < width; ++px) {
       float cx = left + step * static_cast<float>(px), cy = top - step * static_cast<float>(py);
@@ -63,7 +65,7 @@ void nbody(int n, float softening, const float *__restrict body, float *__restri
   float *x = all.data(), *y = x + n, *z = y + n, *mass = z + n;
   for (int i = 0; i < n; ++i)
     x[i] = body[4 * i], y[i] = body[4 * i + 1], z[i] = body[4 * i + 2], mass[i] = body[4 * i + 3];
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(n, x, y, z, mass, softening, acceleration)
   for (int i = 0; i < n; ++i) {
     float ax = 0, ay = 0, az = 0, mx = x[i], my = y[i], mz = z[i];
 #pragma omp simd reduction(+ : ax, ay, az)
@@ -82,7 +84,7 @@ void nbody(int n, float softening, const float *__restrict body, float *__restri
 
 void sgemmInterchanged(int n, const float *__restrict a, const float *__restrict b,
                        float *__restrict c) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(n, a, b, c)
   for (int i = 0; i < n; ++i) {
     float *to = c + static_cast<size_t>(i) * n;
     std::memset(to, 0, static_cast<size_t>(n) * 4);
@@ -101,7 +103,7 @@ void sgemmBlocked(int n, const float *__restrict a, const float *__restrict b,
   constexpr int kRows = 8, kColumns = 32, kDepth = 256;
   using Vector = float __attribute__((vector_size(64), aligned(4)));
   std::memset(c, 0, static_cast<size_t>(n) * n * 4);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(n, a, b, c)
   for (int j0 = 0; j0 < n; j0 += kColumns) {
     alignas(64) float panel[kDepth][kColumns];
     for (int k0 = 0; k0 < n; k0 += kDepth) {
@@ -156,7 +158,7 @@ inline Words rotate(Words x, int n) { return x >> n | x << (32 - n); }
 } // namespace
 
 void sha256(size_t n, const uint32_t *message, uint32_t *digest) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(message, digest)
   for (size_t first = 0; first < n; first += 16) {
     Words w[16], s[8];
     const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,

@@ -1,4 +1,5 @@
-// Loops bound by memory.
+// Loops bound by memory. firstprivate keeps pointers and bounds in registers: captured by reference
+// they would be read again in every turn, and nothing would be vectorised.
 #include <omp.h>
 
 #include <algorithm>
@@ -10,26 +11,26 @@
 namespace ptxrun::bench::loops {
 
 void saxpy(size_t n, float a, const float *x, float *y) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) firstprivate(a, x, y)
   for (size_t i = 0; i < n; ++i)
     y[i] = a * x[i] + y[i];
 }
 
 void triad(size_t n, double s, double *a, const double *b, const double *c) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) firstprivate(s, a, b, c)
   for (size_t i = 0; i < n; ++i)
     a[i] = b[i] + s * c[i];
 }
 
 void copy4(size_t n, const float *__restrict from, float *__restrict to) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) firstprivate(from, to)
   for (size_t i = 0; i < 4 * n; ++i)
     to[i] = from[i];
 }
 
 float reduce(size_t n, const float *x) {
   float sum = 0;
-#pragma omp parallel for simd reduction(+ : sum) schedule(static)
+#pragma omp parallel for simd reduction(+ : sum) schedule(static) firstprivate(x)
   for (size_t i = 0; i < n; ++i)
     sum += x[i];
   return sum;
@@ -37,7 +38,7 @@ float reduce(size_t n, const float *x) {
 
 void scan(size_t n, const uint32_t *in, uint32_t *out) {
   std::vector<uint32_t> totals(static_cast<size_t>(omp_get_max_threads()) + 1, 0);
-#pragma omp parallel
+#pragma omp parallel firstprivate(n, in, out)
   {
     size_t team = static_cast<size_t>(omp_get_num_threads()),
            me = static_cast<size_t>(omp_get_thread_num());
@@ -59,7 +60,7 @@ void scan(size_t n, const uint32_t *in, uint32_t *out) {
 }
 
 void stencil2d(int width, int height, const float *__restrict in, float *__restrict out) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(width, in, out)
   for (int y = 0; y < height; ++y) {
     const float *row = in + static_cast<size_t>(y) * width;
     float *to = out + static_cast<size_t>(y) * width;
@@ -77,7 +78,7 @@ void stencil2d(int width, int height, const float *__restrict in, float *__restr
 
 void transpose(int width, int height, const float *__restrict in, float *__restrict out) {
   constexpr int kTile = 32;
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) firstprivate(width, height, in, out)
   for (int y0 = 0; y0 < height; y0 += kTile)
     for (int x0 = 0; x0 < width; x0 += kTile)
       for (int x = x0; x < std::min(width, x0 + kTile); ++x)
@@ -87,7 +88,7 @@ void transpose(int width, int height, const float *__restrict in, float *__restr
 
 void spmv(int rows, const int *rowStart, const int *column, const float *value, const float *x,
           float *y) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(rowStart, column, value, x, y)
   for (int r = 0; r < rows; ++r) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -98,7 +99,7 @@ void spmv(int rows, const int *rowStart, const int *column, const float *value, 
 }
 
 void histogram(size_t words, const uint32_t *data, uint32_t *bins) {
-#pragma omp parallel
+#pragma omp parallel firstprivate(data, bins)
   {
     uint32_t tables[4][256] = {};
 #pragma omp for schedule(static) nowait
