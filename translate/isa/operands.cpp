@@ -263,7 +263,8 @@ class Fit {
     for (const ImmediateRange &r : rangesOf(o_)) {
       if (a.kind == Kind::floating
               ? !(a.floating <= double(r.low) || a.floating > double(r.high))
-              : a.integer >= r.low && a.integer <= r.high && (a.integer - r.low) % r.step == 0)
+              : a.integer >= r.low && a.integer <= r.high &&
+                    (uint64_t(a.integer) - uint64_t(r.low)) % uint64_t(r.step) == 0)
         return true;
       allowed += (allowed.empty() ? "" : ", ") + std::to_string(r.low);
       if (r.high != r.low)
