@@ -149,6 +149,18 @@ llvm::Error broken(const llvm::Module &m, const char *when) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error in stage simt (%s): %s", when, text.c_str());
 }
 
+/// A function a LaneModule uses that is no word of the vocabulary; empty if there is none.
+std::string wordWithoutMeaning(const llvm::Module &m) {
+  for (const llvm::Function &f : m) {
+    if (!f.isDeclaration() || f.isIntrinsic() || f.use_empty())
+      continue;
+    const Word::Kind kind = wordOf(f.getName()).kind;
+    if (kind == Word::Kind::none || kind == Word::Kind::other)
+      return f.getName().str();
+  }
+  return {};
+}
+
 llvm::Function *wideFunction(ModuleContext &context, const llvm::Function &f, bool isKernel, const llvm::Twine &name) {
   auto *wide = llvm::Function::Create(wideSignature(f, context.lanes, isKernel), llvm::GlobalValue::InternalLinkage, name, context.module);
   wide->addFnAttr(llvm::Attribute::NoUnwind);
@@ -174,6 +186,8 @@ llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangSh
 llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options) {
   llvm::Module &m = *lane.module;
   llvm::Function *kernel = lane.kernel;
+  if (std::string word = wordWithoutMeaning(m); !word.empty())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "%s cannot be executed yet", word.c_str());
   const GangShape anyWidth{32, options.block};
   for (llvm::Function *f : bodies(m))
     prepareFunction(*f, anyWidth, f == kernel);
