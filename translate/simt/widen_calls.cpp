@@ -98,12 +98,7 @@ void Widener::emitCall(const llvm::CallBase &call) {
   }
   case Word::Kind::runtime:
   case Word::Kind::runtimeWait: finish(emitRuntimeWord(call, *lower::findRuntimeWord(name))); return;
-  case Word::Kind::other:
-    if (name == "ptx.local.contains") {
-      finish(emitIsLocal(call));
-      return;
-    }
-    [[fallthrough]];
+  case Word::Kind::addressTest: finish(emitIsLocal(call)); return;
   default: llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
   }
 }

@@ -31,6 +31,8 @@ Word wordOf(llvm::StringRef name) {
     return {K::warpVarying, 0};
   if (name.starts_with("bar."))
     return {K::barrier, 0};
+  if (name == "local.contains")
+    return {K::addressTest, 0};
   if (name == "nanosleep" || name == "yield")
     return {K::schedule, 0};
   if (name == "trap" || name == "brkpt" || name == "call.assertfail")

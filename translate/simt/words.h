@@ -22,7 +22,8 @@ struct Word {
     library,          ///< vprintf, malloc, free: lane by lane
     runtime,          ///< a call of the runtime, made as lower/runtime_words.h says
     runtimeWait,      ///< of these, one that waits for other threads
-    other,            ///< lane by lane
+    addressTest,      ///< ptx.local.contains
+    other,            ///< no word of the vocabulary
   };
   Kind kind = Kind::none;
   unsigned axis = 0;                 ///< 0..2 for threadIndex and vector special registers
