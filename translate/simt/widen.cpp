@@ -59,6 +59,17 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
   return most;
 }
 
+/// The widest gang, not below 8, whose values that live through loops find room in the vector registers.
+unsigned lanesThatFit(llvm::Function &kernel, const GangOptions &o) {
+  const unsigned live = liveThroughLoops(kernel, {32, o.block});
+  const unsigned perRegister = o.level == CpuLevel::avx512 ? 16 : o.level == CpuLevel::avx2 ? 8 : 4;
+  const unsigned registers = o.level == CpuLevel::avx512 ? 28 : 14;  // a few are for temporaries
+  unsigned lanes = 32;
+  while (lanes > 8 && lanes > perRegister && live * (lanes / perRegister) > registers)
+    lanes /= 2;
+  return lanes;
+}
+
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few threads: few lanes.
 Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
   const uint64_t threads = threadsOf(o);
@@ -73,16 +84,15 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptio
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
   std::string reason = "one gang per warp";
-  constexpr unsigned kLiveValues = 14;  // two registers each at 32 lanes, of 32
   if (o.block[0] == 16 && o.block[1] * o.block[2] > 1) {
     wanted = 16;
     reason = "rows of 16 threads: a gang of 16 has one row";
   } else if (o.block[0] == 8 && o.block[1] * o.block[2] > 1) {
     wanted = 8;
     reason = "rows of 8 threads: a gang of 8 has one row";
-  } else if (threads >= 16 && threads % 16 == 0 && liveThroughLoops(*const_cast<llvm::Function *>(kernel), {32, o.block}) > kLiveValues) {
-    wanted = 16;
-    reason = "many values live in its loops: 16 lanes keep them in registers";
+  } else if (unsigned fitting = lanesThatFit(*const_cast<llvm::Function *>(kernel), o); fitting < 32 && threads % fitting == 0) {
+    wanted = fitting;
+    reason = "many values live in its loops: " + std::to_string(fitting) + " lanes keep them in registers";
   } else if (threads <= 8) {
     wanted = 8;
     reason = "at most 8 threads per block";

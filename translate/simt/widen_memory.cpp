@@ -212,8 +212,9 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   auto [low, high] = std::minmax_element(a.offsets->begin(), a.offsets->end());
   const int64_t span = *high - *low + size;
   const bool isOnGrid = std::all_of(a.offsets->begin(), a.offsets->end(), [&](int64_t o) { return (o - *low) % elementSize == 0; });
-  // A gather costs what its lanes' loads cost; a window of up to 8 times the data is cheaper.
-  if (!mask() && isOnGrid && span <= 8 * size * int64_t(lanes_) && span <= 4096) {
+  // A gather costs what its lanes' loads cost; a window of up to 8 times the data is cheaper, if it is few registers.
+  const int64_t most = context_.options.level == CpuLevel::avx512 ? 4096 : context_.options.level == CpuLevel::avx2 ? 256 : 128;
+  if (!mask() && isOnGrid && span <= std::min(8 * size * int64_t(lanes_), most)) {
     llvm::SmallVector<int> order;
     for (int64_t o : *a.offsets)
       for (unsigned k = 0; k < perLane; ++k)
