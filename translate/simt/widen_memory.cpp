@@ -110,8 +110,15 @@ Widener::Address Widener::address(const Value *pointer) {
 Widener::Value *Widener::pointers(const Address &a) {
   if (!a.base)
     return a.index;
-  if (a.index)
+  if (a.index) {
+    // base + (index << 1..3): the shift becomes the scale of the gather.
+    auto *shift = llvm::dyn_cast<llvm::BinaryOperator>(a.index);
+    auto *by = shift && shift->getOpcode() == llvm::Instruction::Shl ? llvm::dyn_cast<llvm::Constant>(shift->getOperand(1)) : nullptr;
+    auto *amount = by ? llvm::dyn_cast_or_null<llvm::ConstantInt>(by->getSplatValue()) : nullptr;
+    if (amount && amount->getZExtValue() <= 3)
+      return b_.CreateGEP(b_.getIntNTy(8u << amount->getZExtValue()), a.base, shift->getOperand(0));
     return b_.CreateGEP(b_.getInt8Ty(), a.base, a.index);
+  }
   return fromOffsets(a.base, Shape{Shape::Kind::offsets, 0, a.offsets, false}, b_.getPtrTy());
 }
 
