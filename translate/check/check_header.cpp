@@ -38,6 +38,14 @@ uint32_t checkVersion(const ast::Header &header, support::Diagnostics &diagnosti
   for (const Release &release : kReleases)
     if (release.major == header.versionMajor && header.versionMinor <= release.lastMinor)
       return header.versionMajor * 10 + header.versionMinor;
+  // Compilers write the version they know; what a module uses of it is checked form by form.
+  if (header.versionMajor == kNewest / 10 && header.versionMinor > kNewest % 10) {
+    diagnostics.warning(header.version,
+                        "PTX version " + std::to_string(header.versionMajor) + "." +
+                            std::to_string(header.versionMinor) +
+                            " is newer than 9.2, the newest one known here; checked as 9.2");
+    return kNewest;
+  }
   if (header.versionMajor != 0 || header.versionMinor != 0 || header.version.end != 0)
     diagnostics.error(header.version, "there is no PTX version " +
                                           std::to_string(header.versionMajor) + "." +
