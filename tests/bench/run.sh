@@ -10,4 +10,6 @@ cmake -S . -B build -DPTXRUN_BENCH=ON >/dev/null
 cmake --build build --target bench ptxrun
 OMP_NUM_THREADS=1 POCL_MAX_PTHREAD_COUNT=1 taskset -c 0 build/bin/bench --threads 1 --no-latency "$@"
 echo
+# OpenMP's threads sleep between the loops instead of spinning: they would take the processor from whoever runs next.
+export KMP_BLOCKTIME=0
 exec build/bin/bench "$@"
