@@ -111,8 +111,7 @@ void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seed
 
 void ShapeAnalysis::branchDiverges(const llvm::BasicBlock *block) {
   llvm::SmallVector<const llvm::BasicBlock *> seeds(llvm::succ_begin(block), llvm::succ_end(block));
-  const auto *node = postDominators_.getNode(block);
-  const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  const llvm::BasicBlock *stop = meetingPoint(block);
   const llvm::Loop *within = loops_.getLoopFor(block), *left = nullptr;
   propagateJoins(seeds, within, stop, left);
   markRegion(seeds, stop);
@@ -144,6 +143,11 @@ void ShapeAnalysis::loopDiverges(const llvm::Loop *loop) {
     if (l == left)
       break;
   }
+}
+
+const llvm::BasicBlock *ShapeAnalysis::meetingPoint(const llvm::BasicBlock *block) const {
+  const auto *node = postDominators_.getNode(block);
+  return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
 }
 
 bool ShapeAnalysis::reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const {

@@ -10,14 +10,6 @@
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
-namespace {
-
-Word wordAt(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return call && call->getCalledFunction() ? wordOf(call->getCalledFunction()->getName()) : Word{};
-}
-
-}  // namespace
 
 bool waitsForOthers(const llvm::Instruction &i) {
   Word w = wordAt(i);
@@ -49,8 +41,7 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   for (const llvm::BasicBlock *a : shapes.order()) {
     if (!shapes.isDivergentBranch(a))
       continue;
-    const auto *node = shapes.postDominators().getNode(a);
-    const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    const llvm::BasicBlock *stop = shapes.meetingPoint(a);
     unsigned leading = 0, waiting = 0;
     for (const llvm::BasicBlock *s : llvm::successors(a)) {
       auto region = reachable(s, stop);
@@ -81,8 +72,7 @@ bool othersAreIdle(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   for (const llvm::BasicBlock *a : shapes.order()) {
     if (!shapes.isDivergentBranch(a))
       continue;
-    const auto *node = shapes.postDominators().getNode(a);
-    const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    const llvm::BasicBlock *stop = shapes.meetingPoint(a);
     bool leads = false, others = false;
     for (const llvm::BasicBlock *s : llvm::successors(a)) {
       auto region = reachable(s, stop);
@@ -149,8 +139,7 @@ const llvm::Instruction *findLock(const llvm::Loop &loop, const ShapeAnalysis &s
     if (!shapes.isDivergentBranch(b))
       continue;
     // Lanes that meet again inside the loop do not leave it here.
-    const auto *node = shapes.postDominators().getNode(b);
-    const llvm::BasicBlock *meet = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    const llvm::BasicBlock *meet = shapes.meetingPoint(b);
     if (!meet || !loop.contains(meet) || meet == loop.getHeader())
       stack.push_back(llvm::cast<llvm::BranchInst>(b->getTerminator())->getCondition());
   }

@@ -157,8 +157,7 @@ bool Widener::exitsMatter(const Block *block) {
     for (const Block *a : shapes_.order()) {
       if (!shapes_.isDivergentBranch(a))
         continue;
-      const auto *node = shapes_.postDominators().getNode(a);
-      const Block *meet = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+      const Block *meet = shapes_.meetingPoint(a);
       BlockSet parted;
       for (const Block *s : llvm::successors(a))
         for (const Block *b : reachable(s, meet))

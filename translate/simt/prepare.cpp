@@ -17,11 +17,6 @@
 namespace ptxrun::simt {
 namespace {
 
-Word wordAt(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return call && call->getCalledFunction() ? wordOf(call->getCalledFunction()->getName()) : Word{};
-}
-
 void foldBlockShape(llvm::Function &f, const GangShape &gang) {
   if (!gang.block[0])
     return;

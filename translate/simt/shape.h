@@ -62,6 +62,8 @@ class ShapeAnalysis {
   bool isDivergentLoop(const llvm::Loop *l) const { return divergentLoops_.contains(l); }
   /// Some lanes that entered the function may be elsewhere while this block runs.
   bool isInDivergentRegion(const llvm::BasicBlock *b) const { return divergentRegion_.contains(b); }
+  /// Where all ways from this block meet again; null if only at the end.
+  const llvm::BasicBlock *meetingPoint(const llvm::BasicBlock *) const;
   /// Every lane that enters `from` reaches `to` in the same iteration of every loop around them: the masks are the same.
   bool reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const;
   /// Sign- or zero-extending this value cannot tear its lanes apart (no wrap within the gang).

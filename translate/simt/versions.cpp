@@ -218,8 +218,8 @@ class Versions {
     // Only this branch parts the lanes of the loop for good.
     for (llvm::BasicBlock *b : loop.blocks())
       if (b != a && shapes.isDivergentBranch(b)) {
-        const auto *node = shapes.postDominators().getNode(b);
-        if (!node || !node->getIDom() || !node->getIDom()->getBlock() || !loop.contains(node->getIDom()->getBlock()))
+        const llvm::BasicBlock *meet = shapes.meetingPoint(b);
+        if (!meet || !loop.contains(meet))
           return false;
       }
     Blocks blocks(loop.blocks().begin(), loop.blocks().end());

@@ -204,7 +204,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   Width width = widthFor(m, kernel, options);
   const GangShape gang{width.lanes, options.block};
 
-  ModuleContext context{m, width.lanes, options, false, false, false, 0, {}};
+  ModuleContext context{m, width.lanes, options, false, false, {}};
   Findings found = examineAll(m, kernel, gang);
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);

@@ -71,7 +71,6 @@ Widener::Warp Widener::gatherWarp(Value *own, Value *members) {
     b_.CreateAlignedStore(bits, in, llvm::Align(8));
   }
   warp.participants = runtime("ptxrun_warp_gather", b_.getInt32Ty(), {argument(kGang), members, maskBits(mask()), in, out});
-  context_.maySuspend = true;
   if (own) {
     Value *all = b_.CreateAlignedLoad(vec(b_.getInt64Ty(), kWarp), out, llvm::Align(8));
     all = b_.CreateTrunc(all, vec(b_.getIntNTy(scalar->getScalarSizeInBits()), kWarp));
@@ -277,7 +276,6 @@ void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {
     runtime("ptxrun_bar_arrive", b_.getVoidTy(), {argument(kGang), id, threads, bits});
     return;
   }
-  context_.maySuspend = true;
   if (name == "ptx.bar.sync") {
     runtime("ptxrun_bar_sync", b_.getVoidTy(), {argument(kGang), id, threads, bits});
     return;

@@ -21,7 +21,7 @@ void Widener::emitInstruction(const llvm::Instruction &i) {
   if (s.isVarying())
     define(i, emitVarying(i));
   else
-    define(i, s.hasOffsets() || i.getOpcode() == I::Alloca ? emitOffsets(i, s) : emitUniform(i));
+    define(i, s.hasOffsets() || i.getOpcode() == I::Alloca ? emitOffsets(i) : emitUniform(i));
 }
 
 /// GEPs are byte arithmetic: constant plus index times scale, so that pointers to `.shared` can be plain 32-bit integers.
@@ -59,7 +59,7 @@ Widener::Value *Widener::emitUniform(const llvm::Instruction &i) {
 }
 
 /// The base of a value with offsets; mirrors ShapeAnalysis::evaluate.
-Widener::Value *Widener::emitOffsets(const llvm::Instruction &i, const Shape &s) {
+Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   if (auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i)) {
     const llvm::DataLayout &layout = source_.getParent()->getDataLayout();
@@ -90,7 +90,6 @@ Widener::Value *Widener::emitOffsets(const llvm::Instruction &i, const Shape &s)
       return i.getOpcode() == I::Or ? b_.CreateOr(operands[0], high) : b_.CreateXor(operands[0], high);
     }
   }
-  (void)s;
   Value *v = emitElementwise(i, operands);
   // Flags were proven for each lane, not for the base.
   if (auto *clone = llvm::dyn_cast<llvm::Instruction>(v))

@@ -45,7 +45,6 @@ Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWo
 // Lanes that wait for one phase of one mbarrier make one call. Otherwise:
 //     complete = test_wait(...) lane by lane;  if (none of them) yield
 Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord &word) {
-  context_.maySuspend = true;
   const bool isOne = lanes_ == 1 || llvm::all_of(call.args(), [&](const Value *a) { return shapes_.isUniform(a); });
   if (isOne) {
     llvm::SmallVector<Value *> arguments{argument(kGang)};

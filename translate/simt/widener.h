@@ -37,9 +37,7 @@ struct ModuleContext {
   unsigned lanes;
   GangOptions options;
   bool tracksExits = false;     ///< barriers count exited lanes
-  bool maySuspend = false;
   bool hasBarriers = false;
-  uint32_t localBytes = 0;
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide;
 };
@@ -105,14 +103,13 @@ class Widener {
   Value *splat(Value *scalar, llvm::Type *scalarType);
   Value *exactVector(const Value *);
   Value *fromOffsets(Value *base, const Shape &, llvm::Type *scalarType);
-  Value *rawBase(const llvm::Instruction &);
   llvm::Type *plain(const Value *v) { return plainType(v->getType()); }
   llvm::Type *wide(const Value *v) { return widenType(v->getType(), lanes_); }
 
   // widen_instructions.cpp
   void emitInstruction(const llvm::Instruction &);
   Value *emitUniform(const llvm::Instruction &);
-  Value *emitOffsets(const llvm::Instruction &, const Shape &);
+  Value *emitOffsets(const llvm::Instruction &);
   Value *emitVarying(const llvm::Instruction &);
   Value *emitElementwise(const llvm::Instruction &, llvm::ArrayRef<Value *> operands);
   Value *emitVaryingDivision(const llvm::Instruction &);
@@ -194,7 +191,6 @@ class Widener {
   Block *newBlock(const llvm::Twine &name);
   void setLine(const llvm::DebugLoc &);
   llvm::FixedVectorType *vec(llvm::Type *element, unsigned n) { return llvm::FixedVectorType::get(element, n); }
-  Value *laneBool(bool isTrue) { return b_.getInt1(isTrue); }
 
   ModuleContext &context_;
   llvm::Function &source_;

@@ -1,5 +1,7 @@
 #include "translate/simt/words.h"
 
+#include <llvm/IR/InstrTypes.h>
+
 #include "translate/lower/runtime_words.h"
 
 namespace ptxrun::simt {
@@ -42,6 +44,11 @@ Word wordOf(llvm::StringRef name) {
   if (name.starts_with("call."))
     return {K::library, 0};
   return {K::other, 0};
+}
+
+Word wordAt(const llvm::Instruction &i) {
+  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+  return call && call->getCalledFunction() ? wordOf(call->getCalledFunction()->getName()) : Word{};
 }
 
 }  // namespace ptxrun::simt

@@ -2,6 +2,10 @@
 #pragma once
 #include <llvm/ADT/StringRef.h>
 
+namespace llvm {
+class Instruction;
+}
+
 namespace ptxrun::simt {
 
 struct Word {
@@ -30,6 +34,8 @@ struct Word {
 };
 
 Word wordOf(llvm::StringRef name);
+/// The word that an instruction calls; none where it is no such call.
+Word wordAt(const llvm::Instruction &);
 
 /// True for the words that wait for other lanes of the warp and take a membermask as their last argument.
 inline bool isCollective(Word::Kind k) { return k == Word::Kind::warpUniform || k == Word::Kind::warpVarying; }
