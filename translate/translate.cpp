@@ -145,7 +145,8 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::compile(std::string_view na
 Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &function, const VariantKey &key,
                                                   simt::CpuLevel level, StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
-  Expected<lower::LaneModule> lane = lower::lowerKernel(checked(), function, {}, diagnostics);
+  Expected<lower::LaneModule> lane = lower::lowerKernel(
+      checked(), function, {.hasDirectedRounding = level == simt::CpuLevel::avx512}, diagnostics);
   if (!lane) {
     if (!diagnostics.hasErrors()) return lane.takeError();
     llvm::consumeError(lane.takeError());

@@ -1,4 +1,5 @@
 #include "translate/lower/floating.h"
+#include "translate/lower/module_builder.h"
 
 namespace ptxrun::lower {
 
@@ -139,6 +140,11 @@ Value *arithmetic(LaneBuilder &b, Arithmetic operation, Rounding rounding,
   llvm::Type *type = operands[0]->getType();
   const llvm::StringRef name = kNames[static_cast<size_t>(operation)];
   const llvm::StringRef ending = type->isFloatTy() ? "_f32" : "_f64";
+  if (b.module().options().hasDirectedRounding)
+    return b.word(
+        ("ptx.rounded." + name + "." + suffix(rounding) + (type->isFloatTy() ? ".f32" : ".f64"))
+            .str(),
+        type, operands, LaneBuilder::WordEffect::pure);
   return b.library(("ptx_" + name + "_" + suffix(rounding) + ending).str(), type, operands);
 }
 

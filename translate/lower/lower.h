@@ -14,6 +14,9 @@ struct LowerOptions {
   /// Leave the moment when cp.async copies to the runtime (checking modes); else they copy at once,
   /// which is legal and fast.
   bool deferAsyncCopies = false;
+  /// The CPU's instructions take a rounding mode: directed rounding becomes `ptx.rounded.*`, and
+  /// not the lane library's arithmetic.
+  bool hasDirectedRounding = false;
 };
 
 /// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its

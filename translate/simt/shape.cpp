@@ -391,6 +391,8 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   case Word::Kind::warpUniform:  // the same for all lanes that take part, if they name the same members
     return call.arg_size() ? (shape(call.getArgOperand(call.arg_size() - 1)).isVarying() ? varying() : uniform()) : uniform();
   case Word::Kind::laneTest: return uniform();
+  case Word::Kind::rounded:
+    return meetAll(call);
   case Word::Kind::barrier: return uniform();  // bar.red: one result for all
   case Word::Kind::runtimeWait:  // one answer for lanes that wait for the same
     return llvm::any_of(call.args(), [&](const llvm::Value *a) { return shape(a).isVarying(); }) ? varying() : uniform();

@@ -99,6 +99,9 @@ void Widener::emitCall(const llvm::CallBase &call) {
   case Word::Kind::runtime:
   case Word::Kind::runtimeWait: finish(emitRuntimeWord(call, *lower::findRuntimeWord(name))); return;
   case Word::Kind::addressTest: finish(emitIsLocal(call)); return;
+  case Word::Kind::rounded:
+    finish(emitRounded(call, name.drop_front(strlen("ptx.rounded."))));
+    return;
   default: llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
   }
 }

@@ -170,6 +170,9 @@ class Widener {
   void emitBarrier(const llvm::CallBase &, llvm::StringRef name);
   void emitStop(const llvm::CallBase &, llvm::StringRef name);
 
+  // widen_rounded.cpp
+  Value *emitRounded(const llvm::CallBase &, llvm::StringRef name);
+
   // widen_runtime.cpp
   Value *emitRuntimeWord(const llvm::CallBase &, const lower::RuntimeWord &);
   Value *emitPerLane(const llvm::CallBase &, const lower::RuntimeWord &);

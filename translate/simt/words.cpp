@@ -35,6 +35,8 @@ Word wordOf(llvm::StringRef name) {
     return {K::barrier, 0};
   if (name == "local.contains")
     return {K::addressTest, 0};
+  if (name.starts_with("rounded."))
+    return {K::rounded, 0};
   if (name == "nanosleep" || name == "yield")
     return {K::schedule, 0};
   if (name == "trap" || name == "brkpt" || name == "call.assertfail")

@@ -27,6 +27,7 @@ struct Word {
     runtime,          ///< a call of the runtime, made as lower/runtime_words.h says
     runtimeWait,      ///< of these, one that waits for other threads
     addressTest,      ///< ptx.local.contains
+    rounded,          ///< arithmetic with directed rounding, element by element
     other,            ///< no word of the vocabulary
   };
   Kind kind = Kind::none;

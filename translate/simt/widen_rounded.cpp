@@ -1,0 +1,92 @@
+// Arithmetic with directed rounding (ptx.rounded.*) on CPUs whose instructions carry a rounding
+// mode of their own: AVX-512 has it for vectors of 512 bits.
+//
+//   add.rm.f32 of 32 lanes   =>   two vaddps {rd-sae}
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+namespace {
+
+struct Operation {
+  llvm::Intrinsic::ID ofFloats, ofDoubles;
+  /// The lane library's function gives the NaN of NVIDIA's GPUs for f32, and not whatever the CPU
+  /// gives.
+  bool hasCanonicalNaN;
+};
+
+Operation operationOf(llvm::StringRef name) {
+  using namespace llvm::Intrinsic;
+  if (name == "add")
+    return {x86_avx512_add_ps_512, x86_avx512_add_pd_512, false};
+  if (name == "mul")
+    return {x86_avx512_mul_ps_512, x86_avx512_mul_pd_512, true};
+  if (name == "div")
+    return {x86_avx512_div_ps_512, x86_avx512_div_pd_512, true};
+  if (name == "sqrt")
+    return {x86_avx512_sqrt_ps_512, x86_avx512_sqrt_pd_512, true};
+  if (name == "fma")
+    return {x86_avx512_vfmadd_ps_512, x86_avx512_vfmadd_pd_512, true};
+  llvm::report_fatal_error(llvm::Twine("simt: unknown rounded operation ") + name);
+}
+
+/// The instruction's rounding operand: without exceptions, in the direction named.
+uint32_t directionOf(llvm::StringRef name) {
+  constexpr uint32_t kNoExceptions = 8;
+  return kNoExceptions | (name == "rm" ? 1 : name == "rp" ? 2 : 3);
+}
+
+/// Operations on finite numbers give no NaN, but for the root of a negative number and 0 / 0.
+bool mayGiveNaN(const llvm::CallBase &call, llvm::StringRef operation) {
+  if (operation == "div")
+    return true;
+  const llvm::DataLayout &layout = call.getDataLayout();
+  return llvm::any_of(call.args(), [&](const llvm::Value *a) {
+    constexpr llvm::FPClassTest kSpecial = llvm::fcNan | llvm::fcInf | llvm::fcNegative;
+    const llvm::FPClassTest known = llvm::computeKnownFPClass(a, layout, kSpecial).KnownFPClasses;
+    return (known & (call.arg_size() == 1 ? kSpecial : llvm::fcNan | llvm::fcInf)) != llvm::fcNone;
+  });
+}
+
+} // namespace
+
+/// ptx.rounded.<add|mul|div|sqrt|fma>.<rz|rm|rp>: operands and result float or double.
+Widener::Value *Widener::emitRounded(const llvm::CallBase &call, llvm::StringRef name) {
+  const auto [operationName, rest] = name.split('.');
+  const Operation operation = operationOf(operationName);
+  llvm::Type *scalar = call.getType();
+  const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
+  const unsigned count = isWide ? lanes_ : 1, perRegister = scalar->isFloatTy() ? 16 : 8;
+  llvm::SmallVector<Value *> operands;
+  for (const Value *a : call.args())
+    operands.push_back(isWide ? vector(a)
+                              : b_.CreateInsertElement(llvm::PoisonValue::get(vec(scalar, 1)),
+                                                       base(a), uint64_t(0)));
+  llvm::SmallVector<Value *> parts;
+  for (unsigned first = 0; first < count; first += perRegister) {
+    llvm::SmallVector<int> part;
+    for (unsigned l = 0; l < perRegister; ++l)
+      part.push_back(first + l < count ? int(first + l) : -1);
+    llvm::SmallVector<Value *> arguments;
+    for (Value *o : operands)
+      arguments.push_back(count == perRegister ? o : b_.CreateShuffleVector(o, part));
+    arguments.push_back(b_.getInt32(directionOf(rest.take_front(2))));
+    parts.push_back(b_.CreateIntrinsic(
+        scalar->isFloatTy() ? operation.ofFloats : operation.ofDoubles, {}, arguments));
+  }
+  Value *result = concatenate(parts);
+  if (!isWide)
+    result = b_.CreateExtractElement(result, uint64_t(0));
+  else if (count < perRegister)
+    result = b_.CreateShuffleVector(result, llvm::to_vector(llvm::seq<int>(0, int(count))));
+  if (!scalar->isFloatTy() || !operation.hasCanonicalNaN || !mayGiveNaN(call, operationName))
+    return result;
+  Value *nan =
+      llvm::ConstantExpr::getBitCast(llvm::ConstantInt::get(b_.getInt32Ty(), 0x7fffffff), scalar);
+  return b_.CreateSelect(b_.CreateFCmpUNO(result, result),
+                         isWide ? b_.CreateVectorSplat(lanes_, nan) : nan, result);
+}
+
+} // namespace ptxrun::simt
