@@ -107,6 +107,8 @@ enum class ReduceType : uint32_t { u32, s32, u64, s64, f16, bf16, f32, f64, b32,
 
 /// .load_mode of tensor copies. tile4: .tile::gather4 and .tile::scatter4.
 enum class TensorMode : uint32_t { tile, tile4, im2col, im2colNoOffsets, im2colW, im2colW128 };
+/// In ctaMask of a tensor load: .cta_group::2, the mbarriers told are those in the pairs' CTAs with the operand's parity.
+inline constexpr uint32_t kCtaPairSignal = 0x80000000;
 /// Fields of tensormap.replace.
 enum class TensorField : uint32_t {
   globalAddress, rank, boxDim, globalDim, globalStride, elementStride,
@@ -190,7 +192,8 @@ void ptxrun_cp_async_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pen
 void ptxrun_cp_async_mbarrier_arrive(ptxrun::abi::Gang *, uint32_t lane, void *object, uint32_t isNoinc);
 
 /// cp.async.bulk (9.7.9.25.4) of one lane, any direction; a copy with `mbarrier` completes `bytes` of its tx-count, one without
-/// belongs to the lane's bulk groups. byteMask is .cp_mask's (0xffff: all; bit i: byte i of every 16).
+/// belongs to the lane's bulk groups. byteMask is .cp_mask's (0xffff: all; bit i: byte i of every 16);
+/// its bits 16 to 19 and 20 to 23 are .ignore_oob's bytes to leave out at the beginning and at the end.
 void ptxrun_cp_async_bulk(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *source, uint32_t bytes,
                           void *mbarrier, uint32_t byteMask);
 /// .multicast::cluster: to the same offset in the shared memory of every CTA whose rank is in ctaMask, signalling the mbarrier
@@ -205,8 +208,8 @@ void ptxrun_bulk_commit_group(ptxrun::abi::Gang *, uint32_t mask);
 void ptxrun_bulk_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pending, uint32_t isRead);
 
 /// cp.async.bulk.tensor from global memory (9.7.9.25.5.2) of one lane: `map` is a tensor-map (rt/memory/tensor_map.h),
-/// coordinates has five entries of which the mode uses what it needs, im2colOffsets three (W, H, D; read in mode im2col only). Completes
-/// the bytes of the whole box. ctaMask != 0: multicast, as above.
+/// coordinates has five entries of which the mode uses what it needs, im2colOffsets three (W, H, D in mode im2col; wHalo, wOffset in
+/// im2colW and im2colW128). Completes the bytes of the whole box. ctaMask has CTAs: multicast, as above; kCtaPairSignal changes whom it tells.
 void ptxrun_cp_tensor_load(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *map,
                            const int32_t *coordinates, ptxrun::abi::TensorMode, const uint16_t *im2colOffsets,
                            void *mbarrier, uint32_t ctaMask);

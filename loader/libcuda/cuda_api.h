@@ -455,6 +455,32 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end);
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end);
 CUresult cuCtxRecordEvent(CUcontext handle, CUevent eventHandle);
 
+/* Tensor-maps. */
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, uint32_t rank,
+                                void *address, const uint64_t *globalDim,
+                                const uint64_t *globalStrides, const uint32_t *boxDim,
+                                const uint32_t *elementStrides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                CUtensorMapFloatOOBfill fill);
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, uint32_t rank,
+                                 void *address, const uint64_t *globalDim,
+                                 const uint64_t *globalStrides, const int *pixelBoxLowerCorner,
+                                 const int *pixelBoxUpperCorner, uint32_t channelsPerPixel,
+                                 uint32_t pixelsPerColumn, const uint32_t *elementStrides,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *map, CUtensorMapDataType type, uint32_t rank,
+                                     void *address, const uint64_t *globalDim,
+                                     const uint64_t *globalStrides, int pixelBoxLowerCornerWidth,
+                                     int pixelBoxUpperCornerWidth, uint32_t channelsPerPixel,
+                                     uint32_t pixelsPerColumn, const uint32_t *elementStrides,
+                                     CUtensorMapInterleave interleave,
+                                     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+                                     CUtensorMapL2promotion promotion,
+                                     CUtensorMapFloatOOBfill fill);
+CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address);
+
 #ifdef __cplusplus
 }
 #endif

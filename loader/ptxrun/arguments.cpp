@@ -8,6 +8,7 @@
 
 #include "loader/ptxrun/element.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/tensor_argument.h"
 
 namespace ptxrun::command {
 namespace {
@@ -154,6 +155,16 @@ void storeArgument(const device::Parameter &parameter, std::string_view text,
   text = trimmed(text);
   if (text.empty())
     throw Mismatch{"it is empty"};
+  if (isTensorMap(text)) {
+    auto map = lookup(text);
+    if (parameter.bytes != sizeof(rt::TensorMap) && parameter.bytes != 8)
+      throw Mismatch{"a tensor-map has 128 bytes, or is pointed to"};
+    if (map && parameter.bytes == 8)
+      std::memcpy(out, &*map, 8);
+    else if (map)
+      std::memcpy(out, *map, sizeof(rt::TensorMap));
+    return;
+  }
   if (text.front() == '{' && text.back() == '}')
     return storeStruct(text, parameter.bytes, lookup, out);
   if (parameter.isArray || parameter.vector > 1) {

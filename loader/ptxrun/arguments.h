@@ -12,8 +12,8 @@
 
 namespace ptxrun::command {
 
-/// The address of a buffer: a name with an optional offset in bytes ("x+16"), or a source that is
-/// made on the spot. nullopt when the text is neither.
+/// The address of a buffer: a name with an optional offset in bytes ("x+16"), a source that is made
+/// on the spot, or a tensor-map (tensor_argument.h). nullopt when the text is none of these.
 using BufferLookup = std::function<std::optional<const void *>(std::string_view)>;
 
 /// "saxpy(n: .u32, a: .f32, x: .u64, y: .u64)"

@@ -114,6 +114,35 @@ class Reader {
     return fallback;
   }
 
+  /// {tensormap = {KEY = VALUE ...}} as tensor_argument.h writes it.
+  std::string tensorMap(const toml::table &argument) const {
+    const toml::node *node = argument.get("tensormap");
+    if (argument.size() != 1 || !node || !node->is_table())
+      fail(argument, "an argument that is a table is {tensormap = {...}}");
+    std::string text = "tensormap{";
+    for (auto &&[key, value] : *node->as_table()) {
+      text += std::string(key.str()) + "=";
+      if (const toml::array *values = value.as_array())
+        for (const toml::node &entry : *values)
+          text += scalar(entry) + ",";
+      else
+        text += scalar(value);
+      text += ";";
+    }
+    return text + "}";
+  }
+
+  std::vector<std::string> arguments(const toml::table &table) const {
+    const toml::node *node = table.get("arguments");
+    const toml::array *values = node ? node->as_array() : nullptr;
+    if (!values)
+      return list(table, "arguments");
+    std::vector<std::string> result;
+    for (const toml::node &value : *values)
+      result.push_back(value.is_table() ? tensorMap(*value.as_table()) : scalar(value));
+    return result;
+  }
+
   std::vector<std::string> list(const toml::table &table, const char *key) const {
     std::vector<std::string> result;
     const toml::node *node = table.get(key);
@@ -222,7 +251,7 @@ class Reader {
     launch.isCooperative = flag(table, "cooperative");
     launch.lanes = static_cast<unsigned>(number(table, "lanes", 0));
     launch.times = static_cast<unsigned>(number(table, "times", 1));
-    launch.arguments = list(table, "arguments");
+    launch.arguments = arguments(table);
     return launch;
   }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <mutex>
 
 #include "loader/ptxrun/arguments.h"
@@ -17,6 +18,7 @@
 #include "loader/ptxrun/npy.h"
 #include "loader/ptxrun/plan.h"
 #include "loader/ptxrun/progress.h"
+#include "loader/ptxrun/tensor_argument.h"
 
 namespace ptxrun::command {
 namespace {
@@ -168,7 +170,7 @@ class Execution {
   }
 
   bool looksLikeBuffer(const std::string &text) {
-    if (findBuffer(text))
+    if (findBuffer(text) || isTensorMap(text))
       return false;
     BufferSpec spec = parseBufferSpec(text);
     if (spec.role != BufferSpec::Role::in || text.starts_with("in:") || isGenerated(text) ||
@@ -180,12 +182,24 @@ class Execution {
   }
 
   void restoreBuffers() {
+    tensorMaps_.clear();
     for (Buffer &buffer : buffers_)
       std::memcpy(buffer.now.data(), buffer.before->data(), buffer.now.bytes());
   }
 
-  /// A buffer's name, with an offset in bytes if there is a '+'.
+  /// A tensor-map is encoded once; kernels may change the one that they are pointed to.
+  const void *addressOfTensorMap(std::string_view text) {
+    auto [entry, isNew] = tensorMaps_.try_emplace(std::string(text));
+    if (isNew)
+      entry->second.map = makeTensorMap(
+          text, [this](std::string_view name) { return addressOf(name); }, plan_.constants);
+    return &entry->second.map;
+  }
+
+  /// A buffer's name, with an offset in bytes if there is a '+', or a tensor-map.
   std::optional<const void *> addressOf(std::string_view text) {
+    if (isTensorMap(text))
+      return addressOfTensorMap(text);
     if (Buffer *buffer = findBuffer(text))
       return buffer->now.data();
     size_t plus = text.rfind('+');
@@ -420,6 +434,10 @@ class Execution {
   std::vector<Launch> launches_;
   std::vector<Timing> timings_;
   std::deque<Buffer> buffers_;
+  struct alignas(128) PlacedMap {
+    rt::TensorMap map;
+  };
+  std::map<std::string, PlacedMap> tensorMaps_; ///< by their texts
   const std::atomic<bool> *cancel_ = nullptr;
   std::mutex printMutex_;
   std::string printed_;

@@ -116,6 +116,10 @@ void ptxrun_cp_async_bulk(abi::Gang *gang, uint32_t lane, void *destination, con
   checkBulk(g, destination, source, bytes);
   AsyncOperation o = bulkOperation(AsyncKind::bulk, lane, destination, source, bytes, mbarrier);
   o.byteMask = byteMask & 0xffff;
+  o.left = static_cast<uint8_t>(byteMask >> 16 & 15);
+  o.right = static_cast<uint8_t>(byteMask >> 20 & 15);
+  if (o.left + o.right > bytes)
+    failBulk(g, ".ignore_oob leaves out more bytes than there are");
   submitAsync(g, o);
 }
 

@@ -26,7 +26,8 @@ void copyBytes(const AsyncOperation &o) {
     return;
   }
   if (o.sourceBytes)
-    std::memcpy(to, o.source, o.sourceBytes);
+    std::memcpy(to + o.left, static_cast<const char *>(o.source) + o.left,
+                o.sourceBytes - o.left - o.right);
   if (o.sourceBytes < o.bytes)
     std::memset(to + o.sourceBytes, 0, o.bytes - o.sourceBytes);
 }
@@ -139,6 +140,11 @@ void *inCta(const GangState &g, void *address, uint32_t rank) {
   uint64_t window = (uint64_t{1} << abi::kSharedWindowShift) - 1;
   return reinterpret_cast<void *>(base + (uint64_t{rank} << abi::kSharedWindowShift) +
                                   (offset & window));
+}
+
+uint32_t rankOf(const GangState &g, const void *address) {
+  uint64_t offset = reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(g.cta->cta.sharedBase);
+  return g.cta->cta.clusterRank + static_cast<uint32_t>(static_cast<int64_t>(offset) >> abi::kSharedWindowShift);
 }
 
 bool hasLateCopies(const GroupState &group) {

@@ -27,7 +27,7 @@ struct AsyncOperation {
   AsyncKind kind = AsyncKind::copy;
   uint8_t lane = 0;
   uint8_t isTracked = 0; ///< belongs to an async-group (else only its mbarrier tells)
-  uint8_t isNoinc = 0;
+  uint8_t left = 0, right = 0; ///< bytes left out at the beginning and at the end (.ignore_oob)
   uint32_t bytes = 0;
   uint32_t sourceBytes = 0; ///< the rest is zeros
   uint32_t byteMask = 0xffff;
@@ -61,6 +61,8 @@ void completeAll(GangState &);
 /// The same place as `address` (in the shared memory of any CTA of the cluster) in that of the CTA
 /// with this rank.
 void *inCta(const GangState &, void *address, uint32_t rank);
+/// The rank of the CTA whose shared memory the address is in.
+uint32_t rankOf(const GangState &, const void *address);
 /// Whether any gang of the group has something pending.
 bool hasLateCopies(const GroupState &);
 

@@ -1,13 +1,14 @@
 // A box is a list of rows: runs of elements along dimension 0 of the tensor, each with its place in
 // global memory, one behind the other in shared memory. The modes differ only in which rows there
-// are; copying, filling, swizzling and reducing see rows.
+// are; copying, filling, swizzling and reducing see rows. Of an interleaved tensor a row is one
+// slice, and dimension 0 counts slices.
 #include "rt/sync/tensor_copy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "rt/atomics/reduce.h"
+#include "rt/sync/tensor_rows.h"
 
 namespace ptxrun::rt {
 
@@ -15,148 +16,50 @@ namespace {
 
 using abi::TensorMode;
 
-constexpr uint32_t kLine = 16; ///< swizzles move units of 16 bytes
-
-/// One row: elements [first, first + count) along dimension 0 at tensor position `at` (at[0] =
-/// first).
+/// Position in the tensor of a row's first element; at[0] is a slice of an interleaved one.
 struct Row {
   int64_t at[kMaxTensorRank] = {};
 };
 
-/// Where the 16 bytes at this shared address go. Bits of the 128-byte line's number are mixed into
-/// the place inside the line.
-uint64_t swizzled(const TensorMap &m, uint64_t a) {
-  switch (m.swizzle) {
-  case TensorSwizzle::none:
-    return a;
-  case TensorSwizzle::bytes32:
-  case TensorSwizzle::bytes96:
-    return a ^ (a >> 7 & 1) << 4;
-  case TensorSwizzle::bytes64:
-    return a ^ (a >> 7 & 3) << 4;
-  case TensorSwizzle::bytes128:
-    break;
-  }
-  switch (m.atomicity) {
-  case TensorAtomicity::bytes16:
-    return a ^ (a >> 7 & 7) << 4;
-  case TensorAtomicity::bytes32:
-  case TensorAtomicity::bytes32Flip8:
-    return a ^ (a >> 7 & 3) << 5;
-  case TensorAtomicity::bytes64:
-    return a ^ (a >> 7 & 1) << 6;
-  }
-  return a;
-}
-
-/// In odd lines of the 8-byte-flip layout the halves of every 16 bytes change places.
-bool isFlipped(const TensorMap &m, uint64_t a) {
-  return m.swizzle == TensorSwizzle::bytes128 && m.atomicity == TensorAtomicity::bytes32Flip8 &&
-         (a >> 7 & 1);
-}
-
-void toShared(const TensorMap &m, char *shared, const char *row, uint32_t bytes) {
-  if (m.swizzle == TensorSwizzle::none) {
-    std::memcpy(shared, row, bytes);
-    return;
-  }
-  for (uint32_t i = 0; i < bytes; i += kLine) {
-    auto a = reinterpret_cast<uint64_t>(shared + i);
-    auto *to = reinterpret_cast<char *>(swizzled(m, a));
-    bool flip = isFlipped(m, a);
-    std::memcpy(to, row + i + (flip ? 8 : 0), 8);
-    std::memcpy(to + 8, row + i + (flip ? 0 : 8), 8);
-  }
-}
-
-void fromShared(const TensorMap &m, char *row, const char *shared, uint32_t bytes) {
-  if (m.swizzle == TensorSwizzle::none) {
-    std::memcpy(row, shared, bytes);
-    return;
-  }
-  for (uint32_t i = 0; i < bytes; i += kLine)
-    std::memcpy(row + i,
-                reinterpret_cast<char *>(swizzled(m, reinterpret_cast<uint64_t>(shared + i))),
-                kLine);
-}
-
-/// Rows of `bytes` each, `step` apart in global memory and one behind the other in shared memory.
-struct Rows {
-  char *global;
-  uint64_t step;
-  char *shared;
-  uint32_t count;
-  uint32_t bytes;
+/// What all rows of a request have in common.
+struct Geometry {
+  TensorUnit unit;
+  uint32_t units = 0; ///< in a row
+  bool isInterleaved = false;
+  uint32_t slices = 1; ///< rows along dimension 0
+  int64_t firstSlice = 0;
+  uint64_t sliceStride = 0; ///< bytes in global memory
+  int64_t extent = 0;       ///< of the tensor along dimension 0: units, or slices
+  uint32_t globalBytes() const { return units * unit.globalBytes; }
+  uint32_t sharedBytes() const { return units * unit.sharedBytes; }
 };
 
-/// One 128-byte line whose unit i stands at place i ^ Mix.
-template <uint32_t Mix> inline void moveLine(char *line, char *row, bool isLoad) {
-  char units[128]; // becomes eight registers
-  if (isLoad) {
-    std::memcpy(units, row, 128);
-    for (uint32_t i = 0; i < 8; ++i)
-      std::memcpy(line + (i ^ Mix) * kLine, units + i * kLine, kLine);
-  } else {
-    std::memcpy(units, line, 128);
-    for (uint32_t i = 0; i < 8; ++i)
-      std::memcpy(row + i * kLine, units + (i ^ Mix) * kLine, kLine);
-  }
+int64_t floorDivided(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
+uint32_t channelsOf(const TensorMap &m) {
+  return m.kind == TensorKind::tiled ? m.box[0] : m.channelsPerPixel;
 }
 
-inline void moveLine(uint32_t mix, char *line, char *row, bool isLoad) {
-  switch (mix) {
-  case 0:
-    return moveLine<0>(line, row, isLoad);
-  case 1:
-    return moveLine<1>(line, row, isLoad);
-  case 2:
-    return moveLine<2>(line, row, isLoad);
-  case 3:
-    return moveLine<3>(line, row, isLoad);
-  case 4:
-    return moveLine<4>(line, row, isLoad);
-  case 5:
-    return moveLine<5>(line, row, isLoad);
-  case 6:
-    return moveLine<6>(line, row, isLoad);
-  default:
-    return moveLine<7>(line, row, isLoad);
-  }
+Geometry geometryOf(const TensorRequest &r) {
+  const TensorMap &m = *r.map;
+  Geometry g;
+  g.unit = unitOf(m.type);
+  g.units = channelsOf(m) / g.unit.elements;
+  g.extent = static_cast<int64_t>(m.size(0) / g.unit.elements);
+  g.isInterleaved = m.interleave != TensorInterleave::none;
+  if (!g.isInterleaved)
+    return g;
+  g.units = sliceBytes(m.interleave) / g.unit.globalBytes;
+  uint32_t elements = g.units * g.unit.elements;
+  uint32_t step = elements * m.elementStride[0];
+  g.slices = (channelsOf(m) + step - 1) / step;
+  g.firstSlice = floorDivided(r.coordinates[0], elements);
+  g.sliceStride = m.stride[m.rank - 3] * m.size(m.rank - 2);
+  g.extent = static_cast<int64_t>((m.size(0) + elements - 1) / elements);
+  return g;
 }
 
-/// Rows that lie inside the tensor, of a type that is copied as it is.
-void movePlainRows(const TensorMap &m, Rows r, bool isLoad) {
-  bool isWholeLines = r.bytes == 128 && reinterpret_cast<uint64_t>(r.shared) % 128 == 0 &&
-                      m.atomicity != TensorAtomicity::bytes32Flip8 &&
-                      m.swizzle != TensorSwizzle::none;
-  if (isWholeLines) {
-    uint32_t mixes[8];
-    for (uint64_t line = 0; line < 8; ++line)
-      mixes[line] = static_cast<uint32_t>((swizzled(m, line << 7) & 127) / kLine);
-    for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += 128) {
-      moveLine(mixes[reinterpret_cast<uint64_t>(r.shared) >> 7 & 7], r.shared, r.global, isLoad);
-    }
-    return;
-  }
-  for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += r.bytes) {
-    if (isLoad)
-      toShared(m, r.shared, r.global, r.bytes);
-    else
-      fromShared(m, r.global, r.shared, r.bytes);
-  }
-}
-
-/// Elements along dimension 0 are counted in the map's units; packed 4-bit ones in containers of
-/// sixteen.
-struct Units {
-  uint32_t bytes;    ///< of one unit
-  uint32_t elements; ///< in one unit
-};
-Units unitsOf(const TensorMap &m) {
-  if (m.type == TensorType::b4x16)
-    return {8, 16};
-  return {elementBytes(m.type), 1};
-}
+// --- One row -------------------------------------------------------------------------------------
 
 void fillRow(const TensorMap &m, char *row, uint32_t bytes) {
   if (m.fill == TensorFill::zero) {
@@ -164,19 +67,21 @@ void fillRow(const TensorMap &m, char *row, uint32_t bytes) {
     return;
   }
   // The NaN with all bits below the sign set.
-  uint32_t size = elementBytes(m.type);
+  uint32_t size = unitOf(m.type).globalBytes;
   std::memset(row, 0xff, bytes);
   for (uint32_t i = size - 1; i < bytes; i += size)
     row[i] = 0x7f;
 }
 
+bool isConverted(TensorType type) {
+  return type == TensorType::f32Ftz || type == TensorType::tf32 || type == TensorType::tf32Ftz;
+}
+
 /// What the element type does to values on their way: .ftz flushes subnormals, .tf32 rounds to
 /// nearest even.
-void convertRow(const TensorMap &m, char *row, uint32_t bytes) {
-  bool isFtz = m.type == TensorType::f32Ftz || m.type == TensorType::tf32Ftz;
-  bool isTf32 = m.type == TensorType::tf32 || m.type == TensorType::tf32Ftz;
-  if (!isFtz && !isTf32)
-    return;
+void convertRow(TensorType type, char *row, uint32_t bytes) {
+  bool isFtz = type == TensorType::f32Ftz || type == TensorType::tf32Ftz;
+  bool isTf32 = type == TensorType::tf32 || type == TensorType::tf32Ftz;
   for (uint32_t i = 0; i < bytes; i += 4) {
     uint32_t bits;
     std::memcpy(&bits, row + i, 4);
@@ -216,20 +121,26 @@ abi::ReduceType reduceType(TensorType type) {
 struct Inside {
   int64_t first = 0, end = 0;
 };
-Inside insideOf(const TensorMap &m, const Row &row, uint32_t units, Units u) {
+Inside insideOf(const TensorMap &m, const Geometry &g, const Row &row) {
   for (uint32_t i = 1; i < m.rank; ++i)
     if (row.at[i] < 0 || row.at[i] >= static_cast<int64_t>(m.size(i)))
       return {};
-  int64_t start = row.at[0] / static_cast<int64_t>(u.elements);
-  int64_t size = static_cast<int64_t>(m.size(0) / u.elements);
-  int64_t first = std::clamp<int64_t>(-start, 0, units);
-  int64_t end = std::clamp<int64_t>(size - start, first, units);
+  if (g.isInterleaved)
+    return row.at[0] >= 0 && row.at[0] < g.extent ? Inside{0, g.units} : Inside{};
+  int64_t start = floorDivided(row.at[0], g.unit.elements);
+  int64_t first = std::clamp<int64_t>(-start, 0, g.units);
+  int64_t end = std::clamp<int64_t>(g.extent - start, first, g.units);
   return {first, end};
 }
 
-char *globalPlace(const TensorMap &m, const Row &row, Units u) {
-  uint64_t place =
-      m.address + static_cast<uint64_t>(row.at[0] / static_cast<int64_t>(u.elements)) * u.bytes;
+/// Of unit `unit` of a row that has it inside the tensor.
+char *globalPlace(const TensorMap &m, const Geometry &g, const Row &row, int64_t unit) {
+  uint64_t place = m.address;
+  if (g.isInterleaved)
+    place += static_cast<uint64_t>(row.at[0]) * g.sliceStride;
+  else
+    unit += floorDivided(row.at[0], g.unit.elements);
+  place += static_cast<uint64_t>(unit) * g.unit.globalBytes;
   for (uint32_t i = 1; i < m.rank; ++i)
     place += static_cast<uint64_t>(row.at[i]) * m.stride[i - 1];
   return reinterpret_cast<char *>(place);
@@ -237,93 +148,93 @@ char *globalPlace(const TensorMap &m, const Row &row, Units u) {
 
 constexpr uint32_t kMaxRowBytes = 256 * 8;
 
-void copyRow(const TensorRequest &r, const Row &row, uint32_t units, char *shared) {
-  const TensorMap &m = *r.map;
-  Units u = unitsOf(m);
-  uint32_t bytes = units * u.bytes;
-  Inside in = insideOf(m, row, units, u);
-  char *global = globalPlace(m, row, u);
-  auto from = static_cast<uint32_t>(in.first) * u.bytes,
-       length = static_cast<uint32_t>(in.end - in.first) * u.bytes;
-  alignas(16) char buffer[kMaxRowBytes];
-  if (r.direction == TensorDirection::load) {
-    bool isPlain = length == bytes && m.type < TensorType::f32Ftz;
-    if (!isPlain) {
-      fillRow(m, buffer, bytes);
-      if (length)
-        std::memcpy(buffer + from, global + from, length);
-      convertRow(m, buffer + from, length);
-    }
-    toShared(m, shared, isPlain ? global : buffer, bytes);
+void loadRow(const TensorMap &m, const Geometry &g, const Row &row, char *shared) {
+  Inside in = insideOf(m, g, row);
+  char *global = in.first < in.end ? globalPlace(m, g, row, in.first) : nullptr;
+  bool isWhole = in.end - in.first == g.units;
+  if (isWhole && !g.unit.isPadded() && !isConverted(m.type)) {
+    toShared(m, shared, global, g.sharedBytes());
     return;
   }
-  if (!length)
-    return;
-  fromShared(m, buffer, shared, bytes);
-  if (r.direction == TensorDirection::store)
-    std::memcpy(global + from, buffer + from, length);
+  alignas(16) char buffer[kMaxRowBytes];
+  if (!isWhole)
+    fillRow(m, buffer, g.globalBytes());
+  if (global) {
+    auto at = static_cast<uint32_t>(in.first) * g.unit.globalBytes;
+    auto bytes = static_cast<uint32_t>(in.end - in.first) * g.unit.globalBytes;
+    std::memcpy(buffer + at, global, bytes);
+    if (isConverted(m.type))
+      convertRow(m.type, buffer + at, bytes);
+  }
+  if (g.unit.isPadded())
+    padToShared(m, shared, buffer, g.units);
   else
-    reduceArray(r.op, reduceType(m.type), global + from, buffer + from, length, false);
+    toShared(m, shared, buffer, g.sharedBytes());
 }
 
-uint32_t unitsPerRow(const TensorRequest &r) {
-  return (r.map->isIm2col ? r.map->channelsPerPixel : r.map->box[0]) / unitsOf(*r.map).elements;
+void storeRow(const TensorRequest &r, const Geometry &g, const Row &row, const char *shared) {
+  const TensorMap &m = *r.map;
+  Inside in = insideOf(m, g, row);
+  if (in.first == in.end)
+    return;
+  alignas(16) char buffer[kMaxRowBytes];
+  if (g.unit.isPadded())
+    packFromShared(m, buffer, shared, g.units);
+  else
+    fromShared(m, buffer, shared, g.sharedBytes());
+  char *global = globalPlace(m, g, row, in.first);
+  const char *from = buffer + in.first * g.unit.globalBytes;
+  auto bytes = static_cast<uint32_t>(in.end - in.first) * g.unit.globalBytes;
+  if (r.direction == TensorDirection::store)
+    std::memcpy(global, from, bytes);
+  else
+    reduceArray(r.op, reduceType(m.type), global, from, bytes, false);
 }
+
+// --- Which rows there are ------------------------------------------------------------------------
 
 /// Rows of a box along dimension i: the traversal stride skips some.
 uint32_t rowsAlong(const TensorMap &m, uint32_t i) {
-  return (m.box[i] + m.elementStride[i] - 1) / m.elementStride[i];
+  return (m.box[i] + m.elementStride[i] - 1u) / m.elementStride[i];
 }
 
-bool isInsideTensor(const TensorRequest &r) {
-  const TensorMap &m = *r.map;
-  for (uint32_t i = 0; i < m.rank; ++i)
-    if (r.coordinates[i] < 0 ||
-        int64_t{r.coordinates[i]} + m.box[i] > static_cast<int64_t>(m.size(i)))
-      return false;
-  return true;
-}
-
-/// A tile inside the tensor whose elements need no conversion: its rows along dimension 1 are moved
-/// together.
-bool movePlainTile(const TensorRequest &r) {
-  const TensorMap &m = *r.map;
-  bool isPlain =
-      r.mode == TensorMode::tile && r.direction != TensorDirection::reduce &&
-      (m.type < TensorType::f32Ftz || m.type == TensorType::f64 || m.type == TensorType::bf16);
-  if (!isPlain || m.rank < 2 || !isInsideTensor(r))
-    return false;
-  Units u = unitsOf(m);
-  Rows rows{nullptr, m.stride[0] * m.elementStride[1], r.shared, rowsAlong(m, 1),
-            unitsPerRow(r) * u.bytes};
-  uint32_t index[kMaxTensorRank] = {};
-  for (;;) {
-    Row row;
-    for (uint32_t i = 0; i < m.rank; ++i)
-      row.at[i] = int64_t{r.coordinates[i]} + int64_t{index[i]} * m.elementStride[i];
-    rows.global = globalPlace(m, row, u);
-    movePlainRows(m, rows, r.direction == TensorDirection::load);
-    rows.shared += rows.count * rows.bytes;
-    uint32_t i = 2;
-    while (i < m.rank && ++index[i] == rowsAlong(m, i))
-      index[i++] = 0;
-    if (i >= m.rank)
-      return true;
+/// Dimensions in the order of shared memory, innermost first: slices lie outside of the image,
+/// inside of the batch.
+struct Order {
+  uint32_t count = 0;
+  uint32_t dimension[kMaxTensorRank] = {};
+};
+Order orderOf(const TensorMap &m, const Geometry &g) {
+  Order order;
+  uint32_t slicesBefore = g.isInterleaved ? m.rank - 1u : m.rank;
+  for (uint32_t i = 1; i < m.rank; ++i) {
+    if (i == slicesBefore)
+      order.dimension[order.count++] = 0;
+    order.dimension[order.count++] = i;
   }
+  return order;
 }
 
-template <typename Visit> void visitTile(const TensorRequest &r, Visit visit) {
+template <typename Visit> void visitTile(const TensorRequest &r, const Geometry &g, Visit visit) {
   const TensorMap &m = *r.map;
+  const Order order = orderOf(m, g);
+  Row row;
+  std::copy_n(r.coordinates, m.rank, row.at);
+  if (g.isInterleaved)
+    row.at[0] = g.firstSlice;
   uint32_t index[kMaxTensorRank] = {};
   for (;;) {
-    Row row;
-    for (uint32_t i = 0; i < m.rank; ++i)
-      row.at[i] = int64_t{r.coordinates[i]} + int64_t{index[i]} * m.elementStride[i];
     visit(row);
-    uint32_t i = 1;
-    while (i < m.rank && ++index[i] == rowsAlong(m, i))
-      index[i++] = 0;
-    if (i >= m.rank)
+    uint32_t k = 0;
+    for (; k < order.count; ++k) {
+      uint32_t i = order.dimension[k];
+      row.at[i] += m.elementStride[i];
+      if (++index[i] < (i == 0 ? g.slices : rowsAlong(m, i)))
+        break;
+      row.at[i] -= int64_t{index[i]} * m.elementStride[i];
+      index[i] = 0;
+    }
+    if (k == order.count)
       return;
   }
 }
@@ -338,88 +249,163 @@ template <typename Visit> void visitTile4(const TensorRequest &r, Visit visit) {
   }
 }
 
-/// Pixels from the filter's base on, W fastest, wrapping inside the bounding box [lower, size - 1 +
-/// upper] of each dimension, then on to the next image; each is read at the base plus the offsets.
-template <typename Visit> void visitIm2col(const TensorRequest &r, Visit visit) {
+/// Steps to the next pixel: along `spatial` dimensions inside the bounding box [lower, size - 1 +
+/// upper], moved by `shift`, W fastest, then on to the next image.
+void stepPixel(const TensorMap &m, uint32_t spatial, int64_t shift, int64_t *at) {
+  for (uint32_t i = 0; i < spatial; ++i) {
+    at[i + 1] += m.elementStride[i + 1];
+    if (at[i + 1] <= static_cast<int64_t>(m.size(i + 1)) - 1 + m.upper[i] + shift)
+      return;
+    at[i + 1] = m.lower[i] + shift;
+  }
+  ++at[m.rank - 1];
+}
+
+/// Pixels from the filter's base on; each is read at the base plus the offsets.
+template <typename Visit> void visitIm2col(const TensorRequest &r, const Geometry &g, Visit visit) {
   const TensorMap &m = *r.map;
-  uint32_t spatial = m.rank - 2;
-  int64_t base[kMaxTensorRank];
-  std::copy(r.coordinates, r.coordinates + kMaxTensorRank, base);
-  for (uint32_t pixel = 0; pixel < m.pixelsPerColumn; ++pixel) {
-    Row row;
-    std::copy(base, base + m.rank, row.at);
-    for (uint32_t i = 0; i < spatial; ++i)
-      row.at[i + 1] += r.mode == TensorMode::im2col ? r.offsets[i] : 0;
-    visit(row);
-    uint32_t i = 0;
-    for (; i < spatial; ++i) {
-      base[i + 1] += m.elementStride[i + 1];
-      if (base[i + 1] <= static_cast<int64_t>(m.size(i + 1)) - 1 + m.upper[i])
-        break;
-      base[i + 1] = m.lower[i];
+  uint32_t spatial = m.rank - 2u;
+  for (uint32_t slice = 0; slice < g.slices; ++slice) {
+    int64_t base[kMaxTensorRank];
+    std::copy_n(r.coordinates, m.rank, base);
+    if (g.isInterleaved)
+      base[0] = g.firstSlice + int64_t{slice} * m.elementStride[0];
+    for (uint32_t pixel = 0; pixel < m.pixelsPerColumn; ++pixel) {
+      Row row;
+      std::copy_n(base, m.rank, row.at);
+      for (uint32_t i = 0; i < spatial; ++i)
+        row.at[i + 1] += r.mode == TensorMode::im2col ? r.offsets[i] : 0;
+      visit(row);
+      stepPixel(m, spatial, 0, base);
     }
-    if (i == spatial)
-      ++base[m.rank - 1];
   }
 }
 
-template <typename Visit> void visitRows(const TensorRequest &r, Visit visit) {
-  if (r.mode == TensorMode::tile)
-    visitTile(r, visit);
-  else if (r.mode == TensorMode::tile4)
-    visitTile4(r, visit);
-  else
-    visitIm2col(r, visit);
+/// im2col::w and im2col::w::128: groups of pixels along W of the images, each with its halo, which
+/// goes on to the right of the group's last pixel.
+struct WideShape {
+  uint32_t groups, pixels, halo;
+};
+WideShape wideShapeOf(const TensorRequest &r) {
+  if (r.mode == TensorMode::im2colW128)
+    return {4, 32, r.offsets[0]};
+  return {1, r.map->pixelsPerColumn, r.offsets[0]};
 }
 
-uint32_t rowCount(const TensorRequest &r) {
+template <typename Visit> void visitIm2colWide(const TensorRequest &r, Visit visit) {
+  const TensorMap &m = *r.map;
+  const WideShape shape = wideShapeOf(r);
+  const int64_t shift = r.offsets[1];
+  Row row;
+  std::copy_n(r.coordinates, m.rank, row.at);
+  row.at[1] += shift;
+  for (uint32_t group = 0; group < shape.groups; ++group) {
+    Row last;
+    for (uint32_t pixel = 0; pixel < shape.pixels; ++pixel) {
+      visit(row);
+      last = row;
+      stepPixel(m, 1, shift, row.at);
+    }
+    for (uint32_t pixel = 0; pixel < shape.halo; ++pixel) {
+      last.at[1] += m.elementStride[1];
+      visit(last);
+    }
+  }
+}
+
+template <typename Visit> void visitRows(const TensorRequest &r, const Geometry &g, Visit visit) {
+  switch (r.mode) {
+  case TensorMode::tile:
+    return visitTile(r, g, visit);
+  case TensorMode::tile4:
+    return visitTile4(r, visit);
+  case TensorMode::im2col:
+  case TensorMode::im2colNoOffsets:
+    return visitIm2col(r, g, visit);
+  case TensorMode::im2colW:
+  case TensorMode::im2colW128:
+    return visitIm2colWide(r, visit);
+  }
+}
+
+uint32_t rowCount(const TensorRequest &r, const Geometry &g) {
   if (r.mode == TensorMode::tile4)
     return 4;
-  if (r.map->isIm2col)
-    return r.map->pixelsPerColumn;
-  uint32_t rows = 1;
+  if (r.mode == TensorMode::im2colW || r.mode == TensorMode::im2colW128) {
+    WideShape shape = wideShapeOf(r);
+    return shape.groups * (shape.pixels + shape.halo);
+  }
+  uint32_t rows = g.slices;
+  if (r.map->kind != TensorKind::tiled)
+    return rows * r.map->pixelsPerColumn;
   for (uint32_t i = 1; i < r.map->rank; ++i)
     rows *= rowsAlong(*r.map, i);
   return rows;
 }
 
+// --- Tiles inside the tensor ---------------------------------------------------------------------
+
+bool isInsideTensor(const TensorRequest &r) {
+  const TensorMap &m = *r.map;
+  for (uint32_t i = 0; i < m.rank; ++i)
+    if (r.coordinates[i] < 0 ||
+        int64_t{r.coordinates[i]} + m.box[i] > static_cast<int64_t>(m.size(i)))
+      return false;
+  return true;
+}
+
+/// A tile inside the tensor whose elements need no conversion: its rows along dimension 1 are moved
+/// together.
+bool movePlainTile(const TensorRequest &r, const Geometry &g) {
+  const TensorMap &m = *r.map;
+  if (r.mode != TensorMode::tile || r.direction == TensorDirection::reduce || g.isInterleaved ||
+      g.unit.isPadded() || isConverted(m.type) || m.rank < 2 || !isInsideTensor(r))
+    return false;
+  TensorRows rows{nullptr, m.stride[0] * m.elementStride[1], r.shared, rowsAlong(m, 1),
+                  g.sharedBytes()};
+  Row row;
+  std::copy_n(r.coordinates, m.rank, row.at);
+  uint32_t index[kMaxTensorRank] = {};
+  for (;;) {
+    rows.global = globalPlace(m, g, row, 0);
+    moveRows(m, rows, r.direction == TensorDirection::load);
+    rows.shared += rows.count * rows.bytes;
+    uint32_t i = 2;
+    for (; i < m.rank; ++i) {
+      row.at[i] += m.elementStride[i];
+      if (++index[i] < rowsAlong(m, i))
+        break;
+      index[i] = 0;
+      row.at[i] = r.coordinates[i];
+    }
+    if (i >= m.rank)
+      return true;
+  }
+}
+
 } // namespace
 
-const char *checkTensorRequest(const TensorRequest &r) {
-  const TensorMap &m = *r.map;
-  if (m.magic != TensorMap::kMagic || m.rank < 1 || m.rank > kMaxTensorRank)
-    return "the tensor-map is not one that cuTensorMapEncode made";
-  if (r.mode == TensorMode::im2colW || r.mode == TensorMode::im2colW128)
-    return "the modes .im2col::w and .im2col::w::128 are not implemented";
-  if (m.interleave != TensorInterleave::none)
-    return "interleaved layouts are not implemented";
-  if (m.type == TensorType::b4x16p64 || m.type == TensorType::b6)
-    return "the element types .b4x16_p64, .b6x16_p32 and .b6p2x16 are not implemented";
-  bool isIm2col = r.mode == TensorMode::im2col || r.mode == TensorMode::im2colNoOffsets;
-  if (isIm2col != (m.isIm2col != 0))
-    return "the tensor-map was encoded for another mode (tiled or im2col)";
-  if (r.mode == TensorMode::tile4 && (m.rank != 2 || m.box[1] != 1))
-    return ".tile::gather4 and .tile::scatter4 need a 2-dimensional tensor-map with boxes of one "
-           "row";
-  uint64_t align = m.swizzle == TensorSwizzle::none ? 16 : 128;
-  if (reinterpret_cast<uint64_t>(r.shared) % align)
-    return "the address in shared memory is not aligned (16 bytes; 128 with a swizzle)";
-  return nullptr;
+uint32_t rowBytes(const TensorRequest &r) {
+  TensorUnit unit = unitOf(r.map->type);
+  return channelsOf(*r.map) / unit.elements * unit.sharedBytes;
 }
 
 uint32_t tensorBytes(const TensorRequest &r) {
-  return rowCount(r) * unitsPerRow(r) * unitsOf(*r.map).bytes;
+  Geometry g = geometryOf(r);
+  return rowCount(r, g) * g.sharedBytes();
 }
 
 void performTensorCopy(const TensorRequest &r) {
-  if (movePlainTile(r))
+  const Geometry g = geometryOf(r);
+  if (movePlainTile(r, g))
     return;
-  uint32_t units = unitsPerRow(r);
-  uint32_t bytes = units * unitsOf(*r.map).bytes;
   char *shared = r.shared;
-  visitRows(r, [&](const Row &row) {
-    copyRow(r, row, units, shared);
-    shared += bytes;
+  visitRows(r, g, [&](const Row &row) {
+    if (r.direction == TensorDirection::load)
+      loadRow(*r.map, g, row, shared);
+    else
+      storeRow(r, g, row, shared);
+    shared += g.sharedBytes();
   });
 }
 

@@ -16,13 +16,15 @@ struct TensorRequest {
   TensorDirection direction = TensorDirection::load;
   abi::ReduceOp op = abi::ReduceOp::add;
   int32_t coordinates[kMaxTensorRank] = {};
-  uint16_t offsets[3] = {}; ///< im2col
+  uint16_t offsets[3] = {}; ///< im2col: along W, H, D; im2col::w: wHalo, wOffset
   char *shared = nullptr;   ///< swizzle patterns follow the bits of this address
 };
 
-/// Null, or why this request cannot be executed (a bad map, a mode that does not fit it, a layout
-/// that is not implemented).
+/// Null, or why this request cannot be executed (a bad map, a mode, type or swizzle that do not go
+/// together).
 const char *checkTensorRequest(const TensorRequest &);
+/// Bytes of one row in shared memory, where rows are not interleaved slices.
+uint32_t rowBytes(const TensorRequest &);
 /// Bytes the box takes in shared memory.
 uint32_t tensorBytes(const TensorRequest &);
 void performTensorCopy(const TensorRequest &);

@@ -23,7 +23,8 @@ TensorRequest makeRequest(GangState &g, const void *map, const int32_t *coordina
   r.direction = direction;
   r.shared = static_cast<char *>(const_cast<void *>(shared));
   std::memcpy(r.coordinates, coordinates, sizeof r.coordinates);
-  if (mode == abi::TensorMode::im2col)
+  if (mode == abi::TensorMode::im2col || mode == abi::TensorMode::im2colW ||
+      mode == abi::TensorMode::im2colW128)
     std::memcpy(r.offsets, offsets, sizeof r.offsets);
   const char *error = nullptr;
   {
@@ -108,12 +109,16 @@ void ptxrun_cp_tensor_load(abi::Gang *gang, uint32_t lane, void *destination, co
     submitAsync(g, makeOperation(r, lane, mbarrier));
     return;
   }
+  bool isPair = (ctaMask & abi::kCtaPairSignal) != 0;
+  ctaMask &= ~abi::kCtaPairSignal;
   if (ctaMask >> groupOf(g).ctaCount)
     failTensor(g, "the CTA mask of a multicast names a CTA outside the cluster");
   for (; ctaMask; ctaMask &= ctaMask - 1) {
     auto rank = static_cast<uint32_t>(__builtin_ctz(ctaMask));
+    // .cta_group::2 tells the odd or even CTA of each pair, whichever the operand is in.
+    uint32_t told = isPair ? (rank & ~1u) | (rankOf(g, mbarrier) & 1) : rank;
     r.shared = static_cast<char *>(inCta(g, destination, rank));
-    submitAsync(g, makeOperation(r, lane, inCta(g, mbarrier, rank)));
+    submitAsync(g, makeOperation(r, lane, inCta(g, mbarrier, told)));
   }
 }
 

@@ -90,14 +90,26 @@ void lowerCpAsyncMbarrierArrive(LaneBuilder &b, const Instruction &in) {
 
 // --- cp.async.bulk -----------------------------------------------------------------------------
 
+namespace {
+/// .ignore_oob: the bytes to leave out at both ends, where the runtime looks for them.
+llvm::Value *ignoredEnds(LaneBuilder &b, const Instruction &in) {
+  const auto count = [&](unsigned operand, unsigned shift) {
+    llvm::Value *bytes = b.ir.CreateAnd(b.readBits(in.operands[operand], 32), b.constant(32, 15));
+    return b.ir.CreateShl(bytes, b.constant(32, shift));
+  };
+  return b.ir.CreateOr(b.constant(32, 0xffff), b.ir.CreateOr(count(3, 16), count(4, 20)));
+}
+} // namespace
+
 void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
-  if (in.has(Token::ignore_oob))
-    return b.error(in, "`.ignore_oob` cannot be executed yet");
   const CopyEnds ends = endsOf(b, in);
   llvm::Value *bytes = b.readBits(in.operands[2], 32), *mbarrier = mbarrierPointer(b, in);
   llvm::Value *mask = maskOperandOf(b, in);
   const bool isMulticast = in.has(Token::multicast_cluster);
-  mask = mask ? b.extend(mask, b.intType(32), false) : b.constant(32, 0xffff);
+  if (in.has(Token::ignore_oob))
+    mask = ignoredEnds(b, in);
+  else
+    mask = mask ? b.extend(mask, b.intType(32), false) : b.constant(32, 0xffff);
   b.word(isMulticast ? "ptx.cp.async.bulk.multicast" : "ptx.cp.async.bulk", b.ir.getVoidTy(),
          {ends.destination, ends.source, bytes, mbarrier, mask}, kMemory);
 }

@@ -86,6 +86,8 @@ void lowerCpAsyncBulkTensor(LaneBuilder &b, const Instruction &in) {
   }
   llvm::Value *mask = maskOperandOf(b, in);
   mask = mask ? b.extend(mask, b.intType(32), false) : b.constant(32, 0);
+  if (in.has(Token::cta_group_2))
+    mask = b.ir.CreateOr(mask, b.constant(32, abi::kCtaPairSignal));
   b.word("ptx.cp.tensor.load", b.ir.getVoidTy(),
          {b.hostPointer(in.operands[0], StateSpace::sharedCluster), map, coordinates, mode,
           offsetsOf(b, in), mbarrierPointer(b, in), mask},

@@ -346,8 +346,11 @@ TEST(TensorCopy, NamesWhatItCannotDo) {
   ASSERT_EQ(encodeTiled(&c.map, cube.shape, {4, 1, 1}), "");
   c.mode = abi::TensorMode::im2col;
   EXPECT_NE(messageOf(c).find("encoded for another mode"), std::string::npos);
-  c.mode = abi::TensorMode::im2colW;
-  EXPECT_NE(messageOf(c).find("im2col::w"), std::string::npos);
+  c.mode = abi::TensorMode::tile;
+  c.map.box[0] = 2;
+  EXPECT_NE(messageOf(c).find("multiple of 16 bytes"), std::string::npos);
+  c.map.elementStride[1] = 0;
+  EXPECT_NE(messageOf(c).find("not one that cuTensorMapEncode made"), std::string::npos);
 }
 
 TEST(TensorMap, EncodingChecksTheDriversRules) {
