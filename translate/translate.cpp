@@ -82,7 +82,7 @@ class LoadedModule final : public Module {
 
   Slot &slotOf(std::string_view name, const VariantKey &key) {
     std::lock_guard lock(mutex_);
-    return slots_[{std::string(name), key.lanes, key.block, key.isGridBelow2G}];
+    return slots_[{std::string(name), key}];
   }
 
   jit::CacheKey cacheKey(std::string_view kernel, const VariantKey &key, simt::CpuLevel level) {
@@ -92,7 +92,7 @@ class LoadedModule final : public Module {
     }
     jit::CacheKeyBuilder builder;
     builder.add({reinterpret_cast<const char *>(textDigest_->data()), textDigest_->size()});
-    builder.add(kernel).add(key.lanes).add(key.block[0]).add(key.block[1]).add(key.block[2]).add(key.isGridBelow2G);
+    builder.add(kernel).add(key.lanes).add(key.block[0]).add(key.block[1]).add(key.block[2]).add(key.isGridBelow2G).add(key.schedulesGangs);
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -110,7 +110,7 @@ class LoadedModule final : public Module {
   std::unique_ptr<observe::StageDump> dump_;
   std::unique_ptr<jit::CodeCache> cache_;
   std::mutex mutex_;  ///< guards what follows
-  std::map<std::tuple<std::string, unsigned, std::array<uint32_t, 3>, bool>, Slot> slots_;
+  std::map<std::pair<std::string, VariantKey>, Slot> slots_;
   std::optional<jit::CacheKey> textDigest_;
 };
 
@@ -155,7 +155,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   watch.after("lower", "lane.ll", [&] { return print(*lane->module); });
   if (watch.isLast("lower")) return llvm::make_error<Stopped>("lower");
 
-  Expected<simt::GangModule> gang = simt::widen(std::move(*lane), {key.lanes, key.block, key.isGridBelow2G, level});
+  Expected<simt::GangModule> gang = simt::widen(std::move(*lane), {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs});
   if (!gang) return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });
   if (watch.isLast("simt")) return llvm::make_error<Stopped>("simt");

@@ -47,6 +47,9 @@ struct VariantKey {
   unsigned lanes = 0;                ///< 0 = automatic
   std::array<uint32_t, 3> block{};
   bool isGridBelow2G = true;
+  bool schedulesGangs = false;  ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
+
+  auto operator<=>(const VariantKey &) const = default;
 };
 
 /// Address of a module variable (name as in the PTX) that generated code refers to; null if unknown.

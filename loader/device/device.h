@@ -133,15 +133,16 @@ class Module {
   StaticMemory staticMemory(const KernelInfo &) const;
   int targetArchitecture() const; ///< 90 for `.target sm_90a`
 
-  /// The compiled code that a launch with this block shape uses: from memory, the disk cache, or
-  /// compiled now. On errors the variant's kernel is null and `outcome` holds the diagnostics.
-  virtual Variant compile(const KernelInfo &, abi::Dim3 block, unsigned lanes, bool isGridBelow2G,
-                          Outcome &outcome) = 0;
+  /// The compiled code that such a launch uses: from memory, the disk cache, or compiled now. It
+  /// depends on block, lanes, the grid's size (below 2^31 threads or not), and on who schedules its
+  /// gangs: cluster, isCooperative, schedule. On errors the variant's kernel is null and `outcome`
+  /// holds the diagnostics.
+  virtual Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &outcome) = 0;
 
   /// Compiles if need be, runs to the end on the calling thread and OpenMP workers. A failure's
   /// message names kernel, PTX line, source line, CTA, thread and address as far as they are known.
   Outcome launch(const KernelInfo &, const LaunchOptions &);
-  /// The same with a variant that compile() gave for this block shape and width.
+  /// The same with a variant that compile() gave for this launch.
   Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
 

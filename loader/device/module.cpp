@@ -36,6 +36,20 @@ bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
          uint64_t{grid.z} * block.z < kTwoGibi;
 }
 
+bool isExplicitCluster(const KernelInfo &kernel, const LaunchOptions &options) {
+  return options.cluster.x != 0 || kernel.clusterShape[0] != 0 || kernel.isExplicitCluster;
+}
+
+translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &options) {
+  translate::VariantKey key;
+  key.lanes = options.lanes;
+  key.block = {options.block.x, options.block.y, options.block.z};
+  key.isGridBelow2G = isBelow2G(options.grid, options.block);
+  key.schedulesGangs = options.isCooperative || options.schedule != rt::Schedule::fast ||
+                       isExplicitCluster(kernel, options);
+  return key;
+}
+
 Code codeOf(rt::Status status) {
   switch (status) {
   case rt::Status::ok:
@@ -73,15 +87,12 @@ class LoadedModule final : public Module {
   std::span<const KernelInfo> kernels() const override { return kernels_; }
   std::span<const VariableInfo> variables() const override { return variables_.infos(); }
 
-  Variant compile(const KernelInfo &, abi::Dim3 block, unsigned lanes, bool isGridBelow2G,
-                  Outcome &) override;
+  Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &) override;
 
  private:
   struct Made {
     const KernelInfo *kernel;
-    std::array<uint32_t, 3> block;
-    unsigned lanes;
-    bool isGridBelow2G;
+    translate::VariantKey key;
     Variant variant;
   };
 
@@ -93,13 +104,10 @@ class LoadedModule final : public Module {
   std::vector<Made> made_;  // short: few block shapes per kernel occur
 };
 
-Variant LoadedModule::compile(const KernelInfo &kernel, abi::Dim3 block, unsigned lanes,
-                              bool isGridBelow2G, Outcome &outcome) {
-  const std::array<uint32_t, 3> shape{block.x, block.y, block.z};
-  const auto matches = [&](const Made &made) {
-    return made.kernel == &kernel && made.block == shape && made.lanes == lanes &&
-           made.isGridBelow2G == isGridBelow2G;
-  };
+Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
+                              Outcome &outcome) {
+  const translate::VariantKey key = variantFor(kernel, options);
+  const auto matches = [&](const Made &made) { return made.kernel == &kernel && made.key == key; };
   {
     std::shared_lock lock(mutex_);
     if (auto found = std::ranges::find_if(made_, matches); found != made_.end())
@@ -107,7 +115,7 @@ Variant LoadedModule::compile(const KernelInfo &kernel, abi::Dim3 block, unsigne
   }
   std::string unresolved;
   auto compiled =
-      translated_->kernel(kernel.name, {lanes, shape, isGridBelow2G}, [&](std::string_view name) {
+      translated_->kernel(kernel.name, key, [&](std::string_view name) {
         void *address = variables_.find(name);
         if (!address)
           unresolved = name;
@@ -129,7 +137,7 @@ Variant LoadedModule::compile(const KernelInfo &kernel, abi::Dim3 block, unsigne
   Variant variant{*compiled, made.code().needs, made.reason(), made.fromCache};
   std::unique_lock lock(mutex_);
   if (std::ranges::none_of(made_, matches))
-    made_.push_back({&kernel, shape, lanes, isGridBelow2G, variant});
+    made_.push_back({&kernel, key, variant});
   return variant;
 }
 
@@ -172,8 +180,7 @@ int Module::targetArchitecture() const { return static_cast<int>(checked().targe
 
 Outcome Module::launch(const KernelInfo &kernel, const LaunchOptions &options) {
   Outcome outcome;
-  const Variant variant = compile(kernel, options.block, options.lanes,
-                                  isBelow2G(options.grid, options.block), outcome);
+  const Variant variant = compile(kernel, options, outcome);
   return variant.kernel ? launch(kernel, variant, options) : outcome;
 }
 
@@ -183,14 +190,13 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   request.code = &variant.kernel->code();
   request.grid = options.grid;
   request.block = options.block;
-  const bool hasLaunchCluster = options.cluster.x != 0;
   const bool hasOwnCluster = kernel.clusterShape[0] != 0;
-  if (hasLaunchCluster)
+  if (options.cluster.x != 0)
     request.cluster = options.cluster;
   else if (hasOwnCluster)
     request.cluster = {kernel.clusterShape[0], std::max(kernel.clusterShape[1], 1u),
                        std::max(kernel.clusterShape[2], 1u)};
-  request.isExplicitCluster = hasLaunchCluster || hasOwnCluster || kernel.isExplicitCluster;
+  request.isExplicitCluster = isExplicitCluster(kernel, options);
   request.dynamicSharedBytes = options.dynamicSharedBytes;
   request.params = options.params;
   request.isCooperative = options.isCooperative;

@@ -46,12 +46,6 @@ CUresult checkShape(const Function &function, const LaunchShape &shape) {
   return checkCluster(function, shape);
 }
 
-bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
-  constexpr uint64_t kLimit = uint64_t{1} << 31;
-  return uint64_t{grid.x} * block.x < kLimit && uint64_t{grid.y} * block.y < kLimit &&
-         uint64_t{grid.z} * block.z < kLimit;
-}
-
 /// PTXRUN_LANES forces the width of gangs, for tests; 0 leaves the choice to the compiler.
 unsigned forcedLanes() {
   static const unsigned lanes = [] {
@@ -120,8 +114,7 @@ std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function>
   if (result != CUDA_SUCCESS)
     return nullptr;
   device::Outcome outcome;
-  operation->variant_ = function->code.compile(function->info, shape.block, forcedLanes(),
-                                               isBelow2G(shape.grid, shape.block), outcome);
+  operation->variant_ = function->code.compile(function->info, operation->options(), outcome);
   if (!operation->variant_.kernel) {
     report("%s", outcome.message.c_str());
     result = toResult(outcome.code);
@@ -131,14 +124,20 @@ std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function>
   return operation;
 }
 
-CUresult LaunchOperation::run(Context &context) {
+device::LaunchOptions LaunchOperation::options() const {
   device::LaunchOptions options;
   options.grid = shape_.grid;
   options.block = shape_.block;
   options.cluster = shape_.cluster;
+  options.lanes = forcedLanes();
   options.dynamicSharedBytes = shape_.dynamicSharedBytes;
-  options.params = arguments.data();
   options.isCooperative = shape_.isCooperative;
+  return options;
+}
+
+CUresult LaunchOperation::run(Context &context) {
+  device::LaunchOptions options = this->options();
+  options.params = arguments.data();
   options.cancel = &shutdownFlag();
   const device::Outcome outcome = function_->code.launch(function_->info, variant_, options);
   if (outcome.isOk() || outcome.code == device::Code::cancelled)

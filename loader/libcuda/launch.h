@@ -47,6 +47,8 @@ class LaunchOperation final : public Operation {
   bool isLarge() const override;
 
  private:
+  device::LaunchOptions options() const; ///< without parameters
+
   std::shared_ptr<Function> function_;
   LaunchShape shape_;
   device::Variant variant_;

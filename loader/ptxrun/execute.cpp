@@ -45,13 +45,6 @@ struct Timing {
   std::vector<double> runMs;
 };
 
-/// No axis of the grid has 2^31 threads or more (translate::VariantKey).
-bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
-  constexpr uint64_t kLimit = uint64_t{1} << 31;
-  return uint64_t{grid.x} * block.x < kLimit && uint64_t{grid.y} * block.y < kLimit &&
-         uint64_t{grid.z} * block.z < kLimit;
-}
-
 class Execution {
  public:
   Execution(const Plan &plan, const RunOptions &options) : plan_(plan), options_(options) {}
@@ -91,7 +84,7 @@ class Execution {
       if (!module_)
         break; // stopped while loading
       auto &kernel = chooseKernel(*module_, launch.kernel);
-      module_->compile(kernel, dimensions(launch.block), lanesOf(launch), true, outcome);
+      module_->compile(kernel, launchOptions(launch), outcome);
       if (!outcome.isOk() && outcome.code != device::Code::stopped)
         throw Failed(outcome.message);
     }
@@ -277,8 +270,7 @@ class Execution {
     device::Outcome outcome;
     auto start = Clock::now();
     uint64_t blocks = uint64_t{options.grid.x} * options.grid.y * options.grid.z;
-    auto variant = module_->compile(kernel, options.block, options.lanes,
-                                    isBelow2G(options.grid, options.block), outcome);
+    auto variant = module_->compile(kernel, options, outcome);
     if (!outcome.isOk())
       return outcome;
     if (timing.runMs.empty())

@@ -87,7 +87,10 @@ Findings examine(device::Module &module, const device::KernelInfo &kernel,
   if (const check::Function *function = module.checked().findFunction(kernel.name))
     findings.notImplemented = findNotImplemented(*function);
   device::Outcome outcome;
-  auto variant = module.compile(kernel, findings.block, given.lanes, true, outcome);
+  device::LaunchOptions options;
+  options.block = findings.block;
+  options.lanes = given.lanes;
+  auto variant = module.compile(kernel, options, outcome);
   findings.isCompiled = outcome.isOk() && variant.kernel;
   if (findings.isCompiled)
     findings.needs = variant.needs, findings.reason = variant.reason;

@@ -50,7 +50,9 @@ Failure check(const LaunchRequest &r) {
     return invalid("the grid is not a multiple of the cluster in every dimension");
   if (uint64_t{r.code->needs.staticSharedBytes} + r.dynamicSharedBytes > kMaxSharedBytes)
     return invalid("more shared memory asked for than a thread block's window holds");
-  if (!r.code->gang && !r.code->gangStart && (r.code->needs.maySuspend || !r.code->ctaRange))
+  const bool isPlain = volume(r.cluster) == 1 && !r.isExplicitCluster && !r.isCooperative;
+  if (!r.code->gang && !r.code->gangStart &&
+      (r.code->needs.maySuspend || !r.code->ctaRange || !isPlain))
     return invalid("the kernel has no entry point for this launch");
   return {};
 }

@@ -115,7 +115,9 @@ void measureCompilation() {
     double ms = medianOf(5, [&] {
       auto module = load(name, text, false);
       device::Outcome outcome;
-      module->compile(module->kernels()[0], {256, 1, 1}, 0, true, outcome);
+      device::LaunchOptions options;
+      options.block = {256, 1, 1};
+      module->compile(module->kernels()[0], options, outcome);
       if (!outcome.isOk())
         std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
     });

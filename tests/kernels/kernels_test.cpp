@@ -164,7 +164,7 @@ class Kernels : public testing::TestWithParam<size_t> {
                        : std::string_view(level) != "avx2" || __builtin_cpu_supports("x86-64-v3"));
   }
 
-  void check(unsigned lanes) {
+  void check(unsigned lanes, rt::Schedule schedule = rt::Schedule::fast) {
     if (!isSupported_)
       GTEST_SKIP() << "this CPU has no " << std::getenv("PTXRUN_CPU");
     const Case &one = onhost::cases()[GetParam()];
@@ -192,6 +192,8 @@ class Kernels : public testing::TestWithParam<size_t> {
     options.dynamicSharedBytes = one.sharedBytes;
     options.params = params.data();
     options.lanes = lanes;
+    options.schedule = schedule;
+    options.seed = GetParam();
     options.timeout = std::chrono::seconds(20);
     outcome = module->launch(*kernel, options);
     ASSERT_TRUE(outcome.isOk()) << outcome.message;
@@ -209,6 +211,8 @@ TEST_P(Kernels, W8) { check(8); }
 TEST_P(Kernels, W16) { check(16); }
 TEST_P(Kernels, W32) { check(32); }
 TEST_P(Kernels, Wauto) { check(0); }
+/// Gangs in an order that is drawn: no barrier may be passed because of the order they happen to run in.
+TEST_P(Kernels, Seeded) { check(0, rt::Schedule::seeded); }
 
 } // namespace
 

@@ -34,7 +34,8 @@ struct Header {
   uint64_t checksum;  ///< xxh3 of everything after this field
   CacheKey key;
   abi::KernelNeeds needs;
-  uint32_t hasCtaRange, hasGangStart;
+  simt::EntryPoint entry;
+  uint32_t reserved;
   uint64_t nameBytes, reasonBytes, elfBytes;
 };
 static_assert(std::is_trivially_copyable_v<Header>);
@@ -85,8 +86,7 @@ std::string encode(const CacheKey &key, const ObjectCode &code) {
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.key = key;
   header.needs = code.needs;
-  header.hasCtaRange = code.hasCtaRange;
-  header.hasGangStart = code.hasGangStart;
+  header.entry = code.entry;
   header.nameBytes = code.kernel.size();
   header.reasonBytes = code.reason.size();
   header.elfBytes = code.elf.size();
@@ -119,8 +119,7 @@ std::optional<ObjectCode> decode(const CacheKey &key, std::string_view entry) {
   code.reason = take(header.reasonBytes);
   code.elf = take(header.elfBytes);
   code.needs = header.needs;
-  code.hasCtaRange = header.hasCtaRange != 0;
-  code.hasGangStart = header.hasGangStart != 0;
+  code.entry = header.entry;
   return code;
 }
 

@@ -23,17 +23,11 @@ using namespace llvm;
 
 namespace {
 
-const char *kEntries[] = {"gang", "cta_range", "gang_start"};
-
 /// The contract of GangModule; the sentence that does not hold, empty if all do.
 std::string whatIsWrong(const simt::GangModule &in) {
-  const auto isDefined = [&](const char *name) {
-    const Function *function = in.module->getFunction(name);
-    return function && !function->isDeclaration();
-  };
-  if (!in.hasGangStart && !isDefined("gang")) return "there is no entry point `gang`";
-  if (in.hasCtaRange && !isDefined("cta_range")) return "there is no entry point `cta_range`";
-  if (in.hasGangStart && !isDefined("gang_start")) return "there is no entry point `gang_start`";
+  const char *entry = simt::kEntryNames[size_t(in.entry)];
+  const Function *function = in.module->getFunction(entry);
+  if (!function || function->isDeclaration()) return "there is no entry point `" + std::string(entry) + "`";
   for (const Function &function : *in.module)
     if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("ptx."))
       return "`" + function.getName().str() + "` was left in the code";
@@ -49,7 +43,7 @@ std::string whatIsWrong(const simt::GangModule &in) {
 void nameAndHide(Module &module, std::string_view kernel) {
   for (Function &function : module) {
     if (function.isDeclaration()) continue;
-    const bool isEntry = is_contained(kEntries, function.getName());
+    const bool isEntry = is_contained(simt::kEntryNames, function.getName());
     function.setLinkage(isEntry ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
     if (isEntry) function.setName(Twine(StringRef(kernel.data(), kernel.size())) + "." + function.getName());
   }
@@ -157,8 +151,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   out.kernel = kernel;
   out.needs = in.needs;
   out.reason = std::move(in.reason);
-  out.hasCtaRange = in.hasCtaRange;
-  out.hasGangStart = in.hasGangStart;
+  out.entry = in.entry;
   out.elf = generate(module, *target, CodeGenFileType::ObjectFile, isOrdered);
   return out;
 }

@@ -18,8 +18,7 @@ struct ObjectCode {
   std::string kernel;        ///< the kernel's name in the PTX
   abi::KernelNeeds needs;
   std::string reason;        ///< why this W
-  bool hasCtaRange = false;
-  bool hasGangStart = false;
+  simt::EntryPoint entry = simt::EntryPoint::gang;
   std::string elf;           ///< x86-64 ELF relocatable with line tables
 };
 

@@ -78,7 +78,7 @@ class LoadedKernel final : public Kernel {
     if (Error error = session_->addObjectFile(
             *dylib_, MemoryBuffer::getMemBuffer(object_.elf, object_.kernel, /*RequiresNullTerminator=*/false)))
       return error;
-    if (Error error = findEntries()) {
+    if (Error error = findEntry()) {
       if (generator.missing.empty()) return error;
       consumeError(std::move(error));
       return createStringError("kernel '%s' refers to %s, which nothing defines", object_.kernel.c_str(),
@@ -109,28 +109,13 @@ class LoadedKernel final : public Kernel {
  private:
   static const void *pointer(uint64_t address) { return reinterpret_cast<const void *>(address); }
 
-  Expected<ExecutorAddr> find(const char *entry) {
-    return session_->lookup(*dylib_, object_.kernel + "." + entry);
-  }
-
-  Error findEntries() {
-    if (!object_.hasGangStart) {
-      Expected<ExecutorAddr> gang = find("gang");
-      if (!gang)
-        return gang.takeError();
-      code_.gang = gang->toPtr<abi::GangFunction>();
-    }
-    if (object_.hasCtaRange) {
-      Expected<ExecutorAddr> range = find("cta_range");
-      if (!range)
-        return range.takeError();
-      code_.ctaRange = range->toPtr<abi::CtaRangeFunction>();
-    }
-    if (object_.hasGangStart) {
-      Expected<ExecutorAddr> start = find("gang_start");
-      if (!start)
-        return start.takeError();
-      code_.gangStart = start->toPtr<abi::GangStartFunction>();
+  Error findEntry() {
+    Expected<ExecutorAddr> entry = session_->lookup(*dylib_, object_.kernel + "." + simt::kEntryNames[size_t(object_.entry)]);
+    if (!entry) return entry.takeError();
+    switch (object_.entry) {
+      case simt::EntryPoint::gang: code_.gang = entry->toPtr<abi::GangFunction>(); break;
+      case simt::EntryPoint::gangStart: code_.gangStart = entry->toPtr<abi::GangStartFunction>(); break;
+      case simt::EntryPoint::ctaRange: code_.ctaRange = entry->toPtr<abi::CtaRangeFunction>(); break;
     }
     return Error::success();
   }

@@ -1,52 +1,14 @@
 #include "translate/simt/entry.h"
 
 #include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/IRBuilder.h>
+
+#include "translate/simt/entry_builder.h"
 
 namespace ptxrun::simt {
-namespace {
-
 using llvm::Value;
 
-struct Entry {
-  llvm::IRBuilder<> b;
-  const ModuleContext &context;
-  Value *launch = nullptr, *cta = nullptr, *gang = nullptr;
-
-  Value *place(Value *record, size_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset); }
-  Value *read(Value *record, size_t offset) { return b.CreateAlignedLoad(b.getInt32Ty(), place(record, offset), llvm::Align(4)); }
-  void write(Value *record, size_t offset, Value *v) { b.CreateAlignedStore(v, place(record, offset), llvm::Align(4)); }
-
-  /// Lanes below `count`.
-  Value *lanesBelow(Value *count) {
-    const unsigned w = context.lanes;
-    if (w == 1)
-      return b.getTrue();
-    llvm::SmallVector<llvm::Constant *> n;
-    for (unsigned l = 0; l < w; ++l)
-      n.push_back(b.getInt32(l));
-    return b.CreateICmpULT(llvm::ConstantVector::get(n), b.CreateVectorSplat(w, count));
-  }
-  llvm::CallInst *call(llvm::Function *body, Value *const ctaid[3], Value *firstThread, Value *mask) {
-    return b.CreateCall(body, {launch, cta, gang, ctaid[0], ctaid[1], ctaid[2], firstThread, mask});
-  }
-  Value *allLanes() {
-    return context.lanes == 1 ? static_cast<Value *>(b.getTrue())
-                              : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b.getInt1Ty(), context.lanes));
-  }
-  /// Threads of a CTA: a constant where the block is compiled in.
-  Value *threadCount() {
-    Value *n = b.getInt32(1);
-    for (unsigned a = 0; a < 3; ++a)
-      n = b.CreateMul(n, context.options.block[0] ? static_cast<Value *>(b.getInt32(context.options.block[a]))
-                                                  : read(launch, offsetof(abi::Launch, block) + 4 * a));
-    return n;
-  }
-};
-
-/// An entry point; its own code comes from the line of the kernel `body` is made of.
 llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<llvm::Type *> types,
-                          const llvm::Function &body, llvm::GlobalValue::LinkageTypes linkage = llvm::GlobalValue::ExternalLinkage) {
+                          const llvm::Function &body, llvm::GlobalValue::LinkageTypes linkage) {
   auto *f = llvm::Function::Create(llvm::FunctionType::get(result, types, false), linkage, name, context.module);
   f->addFnAttr(llvm::Attribute::NoUnwind);
   if (llvm::DISubprogram *s = body.getSubprogram())
@@ -59,6 +21,8 @@ void setLine(llvm::IRBuilder<> &b, const llvm::Function &f) {
   if (llvm::DISubprogram *s = f.getSubprogram())
     b.SetCurrentDebugLocation(llvm::DILocation::get(f.getContext(), s->getLine(), 0, s));
 }
+
+namespace {
 
 /// Runs one gang: the full body if all its lanes exist, else the partial one.
 void dispatch(Entry &e, llvm::Function *full, llvm::Function *partial, Value *const ctaid[3], Value *firstThread, Value *laneCount) {
@@ -152,16 +116,12 @@ void buildGangStartEntry(ModuleContext &context, llvm::Function *full, llvm::Fun
   startAndReturn(onPart);
 }
 
-/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
-void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
-  llvm::LLVMContext &c = context.module.getContext();
-  llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c), *i32 = llvm::Type::getInt32Ty(c);
-  llvm::Function *f = makeEntry(context, "cta_range", llvm::Type::getVoidTy(c), {ptr, ptr, ptr, i64, i64}, *full);
-  auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
-  llvm::BasicBlock *entry = block("entry"), *ctas = block("cta"), *gangs = block("gangs"), *next = block("cta.next"), *done = block("done");
-  Entry e{llvm::IRBuilder<>(entry), context, f->getArg(0), f->getArg(1), f->getArg(2)};
-  setLine(e.b, *f);
-  Value *first = f->getArg(3), *end = f->getArg(4);
+CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
+  llvm::LLVMContext &c = f.getContext();
+  llvm::Type *i64 = llvm::Type::getInt64Ty(c), *i32 = llvm::Type::getInt32Ty(c);
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, &f); };
+  llvm::BasicBlock *entry = e.b.GetInsertBlock(), *ctas = block("cta"), *next = block("cta.next"), *done = block("done");
+  Value *first = f.getArg(3), *end = f.getArg(4);
   Value *nx = e.read(e.launch, offsetof(abi::Launch, grid)), *ny = e.read(e.launch, offsetof(abi::Launch, grid) + 4);
   Value *nx64 = e.b.CreateZExt(nx, i64), *ny64 = e.b.CreateZExt(ny, i64);
   Value *row = e.b.CreateUDiv(first, nx64);
@@ -172,25 +132,9 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
 
   e.b.SetInsertPoint(ctas);
   llvm::PHINode *n = e.b.CreatePHI(i64, 2), *x = e.b.CreatePHI(i32, 2), *y = e.b.CreatePHI(i32, 2), *z = e.b.CreatePHI(i32, 2);
-  Value *ctaid[3] = {x, y, z};
+  CtaLoop loop{{x, y, z}, threads, next};
   for (unsigned a = 0; a < 3; ++a)
-    e.write(e.cta, offsetof(abi::Cta, ctaid) + 4 * a, ctaid[a]);
-  e.b.CreateBr(gangs);
-
-  e.b.SetInsertPoint(gangs);
-  llvm::PHINode *thread = e.b.CreatePHI(i32, 2, "first.thread");
-  Value *left = e.b.CreateSub(threads, thread);
-  Value *w = e.b.getInt32(context.lanes);
-  Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
-  e.write(e.gang, offsetof(abi::Gang, firstThread), thread);
-  e.write(e.gang, offsetof(abi::Gang, laneCount), count);
-  e.write(e.gang, offsetof(abi::Gang, liveMask), e.b.getInt32(~0u));
-  dispatch(e, full, partial, ctaid, thread, count);
-  Value *nextThread = e.b.CreateAdd(thread, w);
-  llvm::BasicBlock *gangsEnd = e.b.GetInsertBlock();
-  e.b.CreateCondBr(e.b.CreateICmpULT(nextThread, threads), gangs, next);
-  thread->addIncoming(e.b.getInt32(0), ctas);
-  thread->addIncoming(nextThread, gangsEnd);
+    e.write(e.cta, offsetof(abi::Cta, ctaid) + 4 * a, loop.ctaid[a]);
 
   e.b.SetInsertPoint(next);
   Value *one = e.b.getInt32(1), *zero = e.b.getInt32(0);
@@ -200,16 +144,47 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
   Value *nUp = e.b.CreateAdd(n, llvm::ConstantInt::get(i64, 1));
   Value *xNext = e.b.CreateSelect(isRowEnd, zero, xUp), *yNext = e.b.CreateSelect(isPlaneEnd, zero, yUp);
   e.b.CreateCondBr(e.b.CreateICmpULT(nUp, end), ctas, done);
-  n->addIncoming(first, entry);
-  n->addIncoming(nUp, next);
-  x->addIncoming(x0, entry);
-  x->addIncoming(xNext, next);
-  y->addIncoming(y0, entry);
-  y->addIncoming(yNext, next);
-  z->addIncoming(z0, entry);
-  z->addIncoming(zUp, next);
+  auto count = [&](llvm::PHINode *phi, Value *from, Value *to) {
+    phi->addIncoming(from, entry);
+    phi->addIncoming(to, next);
+  };
+  count(n, first, nUp);
+  count(x, x0, xNext);
+  count(y, y0, yNext);
+  count(z, z0, zUp);
   e.b.SetInsertPoint(done);
   e.b.CreateRetVoid();
+  e.b.SetInsertPoint(ctas);
+  return loop;
+}
+
+llvm::Function *makeCtaRange(ModuleContext &context, const llvm::Function &body) {
+  llvm::LLVMContext &c = context.module.getContext();
+  llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c);
+  return makeEntry(context, "cta_range", llvm::Type::getVoidTy(c), {ptr, ptr, ptr, i64, i64}, body);
+}
+
+/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
+void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
+  llvm::Function *f = makeCtaRange(context, *full);
+  llvm::LLVMContext &c = f->getContext();
+  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "entry", f)), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  setLine(e.b, *f);
+  CtaLoop loop = openCtaLoop(e, *f);
+  llvm::BasicBlock *ctas = e.b.GetInsertBlock(), *gangs = llvm::BasicBlock::Create(c, "gangs", f);
+  e.b.CreateBr(gangs);
+  e.b.SetInsertPoint(gangs);
+  llvm::PHINode *thread = e.b.CreatePHI(e.b.getInt32Ty(), 2, "first.thread");
+  Value *left = e.b.CreateSub(loop.threads, thread);
+  Value *w = e.b.getInt32(context.lanes);
+  Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
+  e.describeGang(thread, count);
+  dispatch(e, full, partial, loop.ctaid, thread, count);
+  Value *nextThread = e.b.CreateAdd(thread, w);
+  llvm::BasicBlock *gangsEnd = e.b.GetInsertBlock();
+  e.b.CreateCondBr(e.b.CreateICmpULT(nextThread, loop.threads), gangs, loop.next);
+  thread->addIncoming(e.b.getInt32(0), ctas);
+  thread->addIncoming(nextThread, gangsEnd);
 }
 
 }  // namespace ptxrun::simt

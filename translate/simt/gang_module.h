@@ -18,17 +18,24 @@ struct GangOptions {
   /// No grid of this launch has more threads along any axis than 2^31 - 1 (lets 32-bit global indices be proven not to wrap).
   bool isGridBelow2G = true;
   CpuLevel level = CpuLevel::avx2;
+  /// Somebody else decides which gang runs next (clusters, cooperative grids, seeded schedules): every gang must be able to suspend.
+  bool schedulesGangs = false;
 };
 
-/// Entry points in `module`, by name: `cta_range` where the kernel never suspends (abi::CtaRangeFunction), `gang_start` where
-/// it does and every suspension is inline (abi::GangStartFunction), `gang` (abi::GangFunction) unless there is `gang_start`.
+/// The form in which a module offers the kernel; the function of that name is its entry point (intrinsics/abi.h).
+enum class EntryPoint : uint32_t {
+  gang,       ///< abi::GangFunction: one gang, on a fiber
+  gangStart,  ///< abi::GangStartFunction: one gang, a coroutine; every suspension is inline
+  ctaRange    ///< abi::CtaRangeFunction: whole CTAs; no gang suspends
+};
+inline constexpr const char *kEntryNames[] = {"gang", "gang_start", "cta_range"};
+
 struct GangModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   abi::KernelNeeds needs;
   std::string reason;   ///< why this W: one sentence for `ptxrun inspect`
-  bool hasCtaRange = false;
-  bool hasGangStart = false;
+  EntryPoint entry = EntryPoint::gang;
 };
 
 /// Widens a LaneModule. Never declines: what it cannot widen runs lane by lane; what needs lanes to progress

@@ -5,6 +5,7 @@
 
 #include "translate/simt/entry.h"
 #include "translate/simt/prepare.h"
+#include "translate/simt/regions.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -247,23 +248,26 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   GangModule result;
   result.reason = width.reason;
   const bool maySuspend = suspends(m);
-  if (maySuspend && hasOnlyInlineSuspensions(m, {full, partial})) {
+  const bool isInRegions = maySuspend && !options.schedulesGangs && !partial && buildRegions(context, *full);
+  if (isInRegions) {
+    full->eraseFromParent();
+    result.entry = EntryPoint::ctaRange;
+  } else if (!maySuspend && !options.schedulesGangs) {
+    buildCtaRangeEntry(context, full, partial);
+    result.entry = EntryPoint::ctaRange;
+  } else if (maySuspend && hasOnlyInlineSuspensions(m, {full, partial})) {
     buildGangStartEntry(context, full, partial);
-    result.hasGangStart = true;
+    result.entry = EntryPoint::gangStart;
     for (llvm::Function *f : {full, partial == full ? nullptr : partial})
       if (f)
         f->eraseFromParent();  // inlined into its coroutine
   } else {
     buildGangEntry(context, full, partial);
   }
-  if (!maySuspend) {
-    buildCtaRangeEntry(context, full, partial);
-    result.hasCtaRange = true;
-  }
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
-  result.needs.maySuspend = maySuspend;
+  result.needs.maySuspend = maySuspend && !isInRegions;
   result.needs.stackBytes = stackBytesOf(m, !context.wide.empty());
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;

@@ -39,7 +39,7 @@ class Cache : public ::testing::Test {
     code.reason = "warp operations";
     code.needs.lanes = 16;
     code.needs.staticSharedBytes = 4096;
-    code.hasCtaRange = true;
+    code.entry = simt::EntryPoint::ctaRange;
     code.elf = std::string(bytes, fill);
     return code;
   }
@@ -68,8 +68,7 @@ TEST_F(Cache, ReturnsWhatWasStored) {
   EXPECT_EQ(found->reason, "warp operations");
   EXPECT_EQ(found->needs.lanes, 16u);
   EXPECT_EQ(found->needs.staticSharedBytes, 4096u);
-  EXPECT_TRUE(found->hasCtaRange);
-  EXPECT_FALSE(found->hasGangStart);
+  EXPECT_EQ(found->entry, simt::EntryPoint::ctaRange);
   EXPECT_EQ(found->elf, std::string(1000, 'a'));
   EXPECT_FALSE(cache.find(key(2)));
 }

@@ -17,8 +17,8 @@ simt::GangModule parseGang(std::string_view ir) {
     diagnostic.print("parseGang", llvm::errs());
     std::abort();
   }
-  out.hasCtaRange = out.module->getFunction("cta_range") != nullptr;
-  out.hasGangStart = out.module->getFunction("gang_start") != nullptr;
+  if (out.module->getFunction("gang_start"))
+    out.entry = simt::EntryPoint::gangStart;
   out.needs.lanes = 8;
   out.reason = "written by hand";
   return out;

@@ -43,7 +43,7 @@ TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
   Counts c = count(*g.module);
   EXPECT_EQ(c.maskedLoads + c.maskedStores + c.gathers + c.scatters, 0u);
   EXPECT_GT(c.vectorLoads, 0u);
-  EXPECT_TRUE(g.hasCtaRange);
+  EXPECT_EQ(g.entry, EntryPoint::ctaRange);
 }
 
 TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
@@ -55,11 +55,29 @@ TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
   EXPECT_EQ(c.gathers + c.scatters, 0u);
 }
 
-TEST(Widen, BarrierMakesACoroutine) {
+TEST(Widen, BarriersOfTheWholeBlockCutTheKernelIntoRegions) {
   GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void", {.lanes = 32, .block = {256, 1, 1}});
-  EXPECT_TRUE(g.hasGangStart);
-  EXPECT_FALSE(g.hasCtaRange);
+  EXPECT_EQ(g.entry, EntryPoint::ctaRange);
+  EXPECT_FALSE(g.needs.maySuspend);
+}
+
+TEST(Widen, GangsThatOthersScheduleAreCoroutines) {
+  GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void", {.lanes = 32, .block = {256, 1, 1}, .schedulesGangs = true});
+  EXPECT_EQ(g.entry, EntryPoint::gangStart);
   EXPECT_TRUE(g.needs.maySuspend);
+}
+
+/// Which barrier a gang comes to next must not be its own affair: here warps 0 and 1 meet at one, the others at another.
+TEST(Widen, GangsThatChooseTheirBarrierAreCoroutines) {
+  const char *body = "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 64\nbr i1 %c, label %a, label %b\n"
+                     "a:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nb:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\n"
+                     "z:\nret void";
+  EXPECT_EQ(widened(body, {.lanes = 32, .block = {256, 1, 1}}).entry, EntryPoint::gangStart);
+}
+
+TEST(Widen, BarriersOfSomeThreadsAreNoRegions) {
+  GangModule g = widened("call void @ptx.bar.sync(i32 1, i32 64)\nret void", {.lanes = 32, .block = {256, 1, 1}});
+  EXPECT_EQ(g.entry, EntryPoint::gangStart);
 }
 
 TEST(Width, CollectivesKeepTheWarpTogether) {

@@ -1,0 +1,91 @@
+#include "translate/simt/cta_uniform.h"
+
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Instructions.h>
+
+namespace ptxrun::simt {
+namespace {
+
+/// Gives each gang a value of its own even if the operands are the same.
+bool readsTheWorld(const llvm::Instruction &i) {
+  if (i.hasMetadata(llvm::LLVMContext::MD_invariant_load))
+    return false;
+  return i.mayReadOrWriteMemory() || llvm::isa<llvm::AllocaInst>(i);
+}
+
+}  // namespace
+
+CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang) : function_(f), postDominators_(f) {
+  for (const llvm::Value *v : perGang)
+    mark(v);
+  for (const llvm::BasicBlock &b : f)
+    for (const llvm::Instruction &i : b)
+      if (readsTheWorld(i))
+        mark(&i);
+  while (!worklist_.empty()) {
+    const llvm::Value *v = worklist_.pop_back_val();
+    for (const llvm::User *u : v->users()) {
+      auto *i = llvm::dyn_cast<llvm::Instruction>(u);
+      if (!i || i->getFunction() != &f)
+        continue;
+      if (i->isTerminator())
+        branchVaries(i->getParent());
+      else
+        mark(i);
+    }
+  }
+}
+
+void CtaUniformity::mark(const llvm::Value *v) {
+  if (!v->getType()->isVoidTy() && varying_.insert(v).second)
+    worklist_.push_back(v);
+}
+
+/// Gangs part at the end of `block`: where they may meet again, the phis tell which way each took; and what a loop has computed when
+/// they leave it in different iterations differs.
+void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
+  if (block->getTerminator()->getNumSuccessors() < 2 || !varyingBranches_.insert(block).second)
+    return;
+  const auto *node = postDominators_.getNode(block);
+  const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(block), llvm::succ_end(block));
+  llvm::DenseSet<const llvm::BasicBlock *> parted;
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    for (const llvm::PHINode &phi : b->phis())
+      mark(&phi);
+    if (b != stop && parted.insert(b).second)
+      stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+  for (const llvm::BasicBlock *b : parted)
+    for (const llvm::Instruction &i : *b)
+      for (const llvm::User *u : i.users())
+        if (!parted.contains(llvm::cast<llvm::Instruction>(u)->getParent()))
+          mark(&i);
+}
+
+bool CtaUniformity::agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const {
+  llvm::SmallVector<const llvm::BasicBlock *> branching;
+  for (const llvm::BasicBlock &b : function_)
+    if (b.getTerminator()->getNumSuccessors() > 1)
+      branching.push_back(&b);
+  // All branches that decide, through others perhaps, whether a block of the list is reached.
+  llvm::SmallVector<const llvm::BasicBlock *> stack(blocks.begin(), blocks.end());
+  llvm::DenseSet<const llvm::BasicBlock *> seen(blocks.begin(), blocks.end());
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    for (const llvm::BasicBlock *branch : branching) {
+      const bool decides = !postDominators_.properlyDominates(b, branch) &&
+                           llvm::any_of(llvm::successors(branch), [&](const llvm::BasicBlock *s) { return postDominators_.dominates(b, s); });
+      if (!decides)
+        continue;
+      if (varyingBranches_.contains(branch))
+        return false;
+      if (seen.insert(branch).second)
+        stack.push_back(branch);
+    }
+  }
+  return true;
+}
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,32 @@
+// What is the same for all gangs of a CTA: the values, and the way that control takes to the barriers.
+#pragma once
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/IR/Function.h>
+
+namespace ptxrun::simt {
+
+/// Looks at wide code: a value is uniform if it is computed from constants, parameters and the CTA's own coordinates alone, along a
+/// way that all gangs take. Memory that a kernel may write never is.
+class CtaUniformity {
+ public:
+  /// `perGang`: the values that differ between gangs to begin with.
+  CtaUniformity(llvm::Function &, llvm::ArrayRef<const llvm::Value *> perGang);
+
+  bool isUniform(const llvm::Value *v) const { return !varying_.contains(v); }
+  /// Whether each gang comes to the same of these blocks, in the same order, as every other gang.
+  bool agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const;
+
+ private:
+  void mark(const llvm::Value *);
+  void branchVaries(const llvm::BasicBlock *);
+
+  llvm::Function &function_;
+  llvm::PostDominatorTree postDominators_;
+  llvm::DenseSet<const llvm::Value *> varying_;
+  llvm::DenseSet<const llvm::BasicBlock *> varyingBranches_;
+  llvm::SmallVector<const llvm::Value *> worklist_;
+};
+
+}  // namespace ptxrun::simt

@@ -1,0 +1,353 @@
+#include "translate/simt/regions.h"
+
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <list>
+#include <optional>
+
+#include "translate/simt/cta_uniform.h"
+#include "translate/simt/entry_builder.h"
+#include "translate/simt/region_state.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Value;
+
+constexpr uint64_t kMaxContextBytes = 1 << 20;
+constexpr unsigned kMaxGrowth = 3;  // instructions after cutting, by those before
+
+bool isBarrier(const llvm::CallInst &call, uint64_t threads) {
+  const llvm::Function *f = call.getCalledFunction();
+  if (!f || (f->getName() != "ptxrun_bar_sync" && f->getName() != "ptxrun_bar_red"))
+    return false;
+  auto *count = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
+  return llvm::isa<llvm::ConstantInt>(call.getArgOperand(1)) && count && (count->isZero() || count->getZExtValue() == threads);
+}
+
+/// Entry points of rt that need no record of the gang but its place in the CTA.
+bool needsOnlyPlace(llvm::StringRef name) {
+  static constexpr llvm::StringLiteral kNames[] = {"ptxrun_trap", "ptxrun_vprintf", "ptxrun_malloc",     "ptxrun_free",
+                                                   "ptxrun_assertfail", "ptxrun_clock64", "ptxrun_globaltimer"};
+  return !name.starts_with("ptxrun_") || llvm::is_contained(kNames, name);
+}
+
+/// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body. They stay as many as they are.
+bool hasOnlyBarriers(llvm::Module &m, const llvm::Function &body, uint64_t threads) {
+  for (llvm::Function &f : m) {
+    if (!f.isDeclaration() || f.isIntrinsic() || needsOnlyPlace(f.getName()))
+      continue;
+    for (llvm::User *u : f.users()) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(u);
+      if (!call || call->getFunction() != &body || !isBarrier(*call, threads))
+        return false;
+      call->setCannotDuplicate();
+    }
+  }
+  return true;
+}
+
+/// Fewer values live across a barrier once what is constant, or the same, is known to be.
+void cleanUp(llvm::Function &f) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.run(f, functions);
+}
+
+class Regions {
+ public:
+  Regions(ModuleContext &context, llvm::Function &body, unsigned gangs)
+      : context_(context), gangs_(gangs), f_(*makeCtaRange(context, body)),
+        e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(f_.getContext(), "entry", &f_)), context, f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
+    setLine(e_.b, f_);
+    loop_ = openCtaLoop(e_, f_);
+    cta_ = e_.b.GetInsertBlock();
+    firstThread_ = placeholder(e_.b.getInt32Ty(), "first.thread");
+    llvm::CallInst *call = e_.call(&body, loop_.ctaid, firstThread_, e_.allLanes());
+    e_.b.CreateBr(loop_.next);
+    origin_ = llvm::SplitBlock(cta_, call);
+    origin_->setName("origin");
+    llvm::InlineFunctionInfo info;
+    isInlined_ = llvm::InlineFunction(*call, info).isSuccess();
+  }
+
+  bool build() {
+    if (isInlined_ && cut()) {
+      emit();
+      return true;
+    }
+    f_.eraseFromParent();
+    return false;
+  }
+
+ private:
+  struct Barrier {
+    llvm::BasicBlock *before, *after;
+    llvm::Instruction *count = nullptr;          // bar.red: stands for the threads whose predicate was set
+    llvm::AllocaInst *next = nullptr, *last = nullptr;  // ... counted so far, and by the last use
+  };
+  struct Exit {
+    const Barrier *barrier;  // null: the end of the kernel
+    llvm::BasicBlock *block;
+  };
+  struct Region {
+    llvm::BasicBlock *start = nullptr;   // in the uncut body
+    const Barrier *after = nullptr;      // null: the kernel's start
+    llvm::SmallVector<llvm::BasicBlock *> blocks;
+    llvm::BasicBlock *enter = nullptr;   // of the emitted region
+  };
+
+  /// A value that each region replaces by its own.
+  llvm::Instruction *placeholder(llvm::Type *t, const llvm::Twine &name) {
+    return llvm::cast<llvm::Instruction>(e_.b.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(t)), name));
+  }
+  llvm::AllocaInst *slot(llvm::Type *t, const llvm::Twine &name) {
+    return new llvm::AllocaInst(t, 0, name, f_.getEntryBlock().begin());
+  }
+
+  bool cut();
+  void splitAtBarriers();
+  void findRegions();
+  void emit();
+  void emitRegion(const Region &);
+  Region &regionAfter(const Barrier *b) {
+    return *llvm::find_if(regions_, [&](const Region &r) { return r.after == b; });
+  }
+
+  ModuleContext &context_;
+  const unsigned gangs_;
+  llvm::Function &f_;
+  Entry e_;
+  CtaLoop loop_;
+  llvm::BasicBlock *cta_, *origin_;
+  llvm::Instruction *firstThread_;
+  bool isInlined_;
+  std::list<Barrier> barriers_;
+  std::vector<Region> regions_;
+  std::optional<RegionState> state_;
+  llvm::AllocaInst *contexts_ = nullptr;
+};
+
+void Regions::splitAtBarriers() {
+  llvm::SmallVector<llvm::CallInst *> calls;
+  for (llvm::BasicBlock &b : f_)
+    for (llvm::Instruction &i : b)
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && isBarrier(*call, gangs_ * context_.lanes))
+        calls.push_back(call);
+  for (llvm::CallInst *call : calls) {
+    Barrier barrier;
+    barrier.before = call->getParent();
+    barrier.after = llvm::SplitBlock(barrier.before, call->getNextNode());
+    if (call->arg_size() == 6) {
+      e_.b.SetInsertPoint(cta_->getTerminator());
+      barrier.count = placeholder(e_.b.getInt32Ty(), "count");
+      e_.b.SetInsertPoint(call);
+      barrier.next = slot(e_.b.getInt32Ty(), "count.next");
+      barrier.last = slot(e_.b.getInt32Ty(), "count.last");
+      Value *set = e_.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, call->getArgOperand(4));
+      e_.b.CreateStore(e_.b.CreateAdd(e_.b.CreateLoad(e_.b.getInt32Ty(), barrier.next), set), barrier.next);
+      e_.b.SetInsertPoint(barrier.after, barrier.after->begin());
+      e_.b.CreateStore(e_.b.getInt32(gangs_ * context_.lanes), call->getArgOperand(5));
+      Value *zero = e_.b.getInt32(0);  // an instruction of the region: it may be needed in later ones
+      call->replaceAllUsesWith(e_.b.Insert(llvm::BinaryOperator::CreateOr(barrier.count, zero)));
+    }
+    call->eraseFromParent();
+    barriers_.push_back(barrier);
+  }
+}
+
+void Regions::findRegions() {
+  auto add = [&](llvm::BasicBlock *start, const Barrier *after) {
+    Region region{start, after, {}, nullptr};
+    llvm::DenseSet<llvm::BasicBlock *> seen{start};
+    region.blocks.push_back(start);
+    for (size_t i = 0; i < region.blocks.size(); ++i) {
+      llvm::BasicBlock *b = region.blocks[i];
+      if (llvm::any_of(barriers_, [&](const Barrier &x) { return x.before == b; }))
+        continue;
+      for (llvm::BasicBlock *s : llvm::successors(b))
+        if (s != loop_.next && seen.insert(s).second)
+          region.blocks.push_back(s);
+    }
+    regions_.push_back(std::move(region));
+  };
+  add(origin_, nullptr);
+  for (const Barrier &b : barriers_)
+    add(b.after, &b);
+}
+
+/// Finds out whether the body can be cut, and what has to be carried from region to region.
+bool Regions::cut() {
+  const size_t before = f_.getInstructionCount();
+  splitAtBarriers();
+  findRegions();
+  size_t after = 0;
+  for (const Region &r : regions_)
+    for (const llvm::BasicBlock *b : r.blocks)
+      after += b->size();
+  if (after > kMaxGrowth * before)
+    return false;
+  CtaUniformity uniformity(f_, {firstThread_});
+  llvm::SmallVector<llvm::BasicBlock *> stops, resumed;
+  llvm::SmallVector<const llvm::Instruction *> helpers;
+  for (const Barrier &b : barriers_) {
+    stops.push_back(b.before);
+    resumed.push_back(b.after);
+    if (b.count)
+      helpers.append({b.count, b.next, b.last});
+  }
+  if (!uniformity.agreeOn(stops))
+    return false;
+  state_.emplace(f_, origin_, resumed, helpers, uniformity, context_.options.level);
+  return state_->contextBytes() * gangs_ <= kMaxContextBytes;
+}
+
+void Regions::emit() {
+  state_->demote();
+  const uint64_t bytes = state_->contextBytes();
+  if (bytes) {
+    contexts_ = slot(llvm::ArrayType::get(e_.b.getInt8Ty(), bytes * gangs_), "contexts");
+    contexts_->setAlignment(llvm::Align(64));
+  }
+  for (Region &r : regions_)
+    r.enter = llvm::BasicBlock::Create(f_.getContext(), "region", &f_);
+  for (const Region &r : regions_)
+    emitRegion(r);
+  cta_->getTerminator()->eraseFromParent();
+  llvm::BranchInst::Create(regions_.front().enter, cta_);
+  llvm::removeUnreachableBlocks(f_);
+}
+
+/// region:   for g in [0, gangs): { gang: a copy of the region's blocks }   then on to where all gangs went
+void Regions::emitRegion(const Region &region) {
+  llvm::LLVMContext &c = f_.getContext();
+  auto block = [&](const llvm::Twine &name) { return llvm::BasicBlock::Create(c, name, &f_); };
+  llvm::BasicBlock *gang = block("gang"), *done = block("gang.next"), *leave = block("region.end");
+
+  // Where the region's blocks lead.
+  llvm::ValueToValueMapTy map;
+  llvm::SmallVector<Exit> exits;
+  auto exitTo = [&](const Barrier *b) -> llvm::BasicBlock * {
+    for (const Exit &x : exits)
+      if (x.barrier == b)
+        return x.block;
+    exits.push_back({b, block("exit")});
+    return exits.back().block;
+  };
+
+  e_.b.SetInsertPoint(region.enter);
+  setLine(e_.b, f_);
+  for (Barrier &b : barriers_)
+    if (b.next && llvm::is_contained(region.blocks, b.before))
+      e_.b.CreateStore(e_.b.getInt32(0), b.next);
+  e_.b.CreateBr(gang);
+
+  e_.b.SetInsertPoint(gang);
+  llvm::PHINode *number = e_.b.CreatePHI(e_.b.getInt32Ty(), 2, "g");
+  Value *w = e_.b.getInt32(context_.lanes);
+  Value *first = e_.b.CreateMul(number, w, "first.thread", true, true);
+  e_.describeGang(first, w);
+  Value *context = nullptr;
+  if (contexts_)
+    context = e_.b.CreateInBoundsGEP(e_.b.getInt8Ty(), contexts_,
+                                     e_.b.CreateMul(e_.b.CreateZExt(number, e_.b.getInt64Ty()), e_.b.getInt64(state_->contextBytes())));
+  map[firstThread_] = first;
+  state_->placeArrays(e_.b, context, map);
+  if (region.after) {
+    if (region.after->count)
+      map[region.after->count] = e_.b.CreateLoad(e_.b.getInt32Ty(), region.after->last);
+    state_->restore(e_.b, region.start, region.blocks, context, map);
+  }
+  llvm::BranchInst *intoRegion = e_.b.CreateBr(region.start);
+
+  llvm::SmallVector<llvm::BasicBlock *> copies;
+  for (llvm::BasicBlock *b : region.blocks) {
+    llvm::BasicBlock *copy = llvm::CloneBasicBlock(b, map, "", &f_);
+    map[b] = copy;
+    copies.push_back(copy);
+    for (const Barrier &x : barriers_)
+      if (x.before == b)
+        copy->getTerminator()->setSuccessor(0, exitTo(&x));
+  }
+  for (llvm::BasicBlock *copy : copies)
+    if (llvm::is_contained(llvm::successors(copy), loop_.next))
+      copy->getTerminator()->replaceSuccessorWith(loop_.next, exitTo(nullptr));
+  intoRegion->setSuccessor(0, llvm::cast<llvm::BasicBlock>(map[region.start]));
+  const llvm::DenseSet<llvm::BasicBlock *> inside(region.blocks.begin(), region.blocks.end());
+  for (llvm::BasicBlock *copy : copies)
+    for (llvm::Instruction &i : *copy) {
+      if (auto *phi = llvm::dyn_cast<llvm::PHINode>(&i))
+        for (unsigned n = phi->getNumIncomingValues(); n-- > 0;)
+          if (!inside.contains(phi->getIncomingBlock(n)))
+            phi->removeIncomingValue(n, false);
+      llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+    }
+
+  e_.b.SetInsertPoint(done);
+  setLine(e_.b, f_);
+  llvm::PHINode *which = e_.b.CreatePHI(e_.b.getInt32Ty(), unsigned(exits.size()), "way");
+  Value *nextNumber = e_.b.CreateAdd(number, e_.b.getInt32(1), "", true, true);
+  e_.b.CreateCondBr(e_.b.CreateICmpULT(nextNumber, e_.b.getInt32(gangs_)), gang, leave);
+  number->addIncoming(e_.b.getInt32(0), region.enter);
+  number->addIncoming(nextNumber, done);
+
+  e_.b.SetInsertPoint(leave);
+  llvm::BasicBlock *nowhere = block("");
+  new llvm::UnreachableInst(c, nowhere);
+  llvm::SwitchInst *choice = e_.b.CreateSwitch(which, nowhere, unsigned(exits.size()));
+  for (size_t n = 0; n < exits.size(); ++n) {
+    const Barrier *b = exits[n].barrier;
+    llvm::BasicBlock *on = block("on");
+    choice->addCase(e_.b.getInt32(uint32_t(n)), on);
+    e_.b.SetInsertPoint(exits[n].block);
+    setLine(e_.b, f_);
+    if (b)
+      state_->save(e_.b, b->after, region.blocks, context);
+    e_.b.CreateBr(done);
+    which->addIncoming(e_.b.getInt32(uint32_t(n)), exits[n].block);
+    e_.b.SetInsertPoint(on);
+    setLine(e_.b, f_);
+    if (b && b->next)
+      e_.b.CreateStore(e_.b.CreateLoad(e_.b.getInt32Ty(), b->next), b->last);
+    if (b)
+      state_->publish(e_.b, b->after, region.blocks);
+    e_.b.CreateBr(b ? regionAfter(b).enter : loop_.next);
+  }
+}
+
+}  // namespace
+
+bool buildRegions(ModuleContext &context, llvm::Function &full) {
+  const auto &block = context.options.block;
+  const uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
+  const unsigned lanes = context.lanes;
+  if (lanes == 1 || threads == 0 || threads % lanes != 0 ||
+      !hasOnlyBarriers(context.module, full, threads))
+    return false;
+  cleanUp(full);
+  return Regions(context, full, unsigned(threads / lanes)).build();
+}
+
+}  // namespace ptxrun::simt
