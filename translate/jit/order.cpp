@@ -40,7 +40,15 @@ class Stretch {
     if (before < kFewSpills)
       return false;
     Order better = byResults();
-    if (spills(better) * 4 > before * 3)
+    uint64_t least = spills(better);
+    for (unsigned eighths = 1; eighths <= 6; ++eighths) {
+      Order grouped = byGroups(std::max(1u, registers_ * eighths / 8));
+      if (const uint64_t cost = spills(grouped); cost < least) {
+        least = cost;
+        better = std::move(grouped);
+      }
+    }
+    if (least * 4 > before * 3)
       return false;
     Instruction *end = written_.back()->getNextNode();
     for (Instruction *i : better)
@@ -62,73 +70,181 @@ class Stretch {
     return unsigned((bits + vectorBytes_ * 8 - 1) / (vectorBytes_ * 8));
   }
 
-  /// Spills and reloads to expect: a vector that waits for its next use while more vectors are made than there are registers
-  /// leaves its register; it is stored once and loaded for each such use.
+  /// Spills and reloads to expect of an allocator that always gives up the vector whose next use is furthest away.
   uint64_t spills(const Order &order) const {
-    llvm::DenseMap<const llvm::Value *, uint64_t> lastTouch;  // in vectors made before
-    llvm::DenseSet<const llvm::Value *> stored;
-    uint64_t made = 0, cost = 0;
-    auto touch = [&](const llvm::Value *v) {
-      auto [it, isNew] = lastTouch.try_emplace(v, made);
-      if (isNew)
-        return;
-      if (made - it->second > registers_) {
-        cost += width(v);
-        if (isHere(v) && !llvm::isa<llvm::LoadInst>(v) && stored.insert(v).second)
-          cost += width(v);
-      }
-      it->second = made;
+    constexpr size_t kNever = ~size_t{0};
+    // Places of the uses of each vector, the next one last.
+    llvm::DenseMap<const llvm::Value *, llvm::SmallVector<size_t, 4>> uses;
+    for (size_t n = order.size(); n-- > 0;)
+      for (const llvm::Value *op : order[n]->operands())
+        if (isVector(op))
+          uses[op].push_back(n);
+    struct Held {
+      const llvm::Value *value;
+      size_t nextUse;
     };
-    for (const Instruction *i : order) {
-      for (const llvm::Value *op : i->operands())
-        if (width(op) && !llvm::isa<llvm::Constant>(op))
-          touch(op);
-      if (const unsigned w = width(i)) {
-        made += w;
-        touch(i);
+    std::vector<Held> held;
+    llvm::DenseSet<const llvm::Value *> stored;
+    uint64_t inUse = 0, cost = 0;
+    auto nextUse = [&](const llvm::Value *v) {
+      auto it = uses.find(v);
+      return it == uses.end() || it->second.empty() ? kNever : it->second.back();
+    };
+    auto hold = [&](const llvm::Value *v) {
+      inUse += width(v);
+      held.push_back({v, nextUse(v)});
+    };
+    for (size_t n = 0; n < order.size(); ++n) {
+      for (const llvm::Value *op : order[n]->operands()) {
+        if (!isVector(op) || uses[op].empty() || uses[op].back() != n)
+          continue;  // also where an instruction names a vector twice
+        while (!uses[op].empty() && uses[op].back() == n)
+          uses[op].pop_back();
+        auto at = llvm::find_if(held, [&](const Held &h) { return h.value == op; });
+        if (at == held.end()) {
+          cost += width(op);
+          hold(op);
+        } else {
+          at->nextUse = nextUse(op);
+        }
+      }
+      if (isVector(order[n]))
+        hold(order[n]);
+      // What nobody here needs any more leaves; results that are needed elsewhere stay while there is room.
+      llvm::erase_if(held, [&](const Held &h) {
+        const bool isDone = h.nextUse == kNever && !isNeededElsewhere(h.value);
+        inUse -= isDone ? width(h.value) : 0;
+        return isDone;
+      });
+      while (inUse > registers_ && !held.empty()) {
+        auto last = std::max_element(held.begin(), held.end(), [](const Held &x, const Held &y) { return x.nextUse < y.nextUse; });
+        if (stored.insert(last->value).second && isHere(last->value))
+          cost += width(last->value);
+        inUse -= width(last->value);
+        held.erase(last);
       }
     }
     return cost;
   }
 
-  /// Results in their written order; before each what it needs, the longest chain first.
-  Order byResults() const {
+  /// Links of the longest chain of operands that ends at each instruction.
+  std::vector<unsigned> heights() const {
     std::vector<unsigned> height(written_.size(), 1);
     for (size_t n = 0; n < written_.size(); ++n)
       for (const llvm::Value *op : written_[n]->operands())
         if (isHere(op))
           height[n] = std::max(height[n], height[place_.lookup(op)] + 1);
-    Order order;
-    std::vector<bool> isPlaced(written_.size(), false);
-    auto place = [&](size_t root) {
+    return height;
+  }
+
+  /// An order in the making.
+  class Placing {
+   public:
+    Placing(const Stretch &stretch, const std::vector<unsigned> &height)
+        : stretch_(stretch), height_(height), isPlaced_(stretch.written_.size(), false) {}
+
+    /// What `root` needs, the longest chain first, then itself.
+    void place(size_t root) {
+      const Order &written = stretch_.written_;
       std::vector<size_t> stack{root};
       while (!stack.empty()) {
         const size_t n = stack.back();
-        size_t next = written_.size();
-        for (const llvm::Value *op : written_[n]->operands())
-          if (isHere(op)) {
-            const size_t m = place_.lookup(op);
-            if (!isPlaced[m] && (next == written_.size() || height[m] > height[next]))
+        size_t next = written.size();
+        for (const llvm::Value *op : written[n]->operands())
+          if (stretch_.isHere(op)) {
+            const size_t m = stretch_.place_.lookup(op);
+            if (!isPlaced_[m] && (next == written.size() || height_[m] > height_[next]))
               next = m;
           }
-        if (next != written_.size()) {
+        if (next != written.size()) {
           stack.push_back(next);
           continue;
         }
         stack.pop_back();
-        if (!isPlaced[n]) {
-          isPlaced[n] = true;
-          order.push_back(written_[n]);
+        if (!isPlaced_[n]) {
+          isPlaced_[n] = true;
+          order_.push_back(written[n]);
         }
       }
+    }
+    /// With what no result needs.
+    Order finish() {
+      for (size_t n = 0; n < isPlaced_.size(); ++n)
+        if (!isPlaced_[n])
+          place(n);
+      return std::move(order_);
+    }
+
+   private:
+    const Stretch &stretch_;
+    const std::vector<unsigned> &height_;
+    std::vector<bool> isPlaced_;
+    Order order_;
+  };
+
+  /// Results in their written order; before each what it needs, the longest chain first.
+  Order byResults() const {
+    const std::vector<unsigned> height = heights();
+    Placing placing(*this, height);
+    for (size_t n = 0; n < written_.size(); ++n)
+      if (isResult(*written_[n]))
+        placing.place(n);
+    return placing.finish();
+  }
+
+  bool isResult(const Instruction &i) const {
+    return !llvm::all_of(i.users(), [&](const llvm::User *u) { return isHere(u); });
+  }
+  bool isVector(const llvm::Value *v) const { return width(v) && !llvm::isa<llvm::Constant>(v); }
+  bool isNeededElsewhere(const llvm::Value *v) const {
+    return !isHere(v) || isResult(*llvm::cast<Instruction>(v));
+  }
+
+  /// As many results at a time as fit into `room` registers, step by step: of each the first link of its longest chain with what
+  /// that needs, of each the second, ... Operands that results of one group share (a row and a column of a matrix product) are
+  /// then loaded once per group.
+  Order byGroups(unsigned room) const {
+    const std::vector<unsigned> height = heights();
+    Placing placing(*this, height);
+    std::vector<std::vector<size_t>> chains;  // of the group: from the result to its first link
+    unsigned taken = 0;
+    auto placeGroup = [&] {
+      size_t longest = 0;
+      for (const auto &chain : chains)
+        longest = std::max(longest, chain.size());
+      for (size_t step = longest; step-- > 0;)
+        for (const auto &chain : chains)
+          if (step < chain.size())
+            placing.place(chain[step]);
+      chains.clear();
+      taken = 0;
     };
-    for (size_t n = 0; n < written_.size(); ++n)
-      if (!llvm::all_of(written_[n]->users(), [&](const llvm::User *u) { return isHere(u); }))
-        place(n);
-    for (size_t n = 0; n < written_.size(); ++n)
-      if (!isPlaced[n])
-        place(n);
-    return order;
+    for (size_t n = 0; n < written_.size(); ++n) {
+      if (!isResult(*written_[n]))
+        continue;
+      const unsigned w = width(written_[n]);
+      if (taken && taken + w > room)
+        placeGroup();
+      taken += w;
+      chains.push_back(chainOf(n, height));
+    }
+    placeGroup();
+    return placing.finish();
+  }
+
+  std::vector<size_t> chainOf(size_t n, const std::vector<unsigned> &height) const {
+    std::vector<size_t> chain;
+    for (bool goesOn = true; goesOn;) {
+      chain.push_back(n);
+      goesOn = false;
+      size_t next = n;
+      for (const llvm::Value *op : written_[n]->operands())
+        if (isHere(op))
+          if (const size_t m = place_.lookup(op); !goesOn || height[m] > height[next])
+            next = m, goesOn = true;
+      n = next;
+    }
+    return chain;
   }
 
   Order written_;

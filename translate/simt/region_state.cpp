@@ -4,7 +4,9 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <functional>
 
@@ -285,7 +287,7 @@ void RegionState::placeArrays(llvm::IRBuilder<> &b, Value *context, llvm::ValueT
 }
 
 void RegionState::restore(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region,
-                          Value *context, llvm::ValueToValueMapTy &map) const {
+                          Value *context, llvm::ValueToValueMapTy &map) {
   const unsigned barrier = indexOf(resumed);
   for (const Carried &c : carried_) {
     if (!c.across[barrier] || !(touches(c.readIn, region) || touches(c.writtenIn, region)))
@@ -296,6 +298,7 @@ void RegionState::restore(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
       v = b.CreateLoad(t, c.current);
     } else if (c.kind == Kind::gang) {
       v = b.CreateLoad(keptType(t), place(b, context, c.offset));
+      restored_.push_back({llvm::cast<llvm::Instruction>(v), context, c.offset});
       if (v->getType() != t)
         v = b.CreateTrunc(v, t);
     } else {
@@ -318,7 +321,7 @@ void RegionState::restore(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
 }
 
 void RegionState::save(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region,
-                       Value *context) const {
+                       Value *context) {
   const unsigned barrier = indexOf(resumed);
   for (const Carried &c : carried_) {
     if (c.kind == Kind::computed || !c.across[barrier] || !touches(c.writtenIn, region))
@@ -328,7 +331,8 @@ void RegionState::save(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, ll
       b.CreateStore(v, c.next);
     } else {
       llvm::Type *t = keptType(v->getType());
-      b.CreateStore(v->getType() == t ? v : b.CreateSExt(v, t), place(b, context, c.offset));
+      auto *store = b.CreateStore(v->getType() == t ? v : b.CreateSExt(v, t), place(b, context, c.offset));
+      saved_.push_back({store, context, c.offset});
     }
   }
 }
@@ -338,6 +342,33 @@ void RegionState::publish(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
   for (const Carried &c : carried_)
     if (c.kind == Kind::cta && c.across[barrier] && touches(c.writtenIn, region))
       b.CreateStore(b.CreateLoad(c.value->getType(), c.next), c.current);
+}
+
+void RegionState::finish() {
+  llvm::SmallVector<llvm::AllocaInst *> slots;
+  for (const Carried &c : carried_)
+    for (llvm::AllocaInst *slot : {c.slot, c.current, c.next})
+      if (slot)
+        slots.push_back(slot);
+  llvm::DominatorTree dominators(f_);
+  llvm::PromoteMemToReg(slots, dominators);
+  // The old and the new value of an accumulator share a place: handing one on to the other is nothing then.
+  for (const Access &save : saved_) {
+    const Value *v = save.instruction->getOperand(0);
+    for (const Value *from = nullptr; from != v;) {
+      from = v;
+      if (auto *phi = llvm::dyn_cast<llvm::PHINode>(v))
+        if (const Value *only = phi->hasConstantValue())
+          v = only;
+      const Value *inner = nullptr;
+      if (llvm::PatternMatch::match(v, llvm::PatternMatch::m_SExt(llvm::PatternMatch::m_Trunc(llvm::PatternMatch::m_Value(inner)))))
+        v = inner;
+    }
+    if (llvm::any_of(restored_, [&](const Access &r) {
+          return r.instruction == v && r.context == save.context && r.offset == save.offset;
+        }))
+      save.instruction->eraseFromParent();
+  }
 }
 
 RegionState::~RegionState() {

@@ -29,11 +29,13 @@ class RegionState {
   void placeArrays(llvm::IRBuilder<> &, llvm::Value *context, llvm::ValueToValueMapTy &) const;
   /// Fills the slots that the region behind `resumed` reads. `map`: stand-ins that computations may refer to.
   void restore(llvm::IRBuilder<> &, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region, llvm::Value *context,
-               llvm::ValueToValueMapTy &map) const;
+               llvm::ValueToValueMapTy &map);
   /// Keeps what the region has changed and the code behind `resumed` needs.
-  void save(llvm::IRBuilder<> &, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region, llvm::Value *context) const;
+  void save(llvm::IRBuilder<> &, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region, llvm::Value *context);
   /// After the last gang: values of the whole CTA that the region has changed are now what regions read.
   void publish(llvm::IRBuilder<> &, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region) const;
+  /// After the last region, when the uncut body is gone: slots become registers, and what a region only carries through stays put.
+  void finish();
 
  private:
   enum class Kind : uint8_t { computed, cta, gang };
@@ -67,6 +69,13 @@ class RegionState {
   std::vector<Carried> carried_;
   llvm::SmallVector<std::pair<llvm::AllocaInst *, uint64_t>> arrays_;
   uint64_t contextBytes_ = 0;
+  /// Accesses to contexts in the emitted regions.
+  struct Access {
+    llvm::Instruction *instruction;
+    const llvm::Value *context;  // of the gang, one per region
+    uint64_t offset;
+  };
+  llvm::SmallVector<Access> restored_, saved_;
 };
 
 }  // namespace ptxrun::simt

@@ -238,6 +238,7 @@ void Regions::emit() {
   cta_->getTerminator()->eraseFromParent();
   llvm::BranchInst::Create(regions_.front().enter, cta_);
   llvm::removeUnreachableBlocks(f_);
+  state_->finish();
 }
 
 /// region:   for g in [0, gangs): { gang: a copy of the region's blocks }   then on to where all gangs went
