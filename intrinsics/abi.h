@@ -132,8 +132,9 @@ extern "C" {
 /// a warp has arrived when all its gangs with live lanes have; `threads` counts warps, as the ISA says.
 void ptxrun_bar_sync(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
 bool ptxrun_bar_sync_begin(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
-/// bar.arrive: never suspends.
+/// bar.arrive: suspends until the other threads of the warp have arrived (never where the warp is one gang).
 void ptxrun_bar_arrive(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
+bool ptxrun_bar_arrive_begin(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask);
 /// bar.red: suspends, returns how many participating threads had their predicate set (popc); `.and` and `.or`
 /// are derived: *participants receives the number of threads that took part.
 uint32_t ptxrun_bar_red(ptxrun::abi::Gang *, uint32_t barrier, uint32_t threads, uint32_t mask, uint32_t predicates,
@@ -148,12 +149,19 @@ void ptxrun_exit_lanes(ptxrun::abi::Gang *, uint32_t mask);
 void ptxrun_yield(ptxrun::abi::Gang *, ptxrun::abi::WaitReason, uint32_t nanoseconds);
 bool ptxrun_yield_begin(ptxrun::abi::Gang *, ptxrun::abi::WaitReason, uint32_t nanoseconds);
 /// The one collective of gangs narrower than a warp: waits until every live thread of the warp named in `memberMask`
-/// (bit = %laneid) has arrived with the same memberMask, then fills all 32 entries of `out` (threads that take part;
-/// the rest are zero) and returns the mask of threads that took part. `in` has W entries, valid where `mask` (gang lanes)
-/// is set. Lanes of one gang with different masks call once per mask.
-uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out);
-bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out,
-                              uint32_t *participants);
+/// (bit = %laneid) has arrived with the same memberMask at an operation of the same name ("vote.sync.any": instruction and
+/// qualifiers; the string outlives the launch), then fills all 32 entries of `out` (threads that take part; the rest are zero)
+/// and returns the mask of threads that took part. `in` has W entries, valid where `mask` (gang lanes) is set. Lanes of one
+/// gang with different masks call once per mask.
+uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, const char *operation, uint32_t memberMask, uint32_t mask,
+                            const uint64_t *in, uint64_t *out);
+bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, const char *operation, uint32_t memberMask, uint32_t mask,
+                              const uint64_t *in, uint64_t *out, uint32_t *participants);
+/// activemask for gangs narrower than a warp: the lanes of the warp that come to the same PTX line, as far as they come without
+/// waiting for anything. Suspends until no thread of the CTA's group can run and no lane of the warp waits here at a line
+/// before this one (or all live lanes of the warp are here).
+uint32_t ptxrun_active_lanes(ptxrun::abi::Gang *, uint32_t line, uint32_t mask);
+bool ptxrun_active_lanes_begin(ptxrun::abi::Gang *, uint32_t line, uint32_t mask, uint32_t *active);
 /// barrier.cluster.arrive / .wait (9.7.13.3). Counting as for bar_sync. Arrive never suspends; wait ends when all threads of
 /// the cluster that have not exited have arrived. In a launch without clusters the CTA is its own cluster.
 void ptxrun_cluster_arrive(ptxrun::abi::Gang *, uint32_t mask);

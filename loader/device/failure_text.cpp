@@ -17,27 +17,51 @@ bool hasPlace(rt::Status status) {
          status == rt::Status::assertion;
 }
 
-} // namespace
-
-std::string describeFailure(const rt::Failure &failure, const jit::Kernel &kernel,
-                            std::string_view kernelName, std::string_view fileName) {
-  std::string text = "kernel '" + std::string(kernelName) + "': " + what(failure);
-  if (!hasPlace(failure.status))
-    return text;
-  uint32_t line = failure.ptxLine;
+/// ", at FILE:LINE (SOURCE:LINE)" as far as it is known. `line` is the PTX line, 0: the place's.
+std::string placeText(const jit::Kernel &kernel, const void *pc, uint32_t line,
+                      std::string_view fileName) {
   std::string source;
-  if (failure.pc)
-    if (const auto place = kernel.placeOf(failure.pc)) {
+  if (pc)
+    if (const auto place = kernel.placeOf(pc)) {
       if (line == 0)
         line = place->ptxLine;
       if (!place->sourceFile.empty())
         source = place->sourceFile + ":" + std::to_string(place->sourceLine);
     }
+  std::string text;
   if (line != 0)
     text += ", at " + std::string(fileName) + ":" + std::to_string(line);
   if (!source.empty())
     text += " (" + source + ")";
   return text;
+}
+
+/// One line for each of those who wait: who, where in the program, for what.
+std::string waitersText(const rt::Failure &failure, const jit::Kernel &kernel,
+                        std::string_view fileName) {
+  std::string text;
+  for (const rt::Waiter &w : failure.waiters) {
+    // The address is behind the call.
+    const void *call = w.pc ? static_cast<const char *>(w.pc) - 1 : nullptr;
+    text += "\n  " + rt::describe(w) + placeText(kernel, call, 0, fileName) + ": waits for " + w.at;
+  }
+  if (failure.moreWaiters)
+    text += "\n  and " + std::to_string(failure.moreWaiters) + " more";
+  return text;
+}
+
+} // namespace
+
+std::string describeFailure(const rt::Failure &failure, const jit::Kernel &kernel,
+                            std::string_view kernelName, std::string_view fileName) {
+  const std::string text = "kernel '" + std::string(kernelName) + "': ";
+  if (!failure.waiters.empty()) {
+    const std::string sentence = what(failure);
+    return text + sentence.substr(0, sentence.find('\n')) + waitersText(failure, kernel, fileName);
+  }
+  if (!hasPlace(failure.status))
+    return text + what(failure);
+  return text + what(failure) + placeText(kernel, failure.pc, failure.ptxLine, fileName);
 }
 
 } // namespace ptxrun::device

@@ -190,7 +190,7 @@ void closeGroup(Worker &worker, GroupState *group) {
           m = following;
         }
     }
-    g.unfinished = 0;
+    g.unfinished = g.openMeetings = 0;
   }
   if (g.clusterBarrier.hasArrivals || g.clusterBarrier.phase)
     g.clusterBarrier = {};

@@ -25,11 +25,11 @@ enum class Status {
   invalid,        ///< request does not fit (block too large, ...)
 };
 
-/// A gang that waits, in a deadlock.
+/// Threads of one warp that wait at one place, in a deadlock or when time ran out.
 struct Waiter {
   abi::Dim3 ctaid{0, 0, 0};
   uint32_t firstThread = 0, threadCount = 0;
-  const void *pc = nullptr; ///< in the kernel, behind the call that waits
+  const void *pc = nullptr; ///< in the kernel, behind the call that waits; null: it runs
   std::string at;           ///< "barrier 3: 1 of 4 warps ..."
 };
 
@@ -43,8 +43,11 @@ struct Failure {
   uint32_t ptxLine = 0; ///< known for traps
   abi::Dim3 ctaid{0, 0, 0};
   uint32_t firstThread = 0,
-           threadCount = 0;    ///< linear threads that may have done it: one where it is known
-  std::vector<Waiter> waiters; ///< of a deadlock, the first 64; `message` has the same as text
+           threadCount = 0; ///< linear threads that may have done it: one where it is known
+  /// Of a deadlock (`message` has the same as text) and of a timeout: the first 64, and how many
+  /// there were besides.
+  std::vector<Waiter> waiters;
+  uint32_t moreWaiters = 0;
 };
 
 enum class Schedule { fast, serial, seeded };
@@ -72,6 +75,9 @@ struct LaunchRequest {
   /// thread; a launch that prints megabytes also in between, by any worker, one call at a time.
   std::function<void(std::string_view)> printf;
 };
+
+/// "thread block (1,2,3), threads 32 to 63 (warp 1)".
+std::string describe(const Waiter &);
 
 /// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs
 /// inline. Safe to call from several threads at once.

@@ -32,6 +32,7 @@ enum class WaitKind : uint8_t {
   unstarted,
   running,
   barrier,
+  arrival, ///< bar.arrive: for the rest of its warp
   warp,
   spin,
   mbarrier,
@@ -118,10 +119,15 @@ struct CtaBarrier {
   uint32_t predicates = 0;   ///< bar.red: threads with a true predicate
   uint32_t participants = 0;
   GangList waiters;
+  GangList arriving; ///< bar.arrive of gangs whose warp is not complete yet
 };
 
-/// Gangs of one warp that named the same membermask.
+/// Gangs of one warp that named the same membermask at the same sort of collective, or that ask who
+/// is active at the same place.
 struct WarpMeeting {
+  const char *operation = nullptr;
+  bool isOpen = false; ///< activemask: ends when nobody can run
+  uint32_t line = 0;   ///< activemask: which
   uint32_t memberMask = 0;
   uint32_t arrived = 0;
   GangList waiters;
@@ -166,6 +172,7 @@ struct GroupState {
   GangList ready;
   GangList spinning; ///< yielded; run again in the next pass
   GangList mbarrierWaiters;
+  uint32_t openMeetings = 0; ///< activemasks that wait for the rest of their warps
   uint32_t nextUnstarted = 0;
   uint32_t gangCount = 0;
   uint32_t unfinished = 0;

@@ -10,6 +10,7 @@
 #include "rt/sync/async_group.h"
 #include "rt/sync/exits.h"
 #include "rt/sync/mbarrier.h"
+#include "rt/sync/warp_gather.h"
 
 namespace ptxrun::rt {
 
@@ -198,6 +199,10 @@ Pass runPass(Worker &worker, GroupState &group) {
         return Pass::spinning;
       continue;
     }
+    if (group.openMeetings) {
+      endOpenMeetings(group);
+      continue;
+    }
     if (!group.spinning.empty() && !onlyPollMbarriers(group)) {
       group.ready.append(group.spinning);
       // Those that spin may wait for gangs whose waits end by a time limit or by copies that were
@@ -382,8 +387,10 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
     }
     relax(idleSweeps, 0);
   }
-  for (GroupState *group : worker.inFlight)
+  for (GroupState *group : worker.inFlight) {
+    reportUnfinished(*group);
     closeGroup(worker, group);
+  }
   worker.inFlight.clear();
 }
 

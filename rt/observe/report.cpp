@@ -14,11 +14,20 @@ std::string text(abi::Dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
-std::string threadsText(const GangState &g) {
-  uint32_t first = g.gang.firstThread, count = g.gang.laneCount;
+std::string threadsText(uint32_t first, uint32_t count) {
   if (count <= 1)
     return "thread " + std::to_string(first);
   return "threads " + std::to_string(first) + " to " + std::to_string(first + count - 1);
+}
+
+/// `before`, the numbers of the bits of `mask`, `after`; nothing where there are none.
+std::string listed(const char *before, uint32_t mask, const char *after) {
+  if (!mask)
+    return "";
+  std::string s = before;
+  for (; mask; mask &= mask - 1)
+    s += " " + std::to_string(__builtin_ctz(mask));
+  return *after ? s + " " + after : s;
 }
 
 /// "barrier 3: 2 of 4 warps have arrived".
@@ -30,18 +39,9 @@ std::string describeBarrier(const CtaState &cta, uint32_t id) {
                   std::to_string(expected) + " warps (" +
                   std::to_string(b.arrivals * abi::kWarpSize) + " of " +
                   std::to_string(expected * abi::kWarpSize) + " threads) have arrived";
-  uint32_t missing = cta.liveWarps & ~b.warpsArrived;
-  if (missing) {
-    s += "; not arrived: warp";
-    for (; missing; missing &= missing - 1)
-      s += " " + std::to_string(__builtin_ctz(missing));
-  }
-  uint32_t exited = cta.allWarps & ~cta.liveWarps & ~b.warpsArrived;
-  if (exited) {
-    s += "; exited, can no longer arrive: warp";
-    for (; exited; exited &= exited - 1)
-      s += " " + std::to_string(__builtin_ctz(exited));
-  }
+  s += listed("; not arrived: warp", cta.liveWarps & ~b.warpsArrived, "");
+  s += listed("; exited, can no longer arrive: warp",
+              cta.allWarps & ~cta.liveWarps & ~b.warpsArrived, "");
   return s;
 }
 
@@ -51,25 +51,81 @@ std::string hex(uint64_t value) {
   return buffer;
 }
 
+/// "vote.sync.any with membermask 0xff: lanes 0 1 have arrived; not arrived: lanes 2 3; exited:
+/// lanes 4".
+std::string describeMeeting(const GangState &g) {
+  auto *operation = reinterpret_cast<const char *>(g.waitAddress);
+  uint32_t arrived = 0;
+  for (WarpMeeting *m = g.cta->meetings[g.warp]; m; m = m->next)
+    if (m->memberMask == g.waitMask && m->operation == operation)
+      arrived = m->arrived;
+  uint32_t live = g.cta->warpLive[g.warp];
+  std::string s = operation;
+  s += " with membermask " + hex(g.waitMask);
+  s += listed(": lanes", arrived, "have arrived");
+  s += listed("; not arrived: lanes", g.waitMask & live & ~arrived, "");
+  return s + listed("; exited: lanes", g.waitMask & ~live & ~arrived, "");
+}
+
+/// "CTA 1 " in a cluster; nothing where there is one.
+std::string ctaName(const GroupState &group, uint32_t rank) {
+  return group.ctaCount > 1 ? " CTA " + std::to_string(rank) : "";
+}
+
+/// "; exited, can no longer arrive: CTA 0 warp 2".
+std::string describeExits(const GroupState &group) {
+  std::string s;
+  for (uint32_t c = 0; c < group.ctaCount; ++c) {
+    const CtaState &cta = group.ctas[c];
+    s += listed((ctaName(group, c) + " warp").c_str(), cta.allWarps & ~cta.liveWarps, "");
+  }
+  return s.empty() ? s : "; exited, can no longer arrive:" + s;
+}
+
+/// "the cluster's barrier (barrier.cluster.wait), phase 3: 5 of 8 warps have arrived; not arrived:
+/// CTA 1 warp 0 2".
+std::string describeClusterBarrier(const GroupState &group) {
+  const ClusterBarrier &b = group.clusterBarrier;
+  int arrived = 0, live = 0;
+  std::string missing;
+  for (uint32_t c = 0; c < group.ctaCount; ++c) {
+    const CtaState &cta = group.ctas[c];
+    live += __builtin_popcount(cta.liveWarps);
+    arrived += __builtin_popcount(cta.liveWarps & b.warpsArrived[c]);
+    missing +=
+        listed((ctaName(group, c) + " warp").c_str(), cta.liveWarps & ~b.warpsArrived[c], "");
+  }
+  std::string s = "the cluster's barrier (barrier.cluster.wait), phase " + std::to_string(b.phase) +
+                  ": " + std::to_string(arrived) + " of " + std::to_string(live) +
+                  " warps have arrived";
+  return s + (missing.empty() ? "" : "; not arrived:" + missing) + describeExits(group);
+}
+
 std::string describeWait(const GangState &g) {
   switch (g.wait) {
   case WaitKind::barrier:
     return describeBarrier(*g.cta, g.barrier);
-  case WaitKind::warp: {
-    uint32_t missing = 0;
-    for (WarpMeeting *m = g.cta->meetings[g.warp]; m; m = m->next)
-      if (m->memberMask == g.waitMask)
-        missing = m->memberMask & g.cta->warpLive[g.warp] & ~m->arrived;
-    return "a warp collective with membermask " + hex(g.waitMask) +
-           "; lanes that have not arrived: " + hex(missing);
-  }
+  case WaitKind::arrival:
+    return describeBarrier(*g.cta, g.barrier) + "; arrives, and waits for the rest of its warp";
+  case WaitKind::warp:
+    return describeMeeting(g);
   case WaitKind::mbarrier:
-    return describeMbarrierWait(g);
+    return describeMbarrierWait(g) + describeExits(*g.cta->group);
   case WaitKind::clusterBarrier:
-    return "the cluster's barrier (barrier.cluster.wait)";
+    return describeClusterBarrier(*g.cta->group);
+  case WaitKind::running:
+    return "nothing (running)";
   default:
     return "others (spinning)";
   }
+}
+
+/// The gang follows the waiter's last thread, in the same warp.
+bool isNeighbour(const Waiter &w, const GangState &g) {
+  abi::Dim3 a = w.ctaid, b = g.cta->cta.ctaid;
+  return a.x == b.x && a.y == b.y && a.z == b.z &&
+         w.firstThread + w.threadCount == g.gang.firstThread &&
+         w.firstThread / abi::kWarpSize == g.gang.firstThread / abi::kWarpSize;
 }
 
 _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
@@ -92,7 +148,13 @@ constexpr uint32_t kMaxLines = 64;
 } // namespace
 
 std::string describeGang(const GangState &g) {
-  return "thread block " + text(g.cta->cta.ctaid) + ", " + threadsText(g);
+  return "thread block " + text(g.cta->cta.ctaid) + ", " +
+         threadsText(g.gang.firstThread, g.gang.laneCount);
+}
+
+std::string describe(const Waiter &w) {
+  return "thread block " + text(w.ctaid) + ", " + threadsText(w.firstThread, w.threadCount) +
+         " (warp " + std::to_string(w.firstThread / abi::kWarpSize) + ")";
 }
 
 void fillPlace(Failure &f, const GangState &g) {
@@ -113,30 +175,48 @@ void recordFailure(GangState &g, Status status, std::string message, uint32_t li
 
 void leaveKernel(GangState &g) { leaveForGood(*groupOf(g).worker); }
 
-void failDeadlock(GroupState &group) {
-  Failure f;
-  f.status = Status::deadlock;
-  f.message = "deadlock: every thread waits for something that can no longer happen";
-  uint32_t lines = 0;
+void addWaiters(Failure &f, const GroupState &group) {
   for (uint32_t c = 0; c < group.ctaCount; ++c) {
     const CtaState &cta = group.ctas[c];
     for (uint32_t i = 0; i < cta.gangCount; ++i) {
       const GangState &g = cta.gangs[i];
-      if (g.wait == WaitKind::done)
+      if (g.wait == WaitKind::done || g.wait == WaitKind::unstarted)
         continue;
-      if (lines == 0)
+      if (f.waiters.empty())
         fillPlace(f, g);
-      if (lines++ >= kMaxLines)
+      const void *pc = g.wait == WaitKind::running ? nullptr : g.waitPc;
+      std::string at = describeWait(g);
+      if (!f.waiters.empty() && isNeighbour(f.waiters.back(), g) && f.waiters.back().pc == pc &&
+          f.waiters.back().at == at) {
+        f.waiters.back().threadCount += g.gang.laneCount;
         continue;
-      f.waiters.push_back(
-          {cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, g.waitPc, describeWait(g)});
-      f.message += "\n  " + describeGang(g) + " (warp " + std::to_string(g.warp) + ") wait at " +
-                   f.waiters.back().at;
+      }
+      if (f.waiters.size() == kMaxLines) {
+        ++f.moreWaiters;
+        continue;
+      }
+      f.waiters.push_back({cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, pc, std::move(at)});
     }
   }
-  if (lines > kMaxLines)
-    f.message += "\n  and " + std::to_string(lines - kMaxLines) + " more";
+}
+
+void failDeadlock(GroupState &group) {
+  Failure f;
+  f.status = Status::deadlock;
+  f.message = "deadlock: every thread waits for something that can no longer happen";
+  addWaiters(f, group);
+  for (const Waiter &w : f.waiters)
+    f.message += "\n  " + describe(w) + " wait at " + w.at;
+  if (f.moreWaiters)
+    f.message += "\n  and " + std::to_string(f.moreWaiters) + " more";
   failLaunch(*group.launch, std::move(f));
+}
+
+void reportUnfinished(GroupState &group) {
+  LaunchState &launch = *group.launch;
+  std::lock_guard guard(launch.lock);
+  if (launch.failure.status == Status::timeout)
+    addWaiters(launch.failure, group);
 }
 
 } // namespace ptxrun::rt

@@ -13,6 +13,8 @@ void recordFailure(GangState &, Status, std::string message, uint32_t line = 0);
 [[noreturn]] void leaveKernel(GangState &);
 /// The group can never go on: fails the launch with a report of who waits where.
 void failDeadlock(GroupState &);
+/// The launch has run out of time: adds who waits for what in this group to its report.
+void reportUnfinished(GroupState &);
 /// Where the gang is, for a Failure.
 void fillPlace(Failure &, const GangState &);
 /// "thread block (1,2,3), threads 32 to 63".

@@ -42,6 +42,18 @@ inline void complete(CtaState &cta, uint32_t id) {
   cta.touchedBarriers &= static_cast<uint16_t>(~(1u << id));
 }
 
+/// The warp is complete: its gangs that only arrive go on.
+void releaseArriving(GroupState &group, CtaBarrier &b, uint32_t w) {
+  GangList rest;
+  while (GangState *g = b.arriving.pop()) {
+    if (g->warp == w)
+      makeReady(group, *g);
+    else
+      rest.push(g);
+  }
+  b.arriving = rest;
+}
+
 /// Counts the warp of `w` once all of its live lanes have arrived.
 inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, uint32_t lanes) {
   if (cta.gangsPerWarp > 1) {
@@ -53,6 +65,8 @@ inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, ui
   }
   b.warpsArrived |= 1u << w;
   ++b.arrivals;
+  if (!b.arriving.empty()) [[unlikely]]
+    releaseArriving(*cta.group, b, w);
 }
 
 [[noreturn]] void failBarrierNumber(GangState &g, uint32_t id) {
@@ -95,6 +109,23 @@ inline bool beginSync(abi::Gang *gang, uint32_t id, uint32_t threads) {
   complete(*g.cta, id);
   GroupState &group = groupOf(g);
   return isToYieldSeeded(*group.worker, group, g);
+}
+
+/// "Causes executing thread to wait for all non-exited threads from its warp", and for no others.
+/// True when the gang must suspend.
+inline bool beginArrive(abi::Gang *gang, uint32_t id, uint32_t threads) {
+  GangState &g = stateOf(gang);
+  bool completes = arrive(g, id, threads, 0, 0);
+  CtaState &cta = *g.cta;
+  if (cta.gangsPerWarp > 1 && cta.lanesArrived[id][g.warp]) {
+    g.wait = WaitKind::arrival;
+    g.barrier = static_cast<uint8_t>(id);
+    cta.barriers[id].arriving.push(&g);
+    return true;
+  }
+  if (completes)
+    complete(cta, id);
+  return false;
 }
 
 inline bool beginRed(abi::Gang *gang, uint32_t id, uint32_t threads, uint32_t mask,
@@ -164,9 +195,14 @@ bool ptxrun_bar_sync_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, 
 }
 
 void ptxrun_bar_arrive(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
-  GangState &g = stateOf(gang);
-  if (arrive(g, barrier, threads, 0, 0))
-    complete(*g.cta, barrier);
+  stateOf(gang).waitPc = __builtin_return_address(0);
+  if (beginArrive(gang, barrier, threads))
+    suspendGang(stateOf(gang));
+}
+
+bool ptxrun_bar_arrive_begin(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
+  return beginArrive(gang, barrier, threads);
 }
 
 uint32_t ptxrun_bar_red(abi::Gang *gang, uint32_t barrier, uint32_t threads, uint32_t mask,

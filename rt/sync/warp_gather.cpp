@@ -16,18 +16,18 @@ namespace {
   leaveKernel(g);
 }
 
-/// The warp's open meeting for this membermask. Different masks meet independently.
-WarpMeeting *findMeeting(GangState &g, uint32_t memberMask) {
+bool isSame(const char *a, const char *b) { return a == b || std::strcmp(a, b) == 0; }
+
+WarpMeeting *newMeeting(GangState &g, const char *operation, uint32_t memberMask) {
   WarpMeeting *&list = g.cta->meetings[g.warp];
-  for (WarpMeeting *m = list; m; m = m->next)
-    if (m->memberMask == memberMask)
-      return m;
   Worker &worker = *groupOf(g).worker;
   WarpMeeting *m = worker.freeMeetings;
   if (m)
     worker.freeMeetings = m->next;
   else if (!(m = new (std::nothrow) WarpMeeting))
     failMemory(g);
+  m->operation = operation;
+  m->isOpen = false;
   m->memberMask = memberMask;
   m->arrived = 0;
   m->waiters = {};
@@ -37,12 +37,33 @@ WarpMeeting *findMeeting(GangState &g, uint32_t memberMask) {
   return m;
 }
 
+/// The warp's meeting for this operation and membermask. All others meet independently.
+WarpMeeting *findMeeting(GangState &g, const char *operation, uint32_t memberMask) {
+  for (WarpMeeting *m = g.cta->meetings[g.warp]; m; m = m->next)
+    if (m->memberMask == memberMask && !m->isOpen && isSame(m->operation, operation))
+      return m;
+  return newMeeting(g, operation, memberMask);
+}
+
+/// The warp's meeting at the activemask of this line.
+WarpMeeting *findOpenMeeting(GangState &g, uint32_t line) {
+  for (WarpMeeting *m = g.cta->meetings[g.warp]; m; m = m->next)
+    if (m->isOpen && m->line == line)
+      return m;
+  WarpMeeting *m = newMeeting(g, "activemask", ~0u);
+  m->isOpen = true;
+  m->line = line;
+  ++groupOf(g).openMeetings;
+  return m;
+}
+
 bool isComplete(const CtaState &cta, uint32_t warp, const WarpMeeting &m) {
   return (m.memberMask & cta.warpLive[warp] & ~m.arrived) == 0;
 }
 
 void tell(const WarpMeeting &m, uint64_t *out, uint32_t *participants) {
-  std::memcpy(out, m.values, sizeof m.values);
+  if (out)
+    std::memcpy(out, m.values, sizeof m.values);
   *participants = m.arrived;
 }
 
@@ -55,6 +76,7 @@ void complete(CtaState &cta, uint32_t warp, WarpMeeting *m) {
   GroupState &group = *cta.group;
   group.ready.append(m->waiters);
   ++group.progress;
+  group.openMeetings -= m->isOpen;
   WarpMeeting **link = &cta.meetings[warp];
   while (*link != m)
     link = &(*link)->next;
@@ -63,21 +85,14 @@ void complete(CtaState &cta, uint32_t warp, WarpMeeting *m) {
   group.worker->freeMeetings = m;
 }
 
-/// True when the gang must suspend.
-bool begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *in, uint64_t *out,
-           uint32_t *participants) {
-  GangState &g = stateOf(gang);
-  leaveLockstep(g);
+/// The gang waits for the others of the meeting, unless it is the last. True when it must suspend.
+bool meet(GangState &g, WarpMeeting *m, uint32_t mask, uint64_t *out, uint32_t *participants) {
   CtaState &cta = *g.cta;
-  WarpMeeting *m = findMeeting(g, memberMask);
-  for (uint32_t rest = mask; rest; rest &= rest - 1) {
-    int lane = __builtin_ctz(rest);
-    m->values[g.laneShift + lane] = in[lane];
-  }
   m->arrived |= warpLanes(g, mask);
   if (!isComplete(cta, g.warp, *m)) {
     g.wait = WaitKind::warp;
-    g.waitMask = memberMask;
+    g.waitMask = m->memberMask;
+    g.waitAddress = reinterpret_cast<uint64_t>(m->operation);
     g.values = out;
     g.result = participants;
     m->waiters.push(&g);
@@ -86,6 +101,24 @@ bool begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *
   tell(*m, out, participants);
   complete(cta, g.warp, m);
   return isToYieldSeeded(*cta.group->worker, *cta.group, g);
+}
+
+bool begin(abi::Gang *gang, const char *operation, uint32_t memberMask, uint32_t mask,
+           const uint64_t *in, uint64_t *out, uint32_t *participants) {
+  GangState &g = stateOf(gang);
+  leaveLockstep(g);
+  WarpMeeting *m = findMeeting(g, operation, memberMask);
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    int lane = __builtin_ctz(rest);
+    m->values[g.laneShift + lane] = in[lane];
+  }
+  return meet(g, m, mask, out, participants);
+}
+
+bool beginActive(abi::Gang *gang, uint32_t line, uint32_t mask, uint32_t *active) {
+  GangState &g = stateOf(gang);
+  leaveLockstep(g);
+  return meet(g, findOpenMeeting(g, line), mask, nullptr, active);
 }
 
 } // namespace
@@ -99,6 +132,20 @@ void recheckMeetings(CtaState &cta, uint32_t warp) {
   }
 }
 
+void endOpenMeetings(GroupState &group) {
+  for (uint32_t c = 0; c < group.ctaCount && group.openMeetings; ++c) {
+    CtaState &cta = group.ctas[c];
+    for (uint32_t w = 0; w < cta.warpCount; ++w) {
+      WarpMeeting *first = nullptr;
+      for (WarpMeeting *m = cta.meetings[w]; m; m = m->next)
+        if (m->isOpen && (!first || m->line < first->line))
+          first = m;
+      if (first)
+        complete(cta, w, first);
+    }
+  }
+}
+
 } // namespace ptxrun::rt
 
 using namespace ptxrun;
@@ -106,18 +153,32 @@ using namespace ptxrun::rt;
 
 extern "C" {
 
-uint32_t ptxrun_warp_gather(abi::Gang *gang, uint32_t memberMask, uint32_t mask, const uint64_t *in,
-                            uint64_t *out) {
+uint32_t ptxrun_warp_gather(abi::Gang *gang, const char *operation, uint32_t memberMask,
+                            uint32_t mask, const uint64_t *in, uint64_t *out) {
   stateOf(gang).waitPc = __builtin_return_address(0);
   uint32_t participants = 0;
-  if (begin(gang, memberMask, mask, in, out, &participants))
+  if (begin(gang, operation, memberMask, mask, in, out, &participants))
     suspendGang(stateOf(gang));
   return participants;
 }
 
-bool ptxrun_warp_gather_begin(abi::Gang *gang, uint32_t memberMask, uint32_t mask,
-                              const uint64_t *in, uint64_t *out, uint32_t *participants) {
+bool ptxrun_warp_gather_begin(abi::Gang *gang, const char *operation, uint32_t memberMask,
+                              uint32_t mask, const uint64_t *in, uint64_t *out,
+                              uint32_t *participants) {
   stateOf(gang).waitPc = __builtin_return_address(0);
-  return begin(gang, memberMask, mask, in, out, participants);
+  return begin(gang, operation, memberMask, mask, in, out, participants);
+}
+
+uint32_t ptxrun_active_lanes(abi::Gang *gang, uint32_t line, uint32_t mask) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
+  uint32_t active = 0;
+  if (beginActive(gang, line, mask, &active))
+    suspendGang(stateOf(gang));
+  return active;
+}
+
+bool ptxrun_active_lanes_begin(abi::Gang *gang, uint32_t line, uint32_t mask, uint32_t *active) {
+  stateOf(gang).waitPc = __builtin_return_address(0);
+  return beginActive(gang, line, mask, active);
 }
 }

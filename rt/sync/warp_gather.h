@@ -7,5 +7,9 @@ namespace ptxrun::rt {
 
 /// After lanes of the warp have exited: completes meetings that waited for no one else.
 void recheckMeetings(CtaState &, uint32_t warp);
+/// Nobody in the group can run: who has come to an activemask is who is active there. Of each warp
+/// the first in the program, so that lanes which stayed behind can still join the others further
+/// down.
+void endOpenMeetings(GroupState &);
 
 } // namespace ptxrun::rt

@@ -4,6 +4,7 @@
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/memory_order.h"
 #include "translate/lower/types.h"
+#include "translate/lower/vocabulary.h"
 
 namespace ptxrun::lower {
 
@@ -54,8 +55,12 @@ Target describe(LaneBuilder &b, const Instruction &in, const Operand &address) {
 llvm::Value *readModifyWrite(LaneBuilder &b, const Target &target, AtomicRMWInst::BinOp operation,
                              llvm::Value *pointer, llvm::Value *value) {
   const unsigned bytes = value->getType()->getPrimitiveSizeInBits() / 8;
-  return b.ir.CreateAtomicRMW(operation, pointer, value, llvm::Align(bytes), target.order.ordering,
-                              target.order.scope);
+  AtomicRMWInst *update = b.ir.CreateAtomicRMW(operation, pointer, value, llvm::Align(bytes),
+                                               target.order.ordering, target.order.scope);
+  // "atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving zero".
+  if (operation == AtomicRMWInst::FAdd && value->getType()->isFloatTy())
+    update->setMetadata(vocabulary::kFlushes, llvm::MDNode::get(b.ir.getContext(), {}));
+  return update;
 }
 
 /// The element of a packed half type; other types are their own.
@@ -118,6 +123,8 @@ llvm::SmallVector<llvm::Value *, 8> updateVector(LaneBuilder &b, const Instructi
 
 } // namespace
 
+/// atom (9.7.13.5). ptxas takes a third operand with and, or, xor and exch as well, and leaves it
+/// unused; so do we.
 void lowerAtom(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, updateScalar(b, in, in.operands[1], in.operands[2]));
 }

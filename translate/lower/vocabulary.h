@@ -34,8 +34,11 @@
 //  Lane mathematics that IR has no instruction for: functions of the lane library (intrinsics/lane, C++ compiled to bitcode,
 //    names ptx_<op>_<type>, e.g. float ptx_ex2_approx_ftz_f32(float)); pure scalar code, inlined by lower's pass list, so that
 //    simt sees only arithmetic and the bits are the same at every W and CPU level.
+//  Metadata `ptx.ftz` on `atomicrmw fadd` of floats: subnormal operands and results become zero where the memory is not shared
+//    memory (9.7.13.5).
 //  Anything else named `ptx.*` of memory(none) scalars is called lane by lane.
 #pragma once
 namespace ptxrun::lower::vocabulary {
 inline constexpr const char *kPrefix = "ptx.";
+inline constexpr const char *kFlushes = "ptx.ftz";
 }

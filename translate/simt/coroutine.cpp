@@ -22,6 +22,7 @@ struct Suspending {
 };
 constexpr Suspending kSuspending[] = {
     {"ptxrun_bar_sync", Suspending::none},         {"ptxrun_bar_red", Suspending::barRed},
+    {"ptxrun_bar_arrive", Suspending::none},       {"ptxrun_active_lanes", Suspending::lastPointer},
     {"ptxrun_yield", Suspending::none},            {"ptxrun_warp_gather", Suspending::lastPointer},
     {"ptxrun_cluster_wait", Suspending::none},     {"ptxrun_mbarrier_try_wait", Suspending::lastPointer},
 };

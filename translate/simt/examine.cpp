@@ -1,12 +1,18 @@
-// Which programs may run in lockstep. Masked lockstep is one of the interleavings PTX allows unless a lane waits for another
-// lane of its own gang that lockstep keeps from going on:
-//  - a lock: a loop that lanes leave one by one, decided by an exchange or compare-and-swap with the same operands in every
-//    round, so that only somebody's release ends it;
-//  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes that left for good are not waited for.
+// Which programs may run in lockstep. Masked lockstep is one of the interleavings PTX allows unless a lane waits for something that
+// another lane of its own gang still has to do, and lockstep keeps that lane from going on:
+//  - a loop that polls memory or an mbarrier, while lanes that left it, or took another way, wait for it to end and have a write
+//    before them that may end a wait (waits.h): of this loop, or of another warp's that this one waits for in turn. What lies
+//    behind a barrier that needs all lanes does not count: they would not get there either;
+//  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes that left for good are not waited
+//    for, if nobody waits for what they do on their way.
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
+#include <algorithm>
+
 #include "translate/simt/prepare.h"
+#include "translate/simt/waits.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -91,34 +97,56 @@ bool othersAreIdle(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
 
 }  // namespace
 
-bool namesActiveLanes(const llvm::Value *members) {
-  llvm::SmallVector<const llvm::Value *> stack{members};
-  llvm::DenseSet<const llvm::Value *> seen;
-  while (!stack.empty()) {
-    const llvm::Value *v = stack.pop_back_val();
-    if (!seen.insert(v).second)
+namespace {
+
+/// True if lanes may part between `definition` and `at`, which it dominates. Where they part by `vote`, the predicate that
+/// the members were chosen by, those go together.
+bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *at, const llvm::Value *vote, const ShapeAnalysis &shapes) {
+  const llvm::BasicBlock *start = definition.getParent();
+  const llvm::DataLayout &layout = definition.getModule()->getDataLayout();
+  for (const llvm::BasicBlock *a : shapes.order()) {
+    if (!shapes.isDivergentBranch(a) || !shapes.dominators().dominates(start, a))
       continue;
-    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-    if (!i)
-      return false;
-    if (auto *call = llvm::dyn_cast<llvm::CallBase>(i)) {
-      llvm::StringRef name = call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
-      if (name == "ptx.activemask" || name == "ptx.vote.sync.ballot" || name.starts_with("ptx.match."))
+    auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
+    auto way = vote ? llvm::isImpliedCondition(vote, branch->getCondition(), layout) : std::nullopt;
+    if (way)
+      continue;  // all members go one way
+    // Does one of the ways lead to `at` without the members being named anew?
+    llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(a), llvm::succ_end(a));
+    BlockSet seen;
+    while (!stack.empty()) {
+      const llvm::BasicBlock *b = stack.pop_back_val();
+      if (b == shapes.meetingPoint(a) || b == start || !seen.insert(b).second)
         continue;
-      return false;
+      if (b == at)
+        return true;
+      stack.append(llvm::succ_begin(b), llvm::succ_end(b));
     }
-    if (i->getOpcode() == llvm::Instruction::And) {
-      // Part of the active lanes is enough.
-      if (namesActiveLanes(i->getOperand(0)) || namesActiveLanes(i->getOperand(1)))
-        continue;
-      return false;
-    }
-    if (!llvm::isa<llvm::PHINode>(i) && !llvm::isa<llvm::SelectInst>(i) && !llvm::isa<llvm::ExtractValueInst>(i))
-      return false;
-    for (unsigned k = llvm::isa<llvm::SelectInst>(i) ? 1 : 0; k < i->getNumOperands(); ++k)
-      stack.push_back(i->getOperand(k));
   }
-  return true;
+  return false;
+}
+
+}  // namespace
+
+bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at, const ShapeAnalysis &shapes) {
+  auto *i = llvm::dyn_cast<llvm::Instruction>(members);
+  if (!i)
+    return false;
+  if (i->getOpcode() == llvm::Instruction::And)  // part of the active lanes is enough
+    return namesActiveLanes(i->getOperand(0), at, shapes) || namesActiveLanes(i->getOperand(1), at, shapes);
+  if (llvm::isa<llvm::FreezeInst, llvm::ExtractValueInst>(i))
+    return namesActiveLanes(i->getOperand(0), at, shapes);
+  if (llvm::isa<llvm::SelectInst>(i))
+    return namesActiveLanes(i->getOperand(1), at, shapes) && namesActiveLanes(i->getOperand(2), at, shapes);
+  if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i); phi && phi->getNumIncomingValues() == 1)
+    return namesActiveLanes(phi->getIncomingValue(0), at, shapes);
+  auto *call = llvm::dyn_cast<llvm::CallBase>(i);
+  const llvm::StringRef name = call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
+  const bool isBallot = name == "ptx.vote.sync.ballot";
+  if (!isBallot && name != "ptx.activemask" && !name.starts_with("ptx.match."))
+    return false;
+  return shapes.dominators().dominates(call->getParent(), at) &&
+         !partsBetween(*call, at, isBallot ? call->getArgOperand(0) : nullptr, shapes);
 }
 
 namespace {
@@ -127,121 +155,191 @@ std::string at(const llvm::Instruction &i) {
   return i.getDebugLoc() ? " at PTX line " + std::to_string(i.getDebugLoc().getLine()) : std::string();
 }
 
-/// Does `v` depend on an instruction of the loop that reads memory or comes from the previous round?
-bool changesPerRound(const llvm::Value *v, const llvm::Loop &loop) {
-  return !loop.isLoopInvariant(v) && !llvm::isa<llvm::Constant>(v);
-}
+/// Which lanes are elsewhere while one waits, and what they may do there before all lanes have to meet.
+class Elsewhere {
+ public:
+  Elsewhere(const ShapeAnalysis &shapes, const Waits &waits) : shapes_(shapes), waits_(waits) {}
 
-/// The loop's divergent exits hang on an operation that takes a lock.
-const llvm::Instruction *findLock(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
-  llvm::SmallVector<const llvm::Value *> stack;
-  for (const llvm::BasicBlock *b : loop.blocks()) {
-    if (!shapes.isDivergentBranch(b))
-      continue;
-    // Lanes that meet again inside the loop do not leave it here.
-    const llvm::BasicBlock *meet = shapes.meetingPoint(b);
-    if (!meet || !loop.contains(meet) || meet == loop.getHeader())
-      stack.push_back(llvm::cast<llvm::BranchInst>(b->getTerminator())->getCondition());
-  }
-  llvm::DenseSet<const llvm::Value *> seen;
-  while (!stack.empty()) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
-    if (!i || !loop.contains(i) || !seen.insert(i).second)
-      continue;
-    if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(i)) {
-      if (!changesPerRound(cas->getCompareOperand(), loop))
-        return i;
-      continue;
+  /// A write by which lanes that are not in `block` (nor, where one is given, in the loop) may end a wait; null if there is none.
+  const llvm::Instruction *wakingWrite(const llvm::BasicBlock *block, const llvm::Loop *loop) {
+    if (loop && shapes_.isDivergentLoop(loop) && !isForOneLane(block)) {
+      llvm::SmallVector<llvm::BasicBlock *> exits;
+      loop->getUniqueExitBlocks(exits);
+      for (const llvm::BasicBlock *e : exits)
+        if (const llvm::Instruction *write = firstWrite(e, block))
+          return write;
     }
-    if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(i)) {
-      auto op = rmw->getOperation();
-      bool isIdempotent = op == llvm::AtomicRMWInst::Xchg || op == llvm::AtomicRMWInst::Or || op == llvm::AtomicRMWInst::And;
-      if (isIdempotent && !changesPerRound(rmw->getValOperand(), loop))
-        return i;
-      continue;
+    for (const llvm::BasicBlock *a : shapes_.order()) {
+      if (!shapes_.isDivergentBranch(a) || (loop && loop->contains(a)))
+        continue;
+      const llvm::BasicBlock *stop = shapes_.meetingPoint(a);
+      llvm::SmallVector<const llvm::BasicBlock *, 2> others;
+      bool leads = false;
+      for (const llvm::BasicBlock *s : llvm::successors(a)) {
+        if (reachable(s, stop).contains(block))
+          leads = true;
+        else
+          others.push_back(s);
+      }
+      for (const llvm::BasicBlock *s : others)
+        if (const llvm::Instruction *write = leads ? firstWrite(s, a) : nullptr)
+          return write;
     }
-    for (const llvm::Value *op : i->operands())
-      stack.push_back(op);
+    return nullptr;
   }
-  return nullptr;
-}
+
+ private:
+  /// All lanes but one are kept away from the block: by `tid == 0`, or an election.
+  bool isForOneLane(const llvm::BasicBlock *block) const {
+    for (const llvm::BasicBlock *a : shapes_.order()) {
+      auto *branch = llvm::dyn_cast<llvm::BranchInst>(a->getTerminator());
+      if (!branch || !branch->isConditional() || !shapes_.dominators().dominates(a, block))
+        continue;
+      for (unsigned k = 0; k < 2; ++k)
+        if (holdsForOneLane(branch->getCondition(), k == 0) &&
+            shapes_.dominators().dominates(llvm::BasicBlockEdge(a, branch->getSuccessor(k)), block))
+          return true;
+    }
+    return false;
+  }
+
+  bool holdsForOneLane(const llvm::Value *condition, bool isTrue) const {
+    if (auto *i = llvm::dyn_cast<llvm::BinaryOperator>(condition)) {
+      auto *one = llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1));
+      if (i->getOpcode() == llvm::Instruction::Xor && one && one->isOne())
+        return holdsForOneLane(i->getOperand(0), !isTrue);
+      if (i->getOpcode() == (isTrue ? llvm::Instruction::And : llvm::Instruction::Or))
+        return holdsForOneLane(i->getOperand(0), isTrue) || holdsForOneLane(i->getOperand(1), isTrue);
+      return false;
+    }
+    if (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(condition)) {
+      auto *call = llvm::dyn_cast<llvm::CallBase>(part->getAggregateOperand());
+      return isTrue && call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.elect.sync" &&
+             shapes_.isUniform(call->getArgOperand(0));
+    }
+    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+    if (!compare || compare->getPredicate() != (isTrue ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_NE))
+      return false;
+    const Shape a = shapes_.shape(compare->getOperand(0)), b = shapes_.shape(compare->getOperand(1));
+    if (!a.hasOffsets() || !b.isUniform())
+      return false;
+    std::vector<int64_t> sorted = *a.offsets;
+    std::sort(sorted.begin(), sorted.end());
+    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  }
+
+  /// The first write behind `start` that may end a wait and that no barrier of all lanes keeps away. Branches that are decided by
+  /// conditions which hold at `from` are taken one way only (`if (warp == 0) ...; if (warp == 1) ...`).
+  const llvm::Instruction *firstWrite(const llvm::BasicBlock *start, const llvm::BasicBlock *from) {
+    llvm::SmallVector<const llvm::BasicBlock *> stack{start};
+    BlockSet seen;
+    while (!stack.empty()) {
+      const llvm::BasicBlock *b = stack.pop_back_val();
+      if (!seen.insert(b).second)
+        continue;
+      bool isCut = false;
+      for (const llvm::Instruction &i : *b) {
+        if ((isCut = needsAllLanes(i)))
+          break;
+        if (waits_.mayEndWait(i))
+          return &i;
+      }
+      if (isCut)
+        continue;
+      auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+      if (branch && branch->isConditional())
+        if (auto way = knownWay(branch->getCondition(), from)) {
+          stack.push_back(branch->getSuccessor(*way ? 0 : 1));
+          continue;
+        }
+      stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+    }
+    return nullptr;
+  }
+
+  /// What the condition is for lanes that came through `from`, where branches before it tell and are not in loops.
+  std::optional<bool> knownWay(const llvm::Value *condition, const llvm::BasicBlock *from) const {
+    const llvm::DataLayout &layout = from->getModule()->getDataLayout();
+    auto *instruction = llvm::dyn_cast<llvm::Instruction>(condition);
+    if (instruction && shapes_.loops().getLoopFor(instruction->getParent()))
+      return std::nullopt;
+    for (auto *node = shapes_.dominators().getNode(from); node && node->getIDom(); node = node->getIDom()) {
+      const llvm::BasicBlock *d = node->getIDom()->getBlock();
+      auto *branch = llvm::dyn_cast<llvm::BranchInst>(d->getTerminator());
+      if (!branch || !branch->isConditional() || shapes_.loops().getLoopFor(d))
+        continue;
+      for (unsigned k = 0; k < 2; ++k)
+        if (shapes_.dominators().dominates(llvm::BasicBlockEdge(d, branch->getSuccessor(k)), from))
+          if (auto way = llvm::isImpliedCondition(branch->getCondition(), condition, layout, k == 0))
+            return way;
+    }
+    return std::nullopt;
+  }
+
+  static bool needsAllLanes(const llvm::Instruction &i) {
+    const Word::Kind kind = wordAt(i).kind;
+    if (kind == Word::Kind::barrier)
+      return true;
+    auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+    if (!isCollective(kind) || call->arg_size() == 0)
+      return false;
+    auto *members = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(call->arg_size() - 1));
+    return members && members->isMinusOne();
+  }
+
+  const ShapeAnalysis &shapes_;
+  const Waits &waits_;
+};
 
 }  // namespace
 
-/// True if a branch inside the loop may go by what the loop read, or nothing leads out of it. A loop whose branches all go by
-/// values of its own (a counter) ends by itself, whatever it reads.
-static bool branchesOnMemory(const llvm::Loop &loop) {
-  llvm::SmallVector<const llvm::Value *, 16> pending;
-  llvm::SmallPtrSet<const llvm::Value *, 32> seen;
-  if (loop.hasNoExitBlocks())
-    return true;
-  for (const llvm::BasicBlock *b : loop.blocks())
-    for (const llvm::Value *operand : b->getTerminator()->operands())
-      if (!llvm::isa<llvm::BasicBlock>(operand))
-        pending.push_back(operand);
-  while (!pending.empty()) {
-    const auto *i = llvm::dyn_cast<llvm::Instruction>(pending.pop_back_val());
-    if (!i || !loop.contains(i) || !seen.insert(i).second)
-      continue;
-    if (i->mayReadOrWriteMemory())
-      return true;
-    pending.append(i->value_op_begin(), i->value_op_end());
-  }
-  return false;
-}
-
-bool isSpinLoop(const llvm::Loop &loop) {
-  if (!branchesOnMemory(loop))
-    return false;
-  for (const llvm::BasicBlock *b : loop.blocks())
-    for (const llvm::Instruction &i : *b) {
-      if (wordAt(i).kind == Word::Kind::runtime && llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName().starts_with("ptx.mbarrier.test_wait"))
-        return true;
-      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && (load->isVolatile() || load->isAtomic()))
-        return true;
-      if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i); cas && !changesPerRound(cas->getCompareOperand(), loop))
-        return true;
-      if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i); rmw && rmw->getOperation() != llvm::AtomicRMWInst::Add &&
-                                                               !i.use_empty() && !changesPerRound(rmw->getValOperand(), loop))
-        return true;
-    }
-  return false;
-}
-
-Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes) {
+Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits, bool isKernel) {
   Findings r;
+  Elsewhere elsewhere(shapes, waits);
+  auto needThreads = [&](std::string why, const llvm::Instruction &where) {
+    if (r.needsThreads.empty())
+      r.needsThreads = std::move(why) + at(where);
+  };
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
-    r.spins |= isSpinLoop(*l);
-    if (shapes.isDivergentLoop(l) && r.needsThreads.empty())
-      if (const llvm::Instruction *lock = findLock(*l, shapes))
-        r.needsThreads = "lanes of a warp may wait for each other's lock" + at(*lock);
+    const Polled polled = waits.polledBy(*l);
+    r.spins |= polled.isAny();
+    if (!polled.isAny() || !r.needsThreads.empty())
+      continue;
+    if (!isKernel)
+      needThreads("a function that is not inlined waits for others", *polled.first);
+    else if (elsewhere.wakingWrite(l->getHeader(), l))
+      needThreads(polled.mbarriers ? "lanes of a warp may wait at an mbarrier for each other" : "lanes of a warp may wait for each other",
+                  *polled.first);
+  }
+  if (waits.pollsByRecursion(f)) {
+    r.spins = true;
+    needThreads("a function that calls itself may wait for others", f.getEntryBlock().front());
   }
   for (const llvm::BasicBlock &b : f) {
     if (llvm::isa<llvm::ReturnInst>(b.getTerminator()))
       for (const llvm::BasicBlock *p : llvm::predecessors(&b))
         r.mayExitEarly |= shapes.isInDivergentRegion(p) || shapes.isDivergentBranch(p);
     for (const llvm::Instruction &i : b) {
-      Word w = wordAt(i);
+      const Word w = wordAt(i);
       auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i);
-      if (alloca && (!llvm::isa<llvm::ConstantInt>(alloca->getArraySize()) || &b != &f.getEntryBlock()) && r.needsThreads.empty())
-        r.needsThreads = "each thread takes stack of its own size" + at(i);
+      if (alloca && (!llvm::isa<llvm::ConstantInt>(alloca->getArraySize()) || &b != &f.getEntryBlock()))
+        needThreads("each thread takes stack of its own size", i);
       auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-      const bool isActiveMask = call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.activemask";
-      if (isCollective(w.kind)) {
-        r.hasCollectives = true;
-        if (!isActiveMask) {
-          const llvm::Value *members = call->getArgOperand(call->arg_size() - 1);
-          r.hasVaryingMembers |= !shapes.isUniform(members);
-          if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !namesActiveLanes(members) && !othersAreGone(&b, shapes))
-            r.needsThreads = "a warp collective under divergent control names lanes that may be elsewhere" + at(i);
-        }
-      } else if (w.kind == Word::Kind::runtimeWait || (w.kind == Word::Kind::runtime && call->getType()->isIntegerTy(1))) {
-        if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !othersAreIdle(&b, shapes))
-          r.needsThreads = "lanes of a warp may wait at an mbarrier for each other" + at(i);
+      r.hasCollectives |= isCollective(w.kind);
+      r.hasBarriers |= w.kind == Word::Kind::barrier;
+      const llvm::Value *members = isCollective(w.kind) && call->arg_size() ? call->getArgOperand(call->arg_size() - 1) : nullptr;
+      r.hasVaryingMembers |= members && !shapes.isUniform(members);
+      if (!r.needsThreads.empty() || !shapes.isInDivergentRegion(&b))
+        continue;
+      if (members) {
+        if (!namesActiveLanes(members, &b, shapes) && (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
+          needThreads("a warp collective under divergent control names lanes that may be elsewhere", i);
       } else if (w.kind == Word::Kind::barrier) {
-        r.hasBarriers = true;
-        if (r.needsThreads.empty() && shapes.isInDivergentRegion(&b) && !othersAreGone(&b, shapes))
-          r.needsThreads = "a barrier under divergent control" + at(i);
+        if (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr))
+          needThreads("a barrier under divergent control", i);
+      } else if (w.kind == Word::Kind::runtimeWait && !call->getType()->isIntegerTy(1)) {
+        if (!othersAreIdle(&b, shapes) || elsewhere.wakingWrite(&b, nullptr))
+          needThreads("lanes of a warp may wait at a barrier of the cluster for each other", i);
       }
     }
   }

@@ -9,6 +9,8 @@
 
 namespace ptxrun::simt {
 
+class Waits;
+
 /// One return, no switches, no irreducible loops, loop-simplified LCSSA form, `exit` and the code behind traps made
 /// ordinary control flow, %ntid constant where the block is known.
 void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
@@ -25,7 +27,7 @@ struct Findings {
   bool spins = false;             ///< a loop that waits for memory to change
   std::string needsThreads;       ///< why lanes must progress independently; empty if they need not
 };
-Findings examine(const llvm::Function &, const ShapeAnalysis &);
+Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
 
 using BlockSet = llvm::DenseSet<const llvm::BasicBlock *>;
 /// Blocks reachable from `start` without passing `stop` (null: all).
@@ -33,11 +35,9 @@ BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);
 /// A collective, barrier, mbarrier operation, or a call that may contain one.
 bool waitsForOthers(const llvm::Instruction &);
 
-/// A membermask that names lanes that are active where it is computed: asked from activemask, ballots, or matches.
-bool namesActiveLanes(const llvm::Value *members);
-
-/// A loop that re-reads memory others write until it likes what it sees: its back edge has to let others run.
-bool isSpinLoop(const llvm::Loop &);
+/// A membermask that names only lanes that are active in block `at`: asked from activemask, a ballot or a match on the way there, with
+/// nothing in between at which its lanes could have parted.
+bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at, const ShapeAnalysis &);
 
 /// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard `if (i < n)` and loops
 /// that all lanes still run get copies without masks. Returns true if the function changed.

@@ -394,6 +394,10 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   case Word::Kind::rounded:
     return meetAll(call);
   case Word::Kind::barrier: return uniform();  // bar.red: one result for all
+  case Word::Kind::runtime:
+    if (!call.getType()->isIntegerTy(1))
+      return varying();
+    [[fallthrough]];
   case Word::Kind::runtimeWait:  // one answer for lanes that wait for the same
     return llvm::any_of(call.args(), [&](const llvm::Value *a) { return shape(a).isVarying(); }) ? varying() : uniform();
   default: return varying();

@@ -6,6 +6,7 @@
 #include "translate/simt/entry.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
+#include "translate/simt/waits.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -30,9 +31,10 @@ std::vector<llvm::Function *> bodies(llvm::Module &m) {
 /// Looks at the functions as a gang of `lanes` would run them.
 Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangShape &gang) {
   Findings all;
+  const Waits waits(m);
   for (llvm::Function *f : bodies(m)) {
     ShapeAnalysis shapes(*f, gang, f != kernel);
-    Findings one = examine(*f, shapes);
+    Findings one = examine(*f, shapes, waits, f == kernel);
     all.hasCollectives |= one.hasCollectives;
     all.hasVaryingMembers |= one.hasVaryingMembers;
     all.hasBarriers |= one.hasBarriers;
@@ -125,12 +127,14 @@ Width widthFor(llvm::Module &m, const llvm::Function *kernel, const GangOptions 
 }
 
 /// Loops that wait for memory to change let others run before each round.
-void addYields(llvm::Function &f, const GangShape &gang, bool isKernel) {
+void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
   ShapeAnalysis shapes(f, gang, !isKernel);
   llvm::FunctionCallee yield =
       f.getParent()->getOrInsertFunction("ptx.yield", llvm::Type::getVoidTy(f.getContext()));
+  if (waits.pollsByRecursion(f))
+    llvm::CallInst::Create(yield, "", f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
-    if (isSpinLoop(*l))
+    if (waits.polledBy(*l).isAny())
       llvm::CallInst::Create(yield, "", l->getLoopLatch()->getTerminator()->getIterator())
           ->setDebugLoc(l->getLoopLatch()->getTerminator()->getDebugLoc());
 }
@@ -210,9 +214,10 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   std::vector<llvm::Function *> scalar = bodies(m);
+  const Waits waits(m);
   for (llvm::Function *f : scalar) {
     if (found.spins)
-      addYields(*f, gang, f == kernel);
+      addYields(*f, gang, f == kernel, waits);
     if (f == kernel && width.lanes > 1)
       addFullGangVersions(*f, gang);
   }

@@ -5,6 +5,7 @@
 // place without using the result are combined first where the result cannot differ (integer operations).
 #include <llvm/IR/Instructions.h>
 
+#include "translate/lower/vocabulary.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -46,6 +47,12 @@ llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::
   }
 }
 
+/// Zero of the same sign where the float is subnormal.
+llvm::Value *flushed(llvm::IRBuilder<> &b, llvm::Value *v) {
+  llvm::Value *isSmall = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), llvm::ConstantFP::get(v->getType(), 0x1p-126));
+  return b.CreateSelect(isSmall, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(v->getType(), 0.0), v), v);
+}
+
 /// The reduction of all lanes that a single operation can stand for; null where the order shows.
 llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *v, llvm::Value *mask) {
   using A = llvm::AtomicRMWInst;
@@ -71,6 +78,41 @@ llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::V
 
 }  // namespace
 
+// An addition that flushes has no instruction:
+//     old = load; do { seen = old; old = cmpxchg(p, seen, flush(flush(seen) + flush(v))) } while (old != seen)
+// Through a generic address the memory may be shared, where nothing is flushed.
+Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v, bool isLocal) {
+  Value *mayFlush = b_.getTrue();
+  if (rmw.getPointerAddressSpace() == lower::kGeneric) {
+    Value *shared = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+    Value *offset = b_.CreateSub(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.CreatePtrToInt(shared, b_.getInt64Ty()));
+    mayFlush = b_.CreateICmpUGE(offset, b_.getInt64(uint64_t(16) << abi::kSharedWindowShift));
+  }
+  auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
+  Value *addend = flush(v);
+  auto sum = [&](Value *old) { return flush(b_.CreateFAdd(flush(old), addend)); };
+  const llvm::Align align = rmw.getAlign();
+  if (isLocal) {
+    Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
+    b_.CreateAlignedStore(sum(old), p, align);
+    return old;
+  }
+  llvm::LoadInst *first = b_.CreateAlignedLoad(b_.getInt32Ty(), p, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  Block *before = b_.GetInsertBlock(), *loop = newBlock("add"), *done = newBlock("added");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *seen = b_.CreatePHI(b_.getInt32Ty(), 2);
+  seen->addIncoming(first, before);
+  Value *old = b_.CreateBitCast(seen, v->getType());
+  Value *exchanged = b_.CreateAtomicCmpXchg(p, seen, b_.CreateBitCast(sum(old), b_.getInt32Ty()), align, rmw.getOrdering(),
+                                            llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
+  seen->addIncoming(b_.CreateExtractValue(exchanged, 0), loop);
+  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), done, loop);
+  b_.SetInsertPoint(done);
+  return old;
+}
+
 void Widener::emitAtomic(const llvm::Instruction &i) {
   llvm::LLVMContext &c = b_.getContext();
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
@@ -80,6 +122,8 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {
+      if (rmw->hasMetadata(lower::vocabulary::kFlushes) && pointer->getType()->getPointerAddressSpace() != lower::kShared)
+        return flushingAdd(*rmw, p, v, isLocal);
       if (!isLocal)
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
       Value *old = b_.CreateAlignedLoad(v->getType(), p, align);

@@ -50,8 +50,17 @@ Widener::Value *Widener::takeOwn(Value *whole, const Warp &warp) {
   return b_.CreateAlignedLoad(t, b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())), llvm::Align(1));
 }
 
+/// The name of a collective, for the runtime.
+Widener::Value *Widener::nameConstant(llvm::StringRef text) {
+  const std::string name = "name." + text.str();
+  if (llvm::GlobalVariable *known = context_.module.getNamedGlobal(name))
+    return known;
+  llvm::Constant *bytes = llvm::ConstantDataArray::getString(b_.getContext(), text);
+  return new llvm::GlobalVariable(context_.module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, name);
+}
+
 /// Brings the values of all lanes named by `members` together.
-Widener::Warp Widener::gatherWarp(Value *own, Value *members) {
+Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *members) {
   Warp warp;
   warp.first = lanes_ == kWarp ? static_cast<Value *>(b_.getInt32(0)) : b_.CreateAnd(argument(kFirstThread), kWarp - 1);
   if (lanes_ == kWarp) {
@@ -70,7 +79,8 @@ Widener::Warp Widener::gatherWarp(Value *own, Value *members) {
     bits = b_.CreateZExt(bits, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt64Ty()) : vec(b_.getInt64Ty(), lanes_));
     b_.CreateAlignedStore(bits, in, llvm::Align(8));
   }
-  warp.participants = runtime("ptxrun_warp_gather", b_.getInt32Ty(), {argument(kGang), members, maskBits(mask()), in, out});
+  warp.participants = runtime("ptxrun_warp_gather", b_.getInt32Ty(), 
+                              {argument(kGang), nameConstant(operation), members, maskBits(mask()), in, out});
   if (own) {
     Value *all = b_.CreateAlignedLoad(vec(b_.getInt64Ty(), kWarp), out, llvm::Align(8));
     all = b_.CreateTrunc(all, vec(b_.getIntNTy(scalar->getScalarSizeInBits()), kWarp));
@@ -118,7 +128,7 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
 
 /// shfl.sync (9.7.9.6): the source lane j and the predicate, as in the manual's pseudo-code.
 Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef mode) {
-  Warp warp = gatherWarp(vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(3)));
+  Warp warp = gatherWarp("shfl.sync." + mode.str(), vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(3)));
   auto *ints = vec(b_.getInt32Ty(), kWarp);
   auto all = [&](uint32_t n) { return llvm::ConstantInt::get(ints, n); };
   auto operand = [&](const Value *v) -> Value * {
@@ -149,14 +159,14 @@ Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef
 }
 
 /// One i32 of bits for a predicate of the warp, zero where lanes do not take part.
-Widener::Value *Widener::ballot(const Value *predicate, Value *members, Value *&participants) {
+Widener::Value *Widener::ballot(llvm::StringRef operation, const Value *predicate, Value *members, Value *&participants) {
   Value *p = b_.CreateFreeze(vector(predicate));
   if (lanes_ == kWarp) {
     participants = maskBits(mask());
     return b_.CreateAnd(b_.CreateBitCast(p, b_.getInt32Ty()), participants);
   }
   Value *byte = b_.CreateZExt(p, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt8Ty()) : vec(b_.getInt8Ty(), lanes_));
-  Warp warp = gatherWarp(byte, members);
+  Warp warp = gatherWarp(operation, byte, members);
   participants = warp.participants;
   Value *bits = b_.CreateBitCast(b_.CreateTrunc(warp.values, vec(b_.getInt1Ty(), kWarp)), b_.getInt32Ty());
   return b_.CreateAnd(bits, participants);
@@ -165,7 +175,7 @@ Widener::Value *Widener::ballot(const Value *predicate, Value *members, Value *&
 Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mode) {
   const Value *memberOperand = call.getArgOperand(1);
   Value *participants;
-  Value *bits = ballot(call.getArgOperand(0), firstLaneOf(memberOperand), participants);
+  Value *bits = ballot("vote.sync." + mode.str(), call.getArgOperand(0), firstLaneOf(memberOperand), participants);
   auto decide = [&](Value *members) -> Value * {
     Value *set = b_.CreateAnd(bits, members), *asked = b_.CreateAnd(participants, members);
     if (mode == "ballot")
@@ -181,7 +191,9 @@ Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mo
 }
 
 Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
-  Warp warp = gatherWarp(vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(1)));
+  const std::string operation = std::string(isAll ? "match.all.sync.b" : "match.any.sync.b") +
+                                std::to_string(call.getArgOperand(0)->getType()->getIntegerBitWidth());
+  Warp warp = gatherWarp(operation, vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(1)));
   auto *ints = vec(b_.getInt32Ty(), kWarp);
   Value *members = lanes_ == 1 || shapes_.isUniform(call.getArgOperand(1))
                        ? b_.CreateVectorSplat(kWarp, base(call.getArgOperand(1)))
@@ -229,25 +241,50 @@ Widener::Value *Widener::reduceLanes(Value *values, Value *bits, llvm::StringRef
 
 Widener::Value *Widener::emitRedux(const llvm::CallBase &call, llvm::StringRef op) {
   const Value *memberOperand = call.getArgOperand(1);
-  Warp warp = gatherWarp(vector(call.getArgOperand(0)), firstLaneOf(memberOperand));
+  Warp warp = gatherWarp("redux.sync." + op.str(), vector(call.getArgOperand(0)), firstLaneOf(memberOperand));
   auto over = [&](Value *members) { return reduceLanes(warp.values, b_.CreateAnd(members, warp.participants), op); };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return over(base(memberOperand));
   return laneByLane(call, {vector(memberOperand)}, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) { return over(v[0]); });
 }
 
+/// elect.sync (9.7.13.14): the lowest lane that is named and takes part.
+Widener::Value *Widener::emitElect(const llvm::CallBase &call) {
+  const Value *memberOperand = call.getArgOperand(0);
+  Warp warp = gatherWarp("elect.sync", nullptr, firstLaneOf(memberOperand));
+  auto leaderOf = [&](Value *members) {
+    return b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {b_.CreateAnd(warp.participants, members), b_.getFalse()});
+  };
+  Value *leader;
+  if (lanes_ == 1 || shapes_.isUniform(memberOperand)) {
+    leader = leaderOf(base(memberOperand));
+    if (lanes_ > 1)
+      leader = b_.CreateVectorSplat(lanes_, leader);
+  } else {
+    leader = laneByLane(call, {vector(memberOperand)}, b_.getInt32Ty(), [&](llvm::ArrayRef<Value *> v, Value *) { return leaderOf(v[0]); });
+  }
+  Value *is = b_.CreateICmpEQ(leader, takeOwn(laneNumbers(), warp));
+  Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(wide(&call)), leader, 0);
+  return b_.CreateInsertValue(result, is, 1);
+}
+
 Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::StringRef name) {
   if (name == "ptx.activemask") {
     Value *bits = maskBits(mask());
-    return lanes_ == kWarp ? bits : b_.CreateShl(bits, b_.CreateAnd(argument(kFirstThread), kWarp - 1));
+    if (lanes_ == kWarp)
+      return bits;
+    const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
+    return runtime("ptxrun_active_lanes", b_.getInt32Ty(),
+                   {argument(kGang), b_.getInt32(line), bits});
   }
   // Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may not have run their rest yet.
-  areOthersGone_ = shapes_.isInDivergentRegion(call.getParent()) && !namesActiveLanes(call.getArgOperand(call.arg_size() - 1));
+  areOthersGone_ = shapes_.isInDivergentRegion(call.getParent()) && 
+                   !namesActiveLanes(call.getArgOperand(call.arg_size() - 1), call.getParent(), shapes_);
   if (name == "ptx.bar.warp.sync") {
     if (lanes_ == kWarp)
       b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
     else
-      gatherWarp(nullptr, firstLaneOf(call.getArgOperand(0)));
+      gatherWarp("bar.warp.sync", nullptr, firstLaneOf(call.getArgOperand(0)));
     return nullptr;
   }
   if (name.consume_front("ptx.shfl.sync."))
@@ -258,15 +295,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return emitMatch(call, name.starts_with("all"));
   if (name.consume_front("ptx.redux.sync."))
     return emitRedux(call, name);
-  if (name == "ptx.elect.sync") {
-    Warp warp = gatherWarp(nullptr, firstLaneOf(call.getArgOperand(0)));
-    Value *asked = b_.CreateAnd(warp.participants, firstLaneOf(call.getArgOperand(0)));
-    Value *leader = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {asked, b_.getFalse()});
-    Value *is = takeOwn(b_.CreateICmpEQ(laneNumbers(), b_.CreateVectorSplat(kWarp, leader)), warp);
-    Value *result = llvm::PoisonValue::get(wide(&call));
-    result = b_.CreateInsertValue(result, lanes_ == 1 ? leader : b_.CreateVectorSplat(lanes_, leader), 0);
-    return b_.CreateInsertValue(result, is, 1);
-  }
+  if (name == "ptx.elect.sync")
+    return emitElect(call);
   llvm::report_fatal_error(llvm::Twine("simt: unknown collective ") + name);
 }
 

@@ -37,7 +37,7 @@ Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWo
   llvm::SmallVector<Value *> operands;
   for (const Value *a : call.args())
     operands.push_back(lanes_ == 1 || shapes_.isUniform(a) ? base(a) : vector(a));
-  if (lanes_ == 1)
+  if (lanes_ == 1 || (call.getType()->isIntegerTy(1) && shapes_.isUniform(&call)))  // a test of one mbarrier by all lanes
     return callOne(operands, b_.getInt32(0));
   return laneByLane(call, operands, plain(&call), callOne);
 }

@@ -115,6 +115,7 @@ class Widener {
   Value *emitVaryingDivision(const llvm::Instruction &);
   Value *emitVectorElement(const llvm::Instruction &);
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
+  Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   Value *laneByLane(const llvm::Instruction &, llvm::ArrayRef<Value *> operands, llvm::Type *result,
                     llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>);
 
@@ -160,8 +161,10 @@ class Widener {
   Value *emitMatch(const llvm::CallBase &, bool isAll);
   Value *emitRedux(const llvm::CallBase &, llvm::StringRef op);
   Value *reduceLanes(Value *values, Value *bits, llvm::StringRef op);
-  Value *ballot(const Value *predicate, Value *members, Value *&participants);
-  Warp gatherWarp(Value *own, Value *members);
+  Value *emitElect(const llvm::CallBase &);
+  Value *ballot(llvm::StringRef operation, const Value *predicate, Value *members, Value *&participants);
+  Value *nameConstant(llvm::StringRef);
+  Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
   Value *placeInWarp(Value *own, const Warp &);
   Value *takeOwn(Value *whole, const Warp &);
   Value *permute(Value *whole, Value *index);

@@ -107,13 +107,13 @@ template <typename W> Task pipe(const Launch *l, Cta *cta, Gang *g) {
     if (isProducer) {
       for (uint32_t i = 0; i < g->laneCount; ++i)
         slot[g->firstThread + i] = item * 100 + g->firstThread + i;
-      ptxrun_bar_arrive(g, 0, 64, laneMask(g));
+      co_await W::barArrive(g, 0, 64);
       co_await W::barSync(g, 1, 64);
     } else {
       co_await W::barSync(g, 0, 64);
       for (uint32_t i = 0; i < g->laneCount; ++i)
         p.received[item * 32 + g->firstThread - 32 + i] = slot[g->firstThread - 32 + i];
-      ptxrun_bar_arrive(g, 1, 64, laneMask(g));
+      co_await W::barArrive(g, 1, 64);
     }
   }
 }

@@ -50,6 +50,12 @@ template <bool OnFiber> struct Waits {
     result[0] = ptxrun_bar_red(g, id, threads, laneMask(g), predicates, &result[1]);
     return {false};
   }
+  static Suspension barArrive(Gang *g, uint32_t id, uint32_t threads) {
+    if constexpr (!OnFiber)
+      return {ptxrun_bar_arrive_begin(g, id, threads, laneMask(g))};
+    ptxrun_bar_arrive(g, id, threads, laneMask(g));
+    return {false};
+  }
   static Suspension yield(Gang *g) {
     if constexpr (!OnFiber)
       return {ptxrun_yield_begin(g, abi::WaitReason::spin, 0)};
@@ -59,8 +65,8 @@ template <bool OnFiber> struct Waits {
   static Suspension gather(Gang *g, uint32_t members, uint32_t mask, const uint64_t *in,
                            uint64_t *out, uint32_t *participants) {
     if constexpr (!OnFiber)
-      return {ptxrun_warp_gather_begin(g, members, mask, in, out, participants)};
-    *participants = ptxrun_warp_gather(g, members, mask, in, out);
+      return {ptxrun_warp_gather_begin(g, "shfl.sync.idx", members, mask, in, out, participants)};
+    *participants = ptxrun_warp_gather(g, "shfl.sync.idx", members, mask, in, out);
     return {false};
   }
   static Suspension tryWait(Gang *g, void *object, uint64_t state, bool isParity,

@@ -1,0 +1,346 @@
+#include "translate/simt/waits.h"
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Operator.h>
+
+#include "translate/lower/lane_module.h"
+#include "translate/simt/words.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Value;
+
+const llvm::Function *definedCallee(const llvm::Instruction &i) {
+  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+  const llvm::Function *f = call ? call->getCalledFunction() : nullptr;
+  return f && !f->isDeclaration() ? f : nullptr;
+}
+
+/// Kernels are the functions that take the `.param` space.
+bool isParamSpace(const Value *v) {
+  auto *a = llvm::dyn_cast<llvm::Argument>(v);
+  return a && a->getParent()->arg_size() == 1 && a->getType()->isPointerTy() && a->getParent()->getReturnType()->isVoidTy() &&
+         !a->getParent()->getName().starts_with("fn.");
+}
+
+/// Follows the ways by which an address is computed to where it starts from.
+class AddressWalk {
+ public:
+  explicit AddressWalk(Place &place, const llvm::DataLayout &layout) : place_(place), layout_(layout) {}
+
+  void run(const Value *pointer) {
+    stack_.push_back(pointer);
+    while (!stack_.empty()) {
+      const Value *v = stack_.pop_back_val();
+      if (seen_.insert(v).second)
+        step(v);
+    }
+  }
+  bool startsFromShared() const { return startsFromShared_; }
+
+ private:
+  /// Only values as wide as an address can be one.
+  void follow(const Value *v) {
+    if (v->getType()->isPointerTy() || v->getType()->getScalarSizeInBits() >= 64)
+      stack_.push_back(v);
+  }
+
+  void step(const Value *v) {
+    if (llvm::isa<llvm::AllocaInst>(v)) {
+      place_.isLocal = true;
+    } else if (llvm::isa<llvm::GlobalValue>(v)) {
+      place_.roots.push_back({v, 0});
+    } else if (llvm::isa<llvm::Argument>(v)) {
+      place_.isAny = true;
+    } else if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v)) {
+      fromLoad(*load);
+    } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(v)) {
+      fromCall(*call);
+    } else if (auto *op = llvm::dyn_cast<llvm::Operator>(v)) {
+      fromOperator(*op);
+    }
+  }
+
+  void fromLoad(const llvm::LoadInst &load) {
+    llvm::APInt offset(layout_.getIndexTypeSizeInBits(load.getPointerOperandType()), 0);
+    const Value *base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
+    if (isParamSpace(base))
+      place_.roots.push_back({nullptr, offset.getSExtValue()});
+    else
+      place_.isAny = true;
+  }
+
+  void fromCall(const llvm::CallBase &call) {
+    const llvm::Function *f = call.getCalledFunction();
+    const llvm::StringRef name = f ? f->getName() : "";
+    if (name == "ptx.shared.base")
+      startsFromShared_ = true;
+    else if (!name.starts_with("ptx.sreg."))
+      place_.isAny = true;
+  }
+
+  void fromOperator(const llvm::Operator &op) {
+    using I = llvm::Instruction;
+    switch (op.getOpcode()) {
+    case I::GetElementPtr: stack_.push_back(op.getOperand(0)); return;
+    case I::Add:
+    case I::Sub:
+    case I::Or:
+    case I::And:
+    case I::PHI:
+    case I::IntToPtr:
+    case I::PtrToInt:
+    case I::BitCast:
+    case I::AddrSpaceCast:
+    case I::Freeze:
+      for (const Value *o : op.operand_values())
+        follow(o);
+      return;
+    case I::Select:
+      follow(op.getOperand(1));
+      follow(op.getOperand(2));
+      return;
+    case I::ExtractValue: place_.isAny = true; return;
+    default: return;  // an index
+    }
+  }
+
+  Place &place_;
+  const llvm::DataLayout &layout_;
+  llvm::SmallVector<const Value *> stack_;
+  llvm::SmallPtrSet<const Value *, 16> seen_;
+  bool startsFromShared_ = false;
+};
+
+bool isOrderedRead(const llvm::Instruction &i) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+    return load->isVolatile() || load->isAtomic();
+  return llvm::isa<llvm::AtomicCmpXchgInst>(i) || (llvm::isa<llvm::AtomicRMWInst>(i) && !i.use_empty());
+}
+
+bool isMbarrierTest(const llvm::Instruction &i) {
+  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+  return call && call->getCalledFunction() &&
+         (call->getCalledFunction()->getName() == "ptx.mbarrier.test_wait" || call->getCalledFunction()->getName() == "ptx.mbarrier.try_wait");
+}
+
+/// Something in the loop says that others are expected to write meanwhile: fences, warp barriers, naps.
+bool givesOthersTime(const llvm::Loop &loop) {
+  for (const llvm::BasicBlock *b : loop.blocks())
+    for (const llvm::Instruction &i : *b) {
+      auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+      const llvm::StringRef name = call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
+      if (llvm::isa<llvm::FenceInst>(i) || name == "ptx.bar.warp.sync" || name == "ptx.nanosleep")
+        return true;
+    }
+  return false;
+}
+
+/// An operation that changes nothing by itself, round after round, so that only somebody else ends the loop. (A counter that is added
+/// to, or a value computed anew from what was read, gets on by itself.)
+bool repeatsItself(const llvm::Instruction &i, const llvm::Loop &loop) {
+  if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i))
+    return loop.isLoopInvariant(cas->getCompareOperand());
+  auto *rmw = llvm::cast<llvm::AtomicRMWInst>(&i);
+  const Value *v = rmw->getValOperand();
+  auto *constant = llvm::dyn_cast<llvm::ConstantInt>(v);
+  const auto op = rmw->getOperation();
+  if (op == llvm::AtomicRMWInst::Add || op == llvm::AtomicRMWInst::Sub)
+    return constant && constant->isZero();
+  return loop.isLoopInvariant(v);
+}
+
+Place anywhere() {
+  Place p;
+  p.mayBeShared = p.mayBeGlobal = p.isAny = true;
+  return p;
+}
+
+uint64_t accessBytes(const llvm::Instruction &i) {
+  const llvm::Type *t = i.getType();
+  if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+    t = store->getValueOperand()->getType();
+  else if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i))
+    t = cas->getCompareOperand()->getType();
+  return (t->getPrimitiveSizeInBits() + 7) / 8;
+}
+
+Place placeOfAccess(const llvm::Instruction &i) { return placeOf(llvm::getLoadStorePointerOperand(&i) ? llvm::getLoadStorePointerOperand(&i) : i.getOperand(0), accessBytes(i)); }
+
+}  // namespace
+
+Place placeOf(const Value *pointer, uint64_t bytes) {
+  Place p;
+  p.bytes = bytes;
+  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  p.mayBeShared = space == lower::kShared || space == lower::kGeneric;
+  p.mayBeGlobal = space != lower::kShared;
+  if (space == lower::kShared) {
+    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(pointer); e && e->getOpcode() == llvm::Instruction::IntToPtr)
+      if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(e->getOperand(0))) {
+        p.isExact = true;
+        p.offset = c->getSExtValue();
+      }
+    return p;
+  }
+  const llvm::Module *m = nullptr;
+  if (auto *i = llvm::dyn_cast<llvm::Instruction>(pointer))
+    m = i->getModule();
+  if (!m) {  // a variable, or a constant address
+    if (llvm::isa<llvm::GlobalValue>(pointer))
+      p.roots.push_back({pointer, 0});
+    else
+      p.isAny = true;
+    return p;
+  }
+  AddressWalk walk(p, m->getDataLayout());
+  walk.run(pointer);
+  if (walk.startsFromShared()) {
+    p.mayBeGlobal = !p.roots.empty() || p.isAny;
+  } else if (p.roots.empty() && !p.isLocal) {
+    p.isAny = true;
+  }
+  p.isLocal &= p.roots.empty() && !p.isAny && !walk.startsFromShared();
+  return p;
+}
+
+bool mayOverlap(const Place &a, const Place &b) {
+  const bool inShared = a.mayBeShared && b.mayBeShared, inGlobal = a.mayBeGlobal && b.mayBeGlobal;
+  if (a.isLocal || b.isLocal || (!inShared && !inGlobal))
+    return false;
+  if (inShared && !inGlobal)
+    return !a.isExact || !b.isExact || (a.offset < b.offset + int64_t(b.bytes) && b.offset < a.offset + int64_t(a.bytes));
+  if (a.isAny || b.isAny)
+    return true;
+  return llvm::any_of(a.roots, [&](const auto &r) { return llvm::is_contained(b.roots, r); });
+}
+
+Waits::Waits(const llvm::Module &m) {
+  // Which functions read or write what others see; through calls, to a fixed point.
+  llvm::DenseMap<const llvm::Function *, llvm::SmallPtrSet<const llvm::Function *, 4>> calls;
+  for (const llvm::Function &f : m)
+    for (const llvm::BasicBlock &b : f)
+      for (const llvm::Instruction &i : b) {
+        if (isOrderedRead(i) || isMbarrierTest(i))
+          polls_.insert(&f);
+        if (i.mayWriteToMemory() && !definedCallee(i))
+          writes_.insert(&f);
+        if (const llvm::Function *callee = definedCallee(i))
+          calls[&f].insert(callee);
+      }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto &[f, callees] : calls)
+      for (const llvm::Function *callee : llvm::SmallVector<const llvm::Function *>(callees.begin(), callees.end())) {
+        changed |= polls_.contains(callee) && polls_.insert(f).second;
+        changed |= writes_.contains(callee) && writes_.insert(f).second;
+        if (auto it = calls.find(callee); it != calls.end() && callee != f)
+          for (const llvm::Function *further : it->second)
+            changed |= callees.insert(further).second;
+      }
+  }
+  for (const auto &[f, callees] : calls)
+    if (callees.contains(f) && polls_.contains(f))
+      recursivePolls_.insert(f);
+  for (const llvm::Function &f : m)
+    if (!f.isDeclaration())
+      addLoops(f);
+  if (!recursivePolls_.empty())
+    all_.places.push_back(anywhere());
+}
+
+void Waits::addLoops(const llvm::Function &f) {
+  llvm::DominatorTree dominators(const_cast<llvm::Function &>(f));
+  llvm::LoopInfo loops(dominators);
+  for (const llvm::Loop *l : loops.getLoopsInPreorder()) {
+    Polled one = polledBy(*l);
+    all_.places.append(one.places.begin(), one.places.end());
+    all_.mbarriers |= one.mbarriers;
+  }
+}
+
+/// Adds what `i`, on which a branch of the loop hangs, reads.
+void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isPlainPolled, Polled &polled) const {
+  auto add = [&](Place p) {
+    if (p.isLocal)
+      return;
+    polled.places.push_back(std::move(p));
+    polled.first = polled.first ? polled.first : &i;
+  };
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i)) {
+    if (isOrderedRead(i) || (isPlainPolled && !load->hasMetadata(llvm::LLVMContext::MD_invariant_load)))
+      add(placeOfAccess(i));
+  } else if (llvm::isa<llvm::AtomicCmpXchgInst, llvm::AtomicRMWInst>(i)) {
+    if (repeatsItself(i, loop))
+      add(placeOfAccess(i));
+  } else if (isMbarrierTest(i)) {
+    polled.mbarriers = true;
+    polled.first = polled.first ? polled.first : &i;
+  } else if (const llvm::Function *callee = definedCallee(i); callee && polls_.contains(callee)) {
+    add(anywhere());
+  }
+}
+
+// A loop whose branches all go by values of its own (a counter) ends by itself, whatever it reads. Where a branch goes by the lane's own
+// memory, what was read may have gone through it: then every read of the loop counts.
+Polled Waits::polledBy(const llvm::Loop &loop) const {
+  Polled polled;
+  const bool isPlainPolled = givesOthersTime(loop);
+  auto collectAll = [&] {
+    for (const llvm::BasicBlock *b : loop.blocks())
+      for (const llvm::Instruction &i : *b)
+        collect(i, loop, isPlainPolled, polled);
+  };
+  if (loop.hasNoExitBlocks()) {
+    collectAll();
+    return polled;
+  }
+  llvm::SmallVector<const Value *, 16> pending;
+  llvm::SmallPtrSet<const Value *, 32> seen;
+  for (const llvm::BasicBlock *b : loop.blocks())
+    for (const Value *operand : b->getTerminator()->operands())
+      if (!llvm::isa<llvm::BasicBlock>(operand))
+        pending.push_back(operand);
+  bool goesThroughLocalMemory = false;
+  while (!pending.empty()) {
+    const auto *i = llvm::dyn_cast<llvm::Instruction>(pending.pop_back_val());
+    if (!i || !loop.contains(i) || !seen.insert(i).second)
+      continue;
+    collect(*i, loop, isPlainPolled, polled);
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(i); load && !isOrderedRead(*i))
+      goesThroughLocalMemory |= placeOfAccess(*i).isLocal;
+    pending.append(i->value_op_begin(), i->value_op_end());
+  }
+  if (goesThroughLocalMemory) {
+    polled = {};
+    collectAll();
+  }
+  return polled;
+}
+
+bool Waits::mayEndWait(const llvm::Instruction &i) const {
+  if (!all_.isAny())
+    return false;
+  auto touches = [&](const Place &p) { return llvm::any_of(all_.places, [&](const Place &q) { return mayOverlap(p, q); }); };
+  if (llvm::isa<llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i))
+    return touches(placeOfAccess(i));
+  if (auto *memory = llvm::dyn_cast<llvm::MemIntrinsic>(&i))
+    return touches(placeOf(memory->getDest(), ~0u));
+  if (const llvm::Function *callee = definedCallee(i))
+    return writes_.contains(callee);
+  const Word::Kind kind = wordAt(i).kind;
+  if (kind != Word::Kind::runtime && kind != Word::Kind::runtimeWait)
+    return false;
+  // Arrivals and copies; copies write memory as well.
+  const llvm::StringRef name = llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName();
+  if (isMbarrierTest(i) || name == "ptx.mbarrier.pending_count")
+    return false;
+  return all_.mbarriers || !name.starts_with("ptx.mbarrier.");
+}
+
+}  // namespace ptxrun::simt
