@@ -30,19 +30,32 @@ std::string listed(const char *before, uint32_t mask, const char *after) {
   return *after ? s + " " + after : s;
 }
 
-/// "barrier 3: 2 of 4 warps have arrived".
+/// "; not arrived: warp 1 (lanes 0 5) 2": of a warp of which some lanes have come, those that have not.
+std::string listMissing(const CtaState &cta, uint32_t id, uint32_t warps) {
+  std::string s;
+  for (; warps; warps &= warps - 1) {
+    auto w = static_cast<uint32_t>(__builtin_ctz(warps));
+    s += " " + std::to_string(w);
+    if (cta.gangsPerWarp > 1 && cta.lanesArrived[id][w])
+      s += " (" + listed("lanes", cta.warpLive[w] & ~cta.lanesArrived[id][w], "") + ")";
+  }
+  return s.empty() ? s : "; not arrived: warp" + s;
+}
+
+/// "barrier 3: 2 of 4 warps (64 of 128 threads) have arrived; ...".
 std::string describeBarrier(const CtaState &cta, uint32_t id) {
   const CtaBarrier &b = cta.barriers[id];
   auto expected =
       b.expected ? b.expected : static_cast<uint32_t>(__builtin_popcount(cta.liveWarps));
+  uint32_t threads = b.arrivals * abi::kWarpSize;
+  for (uint32_t w = 0; cta.gangsPerWarp > 1 && w < cta.warpCount; ++w)
+    threads += static_cast<uint32_t>(__builtin_popcount(cta.lanesArrived[id][w] & cta.warpLive[w]));
   std::string s = "barrier " + std::to_string(id) + ": " + std::to_string(b.arrivals) + " of " +
-                  std::to_string(expected) + " warps (" +
-                  std::to_string(b.arrivals * abi::kWarpSize) + " of " +
+                  std::to_string(expected) + " warps (" + std::to_string(threads) + " of " +
                   std::to_string(expected * abi::kWarpSize) + " threads) have arrived";
-  s += listed("; not arrived: warp", cta.liveWarps & ~b.warpsArrived, "");
-  s += listed("; exited, can no longer arrive: warp",
-              cta.allWarps & ~cta.liveWarps & ~b.warpsArrived, "");
-  return s;
+  s += listMissing(cta, id, cta.liveWarps & ~b.warpsArrived);
+  return s + listed("; exited, can no longer arrive: warp",
+                    cta.allWarps & ~cta.liveWarps & ~b.warpsArrived, "");
 }
 
 std::string hex(uint64_t value) {

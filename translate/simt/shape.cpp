@@ -370,6 +370,11 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   const llvm::Function *callee = call.getCalledFunction();
   if (!callee)
     return varying();
+  // What is the same for all lanes that agree on `v`.
+  auto sameFor = [&](const llvm::Value *v) {
+    Shape s = shape(v);
+    return s.kind == Shape::Kind::unknown ? s : s.isUniform() ? uniform() : varying();
+  };
   if (callee->isIntrinsic())
     return meetAll(call);
   const Word word = wordOf(callee->getName());
@@ -389,7 +394,7 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   }
   case Word::Kind::uniformValue: return uniform();
   case Word::Kind::warpUniform:  // the same for all lanes that take part, if they name the same members
-    return call.arg_size() ? (shape(call.getArgOperand(call.arg_size() - 1)).isVarying() ? varying() : uniform()) : uniform();
+    return call.arg_size() ? sameFor(call.getArgOperand(call.arg_size() - 1)) : uniform();
   case Word::Kind::laneTest: return uniform();
   case Word::Kind::rounded:
     return meetAll(call);
@@ -398,8 +403,16 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
     if (!call.getType()->isIntegerTy(1))
       return varying();
     [[fallthrough]];
-  case Word::Kind::runtimeWait:  // one answer for lanes that wait for the same
-    return llvm::any_of(call.args(), [&](const llvm::Value *a) { return shape(a).isVarying(); }) ? varying() : uniform();
+  case Word::Kind::runtimeWait: {  // one answer for lanes that wait for the same
+    Shape result = uniform();
+    for (const llvm::Value *a : call.args())
+      if (Shape s = sameFor(a); !s.isUniform()) {
+        result = s;
+        if (s.isVarying())
+          break;
+      }
+    return result;
+  }
   default: return varying();
   }
 }

@@ -1,5 +1,6 @@
 #include "translate/simt/waits.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
@@ -286,12 +287,81 @@ void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isP
   }
 }
 
-// A loop whose branches all go by values of its own (a counter) ends by itself, whatever it reads. Where a branch goes by the lane's own
-// memory, what was read may have gone through it: then every read of the loop counts.
+namespace {
+
+/// The values that decide when a loop is left: what its exits go by, and what decides whether they are come to, from one round to the
+/// next.
+class Deciders {
+ public:
+  explicit Deciders(const llvm::Loop &loop) : loop_(loop) {
+    llvm::SmallVector<llvm::BasicBlock *> exiting;
+    loop.getExitingBlocks(exiting);
+    for (const llvm::BasicBlock *b : exiting) {
+      addBranch(*b);
+      addControl(*b);
+    }
+    while (!pending_.empty()) {
+      const auto *i = llvm::dyn_cast<llvm::Instruction>(pending_.pop_back_val());
+      if (!i || !loop.contains(i) || !values.insert(i))
+        continue;
+      pending_.append(i->value_op_begin(), i->value_op_end());
+      if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i); phi && phi->getParent() != loop.getHeader())
+        for (const llvm::BasicBlock *in : phi->blocks()) {
+          addBranch(*in);
+          addControl(*in);
+        }
+    }
+  }
+  llvm::SmallSetVector<const llvm::Instruction *, 32> values;
+
+ private:
+  void addBranch(const llvm::BasicBlock &b) {
+    for (const Value *operand : b.getTerminator()->operands())
+      if (!llvm::isa<llvm::BasicBlock>(operand))
+        pending_.push_back(operand);
+  }
+
+  /// The branches of the loop that may lead past the block within a round.
+  void addControl(const llvm::BasicBlock &block) {
+    if (!controlled_.insert(&block).second || &block == loop_.getHeader())
+      return;
+    for (const llvm::BasicBlock *b : loop_.blocks()) {
+      auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+      if (!branch || !branch->isConditional())
+        continue;
+      if (leadsTo(branch->getSuccessor(0), block) != leadsTo(branch->getSuccessor(1), block))
+        addBranch(*b);
+    }
+  }
+
+  bool leadsTo(const llvm::BasicBlock *from, const llvm::BasicBlock &to) const {
+    llvm::SmallVector<const llvm::BasicBlock *> stack{from};
+    llvm::SmallPtrSet<const llvm::BasicBlock *, 16> seen;
+    while (!stack.empty()) {
+      const llvm::BasicBlock *b = stack.pop_back_val();
+      if (b == loop_.getHeader() || !loop_.contains(b) || !seen.insert(b).second)
+        continue;
+      if (b == &to)
+        return true;
+      stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+    }
+    return false;
+  }
+
+  const llvm::Loop &loop_;
+  llvm::SmallVector<const Value *, 16> pending_;
+  llvm::SmallPtrSet<const llvm::BasicBlock *, 8> controlled_;
+};
+
+}  // namespace
+
+// A loop that is left by values of its own (a counter) ends by itself, whatever it reads. Where it is left by something in the lane's
+// own memory, what was read may have gone through it: then every read of the loop counts.
 Polled Waits::polledBy(const llvm::Loop &loop) const {
   Polled polled;
   const bool isPlainPolled = givesOthersTime(loop);
   auto collectAll = [&] {
+    polled = {};
     for (const llvm::BasicBlock *b : loop.blocks())
       for (const llvm::Instruction &i : *b)
         collect(i, loop, isPlainPolled, polled);
@@ -300,26 +370,14 @@ Polled Waits::polledBy(const llvm::Loop &loop) const {
     collectAll();
     return polled;
   }
-  llvm::SmallVector<const Value *, 16> pending;
-  llvm::SmallPtrSet<const Value *, 32> seen;
-  for (const llvm::BasicBlock *b : loop.blocks())
-    for (const Value *operand : b->getTerminator()->operands())
-      if (!llvm::isa<llvm::BasicBlock>(operand))
-        pending.push_back(operand);
   bool goesThroughLocalMemory = false;
-  while (!pending.empty()) {
-    const auto *i = llvm::dyn_cast<llvm::Instruction>(pending.pop_back_val());
-    if (!i || !loop.contains(i) || !seen.insert(i).second)
-      continue;
+  for (const llvm::Instruction *i : Deciders(loop).values) {
     collect(*i, loop, isPlainPolled, polled);
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(i); load && !isOrderedRead(*i))
       goesThroughLocalMemory |= placeOfAccess(*i).isLocal;
-    pending.append(i->value_op_begin(), i->value_op_end());
   }
-  if (goesThroughLocalMemory) {
-    polled = {};
+  if (goesThroughLocalMemory)
     collectAll();
-  }
   return polled;
 }
 

@@ -91,7 +91,7 @@ TEST(Width, LockAmongLanesRunsThreadByThread) {
                          "br i1 %ok, label %z, label %l\nz:\nstore atomic i32 0, ptr %p release, align 4\nret void",
                          {.lanes = 0, .block = {64, 1, 1}});
   EXPECT_EQ(g.needs.lanes, 1u);
-  EXPECT_NE(g.reason.find("lock"), std::string::npos);
+  EXPECT_NE(g.reason.find("wait for each other"), std::string::npos);
 }
 
 TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
