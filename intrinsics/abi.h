@@ -179,12 +179,14 @@ void ptxrun_mbarrier_complete_tx(ptxrun::abi::Gang *, void *object, uint32_t tra
 /// object may be counted in one call.
 uint64_t ptxrun_mbarrier_arrive(ptxrun::abi::Gang *, void *object, uint32_t count);
 uint64_t ptxrun_mbarrier_arrive_drop(ptxrun::abi::Gang *, void *object, uint32_t count);
+/// .noComplete: an arrival that completes the phase fails the launch.
+uint64_t ptxrun_mbarrier_arrive_no_complete(ptxrun::abi::Gang *, void *object, uint32_t count, uint32_t isDrop);
 uint32_t ptxrun_mbarrier_pending_count(uint64_t state);
 /// Whether the phase of `state` (isParity = 0) or with parity `state` (isParity = 1) is complete; never suspends.
 bool ptxrun_mbarrier_test_wait(ptxrun::abi::Gang *, void *object, uint64_t state, uint32_t isParity);
 /// try_wait of lanes that name the same object and phase: suspends until the phase completes, or until nothing else can run
-/// (the time limit); nanoseconds = 0 is the system's limit. Lanes with differing objects or phases are tested one by one, and
-/// where none is complete the gang yields with WaitReason::mbarrier. _begin writes 0 or 1 to *isComplete.
+/// (the time limit); nanoseconds = 0 is the system's limit, ~0 none. Lanes with differing objects or phases are tested one by one,
+/// and where none is complete the gang waits for the first one's. _begin writes 0 or 1 to *isComplete.
 bool ptxrun_mbarrier_try_wait(ptxrun::abi::Gang *, void *object, uint64_t state, uint32_t isParity, uint32_t nanoseconds);
 bool ptxrun_mbarrier_try_wait_begin(ptxrun::abi::Gang *, void *object, uint64_t state, uint32_t isParity,
                                     uint32_t nanoseconds, uint32_t *isComplete);
@@ -211,6 +213,12 @@ void ptxrun_cp_async_bulk_multicast(ptxrun::abi::Gang *, uint32_t lane, void *de
 /// cp.reduce.async.bulk: destination[i] = destination[i] op source[i]; atomic per element where the destination is not shared.
 void ptxrun_cp_reduce_async_bulk(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *source, uint32_t bytes,
                                  void *mbarrier, ptxrun::abi::ReduceOp, ptxrun::abi::ReduceType);
+/// st.async (9.7.9.12) of one lane: the lowest `bytes`, at most 16, of high:low; completes them at `mbarrier`.
+void ptxrun_st_async(ptxrun::abi::Gang *, uint32_t lane, void *destination, uint64_t low, uint64_t high, uint32_t bytes,
+                     void *mbarrier);
+/// red.async (9.7.13.7) of one lane: *destination = *destination op value; completes the type's bytes at `mbarrier`.
+void ptxrun_red_async(ptxrun::abi::Gang *, uint32_t lane, void *destination, uint64_t value, void *mbarrier,
+                      ptxrun::abi::ReduceOp, ptxrun::abi::ReduceType);
 void ptxrun_bulk_commit_group(ptxrun::abi::Gang *, uint32_t mask);
 /// cp.async.bulk.wait_group(.read) `pending`.
 void ptxrun_bulk_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pending, uint32_t isRead);

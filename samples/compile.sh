@@ -6,7 +6,7 @@ command -v nvcc >/dev/null || { echo "nvcc is not on PATH; the committed .ptx fi
 [ $# -gt 0 ] || set -- $(basename -s .cu -- *.cu)
 for name in "$@"; do
   case $name in
-    sha256 | philox) options=(-arch=sm_90) ;;
+    sha256 | philox | tma_pipeline | cluster_reduce) options=(-arch=sm_90) ;;
     stencil2d | quicksort | bfs) options=(-arch=sm_80 -lineinfo) ;;
     *) options=(-arch=sm_80) ;;
   esac

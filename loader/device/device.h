@@ -56,10 +56,11 @@ struct KernelInfo {
   uint64_t parameterBytes = 0; ///< size of the buffer a launch reads
   std::array<uint32_t, 3> maxntid{}, reqntid{},
       clusterShape{}; ///< .maxntid .reqntid .reqnctapercluster; 0 = not given
-  uint32_t minnctapersm = 0, maxnreg = 0;
+  uint32_t minnctapersm = 0, maxnreg = 0, maxClusterRank = 0;
   bool isExplicitCluster = false;
-  uint32_t registerCount = 0; ///< 32-bit registers that the PTX declares, capped at 255
-  uint32_t line = 0;          ///< PTX line of its `.entry`
+  bool areBlocksClusters = false; ///< .blocksareclusters
+  uint32_t registerCount = 0;     ///< 32-bit registers that the PTX declares, capped at 255
+  uint32_t line = 0;              ///< PTX line of its `.entry`
 };
 
 /// Memory that a kernel and what it calls declare. Found by reading its code, without compiling it.
@@ -100,7 +101,7 @@ struct Variant {
 /// The shape and environment of one launch.
 struct LaunchOptions {
   abi::Dim3 grid, block;
-  abi::Dim3 cluster{0, 0, 0}; ///< 0,0,0: the kernel's .reqnctapercluster, else 1,1,1
+  abi::Dim3 cluster{0, 0, 0}; ///< 0,0,0: not asked for
   uint32_t dynamicSharedBytes = 0;
   const void *params = nullptr; ///< KernelInfo::parameterBytes bytes; read during the call
   bool isCooperative = false;
@@ -113,6 +114,12 @@ struct LaunchOptions {
   uint64_t seed = 0;
   std::function<void(std::string_view)> printf; ///< device printf text; null: stdout
 };
+
+/// Completes the shape of a launch by the kernel's directives: the cluster of .reqnctapercluster,
+/// and with .blocksareclusters the grid, which counted clusters, and the block. To be called once
+/// for each launch, before it is compiled. What the directives have against the launch; empty:
+/// nothing.
+std::string shapeLaunch(const KernelInfo &, LaunchOptions &);
 
 /// A loaded PTX module. Thread-safe; launches of it may run at once. Compiled code and variables
 /// live as long as it does.
@@ -150,8 +157,10 @@ class Module {
 /// that is done.
 void prepare();
 
-/// The sentence for a failed launch (see Module::launch). `fileName` is the PTX's name.
+/// The sentence for a failed launch (see Module::launch). `fileName` is the PTX's name;
+/// `nameShared` the variable at an offset in shared memory, empty where there is none.
 std::string describeFailure(const rt::Failure &, const jit::Kernel &, std::string_view kernelName,
-                            std::string_view fileName);
+                            std::string_view fileName,
+                            const std::function<std::string(uint64_t)> &nameShared);
 
 } // namespace ptxrun::device

@@ -14,7 +14,7 @@ std::string what(const rt::Failure &failure) {
 
 bool hasPlace(rt::Status status) {
   return status == rt::Status::illegalAddress || status == rt::Status::trap ||
-         status == rt::Status::assertion;
+         status == rt::Status::undefinedUse || status == rt::Status::assertion;
 }
 
 /// ", at FILE:LINE (SOURCE:LINE)" as far as it is known. `line` is the PTX line, 0: the place's.
@@ -38,12 +38,17 @@ std::string placeText(const jit::Kernel &kernel, const void *pc, uint32_t line,
 
 /// One line for each of those who wait: who, where in the program, for what.
 std::string waitersText(const rt::Failure &failure, const jit::Kernel &kernel,
-                        std::string_view fileName) {
+                        std::string_view fileName,
+                        const std::function<std::string(uint64_t)> &nameShared) {
   std::string text;
   for (const rt::Waiter &w : failure.waiters) {
     // The address is behind the call.
     const void *call = w.pc ? static_cast<const char *>(w.pc) - 1 : nullptr;
-    text += "\n  " + rt::describe(w) + placeText(kernel, call, 0, fileName) + ": waits for " + w.at;
+    text += "\n  " + rt::describe(w) + placeText(kernel, call, 0, fileName) + ": waits for ";
+    if (w.sharedAddress >= 0)
+      if (std::string name = nameShared(static_cast<uint64_t>(w.sharedAddress)); !name.empty())
+        text += "`" + name + "`, ";
+    text += w.at;
   }
   if (failure.moreWaiters)
     text += "\n  and " + std::to_string(failure.moreWaiters) + " more";
@@ -53,11 +58,13 @@ std::string waitersText(const rt::Failure &failure, const jit::Kernel &kernel,
 } // namespace
 
 std::string describeFailure(const rt::Failure &failure, const jit::Kernel &kernel,
-                            std::string_view kernelName, std::string_view fileName) {
+                            std::string_view kernelName, std::string_view fileName,
+                            const std::function<std::string(uint64_t)> &nameShared) {
   const std::string text = "kernel '" + std::string(kernelName) + "': ";
   if (!failure.waiters.empty()) {
     const std::string sentence = what(failure);
-    return text + sentence.substr(0, sentence.find('\n')) + waitersText(failure, kernel, fileName);
+    return text + sentence.substr(0, sentence.find('\n')) +
+           waitersText(failure, kernel, fileName, nameShared);
   }
   if (!hasPlace(failure.status))
     return text + what(failure);

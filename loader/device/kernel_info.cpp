@@ -47,6 +47,8 @@ std::vector<KernelInfo> describeKernels(const check::Module &module) {
     info.reqntid = function->reqntid;
     info.clusterShape = function->reqnctapercluster;
     info.isExplicitCluster = function->explicitcluster;
+    info.areBlocksClusters = function->blocksareclusters;
+    info.maxClusterRank = function->maxclusterrank;
     info.minnctapersm = function->minnctapersm;
     info.maxnreg = function->maxnreg;
     info.registerCount = countRegisters(*function);

@@ -9,6 +9,7 @@
 #include "loader/device/join.h"
 #include "loader/device/kernel_info.h"
 #include "loader/device/variables.h"
+#include "translate/lower/shared_names.h"
 #include "translate/translate.h"
 
 namespace ptxrun::device {
@@ -57,6 +58,7 @@ Code codeOf(rt::Status status) {
   case rt::Status::illegalAddress:
     return Code::illegalAddress;
   case rt::Status::trap:
+  case rt::Status::undefinedUse:
   case rt::Status::deadlock:
     return Code::launchFailed;
   case rt::Status::assertion:
@@ -114,13 +116,12 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
       return found->variant;
   }
   std::string unresolved;
-  auto compiled =
-      translated_->kernel(kernel.name, key, [&](std::string_view name) {
-        void *address = variables_.find(name);
-        if (!address)
-          unresolved = name;
-        return address;
-      });
+  auto compiled = translated_->kernel(kernel.name, key, [&](std::string_view name) {
+    void *address = variables_.find(name);
+    if (!address)
+      unresolved = name;
+    return address;
+  });
   if (!compiled) {
     llvm::Error error = compiled.takeError();
     Code code = error.isA<translate::Stopped>() ? Code::stopped : Code::invalidPtx;
@@ -178,7 +179,10 @@ StaticMemory Module::staticMemory(const KernelInfo &kernel) const {
 
 int Module::targetArchitecture() const { return static_cast<int>(checked().target); }
 
-Outcome Module::launch(const KernelInfo &kernel, const LaunchOptions &options) {
+Outcome Module::launch(const KernelInfo &kernel, const LaunchOptions &given) {
+  LaunchOptions options = given;
+  if (std::string problem = shapeLaunch(kernel, options); !problem.empty())
+    return Outcome::failed(Code::invalidValue, std::move(problem));
   Outcome outcome;
   const Variant variant = compile(kernel, options, outcome);
   return variant.kernel ? launch(kernel, variant, options) : outcome;
@@ -190,12 +194,8 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   request.code = &variant.kernel->code();
   request.grid = options.grid;
   request.block = options.block;
-  const bool hasOwnCluster = kernel.clusterShape[0] != 0;
   if (options.cluster.x != 0)
     request.cluster = options.cluster;
-  else if (hasOwnCluster)
-    request.cluster = {kernel.clusterShape[0], std::max(kernel.clusterShape[1], 1u),
-                       std::max(kernel.clusterShape[2], 1u)};
   request.isExplicitCluster = isExplicitCluster(kernel, options);
   request.dynamicSharedBytes = options.dynamicSharedBytes;
   request.params = options.params;
@@ -210,8 +210,12 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   const rt::Failure failure = rt::run(request);
   if (failure.status == rt::Status::ok)
     return {};
-  return Outcome::failed(codeOf(failure.status),
-                         describeFailure(failure, *variant.kernel, kernel.name, name()));
+  const auto nameShared = [&](uint64_t offset) {
+    const check::Function *function = checked().findFunction(kernel.name);
+    return function ? lower::sharedVariableAt(checked(), *function, offset) : std::string();
+  };
+  return Outcome::failed(codeOf(failure.status), describeFailure(failure, *variant.kernel,
+                                                                 kernel.name, name(), nameShared));
 }
 
 } // namespace ptxrun::device

@@ -93,6 +93,11 @@ CUresult setAttribute(CUfunction_attribute attribute, int value, const void *han
     if (value < 0 || value > deviceInfo().sharedPerBlockOptin - used)
       return CUDA_ERROR_INVALID_VALUE;
   }
+  const bool isClusterShape = attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ||
+                              attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT ||
+                              attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
+  if (isClusterShape && function->info.clusterShape[0] != 0)
+    return CUDA_ERROR_NOT_PERMITTED; // set when it was compiled
   if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
       (value < -1 || value > 100))
     return CUDA_ERROR_INVALID_VALUE;

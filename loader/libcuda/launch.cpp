@@ -110,7 +110,9 @@ std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function>
     operation->shape_.cluster = {static_cast<uint32_t>(function->clusterWidth),
                                  static_cast<uint32_t>(std::max(function->clusterHeight.load(), 1)),
                                  static_cast<uint32_t>(std::max(function->clusterDepth.load(), 1))};
-  result = checkShape(*function, operation->shape_);
+  result = operation->completeShape(function->info);
+  if (result == CUDA_SUCCESS)
+    result = checkShape(*function, operation->shape_);
   if (result != CUDA_SUCCESS)
     return nullptr;
   device::Outcome outcome;
@@ -122,6 +124,18 @@ std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function>
   }
   operation->function_ = std::move(function);
   return operation;
+}
+
+CUresult LaunchOperation::completeShape(const device::KernelInfo &info) {
+  device::LaunchOptions shaped = options();
+  const std::string problem = device::shapeLaunch(info, shaped);
+  shape_.grid = shaped.grid;
+  shape_.block = shaped.block;
+  shape_.cluster = shaped.cluster;
+  if (problem.empty())
+    return CUDA_SUCCESS;
+  report("%s", problem.c_str());
+  return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 device::LaunchOptions LaunchOperation::options() const {

@@ -48,6 +48,8 @@ class LaunchOperation final : public Operation {
 
  private:
   device::LaunchOptions options() const; ///< without parameters
+  /// Fills in what the kernel's directives say; an error where they do not allow the launch.
+  CUresult completeShape(const device::KernelInfo &);
 
   std::shared_ptr<Function> function_;
   LaunchShape shape_;

@@ -22,7 +22,11 @@ class Function : public Object {
  public:
   static constexpr Kind kKind = Kind::function;
   Function(Module &module, device::Module &code, const device::KernelInfo &info)
-      : Object(kKind), module(module), code(code), info(info) {}
+      : Object(kKind), module(module), code(code), info(info),
+        clusterWidth(static_cast<int>(info.clusterShape[0])),
+        clusterHeight(static_cast<int>(info.clusterShape[1])),
+        clusterDepth(static_cast<int>(info.clusterShape[2])),
+        isClusterSizeRequired(info.isExplicitCluster && info.clusterShape[0] == 0) {}
 
   Module &module;
   device::Module &code;
@@ -31,9 +35,9 @@ class Function : public Object {
   std::atomic<int> carveout{-1};
   std::atomic<int> cacheConfig{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<int> isNonPortableClusterAllowed{0};
-  std::atomic<int> clusterWidth{0}, clusterHeight{0}, clusterDepth{0};
+  std::atomic<int> clusterWidth, clusterHeight, clusterDepth; ///< required; 0: none is
   std::atomic<int> clusterSchedulingPolicy{0};
-  std::atomic<int> isClusterSizeRequired{0};
+  std::atomic<int> isClusterSizeRequired; ///< a launch has to name it
 
   /// Threads a block may have: .maxntid and the like, else the device's limit.
   int maxThreadsPerBlock() const;

@@ -235,7 +235,7 @@ class Reader {
   Launch readLaunch(const toml::table &table) const {
     checkKeys(table,
               {"kernel", "grid", "block", "cluster", "shared", "cooperative", "lanes", "times",
-               "arguments"},
+               "arguments", "outcome", "report"},
               "[[launch]]");
     Launch launch;
     launch.kernel = text(table, "kernel", false);
@@ -252,6 +252,8 @@ class Reader {
     launch.lanes = static_cast<unsigned>(number(table, "lanes", 0));
     launch.times = static_cast<unsigned>(number(table, "times", 1));
     launch.arguments = arguments(table);
+    launch.outcome = text(table, "outcome", false, "ok");
+    launch.report = list(table, "report");
     return launch;
   }
 

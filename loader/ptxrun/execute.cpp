@@ -68,7 +68,7 @@ class Execution {
         restoreBuffers();
       printed_.clear();
       for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k)
-        outcome = launch(k);
+        outcome = asExpected(launches_[k], launch(k));
     }
     report();
     checkOutcome(outcome);
@@ -84,7 +84,9 @@ class Execution {
       if (!module_)
         break; // stopped while loading
       auto &kernel = chooseKernel(*module_, launch.kernel);
-      module_->compile(kernel, launchOptions(launch), outcome);
+      device::LaunchOptions options = launchOptions(launch);
+      device::shapeLaunch(kernel, options);
+      module_->compile(kernel, options, outcome);
       if (!outcome.isOk() && outcome.code != device::Code::stopped)
         throw Failed(outcome.message);
     }
@@ -266,6 +268,8 @@ class Execution {
     const Launch &launch = launches_[index];
     const device::KernelInfo &kernel = chooseKernel(*module_, launch.kernel);
     device::LaunchOptions options = launchOptions(launch);
+    if (std::string problem = device::shapeLaunch(kernel, options); !problem.empty())
+      return device::Outcome::failed(device::Code::invalidValue, std::move(problem));
     Timing &timing = timings_[index];
     device::Outcome outcome;
     auto start = Clock::now();
@@ -329,6 +333,23 @@ class Execution {
                 timing.runMs[timing.runMs.size() / 2]);
     if (timing.runMs.size() > 1)
       std::printf(" (median of %zu; best %.3f)", timing.runMs.size(), timing.runMs.front());
+  }
+
+  /// ok where a launch failed as its description says.
+  device::Outcome asExpected(const Launch &launch, device::Outcome outcome) {
+    if (launch.outcome == "ok")
+      return outcome;
+    const std::string name = "the launch of '" + launch.kernel + "'";
+    if (outcome.isOk())
+      throw Failed(name + " succeeded, but was expected to end with " + launch.outcome);
+    if (nameOf(outcome.code) != launch.outcome)
+      return outcome;
+    for (const std::string &part : launch.report)
+      if (outcome.message.find(part) == std::string::npos)
+        throw Failed(name + " failed, but its report lacks '" + part + "':\n" + outcome.message);
+    if (!options_.isQuiet)
+      std::printf("failed as expected: %s\n", outcome.message.c_str());
+    return {};
   }
 
   void checkOutcome(const device::Outcome &outcome) {

@@ -27,6 +27,8 @@ struct Launch {
   unsigned lanes = 0;
   unsigned times = 1; ///< launched so often in a row; `=expression` arguments see the turn as `r`
   std::vector<std::string> arguments;
+  std::string outcome = "ok"; ///< how it must end; after an expected failure the next launch runs
+  std::vector<std::string> report; ///< what the failure's message must contain
 };
 
 /// What must hold after the last launch. Of `value`, `file` and `printed` one is set.

@@ -17,6 +17,7 @@ enum class Status {
   ok,
   illegalAddress, ///< fault in generated code
   trap,           ///< trap, brkpt
+  undefinedUse,   ///< an instruction used in a way the PTX ISA leaves undefined
   assertion,      ///< __assertfail
   deadlock,       ///< every gang of a group waits
   timeout,        ///< LaunchRequest::timeout passed
@@ -29,8 +30,9 @@ enum class Status {
 struct Waiter {
   abi::Dim3 ctaid{0, 0, 0};
   uint32_t firstThread = 0, threadCount = 0;
-  const void *pc = nullptr; ///< in the kernel, behind the call that waits; null: it runs
-  std::string at;           ///< "barrier 3: 1 of 4 warps ..."
+  const void *pc = nullptr;   ///< in the kernel, behind the call that waits; null: it runs
+  std::string at;             ///< "barrier 3: 1 of 4 warps ..."
+  int64_t sharedAddress = -1; ///< of the mbarrier it waits for, in its CTA's window; -1: none
 };
 
 /// What went wrong and where. `pc` is resolved to a PTX line by the caller (jit::Kernel::placeOf).

@@ -62,8 +62,8 @@ struct alignas(64) GangState {
   WaitKind wait = WaitKind::unstarted;
   uint8_t barrier = 0;
   bool waitsForParity = false;
-  bool polledMbarrier = false;    ///< a test_wait failed since the last yield
-  bool yieldedOnMbarrier = false; ///< ... and that was so at the last yield
+  bool polledMbarrier = false;    ///< a test or timed wait failed since the last yield
+  bool yieldedOnMbarrier = false; ///< the last yield was that of a loop that waits for an mbarrier
   uint32_t index = 0;             ///< in the group
   uint32_t clusterPhase = 0;      ///< of the cluster's barrier, when the gang last arrived
   AsyncGroups *async = nullptr;   ///< pending cp.async, null until the first
@@ -205,6 +205,8 @@ struct GroupState {
   uint32_t spinPasses = 0;
   uint64_t idleSince = 0;
   uint64_t seenProgress = 0;
+  uint64_t memorySpins = 0; ///< yields of loops that wait for memory to change
+  uint64_t seenMemorySpins = 0;
 };
 
 /// A launch that helpers may join. Guarded by the pool's lock.

@@ -30,7 +30,8 @@ std::string listed(const char *before, uint32_t mask, const char *after) {
   return *after ? s + " " + after : s;
 }
 
-/// "; not arrived: warp 1 (lanes 0 5) 2": of a warp of which some lanes have come, those that have not.
+/// "; not arrived: warp 1 (lanes 0 5) 2": of a warp of which some lanes have come, those that have
+/// not.
 std::string listMissing(const CtaState &cta, uint32_t id, uint32_t warps) {
   std::string s;
   for (; warps; warps &= warps - 1) {
@@ -208,7 +209,8 @@ void addWaiters(Failure &f, const GroupState &group) {
         ++f.moreWaiters;
         continue;
       }
-      f.waiters.push_back({cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, pc, std::move(at)});
+      f.waiters.push_back({cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, pc, std::move(at),
+                           g.wait == WaitKind::mbarrier ? sharedAddressOfWait(g) : -1});
     }
   }
 }

@@ -100,7 +100,7 @@ void ptxrun_cp_async_wait_group(abi::Gang *gang, uint32_t mask, uint32_t pending
 void ptxrun_cp_async_mbarrier_arrive(abi::Gang *gang, uint32_t lane, void *object,
                                      uint32_t isNoinc) {
   GangState &g = stateOf(gang);
-  auto *word = static_cast<uint64_t *>(object);
+  uint64_t *word = mbarrierAt(g, object, Reach::ownCta);
   if (!isNoinc)
     addPendingArrival(g, word);
   AsyncOperation o;
@@ -155,30 +155,5 @@ void ptxrun_bulk_commit_group(abi::Gang *gang, uint32_t mask) {
 void ptxrun_bulk_wait_group(abi::Gang *gang, uint32_t mask, uint32_t pending, uint32_t) {
   // `.read` asks only that sources have been read; a copy here is read and written at one time.
   completeGroups(stateOf(gang), mask, true, pending);
-}
-
-void ptxrun_cluster_try_cancel(abi::Gang *gang, uint32_t, void *result, void *mbarrier,
-                               uint32_t isMulticast) {
-  GangState &g = stateOf(gang);
-  GroupState &group = groupOf(g);
-  uint32_t answer[4] = {};
-  uint64_t taken = 0;
-  if (takeOneGroup(*group.launch, &taken)) {
-    const LaunchState &launch = *group.launch;
-    abi::Dim3 cluster = placeInGrid(taken, launch.clusterGrid);
-    answer[0] = cluster.x * launch.abi.cluster.x;
-    answer[1] = cluster.y * launch.abi.cluster.y;
-    answer[2] = cluster.z * launch.abi.cluster.z;
-    answer[3] = 1;
-  }
-  uint32_t first = isMulticast ? 0 : g.cta->cta.clusterRank;
-  uint32_t end = isMulticast ? group.ctaCount : first + 1;
-  for (uint32_t rank = first; rank < end; ++rank) {
-    {
-      GuestAccess access(*group.worker);
-      std::memcpy(inCta(g, result, rank), answer, sizeof answer);
-    }
-    completeTransactions(g, static_cast<uint64_t *>(inCta(g, mbarrier, rank)), sizeof answer);
-  }
 }
 }

@@ -39,6 +39,10 @@ void perform(GangState &g, const AsyncOperation &o) {
       reduceArray(o.op, o.type, o.destination, o.source, o.bytes, o.mbarrier != nullptr);
     else if (o.kind == AsyncKind::tensor)
       performTensorCopy(o.tensor);
+    else if (o.kind == AsyncKind::store)
+      std::memcpy(o.destination, o.payload, o.bytes);
+    else if (o.kind == AsyncKind::reduceValue)
+      reduceArray(o.op, o.type, o.destination, o.payload, o.bytes, true);
     else if (o.kind != AsyncKind::arrive)
       copyBytes(o);
   }
@@ -143,8 +147,10 @@ void *inCta(const GangState &g, void *address, uint32_t rank) {
 }
 
 uint32_t rankOf(const GangState &g, const void *address) {
-  uint64_t offset = reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(g.cta->cta.sharedBase);
-  return g.cta->cta.clusterRank + static_cast<uint32_t>(static_cast<int64_t>(offset) >> abi::kSharedWindowShift);
+  uint64_t offset =
+      reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(g.cta->cta.sharedBase);
+  return g.cta->cta.clusterRank +
+         static_cast<uint32_t>(static_cast<int64_t>(offset) >> abi::kSharedWindowShift);
 }
 
 bool hasLateCopies(const GroupState &group) {

@@ -20,13 +20,15 @@ enum class AsyncKind : uint8_t {
   bulk,   ///< cp.async.bulk
   reduce, ///< cp.reduce.async.bulk
   tensor, ///< cp(.reduce).async.bulk.tensor
-  arrive, ///< cp.async.mbarrier.arrive
+  store,  ///< st.async, the answer of clusterlaunchcontrol.try_cancel: `payload` to `destination`
+  reduceValue, ///< red.async: `payload` into `destination`
+  arrive,      ///< cp.async.mbarrier.arrive
 };
 
 struct AsyncOperation {
   AsyncKind kind = AsyncKind::copy;
   uint8_t lane = 0;
-  uint8_t isTracked = 0; ///< belongs to an async-group (else only its mbarrier tells)
+  uint8_t isTracked = 0;       ///< belongs to an async-group (else only its mbarrier tells)
   uint8_t left = 0, right = 0; ///< bytes left out at the beginning and at the end (.ignore_oob)
   uint32_t bytes = 0;
   uint32_t sourceBytes = 0; ///< the rest is zeros
@@ -37,6 +39,7 @@ struct AsyncOperation {
   uint64_t *mbarrier = nullptr;
   abi::ReduceOp op = abi::ReduceOp::add;
   abi::ReduceType type = abi::ReduceType::u32;
+  uint64_t payload[2] = {};
   TensorRequest tensor;
 };
 

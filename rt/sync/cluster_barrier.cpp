@@ -29,6 +29,8 @@ void arriveLanes(GangState &g, uint32_t lanes) {
   ClusterBarrier &b = groupOf(g).clusterBarrier;
   CtaState &cta = *g.cta;
   uint32_t rank = cta.cta.clusterRank;
+  if (b.warpsArrived[rank] >> g.warp & 1)
+    return;
   uint32_t &arrived = b.lanesArrived[rank][g.warp];
   arrived |= lanes;
   if (arrived & cta.warpLive[g.warp] && (cta.warpLive[g.warp] & ~arrived) == 0) {
@@ -42,6 +44,12 @@ bool beginWait(abi::Gang *gang) {
   leaveLockstep(g);
   GroupState &group = groupOf(g);
   ClusterBarrier &b = group.clusterBarrier;
+  // Lanes of the gang that have not arrived when others of it wait are on their way out.
+  if (b.phase == g.clusterPhase && b.hasArrivals) {
+    arriveLanes(g, warpLanes(g, g.gang.liveMask));
+    if (isComplete(group))
+      complete(group);
+  }
   if (b.phase != g.clusterPhase)
     return isToYieldSeeded(*group.worker, group, g);
   g.wait = WaitKind::clusterBarrier;
@@ -66,14 +74,14 @@ using namespace ptxrun::rt;
 
 extern "C" {
 
-void ptxrun_cluster_arrive(abi::Gang *gang, uint32_t) {
+void ptxrun_cluster_arrive(abi::Gang *gang, uint32_t mask) {
   GangState &g = stateOf(gang);
   leaveLockstep(g);
   GroupState &group = groupOf(g);
   ++group.progress;
   g.clusterPhase = group.clusterBarrier.phase;
   group.clusterBarrier.hasArrivals = true;
-  arriveLanes(g, warpLanes(g, g.gang.liveMask));
+  arriveLanes(g, warpLanes(g, mask & g.gang.liveMask));
   if (isComplete(group))
     complete(group);
 }

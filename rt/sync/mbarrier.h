@@ -22,26 +22,43 @@ class MbarrierWord {
   int32_t tx() const { return static_cast<int32_t>(static_cast<int64_t>(bits_ << 3) >> 43); }
   uint32_t phase() const { return static_cast<uint32_t>(bits_ >> 61); }
   uint64_t bits() const { return bits_; }
+  /// Nothing is pending and nothing ever will be: invalidated, not initialised, or all arrivals
+  /// were dropped.
+  bool isVoid() const { return bits_ << 3 == 0; }
 
  private:
   uint64_t bits_;
 };
 
+/// Which objects an operation may name (9.7.13.15.8): those of the own CTA, or of the cluster.
+enum class Reach { ownCta, cluster };
+/// The object at `address`; fails the launch where there can be none that the gang may name.
+uint64_t *mbarrierAt(GangState &g, void *address, Reach);
+
 /// mbarrier operations on behalf of gang `g` (for messages); fail the launch where a count leaves
-/// its range.
+/// its range. The objects lie in the cluster's shared memory.
 void expectTransactions(GangState &g, uint64_t *object, uint32_t count);
-void completeTransactions(GangState &g, uint64_t *object, uint32_t count);
+void completeTransactions(GangState &g, void *address, uint32_t count);
 uint64_t arriveOn(GangState &g, uint64_t *object, uint32_t count, bool isDrop);
 /// One more arrival is pending in this phase (cp.async.mbarrier.arrive without .noinc).
 void addPendingArrival(GangState &g, uint64_t *object);
 
+/// Reads an object for the kernel.
+MbarrierWord readMbarrier(GangState &g, const uint64_t *object);
+/// "the mbarrier at .shared address 0x400".
+std::string mbarrierName(const GangState &g, const void *object);
+/// Wakes the gangs that wait for a phase of the object that is over `now`.
+void wakeMbarrierWaiters(GroupState &, const uint64_t *object, MbarrierWord now);
+
 /// What the gang waits for at an mbarrier, for reports.
 std::string describeMbarrierWait(const GangState &);
+/// The offset in its CTA's window of the object that the gang waits for.
+int64_t sharedAddressOfWait(const GangState &);
 /// No gang of the group can run, but some wait with a time limit, or spin on a test of an mbarrier:
 /// lets them see that the limit has passed. False when that has gone on for so long without any
 /// progress that nothing else will ever happen.
 bool releaseTimedWaits(GroupState &);
-/// Makes the gangs in try_wait ready, their waits failed.
+/// Makes the gangs in try_wait ready, their waits failed, save those without time limit.
 void endTimedWaits(GroupState &);
 /// Whether all gangs that spin do so on a test of an mbarrier.
 bool onlyPollMbarriers(const GroupState &);

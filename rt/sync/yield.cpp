@@ -6,14 +6,17 @@
 namespace ptxrun::rt {
 
 namespace {
-inline void queueSpinning(abi::Gang *gang, abi::WaitReason, uint32_t nanoseconds) {
+inline void queueSpinning(abi::Gang *gang, abi::WaitReason reason, uint32_t nanoseconds) {
   GangState &g = stateOf(gang);
   leaveLockstep(g);
-  g.yieldedOnMbarrier = g.polledMbarrier;
+  g.yieldedOnMbarrier =
+      g.polledMbarrier && (reason == abi::WaitReason::mbarrier || reason == abi::WaitReason::sleep);
   g.polledMbarrier = false;
   g.wait = g.yieldedOnMbarrier ? WaitKind::mbarrier : WaitKind::spin;
   g.sleep = nanoseconds;
-  groupOf(g).spinning.push(&g);
+  GroupState &group = groupOf(g);
+  group.memorySpins += reason == abi::WaitReason::spin;
+  group.spinning.push(&g);
 }
 } // namespace
 

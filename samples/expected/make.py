@@ -61,6 +61,14 @@ def philox(n, key0, key1):
     save("philox.npy", "<u4", (n, 4), struct.pack("<%dI" % len(words), *words))
 
 
+def gridBarrier(n, steps):
+    rod = [i * 7919 % 100000 for i in range(n)]
+    for _ in range(steps):
+        rod = [(rod[i - 1] + 2 * rod[i] + rod[(i + 1) % n]) // 4 for i in range(n)]
+    save("grid_barrier.npy", "<u4", (n,), struct.pack("<%dI" % n, *rod))
+
+
 mandelbrot(64, 48, 500, -2.0, 1.125, 0.046875)
 sha256(100)
 philox(100, 0x12345678, 0x9ABCDEF0)
+gridBarrier(20000, 20)

@@ -152,15 +152,37 @@ void completeTransactions(LaneBuilder &b, const Instruction &in, unsigned bytes)
 }
 } // namespace
 
-/// st.async completes at once: the store, then its bytes.
+/// st.async may complete at once: the store, then its bytes. One without mbarrier is a release
+/// store.
 void lowerStAsync(LaneBuilder &b, const Instruction &in) {
-  lowerStore(b, in);
-  completeTransactions(b, in, in.vector * isa::bitWidth(in.type()) / 8);
+  const unsigned bytes = in.vector * isa::bitWidth(in.type()) / 8;
+  if (!mbarrierOf(in) || !b.module().options().deferAsyncCopies) {
+    lowerStore(b, in);
+    return completeTransactions(b, in, bytes);
+  }
+  const StateSpace space = LaneBuilder::space(in);
+  llvm::Value *value = b.join(b.readElements(in.operands[1], in.type()));
+  value = b.extend(value, b.intType(128), false);
+  b.word("ptx.st.async", b.ir.getVoidTy(),
+         {b.hostPointer(in.operands[0], space), b.ir.CreateTrunc(value, b.intType(64)),
+          b.ir.CreateTrunc(b.ir.CreateLShr(value, 64), b.intType(64)), b.constant(32, bytes),
+          mbarrierPointer(b, in, space)},
+         kMemory);
 }
 
 void lowerRedAsync(LaneBuilder &b, const Instruction &in) {
-  lowerRed(b, in);
-  completeTransactions(b, in, isa::bitWidth(in.type()) / 8);
+  const unsigned bits = isa::bitWidth(in.type());
+  if (!mbarrierOf(in) || !b.module().options().deferAsyncCopies) {
+    lowerRed(b, in);
+    return completeTransactions(b, in, bits / 8);
+  }
+  const StateSpace space = LaneBuilder::space(in);
+  b.word("ptx.red.async", b.ir.getVoidTy(),
+         {b.hostPointer(in.operands[0], space),
+          b.extend(b.readBits(in.operands[1], bits), b.intType(64), false),
+          mbarrierPointer(b, in, space), b.constant(32, static_cast<uint32_t>(reduceOpOf(in))),
+          b.constant(32, static_cast<uint32_t>(reduceTypeOf(in.type())))},
+         kMemory);
 }
 
 // for (i = 0; i < size; i += 8) *(u64 *)(a + i) = 0

@@ -51,6 +51,10 @@ void lowerMbarrierArrive(LaneBuilder &b, const Instruction &in) {
   else if (b.has(in, 2))
     count = b.readBits(in.operands[2], 32);
   const bool isDrop = in.form->instruction == "mbarrier.arrive_drop";
+  if (in.has(Token::noComplete))
+    return b.write(in, 0,
+                   b.word("ptx.mbarrier.arrive_no_complete", b.intType(64),
+                          {barrier, count, b.constant(32, isDrop)}, kMemory));
   b.write(in, 0,
           b.word(isDrop ? "ptx.mbarrier.arrive_drop" : "ptx.mbarrier.arrive", b.intType(64),
                  {barrier, count}, kMemory));
@@ -70,8 +74,11 @@ void lowerMbarrierWait(LaneBuilder &b, const Instruction &in) {
   llvm::SmallVector<llvm::Value *, 4> arguments{object(b, in, in.operands[1]), state,
                                                 b.constant(32, isParity)};
   const bool isTest = in.form->instruction == "mbarrier.test_wait";
-  if (!isTest)
-    arguments.push_back(b.has(in, 3) ? b.readBits(in.operands[3], 32) : b.constant(32, 0));
+  if (!isTest) // the largest hint is one less: ~0 is "no limit" to the runtime
+    arguments.push_back(b.has(in, 3) ? b.ir.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
+                                                                  b.readBits(in.operands[3], 32),
+                                                                  b.constant(32, ~0u - 1))
+                                     : b.constant(32, 0));
   b.write(in, 0,
           b.word(isTest ? "ptx.mbarrier.test_wait" : "ptx.mbarrier.try_wait", b.intType(1),
                  arguments, kMemory));

@@ -55,6 +55,10 @@ class ModuleBuilder {
   /// The offset of a `.shared` variable in the CTA's window. Dynamic (`extern .shared x[]`) ones
   /// share the first offset after the static ones.
   uint32_t sharedOffset(const check::Variable &) const;
+  /// All of them with their offsets. Valid after scan().
+  const llvm::MapVector<const check::Variable *, uint32_t> &sharedVariables() const {
+    return shared_;
+  }
   /// Whether `.shared` addresses carry the CTA's rank in its cluster
   /// (LaneModule::hasClusterAddresses). Valid after scan().
   bool hasClusterAddresses() const { return hasClusterAddresses_; }

@@ -36,6 +36,8 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     {"ptx.mbarrier.complete_tx", "ptxrun_mbarrier_complete_tx", RuntimeWord::Call::lane},
     {"ptx.mbarrier.arrive", "ptxrun_mbarrier_arrive", RuntimeWord::Call::lane},
     {"ptx.mbarrier.arrive_drop", "ptxrun_mbarrier_arrive_drop", RuntimeWord::Call::lane},
+    {"ptx.mbarrier.arrive_no_complete", "ptxrun_mbarrier_arrive_no_complete",
+     RuntimeWord::Call::lane},
     {"ptx.mbarrier.pending_count", "ptxrun_mbarrier_pending_count", RuntimeWord::Call::pure},
     {"ptx.mbarrier.test_wait", "ptxrun_mbarrier_test_wait", RuntimeWord::Call::lane},
     {"ptx.mbarrier.try_wait", "ptxrun_mbarrier_try_wait", RuntimeWord::Call::lane, true},
@@ -52,6 +54,11 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     {"ptx.cp.async.bulk.multicast", "ptxrun_cp_async_bulk_multicast",
      RuntimeWord::Call::laneNumber},
     {"ptx.cp.reduce.async.bulk", "ptxrun_cp_reduce_async_bulk", RuntimeWord::Call::laneNumber},
+    // st.async [9.7.9.12]: (ptr destination, i64 low, i64 high, i32 bytes, ptr mbarrier); red.async
+    // [9.7.13.7]: (ptr destination, i64 value, ptr mbarrier, i32 abi::ReduceOp, i32
+    // abi::ReduceType)
+    {"ptx.st.async", "ptxrun_st_async", RuntimeWord::Call::laneNumber},
+    {"ptx.red.async", "ptxrun_red_async", RuntimeWord::Call::laneNumber},
     {"ptx.bulk.commit_group", "ptxrun_bulk_commit_group", RuntimeWord::Call::gang},
     {"ptx.bulk.wait_group", "ptxrun_bulk_wait_group", RuntimeWord::Call::gang},
     // cp.async.bulk.tensor [9.7.9.25.5]: load (ptr destination, ptr map, ptr coordinates, i32

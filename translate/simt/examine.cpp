@@ -170,7 +170,8 @@ class Elsewhere {
           return write;
     }
     for (const llvm::BasicBlock *a : shapes_.order()) {
-      if (!shapes_.isDivergentBranch(a) || (loop && loop->contains(a)))
+      // Where there is one lane only, nobody goes the other way.
+      if (!shapes_.isDivergentBranch(a) || (loop && loop->contains(a)) || isForOneLane(a))
         continue;
       const llvm::BasicBlock *stop = shapes_.meetingPoint(a);
       llvm::SmallVector<const llvm::BasicBlock *, 2> others;
@@ -326,7 +327,8 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
         needThreads("each thread takes stack of its own size", i);
       auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
       r.hasCollectives |= isCollective(w.kind);
-      r.hasBarriers |= w.kind == Word::Kind::barrier;
+      r.hasBarriers |= w.kind == Word::Kind::barrier ||
+                       (call && call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("ptx.cluster."));
       const llvm::Value *members = isCollective(w.kind) && call->arg_size() ? call->getArgOperand(call->arg_size() - 1) : nullptr;
       r.hasVaryingMembers |= members && !shapes.isUniform(members);
       if (!r.needsThreads.empty() || !shapes.isInDivergentRegion(&b))

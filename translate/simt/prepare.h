@@ -18,6 +18,11 @@ void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
 /// The loop part of it: no switches, reducible, loop-simplified LCSSA form. Passes that copy code restore it by this.
 void normaliseLoops(llvm::Function &);
 
+/// Waits for an mbarrier that loops repeat until they succeed lose their time limit (endless_waits.cpp). Needs loops in the form above.
+void removeLimitsOfEndlessWaits(llvm::Function &);
+/// A wait for an mbarrier that has no time limit: it returns when the phase is complete.
+bool isEndlessWait(const llvm::Instruction &);
+
 /// What in a prepared function asks for a particular way of running.
 struct Findings {
   bool hasCollectives = false;    ///< anything that waits for lanes of the warp

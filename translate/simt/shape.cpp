@@ -366,6 +366,19 @@ Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
   return result.isConditional ? varying() : result;
 }
 
+/// The state that lanes got where they arrived together at one mbarrier: of one phase, since no phase ends and lets others arrive
+/// before somebody has waited for it (9.7.13.15.4).
+bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
+  while (auto *phi = llvm::dyn_cast<llvm::PHINode>(v)) {
+    if (phi->getNumIncomingValues() != 1)
+      return false;
+    v = phi->getIncomingValue(0);
+  }
+  auto *call = llvm::dyn_cast<llvm::CallBase>(v);
+  return call && call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("ptx.mbarrier.arrive") &&
+         isUniform(call->getArgOperand(0));
+}
+
 Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   const llvm::Function *callee = call.getCalledFunction();
   if (!callee)
@@ -406,7 +419,7 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   case Word::Kind::runtimeWait: {  // one answer for lanes that wait for the same
     Shape result = uniform();
     for (const llvm::Value *a : call.args())
-      if (Shape s = sameFor(a); !s.isUniform()) {
+      if (Shape s = isStateOfOnePhase(a) ? uniform() : sameFor(a); !s.isUniform()) {
         result = s;
         if (s.isVarying())
           break;

@@ -83,6 +83,7 @@ class ShapeAnalysis {
   void run();
   Shape evaluate(const llvm::Instruction &) const;
   Shape evaluateCall(const llvm::CallBase &) const;
+  bool isStateOfOnePhase(const llvm::Value *) const;
   Shape evaluateBinary(const llvm::Instruction &) const;
   Shape evaluateBits(const llvm::Instruction &, const Shape &, uint64_t constant) const;
   Shape evaluatePhi(const llvm::PHINode &) const;

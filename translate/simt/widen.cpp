@@ -129,14 +129,19 @@ Width widthFor(llvm::Module &m, const llvm::Function *kernel, const GangOptions 
 /// Loops that wait for memory to change let others run before each round.
 void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
   ShapeAnalysis shapes(f, gang, !isKernel);
-  llvm::FunctionCallee yield =
-      f.getParent()->getOrInsertFunction("ptx.yield", llvm::Type::getVoidTy(f.getContext()));
+  auto makeYield = [&](const char *name, llvm::BasicBlock::iterator at) {
+    llvm::FunctionCallee yield = f.getParent()->getOrInsertFunction(name, llvm::Type::getVoidTy(f.getContext()));
+    return llvm::CallInst::Create(yield, "", at);
+  };
   if (waits.pollsByRecursion(f))
-    llvm::CallInst::Create(yield, "", f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
-    if (waits.polledBy(*l).isAny())
-      llvm::CallInst::Create(yield, "", l->getLoopLatch()->getTerminator()->getIterator())
-          ->setDebugLoc(l->getLoopLatch()->getTerminator()->getDebugLoc());
+    makeYield("ptx.yield", f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
+    const Polled polled = waits.polledBy(*l);
+    if (!polled.isAny() || (polled.places.empty() && isEndlessWait(*polled.first)))
+      continue;
+    llvm::Instruction *end = l->getLoopLatch()->getTerminator();
+    makeYield(polled.places.empty() ? "ptx.yield.mbarrier" : "ptx.yield", end->getIterator())->setDebugLoc(end->getDebugLoc());
+  }
 }
 
 bool suspends(const llvm::Module &m) {

@@ -58,7 +58,9 @@ void Widener::emitCall(const llvm::CallBase &call) {
                                          ? base(call.getArgOperand(0))
                                          : b_.CreateExtractElement(vector(call.getArgOperand(0)), uint64_t(0)))
                                   : b_.getInt32(0);
-    auto reason = name == "ptx.nanosleep" ? abi::WaitReason::sleep : abi::WaitReason::spin;
+    auto reason = name == "ptx.nanosleep"        ? abi::WaitReason::sleep
+                  : name == "ptx.yield.mbarrier" ? abi::WaitReason::mbarrier
+                                                 : abi::WaitReason::spin;
     runtime("ptxrun_yield", b_.getVoidTy(), {argument(kGang), b_.getInt32(uint32_t(reason)), hint});
     return;
   }

@@ -34,25 +34,23 @@ Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWo
     arguments.append(values.begin(), values.end());
     return runtime(word.entry, plain(&call), arguments);
   };
+  const bool isOne = lanes_ == 1 || (call.getType()->isIntegerTy(1) && shapes_.isUniform(&call));  // a test of one mbarrier by all lanes
   llvm::SmallVector<Value *> operands;
   for (const Value *a : call.args())
-    operands.push_back(lanes_ == 1 || shapes_.isUniform(a) ? base(a) : vector(a));
-  if (lanes_ == 1 || (call.getType()->isIntegerTy(1) && shapes_.isUniform(&call)))  // a test of one mbarrier by all lanes
+    operands.push_back(isOne ? firstLaneOf(a) : shapes_.isUniform(a) ? base(a) : vector(a));
+  if (isOne)
     return callOne(operands, b_.getInt32(0));
   return laneByLane(call, operands, plain(&call), callOne);
 }
 
 // Lanes that wait for one phase of one mbarrier make one call. Otherwise:
-//     complete = test_wait(...) lane by lane;  if (none of them) yield
+//     complete = test_wait(...) lane by lane;  if (none of them) try_wait(the first lane's)
 Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord &word) {
-  const bool isOne = lanes_ == 1 || llvm::all_of(call.args(), [&](const Value *a) { return shapes_.isUniform(a); });
-  if (isOne) {
-    llvm::SmallVector<Value *> arguments{argument(kGang)};
-    for (const Value *a : call.args())
-      arguments.push_back(base(a));
-    Value *isComplete = runtime(word.entry, plain(&call), arguments);
-    return shapes_.shape(&call).isVarying() && lanes_ > 1 ? b_.CreateVectorSplat(lanes_, isComplete) : isComplete;
-  }
+  llvm::SmallVector<Value *> first{argument(kGang)};
+  for (const Value *a : call.args())
+    first.push_back(firstLaneOf(a));
+  if (lanes_ == 1 || shapes_.isUniform(&call))
+    return runtime(word.entry, plain(&call), first);
   const RuntimeWord *test = lower::findRuntimeWord("ptx.mbarrier.test_wait");
   llvm::SmallVector<Value *> operands;
   for (unsigned k = 0; k < 3; ++k) {
@@ -67,8 +65,7 @@ Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord 
   Block *wait = newBlock("wait"), *waited = newBlock("waited");
   b_.CreateCondBr(b_.CreateOrReduce(active), waited, wait);
   b_.SetInsertPoint(wait);
-  runtime("ptxrun_yield", b_.getVoidTy(),
-          {argument(kGang), b_.getInt32(uint32_t(abi::WaitReason::mbarrier)), b_.getInt32(0)});
+  runtime(word.entry, plain(&call), first);
   b_.CreateBr(waited);
   b_.SetInsertPoint(waited);
   return complete;

@@ -37,7 +37,7 @@ Word wordOf(llvm::StringRef name) {
     return {K::addressTest, 0};
   if (name.starts_with("rounded."))
     return {K::rounded, 0};
-  if (name == "nanosleep" || name == "yield")
+  if (name == "nanosleep" || name == "yield" || name == "yield.mbarrier")
     return {K::schedule, 0};
   if (name == "trap" || name == "brkpt" || name == "call.assertfail")
     return {K::stop, 0};

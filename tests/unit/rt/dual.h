@@ -56,10 +56,10 @@ template <bool OnFiber> struct Waits {
     ptxrun_bar_arrive(g, id, threads, laneMask(g));
     return {false};
   }
-  static Suspension yield(Gang *g) {
+  static Suspension yield(Gang *g, abi::WaitReason reason = abi::WaitReason::spin) {
     if constexpr (!OnFiber)
-      return {ptxrun_yield_begin(g, abi::WaitReason::spin, 0)};
-    ptxrun_yield(g, abi::WaitReason::spin, 0);
+      return {ptxrun_yield_begin(g, reason, 0)};
+    ptxrun_yield(g, reason, 0);
     return {false};
   }
   static Suspension gather(Gang *g, uint32_t members, uint32_t mask, const uint64_t *in,

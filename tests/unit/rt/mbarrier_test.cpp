@@ -116,7 +116,7 @@ TEST(MbarrierObject, CountsReachTheirDocumentedLimits) {
 TEST(MbarrierObject, RejectsCountsOutOfRange) {
   auto expectInvalid = [](Body body, const char *text) {
     Failure f = runBody(body);
-    EXPECT_EQ(f.status, Status::invalid);
+    EXPECT_EQ(f.status, Status::undefinedUse);
     EXPECT_NE(f.message.find("the mbarrier at .shared address 0x400"), std::string::npos)
         << f.message;
     EXPECT_NE(f.message.find(text), std::string::npos) << f.message;
@@ -201,7 +201,7 @@ template <typename W> Task poll(const Launch *l, Cta *cta, Gang *g) {
   co_await W::barSync(g, 0);
   uint64_t state = ptxrun_mbarrier_arrive(g, object(cta), g->laneCount);
   while (!ptxrun_mbarrier_test_wait(g, object(cta), state, 0))
-    co_await W::yield(g);
+    co_await W::yield(g, abi::WaitReason::mbarrier);
   __atomic_fetch_add(seen, g->laneCount, __ATOMIC_RELAXED);
 }
 DUAL_KERNEL(poll)
@@ -226,7 +226,7 @@ template <typename W> Task stuck(const Launch *l, Cta *cta, Gang *g) {
   while (!done) {
     if (isPolling) {
       done = ptxrun_mbarrier_test_wait(g, object(cta), state, 0);
-      co_await W::yield(g);
+      co_await W::yield(g, abi::WaitReason::mbarrier);
     } else {
       co_await W::tryWait(g, object(cta), state, false, &done);
     }
