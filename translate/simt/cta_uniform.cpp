@@ -7,7 +7,9 @@ namespace ptxrun::simt {
 namespace {
 
 /// Gives each gang a value of its own even if the operands are the same.
-bool readsTheWorld(const llvm::Instruction &i) {
+bool readsTheWorld(const llvm::Instruction &i, bool inLockstep) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && load->isSimple() && inLockstep)
+    return false;
   if (i.hasMetadata(llvm::LLVMContext::MD_invariant_load))
     return false;
   return i.mayReadOrWriteMemory() || llvm::isa<llvm::AllocaInst>(i);
@@ -15,12 +17,14 @@ bool readsTheWorld(const llvm::Instruction &i) {
 
 }  // namespace
 
-CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang) : function_(f), postDominators_(f) {
+CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang, bool inLockstep,
+                             llvm::DenseSet<const llvm::BasicBlock *> agreed)
+    : function_(f), postDominators_(f), agreed_(std::move(agreed)) {
   for (const llvm::Value *v : perGang)
     mark(v);
   for (const llvm::BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
-      if (readsTheWorld(i))
+      if (readsTheWorld(i, inLockstep))
         mark(&i);
   while (!worklist_.empty()) {
     const llvm::Value *v = worklist_.pop_back_val();
@@ -44,24 +48,40 @@ void CtaUniformity::mark(const llvm::Value *v) {
 /// Gangs part at the end of `block`: where they may meet again, the phis tell which way each took; and what a loop has computed when
 /// they leave it in different iterations differs.
 void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
-  if (block->getTerminator()->getNumSuccessors() < 2 || !varyingBranches_.insert(block).second)
+  if (block->getTerminator()->getNumSuccessors() < 2 || agreed_.contains(block) || !varyingBranches_.insert(block).second)
     return;
-  const auto *node = postDominators_.getNode(block);
-  const llvm::BasicBlock *stop = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
-  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(block), llvm::succ_end(block));
-  llvm::DenseSet<const llvm::BasicBlock *> parted;
-  while (!stack.empty()) {
-    const llvm::BasicBlock *b = stack.pop_back_val();
-    for (const llvm::PHINode &phi : b->phis())
-      mark(&phi);
-    if (b != stop && parted.insert(b).second)
-      stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  const llvm::BasicBlock *stop = meetingPoint(block);
+  llvm::DenseMap<const llvm::BasicBlock *, unsigned> ways;  // successors from which a block can be reached
+  for (const llvm::BasicBlock *s : llvm::successors(block)) {
+    llvm::SmallVector<const llvm::BasicBlock *> stack{s};
+    llvm::DenseSet<const llvm::BasicBlock *> seen;
+    while (!stack.empty()) {
+      const llvm::BasicBlock *b = stack.pop_back_val();
+      if (!seen.insert(b).second)
+        continue;
+      ++ways[b];
+      if (b != stop)
+        stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+    }
   }
-  for (const llvm::BasicBlock *b : parted)
-    for (const llvm::Instruction &i : *b)
-      for (const llvm::User *u : i.users())
-        if (!parted.contains(llvm::cast<llvm::Instruction>(u)->getParent()))
-          mark(&i);
+  const bool isInLoop = ways.contains(block);
+  for (auto [b, count] : ways)
+    if (isInLoop || b == stop || count > 1)
+      for (const llvm::PHINode &phi : b->phis())
+        mark(&phi);
+  if (!isInLoop)
+    return;
+  for (auto [b, count] : ways)
+    if (b != stop)
+      for (const llvm::Instruction &i : *b)
+        for (const llvm::User *u : i.users())
+          if (const llvm::BasicBlock *at = llvm::cast<llvm::Instruction>(u)->getParent(); at == stop || !ways.contains(at))
+            mark(&i);
+}
+
+const llvm::BasicBlock *CtaUniformity::meetingPoint(const llvm::BasicBlock *block) const {
+  const auto *node = postDominators_.getNode(block);
+  return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
 }
 
 bool CtaUniformity::agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const {

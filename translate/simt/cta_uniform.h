@@ -11,10 +11,16 @@ namespace ptxrun::simt {
 /// way that all gangs take. Memory that a kernel may write never is.
 class CtaUniformity {
  public:
-  /// `perGang`: the values that differ between gangs to begin with.
-  CtaUniformity(llvm::Function &, llvm::ArrayRef<const llvm::Value *> perGang);
+  /// `perGang`: the values that differ between gangs to begin with. `inLockstep`: all gangs execute an instruction at once, so that ordinary
+  /// loads from one address give all the same. `agreed`: ends of blocks where gangs will be made to go the same way.
+  CtaUniformity(llvm::Function &, llvm::ArrayRef<const llvm::Value *> perGang, bool inLockstep = false,
+                llvm::DenseSet<const llvm::BasicBlock *> agreed = {});
 
   bool isUniform(const llvm::Value *v) const { return !varying_.contains(v); }
+  /// Whether gangs may part at the end of the block.
+  bool varies(const llvm::BasicBlock &b) const { return varyingBranches_.contains(&b); }
+  /// Where gangs that part at the end of the block have all come to; null if there is no such place.
+  const llvm::BasicBlock *meetingPoint(const llvm::BasicBlock *) const;
   /// Whether each gang comes to the same of these blocks, in the same order, as every other gang.
   bool agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const;
 
@@ -25,6 +31,7 @@ class CtaUniformity {
   llvm::Function &function_;
   llvm::PostDominatorTree postDominators_;
   llvm::DenseSet<const llvm::Value *> varying_;
+  const llvm::DenseSet<const llvm::BasicBlock *> agreed_;
   llvm::DenseSet<const llvm::BasicBlock *> varyingBranches_;
   llvm::SmallVector<const llvm::Value *> worklist_;
 };

@@ -122,7 +122,7 @@ CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, &f); };
   llvm::BasicBlock *entry = e.b.GetInsertBlock(), *ctas = block("cta"), *next = block("cta.next"), *done = block("done");
   Value *first = f.getArg(3), *end = f.getArg(4);
-  Value *nx = e.read(e.launch, offsetof(abi::Launch, grid)), *ny = e.read(e.launch, offsetof(abi::Launch, grid) + 4);
+  Value *nx = e.readLaunch(offsetof(abi::Launch, grid)), *ny = e.readLaunch(offsetof(abi::Launch, grid) + 4);
   Value *nx64 = e.b.CreateZExt(nx, i64), *ny64 = e.b.CreateZExt(ny, i64);
   Value *row = e.b.CreateUDiv(first, nx64);
   Value *x0 = e.b.CreateTrunc(e.b.CreateURem(first, nx64), i32), *y0 = e.b.CreateTrunc(e.b.CreateURem(row, ny64), i32);
@@ -165,7 +165,7 @@ llvm::Function *makeCtaRange(ModuleContext &context, const llvm::Function &body)
 }
 
 /// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
-void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
+void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial, unsigned gangsPerBody) {
   llvm::Function *f = makeCtaRange(context, *full);
   llvm::LLVMContext &c = f->getContext();
   Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "entry", f)), context, f->getArg(0), f->getArg(1), f->getArg(2)};
@@ -176,9 +176,10 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
   e.b.SetInsertPoint(gangs);
   llvm::PHINode *thread = e.b.CreatePHI(e.b.getInt32Ty(), 2, "first.thread");
   Value *left = e.b.CreateSub(loop.threads, thread);
-  Value *w = e.b.getInt32(context.lanes);
+  Value *w = e.b.getInt32(context.lanes * gangsPerBody);
   Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
-  e.describeGang(thread, count);
+  e.writeFirstThread(thread);
+  e.writeLanes(count);
   dispatch(e, full, partial, loop.ctaid, thread, count);
   Value *nextThread = e.b.CreateAdd(thread, w);
   llvm::BasicBlock *gangsEnd = e.b.GetInsertBlock();

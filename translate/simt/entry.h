@@ -9,8 +9,10 @@ llvm::FunctionType *wideSignature(const llvm::Function &, unsigned lanes, bool i
 
 /// `gang`: one gang. `full` runs gangs whose lanes all exist, `partial` (may be null) the last gang of a CTA.
 void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);
-/// `cta_range`: all gangs of a range of CTAs.
-void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);
+/// `cta_range`: all gangs of a range of CTAs. `full` runs `gangsPerBody` gangs at once (jam.h); more than one only without `partial`.
+void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial, unsigned gangsPerBody = 1);
+/// Computes what is constant, or the same as something before, only once, so that less is to be carried, copied and compared.
+void cleanUp(llvm::Function &);
 
 /// `gang_start` (coroutine.cpp); only where hasOnlyInlineSuspensions.
 void buildGangStartEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);

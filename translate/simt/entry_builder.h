@@ -11,6 +11,12 @@ struct Entry {
 
   llvm::Value *place(llvm::Value *record, size_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset); }
   llvm::Value *read(llvm::Value *record, size_t offset) { return b.CreateAlignedLoad(b.getInt32Ty(), place(record, offset), llvm::Align(4)); }
+  /// From the record of the launch, which does not change while kernels run.
+  llvm::Value *readLaunch(size_t offset) {
+    auto *load = llvm::cast<llvm::LoadInst>(read(launch, offset));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+    return load;
+  }
   void write(llvm::Value *record, size_t offset, llvm::Value *v) { b.CreateAlignedStore(v, place(record, offset), llvm::Align(4)); }
 
   /// Lanes below `count`.
@@ -30,10 +36,11 @@ struct Entry {
     return context.lanes == 1 ? static_cast<llvm::Value *>(b.getTrue())
                               : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b.getInt1Ty(), context.lanes));
   }
-  /// Writes into the record of the gang that runs next, for reports.
-  void describeGang(llvm::Value *firstThread, llvm::Value *laneCount) {
-    write(gang, offsetof(abi::Gang, firstThread), firstThread);
-    write(gang, offsetof(abi::Gang, laneCount), laneCount);
+  /// Writes into the record of the gang that runs next, for reports and collectives: what changes from gang to gang, ...
+  void writeFirstThread(llvm::Value *thread) { write(gang, offsetof(abi::Gang, firstThread), thread); }
+  /// ... and what may not.
+  void writeLanes(llvm::Value *count) {
+    write(gang, offsetof(abi::Gang, laneCount), count);
     write(gang, offsetof(abi::Gang, liveMask), b.getInt32(~0u));
   }
   /// Threads of a CTA: a constant where the block is compiled in.
@@ -41,7 +48,7 @@ struct Entry {
     llvm::Value *n = b.getInt32(1);
     for (unsigned a = 0; a < 3; ++a)
       n = b.CreateMul(n, context.options.block[0] ? static_cast<llvm::Value *>(b.getInt32(context.options.block[a]))
-                                                  : read(launch, offsetof(abi::Launch, block) + 4 * a));
+                                                  : readLaunch(offsetof(abi::Launch, block) + 4 * a));
     return n;
   }
 };

@@ -287,7 +287,7 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
   if (!shapes_.isDivergentBranch(block)) {
     Value *condition = base(branch->getCondition());
     Block *a = newBlock("uniform.true"), *c = newBlock("uniform.false");
-    b_.CreateCondBr(condition, a, c);
+    b_.CreateCondBr(condition, a, c)->copyMetadata(*branch, {llvm::LLVMContext::MD_prof, branch->getContext().getMDKindID(kVersion)});
     auto savedLocal = local_, savedVector = localVector_;
     b_.SetInsertPoint(a);
     oneWay(onTrue);

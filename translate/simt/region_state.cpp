@@ -20,17 +20,6 @@ constexpr unsigned kMaxRecipe = 64;
 constexpr unsigned kDivisionCost = 8;
 constexpr uint64_t kContextLine = 64;
 
-/// The same operands give the same result, whenever and however often it is computed.
-bool isRepeatable(const llvm::Instruction &i) {
-  if (llvm::isa<llvm::LoadInst>(i))
-    return i.hasMetadata(llvm::LLVMContext::MD_invariant_load);
-  if (auto *freeze = llvm::dyn_cast<llvm::FreezeInst>(&i))
-    return llvm::isGuaranteedNotToBeUndefOrPoison(freeze->getOperand(0));
-  if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
-    return call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn();
-  return !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::CallBase>(i) && !i.mayReadOrWriteMemory() && !i.isTerminator();
-}
-
 bool isDivision(const llvm::Instruction &i) {
   switch (i.getOpcode()) {
     case llvm::Instruction::UDiv: case llvm::Instruction::SDiv: case llvm::Instruction::URem: case llvm::Instruction::SRem:
@@ -60,6 +49,16 @@ bool touches(const llvm::DenseSet<const llvm::BasicBlock *> &set, llvm::ArrayRef
 }
 
 }  // namespace
+
+bool isRepeatable(const llvm::Instruction &i) {
+  if (llvm::isa<llvm::LoadInst>(i))
+    return i.hasMetadata(llvm::LLVMContext::MD_invariant_load);
+  if (auto *freeze = llvm::dyn_cast<llvm::FreezeInst>(&i))
+    return llvm::isGuaranteedNotToBeUndefOrPoison(freeze->getOperand(0));
+  if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
+    return call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn();
+  return !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::CallBase>(i) && !i.mayReadOrWriteMemory() && !i.isTerminator();
+}
 
 RegionState::RegionState(llvm::Function &f, llvm::BasicBlock *origin, llvm::ArrayRef<llvm::BasicBlock *> resumed,
                          llvm::ArrayRef<const llvm::Instruction *> helpers, const CtaUniformity &uniformity, CpuLevel level)

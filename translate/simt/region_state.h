@@ -10,6 +10,9 @@
 
 namespace ptxrun::simt {
 
+/// The same operands give the same result, whenever and however often it is computed.
+bool isRepeatable(const llvm::Instruction &);
+
 class RegionState {
  public:
   /// `origin`: the body's first block, behind the head of the loop over CTAs; `resumed`: the blocks behind the barriers, which have one

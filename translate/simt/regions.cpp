@@ -1,12 +1,6 @@
 #include "translate/simt/regions.h"
 
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/PassManager.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
@@ -48,40 +42,23 @@ bool hasOnlyBarriers(llvm::Module &m, const llvm::Function &body, uint64_t threa
       continue;
     for (llvm::User *u : f.users()) {
       auto *call = llvm::dyn_cast<llvm::CallInst>(u);
-      if (!call || call->getFunction() != &body || !isBarrier(*call, threads))
+      if (!call || !isBarrier(*call, threads))
         return false;
+      if (const llvm::Function *in = call->getFunction(); in != &body && !in->use_empty())
+        return false;  // a device function; other bodies of the kernel are not called
       call->setCannotDuplicate();
     }
   }
   return true;
 }
 
-/// Fewer values live across a barrier once what is constant, or the same, is known to be.
-void cleanUp(llvm::Function &f) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.run(f, functions);
-}
-
 class Regions {
  public:
-  Regions(ModuleContext &context, llvm::Function &body, unsigned gangs)
-      : context_(context), gangs_(gangs), f_(*makeCtaRange(context, body)),
+  Regions(ModuleContext &context, llvm::Function &body, unsigned gangs, unsigned lanes)
+      : context_(context), gangs_(gangs), lanes_(lanes), f_(*makeCtaRange(context, body)),
         e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(f_.getContext(), "entry", &f_)), context, f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
     setLine(e_.b, f_);
+    e_.writeLanes(e_.b.getInt32(lanes_));
     loop_ = openCtaLoop(e_, f_);
     cta_ = e_.b.GetInsertBlock();
     firstThread_ = placeholder(e_.b.getInt32Ty(), "first.thread");
@@ -137,7 +114,7 @@ class Regions {
   }
 
   ModuleContext &context_;
-  const unsigned gangs_;
+  const unsigned gangs_, lanes_;  // lanes: of as many gangs as the body runs
   llvm::Function &f_;
   Entry e_;
   CtaLoop loop_;
@@ -154,7 +131,7 @@ void Regions::splitAtBarriers() {
   llvm::SmallVector<llvm::CallInst *> calls;
   for (llvm::BasicBlock &b : f_)
     for (llvm::Instruction &i : b)
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && isBarrier(*call, gangs_ * context_.lanes))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && isBarrier(*call, gangs_ * lanes_))
         calls.push_back(call);
   for (llvm::CallInst *call : calls) {
     Barrier barrier;
@@ -169,7 +146,7 @@ void Regions::splitAtBarriers() {
       Value *set = e_.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, call->getArgOperand(4));
       e_.b.CreateStore(e_.b.CreateAdd(e_.b.CreateLoad(e_.b.getInt32Ty(), barrier.next), set), barrier.next);
       e_.b.SetInsertPoint(barrier.after, barrier.after->begin());
-      e_.b.CreateStore(e_.b.getInt32(gangs_ * context_.lanes), call->getArgOperand(5));
+      e_.b.CreateStore(e_.b.getInt32(gangs_ * lanes_), call->getArgOperand(5));
       Value *zero = e_.b.getInt32(0);  // an instruction of the region: it may be needed in later ones
       call->replaceAllUsesWith(e_.b.Insert(llvm::BinaryOperator::CreateOr(barrier.count, zero)));
     }
@@ -267,9 +244,9 @@ void Regions::emitRegion(const Region &region) {
 
   e_.b.SetInsertPoint(gang);
   llvm::PHINode *number = e_.b.CreatePHI(e_.b.getInt32Ty(), 2, "g");
-  Value *w = e_.b.getInt32(context_.lanes);
+  Value *w = e_.b.getInt32(lanes_);
   Value *first = e_.b.CreateMul(number, w, "first.thread", true, true);
-  e_.describeGang(first, w);
+  e_.writeFirstThread(first);
   Value *context = nullptr;
   if (contexts_)
     context = e_.b.CreateInBoundsGEP(e_.b.getInt8Ty(), contexts_,
@@ -340,15 +317,14 @@ void Regions::emitRegion(const Region &region) {
 
 }  // namespace
 
-bool buildRegions(ModuleContext &context, llvm::Function &full) {
+bool buildRegions(ModuleContext &context, llvm::Function &body, unsigned gangsPerBody) {
   const auto &block = context.options.block;
   const uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
-  const unsigned lanes = context.lanes;
-  if (lanes == 1 || threads == 0 || threads % lanes != 0 ||
-      !hasOnlyBarriers(context.module, full, threads))
+  const unsigned lanes = context.lanes * gangsPerBody;
+  if (context.lanes == 1 || threads == 0 || threads % lanes != 0 || !hasOnlyBarriers(context.module, body, threads))
     return false;
-  cleanUp(full);
-  return Regions(context, full, unsigned(threads / lanes)).build();
+  cleanUp(body);
+  return Regions(context, body, unsigned(threads / lanes), lanes).build();
 }
 
 }  // namespace ptxrun::simt

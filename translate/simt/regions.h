@@ -13,9 +13,10 @@
 
 namespace ptxrun::simt {
 
-/// Builds `cta_range` from `full` and leaves `full` without a use; false, and nothing but `full` cleaned up, where that is not possible:
+/// Builds `cta_range` from `body`, which runs `gangsPerBody` gangs at once (jam.h), and leaves it without a use; false, and nothing but `body`
+/// cleaned up, where that is not possible:
 /// the block's shape is unknown or no multiple of W, gangs wait for something else than barriers of the whole CTA or keep records in rt,
 /// or which barrier comes next may differ between gangs.
-bool buildRegions(ModuleContext &, llvm::Function &full);
+bool buildRegions(ModuleContext &, llvm::Function &body, unsigned gangsPerBody);
 
 }  // namespace ptxrun::simt

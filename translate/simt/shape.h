@@ -38,6 +38,8 @@ struct Shape {
 
 /// Metadata on sext and zext: the lanes were tested not to wrap on the way here, or may.
 inline constexpr const char *kExact = "ptx.exact", *kWrapping = "ptx.wrapping";
+/// Metadata: a branch to the version of code for the common case; the other version is right in any case.
+inline constexpr const char *kVersion = "ptx.version";
 
 /// What is known of the block: decides the shapes of %tid.
 struct GangShape {

@@ -15,6 +15,7 @@
 // copied, and only where it accesses memory that lies in a row for the lanes.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -120,7 +121,7 @@ class Versions {
     llvm::Value *holds = builder.CreateCall(test, x);
     llvm::DebugLoc line = before->getTerminator()->getDebugLoc();
     before->getTerminator()->eraseFromParent();
-    llvm::BranchInst::Create(exact, llvm::cast<llvm::BasicBlock>(map[exact]), holds, before)->setDebugLoc(line);
+    expectFirst(llvm::BranchInst::Create(exact, llvm::cast<llvm::BasicBlock>(map[exact]), holds, before), line);
     index.setMetadata(kExact, llvm::MDNode::get(c, {}));
     llvm::cast<llvm::Instruction>(map[&index])->setMetadata(kWrapping, llvm::MDNode::get(c, {}));
     return true;
@@ -149,6 +150,13 @@ class Versions {
     llvm::IRBuilder<> b(at->getTerminator());
     llvm::FunctionCallee f = function_.getParent()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
     return b.CreateCall(f, isNegated ? b.CreateNot(condition) : condition);
+  }
+
+  /// The first successor is the version for the common case.
+  static void expectFirst(llvm::BranchInst *branch, const llvm::DebugLoc &line) {
+    branch->setDebugLoc(line);
+    branch->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDBuilder(branch->getContext()).createLikelyBranchWeights());
+    branch->setMetadata(kVersion, llvm::MDNode::get(branch->getContext(), {}));
   }
 
   /// Copies blocks; edges that leave them gain a second source.
@@ -196,7 +204,7 @@ class Versions {
         phi.replaceIncomingBlockWith(rest, a);
       llvm::Value *agree = all(branch->getCondition(), side == 1, a);
       a->getTerminator()->eraseFromParent();
-      llvm::BranchInst::Create(fast, rest, agree, a)->setDebugLoc(branch->getDebugLoc());
+      expectFirst(llvm::BranchInst::Create(fast, rest, agree, a), branch->getDebugLoc());
       rests_.insert(rest);
       return true;
     }
@@ -240,7 +248,7 @@ class Versions {
     llvm::DebugLoc line = branch->getDebugLoc();
     llvm::Value *agree = all(condition, inside == 1, fast);
     branch->eraseFromParent();
-    llvm::BranchInst::Create(stay, rest, agree, fast)->setDebugLoc(line);
+    expectFirst(llvm::BranchInst::Create(stay, rest, agree, fast), line);
     if (atLatch) {
       auto *part = llvm::BranchInst::Create(inside == 0 ? header : exit, inside == 0 ? exit : header, condition, rest);
       part->setDebugLoc(line);

@@ -4,8 +4,10 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "translate/simt/entry.h"
+#include "translate/simt/jam.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
+#include "translate/simt/unify.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/widener.h"
 
@@ -258,22 +260,36 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   GangModule result;
   result.reason = width.reason;
   const bool maySuspend = suspends(m);
-  const bool isInRegions = maySuspend && !options.schedulesGangs && !partial && buildRegions(context, *full);
+  Jammed jammed;
+  if (!options.schedulesGangs && !partial && width.lanes > 1) {
+    const auto gangsPerCta = unsigned(threads / width.lanes);
+    if (context.hasBarriers)
+      unifyVersions(context, *full, gangsPerCta);
+    jammed = jamGangs(context, *full, gangsPerCta);
+  }
+  bool isInRegions = false;
+  if (maySuspend && !options.schedulesGangs && !partial) {
+    isInRegions = jammed.body && buildRegions(context, *jammed.body, jammed.gangs);
+    if (!isInRegions && jammed.body) {
+      jammed.body->eraseFromParent();
+      jammed = {};
+    }
+    isInRegions = isInRegions || buildRegions(context, *full, 1);
+  }
   if (isInRegions) {
-    full->eraseFromParent();
     result.entry = EntryPoint::ctaRange;
   } else if (!maySuspend && !options.schedulesGangs) {
-    buildCtaRangeEntry(context, full, partial);
+    buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
     result.entry = EntryPoint::ctaRange;
   } else if (maySuspend && hasOnlyInlineSuspensions(m, {full, partial})) {
     buildGangStartEntry(context, full, partial);
     result.entry = EntryPoint::gangStart;
-    for (llvm::Function *f : {full, partial == full ? nullptr : partial})
-      if (f)
-        f->eraseFromParent();  // inlined into its coroutine
   } else {
     buildGangEntry(context, full, partial);
   }
+  for (llvm::Function *f : {jammed.body, full, partial == full ? nullptr : partial})
+    if (f && f->use_empty())
+      f->eraseFromParent();  // inlined where it is needed
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;

@@ -4,7 +4,7 @@ namespace ptxrun::simt {
 namespace {
 
 struct Counts {
-  unsigned maskedLoads = 0, maskedStores = 0, gathers = 0, scatters = 0, vectorLoads = 0;
+  unsigned maskedLoads = 0, maskedStores = 0, gathers = 0, scatters = 0, vectorLoads = 0, vectorStores = 0;
 };
 
 Counts count(const llvm::Module &m) {
@@ -18,6 +18,8 @@ Counts count(const llvm::Module &m) {
         c.scatters += call->getIntrinsicID() == llvm::Intrinsic::masked_scatter;
       }
       c.vectorLoads += llvm::isa<llvm::LoadInst>(i) && i.getType()->isVectorTy();
+      if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+        c.vectorStores += store->getValueOperand()->getType()->isVectorTy();
     }
   return c;
 }
@@ -53,6 +55,22 @@ TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
   EXPECT_EQ(c.vectorLoads, 1u);
   EXPECT_EQ(c.maskedLoads, 1u);
   EXPECT_EQ(c.gathers + c.scatters, 0u);
+}
+
+/// c[y][x] = sum of a[y][k] * b[k][x]: the rows of a block of 16 x 16 all read b[k][0..15].
+TEST(Widen, GangsThatShareLoadsRunInLockstep) {
+  const char *body = "%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n%base = load i64, ptr %params\n"
+                     "%x8 = zext i32 %x to i64\n%xo = shl i64 %x8, 2\n%b0 = add i64 %base, %xo\n"
+                     "%y8 = zext i32 %y to i64\n%yo = shl i64 %y8, 8\n%a0 = add i64 %base, %yo\nbr label %l\n"
+                     "l:\n%k = phi i64 [ 0, %0 ], [ %k1, %l ]\n%s = phi float [ 0.0, %0 ], [ %s1, %l ]\n"
+                     "%ko = shl i64 %k, 6\n%bk = add i64 %b0, %ko\n%bp = inttoptr i64 %bk to ptr\n%bv = load float, ptr %bp, align 4\n"
+                     "%ao = shl i64 %k, 2\n%ak = add i64 %a0, %ao\n%ap = inttoptr i64 %ak to ptr\n%av = load float, ptr %ap, align 4\n"
+                     "%p = fmul float %av, %bv\n%s1 = fadd float %s, %p\n%k1 = add i64 %k, 1\n%z = icmp eq i64 %k1, 64\n"
+                     "br i1 %z, label %e, label %l\ne:\n%c = add i64 %a0, %xo\n%cp = inttoptr i64 %c to ptr\nstore float %s1, ptr %cp, align 4\nret void";
+  GangModule g = widened(body, {.lanes = 16, .block = {16, 16, 1}, .level = CpuLevel::avx512});
+  Counts c = count(*g.module);
+  EXPECT_EQ(c.vectorLoads, 1u);   // of b, for all rows
+  EXPECT_EQ(c.vectorStores, 8u);  // of c, one per row
 }
 
 TEST(Widen, BarriersOfTheWholeBlockCutTheKernelIntoRegions) {

@@ -1,0 +1,392 @@
+#include "translate/simt/jam.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/Sequence.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/ProfDataUtils.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <optional>
+
+#include "translate/simt/cta_uniform.h"
+#include "translate/simt/entry_builder.h"
+#include "translate/simt/unify.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr size_t kMaxRepeated = 2000;  // instructions, all gangs together
+
+bool isBarrier(const llvm::Instruction &i) {
+  auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
+  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptxrun_bar_sync";
+}
+
+/// Calls of anything that keeps records of a gang, or that one call per gang would not stand for.
+bool hasOtherCalls(const llvm::Function &f) {
+  for (const BasicBlock &b : f)
+    for (const llvm::Instruction &i : b)
+      if (llvm::isa<llvm::AllocaInst>(i) || (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i)))
+        return true;
+  return false;
+}
+
+class Jam {
+ public:
+  Jam(ModuleContext &context, llvm::Function &full, llvm::Function &copy) : context_(context), full_(full), f_(copy) {}
+
+  unsigned run(unsigned gangsPerCta) {
+    analyse();
+    if (sharing_.empty() || !plan())
+      return 1;
+    for (auto &[branch, meeting] : hammocks_)
+      isolate(branch, meeting);
+    analyse();  // of the blocks as they are now
+    if (!plan())
+      return 1;
+    count_ = gangsThatFit(gangsPerCta);
+    if (count_ > 1)
+      emit();
+    return count_;
+  }
+
+ private:
+  /// Blocks that gangs run through one after the other.
+  struct Hammock {
+    BasicBlock *branch, *meeting;
+    llvm::SmallVector<BasicBlock *> blocks;
+  };
+
+  void analyse() {
+    dominators_.emplace(f_);
+    loops_.emplace(*dominators_);
+    uniformity_.emplace(f_, llvm::ArrayRef<const Value *>{f_.getArg(kFirstThread), f_.getArg(kGang)}, /*inLockstep=*/true, agreed_);
+    sharing_.clear();
+    for (const llvm::Loop *l : loops_->getLoopsInPreorder())
+      if (l->isInnermost() && sharesLoads(*l))
+        sharing_.push_back(l);
+  }
+
+  /// Has something for each lane.
+  bool isWide(const llvm::Type &t) const {
+    auto *v = llvm::dyn_cast<llvm::FixedVectorType>(&t);
+    return v && v->getNumElements() >= context_.lanes;
+  }
+
+  bool sharesLoads(const llvm::Loop &loop) const {
+    llvm::SmallVector<BasicBlock *> exiting;
+    loop.getExitingBlocks(exiting);
+    if (llvm::any_of(exiting, [&](const BasicBlock *b) { return uniformity_->varies(*b); }))
+      return false;
+    for (const BasicBlock *b : loop.blocks())
+      for (const llvm::Instruction &i : *b)
+        if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+            load && load->isSimple() && isWide(*load->getType()) && uniformity_->isUniform(load) && !loop.isLoopInvariant(load->getPointerOperand()))
+          return true;
+    return false;
+  }
+
+  bool plan();
+  std::optional<Hammock> hammockAt(BasicBlock *) const;
+  bool isBeforeAllEffects(const BasicBlock *) const;
+  unsigned gangsThatFit(unsigned gangsPerCta) const;
+  void isolate(BasicBlock *branch, BasicBlock *meeting);
+  void emit();
+  void repeat(BasicBlock &);
+  void repeatHammock(const Hammock &);
+  Value *allTake(const llvm::BranchInst &, unsigned way, llvm::IRBuilder<> &);
+  void agree(llvm::BranchInst &);
+  void followTogether(BasicBlock &, unsigned likely, BasicBlock *apart);
+  BasicBlock *emitApart();
+  Value *of(unsigned gang, Value *v) const {
+    auto it = copies_[gang].find(v);
+    return it == copies_[gang].end() ? v : static_cast<Value *>(it->second);
+  }
+
+  ModuleContext &context_;
+  llvm::Function &full_, &f_;
+  std::optional<llvm::DominatorTree> dominators_;
+  std::optional<llvm::LoopInfo> loops_;
+  std::optional<CtaUniformity> uniformity_;
+  llvm::SmallVector<const llvm::Loop *> sharing_;
+  std::vector<std::pair<BasicBlock *, BasicBlock *>> hammocks_;  // branch, meeting
+  std::vector<std::pair<BasicBlock *, unsigned>> together_;      // branch, likely successor
+  llvm::DenseSet<const BasicBlock *> agreed_;                    // choices of a version: the special one where it is right for all
+  unsigned count_ = 1;
+  std::vector<llvm::DenseMap<Value *, Value *>> copies_;      // per gang; nothing for gang 0
+  std::vector<std::pair<llvm::Instruction *, unsigned>> made_;  // copies, whose operands are still the originals
+};
+
+/// How gangs pass each branch that may part them.
+bool Jam::plan() {
+  hammocks_.clear();
+  together_.clear();
+  llvm::DenseSet<const BasicBlock *> covered;
+  for (BasicBlock *b : llvm::ReversePostOrderTraversal<llvm::Function *>(&f_)) {
+    if (covered.contains(b) || !uniformity_->varies(*b))
+      continue;
+    if (std::optional<Hammock> h = hammockAt(b)) {
+      hammocks_.push_back({h->branch, h->meeting});
+      covered.insert(h->blocks.begin(), h->blocks.end());
+      continue;
+    }
+    uint64_t onTrue, onFalse;
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+    if (!branch || !llvm::extractBranchWeights(*branch, onTrue, onFalse))
+      return false;
+    if (!context_.hasBarriers && isBeforeAllEffects(b)) {
+      together_.push_back({b, onTrue >= onFalse ? 0 : 1});
+    } else if (generalVersion(*branch)) {
+      agreed_.insert(b);
+      analyse();
+      return plan();
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Jam::Hammock> Jam::hammockAt(BasicBlock *branch) const {
+  Hammock h{branch, const_cast<BasicBlock *>(uniformity_->meetingPoint(branch)), {}};
+  if (!h.meeting)
+    return std::nullopt;
+  llvm::SmallVector<BasicBlock *> stack(llvm::succ_begin(branch), llvm::succ_end(branch));
+  llvm::DenseSet<const BasicBlock *> seen;
+  while (!stack.empty()) {
+    BasicBlock *b = stack.pop_back_val();
+    if (b == h.meeting || !seen.insert(b).second)
+      continue;
+    if (b == branch || !dominators_->dominates(branch, b) || llvm::any_of(*b, isBarrier) ||
+        llvm::any_of(sharing_, [&](const llvm::Loop *l) { return l->contains(b) && !l->contains(branch); }))
+      return std::nullopt;
+    h.blocks.push_back(b);
+    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+  return h;
+}
+
+/// Nothing has been written where control comes to the end of `end`.
+bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
+  llvm::SmallVector<const BasicBlock *> stack{end};
+  llvm::DenseSet<const BasicBlock *> seen;
+  while (!stack.empty()) {
+    const BasicBlock *b = stack.pop_back_val();
+    if (!seen.insert(b).second)
+      continue;
+    if (llvm::any_of(*b, [](const llvm::Instruction &i) { return i.mayHaveSideEffects(); }))
+      return false;
+    stack.append(llvm::pred_begin(b), llvm::pred_end(b));
+  }
+  return true;
+}
+
+/// As many as keep what lives through their loops in three quarters of the registers.
+unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
+  const CpuLevel level = context_.options.level;
+  const unsigned bits = level == CpuLevel::avx512 ? 512 : level == CpuLevel::avx2 ? 256 : 128;
+  const unsigned registers = level == CpuLevel::avx512 ? 32 : 16;
+  unsigned most = 1;
+  for (const llvm::Loop *l : sharing_) {
+    unsigned live = 0;
+    for (const llvm::PHINode &phi : l->getHeader()->phis())
+      if (!uniformity_->isUniform(&phi) && phi.getType()->isVectorTy())
+        live += unsigned(phi.getType()->getPrimitiveSizeInBits().getFixedValue() + bits - 1) / bits;
+    most = std::max(most, live);
+  }
+  size_t repeated = 0;
+  for (const BasicBlock &b : f_)
+    for (const llvm::Instruction &i : b)
+      repeated += !uniformity_->isUniform(&i) || i.mayHaveSideEffects();
+  for (unsigned n : {8u, 4u, 2u})
+    if (gangsPerCta % n == 0 && n * most <= registers * 3 / 4 && n * repeated <= kMaxRepeated)
+      return n;
+  return 1;
+}
+
+/// Gives a hammock a block of its own where its ways meet.
+void Jam::isolate(BasicBlock *branch, BasicBlock *meeting) {
+  llvm::SmallVector<BasicBlock *> ways;
+  for (BasicBlock *p : llvm::predecessors(meeting))
+    if (dominators_->dominates(branch, p) && !llvm::is_contained(ways, p))
+      ways.push_back(p);
+  llvm::SplitBlockPredecessors(meeting, ways, ".met");
+}
+
+void Jam::emit() {
+  copies_.resize(count_);
+  llvm::IRBuilder<> b(&*f_.getEntryBlock().getFirstInsertionPt());
+  for (unsigned gang = 1; gang < count_; ++gang)
+    copies_[gang][f_.getArg(kFirstThread)] = b.CreateAdd(f_.getArg(kFirstThread), b.getInt32(gang * context_.lanes), "", true, true);
+  std::vector<Hammock> hammocks;
+  llvm::DenseSet<const BasicBlock *> passed;
+  for (auto &[branch, meeting] : hammocks_) {
+    hammocks.push_back(*hammockAt(branch));
+    passed.insert(hammocks.back().blocks.begin(), hammocks.back().blocks.end());
+    passed.insert(meeting);  // phis and a branch
+  }
+  std::vector<BasicBlock *> others;
+  for (BasicBlock &block : f_)
+    if (!passed.contains(&block))
+      others.push_back(&block);
+  for (BasicBlock *block : others)
+    repeat(*block);
+  for (const Hammock &h : hammocks)
+    repeatHammock(h);
+  for (auto &[i, gang] : made_)
+    for (llvm::Use &u : i->operands())
+      u.set(of(gang, u.get()));
+  for (const BasicBlock *b : agreed_)
+    agree(*llvm::cast<llvm::BranchInst>(const_cast<llvm::Instruction *>(b->getTerminator())));
+  if (together_.empty())
+    return;
+  BasicBlock *apart = emitApart();
+  for (auto &[branch, likely] : together_)
+    followTogether(*branch, likely, apart);
+  llvm::removeUnreachableBlocks(f_);
+}
+
+/// For the other gangs, behind each instruction, what they do not share.
+void Jam::repeat(BasicBlock &block) {
+  llvm::SmallVector<llvm::Instruction *> list;
+  for (llvm::Instruction &i : block)
+    if (!i.isTerminator() && !isBarrier(i) && (i.mayHaveSideEffects() || !uniformity_->isUniform(&i)))
+      list.push_back(&i);
+  for (llvm::Instruction *i : list)
+    for (llvm::Instruction *last = i; unsigned gang : llvm::seq(1u, count_)) {
+      llvm::Instruction *copy = i->clone();
+      copy->insertAfter(last);
+      last = copy;
+      copies_[gang][i] = copy;
+      made_.push_back({copy, gang});
+    }
+}
+
+/// branch; ways of gang 0; meeting; branch of gang 1; its ways; its meeting; ...; what was behind the meeting
+void Jam::repeatHammock(const Hammock &h) {
+  BasicBlock *behind = h.meeting->getSingleSuccessor(), *last = h.meeting;
+  for (unsigned gang = 1; gang < count_; ++gang) {
+    llvm::ValueToValueMapTy map;
+    auto copyBlock = [&](BasicBlock *b) {
+      BasicBlock *copy = llvm::CloneBasicBlock(b, map, "", &f_);
+      map[b] = copy;
+      return copy;
+    };
+    auto *branch = BasicBlock::Create(f_.getContext(), "gang.branch", &f_);
+    llvm::Instruction *choice = h.branch->getTerminator()->clone();
+    choice->insertInto(branch, branch->end());
+    llvm::SmallVector<BasicBlock *> made{branch};
+    for (BasicBlock *b : h.blocks)
+      made.push_back(copyBlock(b));
+    made.push_back(copyBlock(h.meeting));
+    for (BasicBlock *b : made)
+      for (llvm::Instruction &i : *b) {
+        made_.push_back({&i, gang});
+        if (auto *phi = llvm::dyn_cast<llvm::PHINode>(&i)) {
+          for (unsigned n = 0; n < phi->getNumIncomingValues(); ++n) {
+            BasicBlock *from = phi->getIncomingBlock(n);
+            auto it = map.find(from);
+            phi->setIncomingBlock(n, from == h.branch ? branch : it == map.end() ? from : llvm::cast<BasicBlock>(&*it->second));
+          }
+        } else if (i.isTerminator()) {
+          for (unsigned n = 0; n < i.getNumSuccessors(); ++n)
+            if (auto it = map.find(i.getSuccessor(n)); it != map.end())
+              i.setSuccessor(n, llvm::cast<BasicBlock>(&*it->second));
+        }
+      }
+    for (BasicBlock *b : h.blocks)
+      for (llvm::Instruction &i : *b)
+        copies_[gang][&i] = map[&i];
+    for (llvm::Instruction &i : *h.meeting)
+      copies_[gang][&i] = map[&i];
+    last->getTerminator()->setSuccessor(0, branch);
+    last = made.back();
+    last->getTerminator()->setSuccessor(0, behind);
+  }
+  behind->replacePhiUsesWith(h.meeting, last);
+}
+
+/// Whether all gangs take successor `way`.
+Value *Jam::allTake(const llvm::BranchInst &branch, unsigned way, llvm::IRBuilder<> &b) {
+  Value *all = nullptr;
+  for (unsigned gang = 0; gang < count_; ++gang) {
+    Value *c = of(gang, branch.getCondition());
+    if (way == 1)
+      c = b.CreateNot(c);
+    all = all ? b.CreateAnd(all, c) : c;
+  }
+  return all;
+}
+
+void Jam::agree(llvm::BranchInst &branch) {
+  llvm::IRBuilder<> b(&branch);
+  const unsigned special = 1 - *generalVersion(branch);
+  Value *all = allTake(branch, special, b);
+  branch.setCondition(special == 0 ? all : b.CreateNot(all));
+}
+
+/// Goes on where all gangs take the likely way.
+void Jam::followTogether(BasicBlock &block, unsigned likely, BasicBlock *apart) {
+  auto *branch = llvm::cast<llvm::BranchInst>(block.getTerminator());
+  llvm::IRBuilder<> b(branch);
+  Value *all = allTake(*branch, likely, b);
+  BasicBlock *on = branch->getSuccessor(likely), *off = branch->getSuccessor(1 - likely);
+  off->removePredecessor(&block);
+  llvm::MDNode *weights = llvm::MDBuilder(f_.getContext()).createLikelyBranchWeights();
+  b.CreateCondBr(all, on, apart, weights);
+  branch->eraseFromParent();
+}
+
+/// One gang after the other through the body for one.
+BasicBlock *Jam::emitApart() {
+  auto *apart = BasicBlock::Create(f_.getContext(), "apart", &f_);
+  llvm::IRBuilder<> b(apart);
+  setLine(b, f_);
+  for (unsigned gang = 0; gang < count_; ++gang) {
+    llvm::SmallVector<Value *> arguments;
+    for (llvm::Argument &a : f_.args())
+      arguments.push_back(of(gang, &a));
+    b.CreateCall(&full_, arguments)->addFnAttr(llvm::Attribute::NoInline);
+  }
+  b.CreateRetVoid();
+  return apart;
+}
+
+/// Whether it is worth a closer look.
+bool hasLoopWithVectorLoads(llvm::Function &f) {
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo loops(dominators);
+  for (const BasicBlock &b : f)
+    if (loops.getLoopFor(&b))
+      for (const llvm::Instruction &i : b)
+        if (llvm::isa<llvm::LoadInst>(i) && i.getType()->isVectorTy())
+          return true;
+  return false;
+}
+
+}  // namespace
+
+Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
+  if (gangsPerCta < 2 || !hasLoopWithVectorLoads(full))
+    return {};
+  cleanUp(full);
+  if (hasOtherCalls(full))
+    return {};
+  llvm::ValueToValueMapTy map;
+  llvm::Function *copy = llvm::CloneFunction(&full, map);
+  copy->setName(full.getName() + ".jam");
+  if (const unsigned gangs = Jam(context, full, *copy).run(gangsPerCta); gangs > 1)
+    return {copy, gangs};
+  copy->eraseFromParent();
+  return {};
+}
+
+}  // namespace ptxrun::simt

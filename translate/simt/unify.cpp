@@ -1,0 +1,90 @@
+#include "translate/simt/unify.h"
+
+#include <llvm/IR/ProfDataUtils.h>
+
+#include "translate/simt/cta_uniform.h"
+#include "translate/simt/region_state.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Value;
+
+constexpr size_t kMaxInstructions = 512;  // for one choice, all gangs together
+
+/// What `v` is computed with, operands first; false where that is not the same whenever it is done.
+bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &steps, llvm::DenseSet<llvm::Instruction *> &seen) {
+  if (!seen.insert(v).second)
+    return true;
+  if ((!isRepeatable(*v) && !llvm::isa<llvm::FreezeInst>(v)) || seen.size() > kMaxInstructions)
+    return false;
+  for (Value *op : v->operands())
+    if (auto *i = llvm::dyn_cast<llvm::Instruction>(op); i && !collect(i, steps, seen))
+      return false;
+  steps.push_back(v);
+  return true;
+}
+
+/// Whether gangs that part at `branch` come to one of `barriers` before they meet.
+bool isAroundBarrier(const llvm::BasicBlock &branch, const CtaUniformity &uniformity, llvm::ArrayRef<llvm::BasicBlock *> barriers) {
+  const llvm::BasicBlock *stop = uniformity.meetingPoint(&branch);
+  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(&branch), llvm::succ_end(&branch));
+  llvm::DenseSet<const llvm::BasicBlock *> seen;
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    if (b == stop || !seen.insert(b).second)
+      continue;
+    if (llvm::is_contained(barriers, b))
+      return true;
+    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<unsigned> generalVersion(const llvm::BranchInst &branch) {
+  uint64_t onTrue, onFalse;
+  if (!branch.isConditional() || !branch.hasMetadata(kVersion) || !llvm::extractBranchWeights(branch, onTrue, onFalse) || onTrue == onFalse)
+    return std::nullopt;
+  return onTrue > onFalse ? 1 : 0;
+}
+
+void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
+  CtaUniformity uniformity(full, {full.getArg(kFirstThread), full.getArg(kGang)});
+  llvm::SmallVector<llvm::BasicBlock *> barriers;
+  for (llvm::BasicBlock &block : full)
+    for (llvm::Instruction &i : block)
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
+        barriers.push_back(&block);
+  if (uniformity.agreeOn(barriers))
+    return;
+  for (llvm::BasicBlock &block : full) {
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+    if (!branch || !uniformity.varies(block) || !isAroundBarrier(block, uniformity, barriers))
+      continue;
+    const std::optional<unsigned> general = generalVersion(*branch);
+    auto *condition = general ? llvm::dyn_cast<llvm::Instruction>(branch->getCondition()) : nullptr;
+    llvm::SmallVector<llvm::Instruction *> steps;
+    llvm::DenseSet<llvm::Instruction *> seen;
+    if (!condition || !collect(condition, steps, seen) || steps.size() * gangsPerCta > kMaxInstructions)
+      continue;
+    llvm::IRBuilder<> b(branch);
+    Value *all = nullptr;
+    for (unsigned gang = 0; gang < gangsPerCta; ++gang) {
+      llvm::DenseMap<Value *, Value *> own{{full.getArg(kFirstThread), b.getInt32(gang * context.lanes)}};
+      for (llvm::Instruction *step : steps) {
+        llvm::Instruction *copy = step->clone();
+        for (llvm::Use &u : copy->operands())
+          if (Value *mapped = own.lookup(u.get()))
+            u.set(mapped);
+        own[step] = b.Insert(copy);
+      }
+      Value *holds = *general == 1 ? own[condition] : b.CreateNot(own[condition]);
+      all = all ? b.CreateAnd(all, holds) : holds;
+    }
+    branch->setCondition(*general == 1 ? all : b.CreateNot(all));
+  }
+}
+
+}  // namespace ptxrun::simt
