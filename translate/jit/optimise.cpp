@@ -60,13 +60,40 @@ bool hasCoroutine(const Module &module) {
   return false;
 }
 
+/// Unrolls loops that are all but gone when unrolled, which takes a constant bound. The pass itself would ask for the cost of every
+/// instruction of every loop, and that takes as long as a quarter of a short kernel's compilation.
+struct UnrollShortLoops : PassInfoMixin<UnrollShortLoops> {
+  static constexpr unsigned kLongest = 32;  // instructions
+
+  static bool mayVanish(const Loop &loop) {
+    unsigned size = 0;
+    for (const BasicBlock *block : loop.blocks()) size += unsigned(block->size());
+    if (!loop.isInnermost() || size > kLongest) return false;
+    SmallVector<BasicBlock *> exiting;
+    loop.getExitingBlocks(exiting);
+    return any_of(exiting, [](const BasicBlock *block) {
+      auto *branch = dyn_cast<BranchInst>(block->getTerminator());
+      auto *bound = branch ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
+      return bound && (isa<ConstantInt>(bound->getOperand(0)) || isa<ConstantInt>(bound->getOperand(1)));
+    });
+  }
+
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    const LoopInfo &loops = analyses.getResult<LoopAnalysis>(function);
+    if (none_of(loops.getLoopsInPreorder(), [](const Loop *loop) { return mayVanish(*loop); })) return PreservedAnalyses::all();
+    FunctionPassManager passes;
+    passes.addPass(LoopUnrollPass(LoopUnrollOptions(2).setPartial(false).setRuntime(false).setUpperBound(false).setPeeling(false)));
+    passes.addPass(InstCombinePass(oneRound()));
+    return passes.run(function, analyses);
+  }
+};
+
 /// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is cleaned away.
 void addCoroutinePasses(ModulePassManager &passes) {
   passes.addPass(CoroEarlyPass());
   FunctionPassManager before;
   before.addPass(SROAPass(SROAOptions::ModifyCFG));
   before.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-  before.addPass(InstCombinePass(oneRound()));
   before.addPass(SimplifyCFGPass());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(before)));
   passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(CoroSplitPass(/*OptimizeFrame=*/true)));
@@ -86,8 +113,7 @@ FunctionPassManager passesFor(const Effort &effort) {
   loops.addPass(LICMPass(LICMOptions()));
   passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   if (!effort.isLarge()) passes.addPass(GVNPass(GVNOptions().setPRE(false).setLoadPRE(true)));
-  passes.addPass(LoopUnrollPass(LoopUnrollOptions(2).setPartial(false).setRuntime(false).setUpperBound(false).setPeeling(false)));
-  passes.addPass(InstCombinePass(oneRound()));
+  passes.addPass(UnrollShortLoops());
   passes.addPass(DSEPass());
   passes.addPass(ADCEPass());
   passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().convertSwitchToLookupTable(true).sinkCommonInsts(true)));
