@@ -18,6 +18,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
@@ -28,6 +29,9 @@ namespace {
 
 constexpr unsigned kCopiedInstructions = 2000;  // per kernel
 constexpr unsigned kRounds = 10;
+/// So many instructions may be copied to save the mask of one access: where memory is the limit, the mask costs as much again as the
+/// access, and next to more computation than this, nothing.
+constexpr unsigned kPerLoad = 64, kPerStore = 16;
 
 class Versions {
  public:
@@ -45,25 +49,42 @@ class Versions {
  private:
   using Blocks = llvm::SmallVector<llvm::BasicBlock *>;
 
-  /// Memory accesses that need no mask if all lanes are active, in blocks that are not copies already.
-  unsigned gain(const ShapeAnalysis &shapes, llvm::ArrayRef<llvm::BasicBlock *> blocks, unsigned &size) const {
-    unsigned n = 0;
+  /// What a copy without masks saves: memory accesses that need no mask if all lanes are active. Masked loads keep the hardware from
+  /// fetching ahead, stores do not; those in loops count as often as a short loop makes them.
+  uint64_t gain(const ShapeAnalysis &shapes, llvm::ArrayRef<llvm::BasicBlock *> blocks, unsigned &size) const {
+    uint64_t n = 0;
     size = 0;
     for (llvm::BasicBlock *b : blocks) {
       size += unsigned(b->sizeWithoutDebug());
+      const unsigned depth = std::min(shapes.loops().getLoopDepth(b), 4u);
       for (llvm::Instruction &i : *b)
-        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i))
-          n += shapes.shape(p).hasOffsets();
+        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i); p && shapes.shape(p).hasOffsets())
+          n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kPerLoad : kPerStore) << (4 * depth);
     }
     return n;
   }
 
   bool affordable(llvm::ArrayRef<llvm::BasicBlock *> blocks, const ShapeAnalysis &shapes) {
     unsigned size;
-    if (gain(shapes, blocks, size) == 0 || copied_ + size > kCopiedInstructions)
+    if (gain(shapes, blocks, size) < size || copied_ + size > kCopiedInstructions)
       return false;
     copied_ += size;
     return true;
+  }
+
+  /// A condition that some lane always misses, however the gang's base falls: equality with a value that steps from lane to lane.
+  static bool neverHoldsForAll(const ShapeAnalysis &shapes, const llvm::Value *condition, bool isNegated) {
+    using namespace llvm::PatternMatch;
+    const llvm::Value *x, *y;
+    if (match(condition, m_Not(m_Value(x))))
+      return neverHoldsForAll(shapes, x, !isNegated);
+    if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y))) : match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
+      return neverHoldsForAll(shapes, x, isNegated) || neverHoldsForAll(shapes, y, isNegated);
+    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+    if (!compare || compare->getPredicate() != (isNegated ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_EQ))
+      return false;
+    const Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
+    return (a.hasOffsets() && b.isUniform()) || (a.isUniform() && b.hasOffsets());
   }
 
   /// A conditional index whose offsets would be lost at a phi (a pointer that a loop moves on).
@@ -188,7 +209,7 @@ class Versions {
     auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
     for (unsigned side = 0; side < 2; ++side) {
       llvm::BasicBlock *t = branch->getSuccessor(side);
-      if (t->getSinglePredecessor() != a)
+      if (t->getSinglePredecessor() != a || neverHoldsForAll(shapes, branch->getCondition(), side == 1))
         continue;
       llvm::SmallVector<llvm::BasicBlock *> region;
       shapes.dominators().getDescendants(t, region);
