@@ -176,7 +176,8 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
 
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many pages: too few for the hardware to
 /// see a stream. The gangs that follow read what follows in each page, so each fetches ahead for them. So do gangs that wait at
-/// barriers between few accesses: out-of-order execution does not look past a barrier. Prefetches never fault.
+/// barriers between few accesses: out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches nothing
+/// ahead. Prefetches never fault.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
   constexpr int64_t kGangsAhead = 8, kLine = 64;
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
@@ -208,8 +209,8 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   std::vector<Run> runs = runsOf(*a.offsets, size);
   auto at = [&](int64_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset)); };
   if (runs.size() == 1) {
+    prefetchForNextGangs(load, at(runs[0].offset), size);
     if (!mask()) {
-      prefetchForNextGangs(load, at(runs[0].offset), size);
       llvm::LoadInst *l = b_.CreateAlignedLoad(wideType, at(runs[0].offset), load.getAlign(), load.getName());
       copyAccessTraits(l, load);
       return l;
