@@ -1,18 +1,5 @@
-// The one table from (.sem, .scope, space) to LLVM's ordering and sync scope (PTX ISA 8: memory
-// consistency model).
-//
-//   .sem                          ordering              |  .scope            sync scope
-//   weak (none written on ld/st)  not atomic            |  .cta              "cta"      compiler
-//   ordering only: a CTA stays .volatile                     not atomic, volatile  |  .cluster
-//   "cluster"  on one thread of the host .relaxed, .mmio               monotonic             | .gpu
-//   "gpu"      real atomics .acquire                      acquire               |  .sys, none on st
-//   ""         real atomics .release                      release               | .acq_rel acq_rel
-//   |  space .shared{::cta} narrows the scope to "cta", .sc (fence), membar           seq_cst |
-//   .shared::cluster to "cluster" (nobody else can see it), none on atom, red monotonic, .gpu |
-//   .local, .param and .const to not atomic
-//
-// lower applies it to IR; simt and jit read the sync scopes off the IR ("cta" and "cluster" cost no
-// instruction).
+// The order of accesses and fences as LLVM's ordering and sync scope: the table of intrinsics/memory_order.h on IR.
+// Sync scopes are "cta", "cluster", "gpu" and "" (.sys); simt and jit read them off the IR.
 #pragma once
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/AtomicOrdering.h>
@@ -34,5 +21,8 @@ MemoryOrder accessOrder(llvm::LLVMContext &, const check::Instruction &, isa::St
 MemoryOrder atomicOrder(llvm::LLVMContext &, const check::Instruction &, isa::StateSpace);
 /// For fence and membar.
 MemoryOrder fenceOrder(llvm::LLVMContext &, const check::Instruction &);
+
+/// Whether all that a sync scope and an address space of the IR let take part run on one thread of the host.
+bool staysOnOneThread(llvm::LLVMContext &, llvm::SyncScope::ID, unsigned addressSpace);
 
 } // namespace ptxrun::lower

@@ -1,22 +1,15 @@
 // Read-modify-write operations and fences.
 //
-// A CTA (and a cluster) stays on one OpenMP thread, so operations on `.shared` memory and operations of `.cta` and `.cluster`
-// scope need no lock prefix; `.gpu` and `.sys` are real atomics. Lanes run one after the other in lane order. Lanes that all address one
+// What needs the host's atomics is the table in intrinsics/memory_order.h. Lanes run one after the other in lane order. Lanes that all address one
 // place without using the result are combined first where the result cannot differ (integer operations).
 #include <llvm/IR/Instructions.h>
 
+#include "translate/lower/memory_order.h"
 #include "translate/lower/vocabulary.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
 namespace {
-
-bool staysOnOneThread(llvm::LLVMContext &context, const llvm::Value *pointer, llvm::SyncScope::ID scope) {
-  if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
-    return true;
-  return scope == context.getOrInsertSyncScopeID("cta") || scope == context.getOrInsertSyncScopeID("cluster") ||
-         scope == llvm::SyncScope::SingleThread;
-}
 
 /// The new value that a read-modify-write stores.
 llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old, llvm::Value *v) {
@@ -118,7 +111,8 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
   auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
   const Value *pointer = rmw ? rmw->getPointerOperand() : cas->getPointerOperand();
-  const bool isLocal = staysOnOneThread(c, pointer, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID());
+  const bool isLocal = lower::staysOnOneThread(c, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID(),
+                                               pointer->getType()->getPointerAddressSpace());
   const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {
@@ -230,10 +224,7 @@ Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<V
 
 /// `.cta` and `.cluster` fences order the compiler only.
 void Widener::emitFence(const llvm::FenceInst &fence) {
-  llvm::LLVMContext &c = b_.getContext();
-  const llvm::SyncScope::ID scope = fence.getSyncScopeID();
-  const bool isLocal = scope == c.getOrInsertSyncScopeID("cta") || scope == c.getOrInsertSyncScopeID("cluster") ||
-                       scope == llvm::SyncScope::SingleThread;
+  const bool isLocal = lower::staysOnOneThread(b_.getContext(), fence.getSyncScopeID(), lower::kGeneric);
   b_.CreateFence(fence.getOrdering(), isLocal ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
 }
 
