@@ -20,13 +20,22 @@ std::string threadsText(uint32_t first, uint32_t count) {
   return "threads " + std::to_string(first) + " to " + std::to_string(first + count - 1);
 }
 
-/// `before`, the numbers of the bits of `mask`, `after`; nothing where there are none.
+/// `before`, the numbers of the bits of `mask` ("0 4-31"), `after`; nothing where there are none.
 std::string listed(const char *before, uint32_t mask, const char *after) {
   if (!mask)
     return "";
   std::string s = before;
-  for (; mask; mask &= mask - 1)
-    s += " " + std::to_string(__builtin_ctz(mask));
+  while (mask) {
+    int first = __builtin_ctz(mask);
+    uint32_t rest = ~(mask >> first);
+    int count = rest ? __builtin_ctz(rest) : 32;
+    if (count < 3)
+      count = 1;
+    s += " " + std::to_string(first);
+    if (count > 1)
+      s += "-" + std::to_string(first + count - 1);
+    mask &= first + count == 32 ? 0 : ~0u << (first + count);
+  }
   return *after ? s + " " + after : s;
 }
 

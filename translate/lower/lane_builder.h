@@ -148,8 +148,7 @@ class LaneBuilder {
   enum class WordEffect : uint8_t {
     pure,       ///< memory(none), speculatable
     ordered,    ///< reads a clock: order is kept, no memory visible to IR
-    convergent, ///< warp collective without memory effect of its own
-    activeMask, ///< convergent, and never merged or removed: its value depends on where it stands
+    convergent, ///< warp collective: never merged, moved or removed, used or not; other lanes may wait for it
     sync,       ///< convergent and orders memory: barriers
     memory,     ///< may read and write memory (vprintf, malloc)
     noReturn,   ///< does not return; the caller adds `unreachable`

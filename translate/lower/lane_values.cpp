@@ -149,11 +149,6 @@ llvm::CallInst *LaneBuilder::word(llvm::StringRef name, llvm::Type *result,
     callee->addFnAttr(llvm::Attribute::WillReturn);
     break;
   case WordEffect::convergent:
-    callee->setMemoryEffects(llvm::MemoryEffects::none());
-    callee->addFnAttr(llvm::Attribute::WillReturn);
-    callee->addFnAttr(llvm::Attribute::Convergent);
-    break;
-  case WordEffect::activeMask:
     callee->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
     callee->addFnAttr(llvm::Attribute::WillReturn);
     callee->addFnAttr(llvm::Attribute::Convergent);

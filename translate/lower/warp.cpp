@@ -12,7 +12,7 @@ namespace {
 constexpr auto kConvergent = LaneBuilder::WordEffect::convergent;
 
 llvm::Value *activeMask(LaneBuilder &b) {
-  return b.word("ptx.activemask", b.intType(32), {}, LaneBuilder::WordEffect::activeMask);
+  return b.word("ptx.activemask", b.intType(32), {}, kConvergent);
 }
 
 llvm::Type *valueAndPredicate(LaneBuilder &b) {
