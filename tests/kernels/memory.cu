@@ -216,3 +216,37 @@ extern "C" __global__ void gridStride(const int *in, int *out, int n) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 CASE(gridStride, grid(3), block(40), in(1000), out(120), 1000)
+
+// Structures read element by element, in some order; the last reads come behind a write that may change what they see.
+extern "C" __global__ void structuresByElements(const float *in, float *out, int n) {
+  __shared__ float staged[8 * 64];
+  int t = threadIdx.x, width = blockDim.x;
+  for (int k = 0; k < 8; ++k) staged[k * width + t] = in[k * width + t];
+  __syncthreads();
+  const float *own = &staged[8 * t];
+  float a = own[3], b = own[0], c = own[7], d = own[1], e = own[2], f = own[6], g = own[5], h = own[4];
+  out[t] = ((a - b) * c + d) * e - f * g + h;
+  const float *pair = &in[2 * t];
+  out[width + t] = pair[1] * 3.0f - pair[0];
+  float *four = &out[2 * width + 4 * t];
+  four[0] = a, four[1] = b + n, four[2] = c, four[3] = d;
+  out[2 * width + 4 * t + 2] = four[1] + four[3];
+  out[6 * width + t] = four[2] - four[0];
+}
+CASE(structuresByElements, grid(1), block(64), in(512), out(448), 3)
+CASE(structuresByElements, grid(1), block(40), in(512), out(448), 3)
+
+struct alignas(8) TwoInts { int x, y; };
+struct alignas(16) FourInts { int x, y, z, w; };
+struct alignas(8) FourShorts { short a, b, c, d; };
+extern "C" __global__ void vectorsTakenApart(const int *quads, const int *pairs, const short *shorts, int *out, int *sums, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  FourInts q = ((const FourInts *)quads)[i];
+  TwoInts p = ((const TwoInts *)pairs)[i];
+  FourShorts s = ((const FourShorts *)shorts)[i];
+  ((FourInts *)out)[i] = FourInts{q.w + p.x, q.x - p.y, q.z ^ s.a, q.y * s.d};
+  ((TwoInts *)sums)[i] = TwoInts{q.x + q.y + s.b, p.x - s.c};
+}
+CASE(vectorsTakenApart, grid(3), block(64), in(768), in(384), in(768), out(768), out(384), 192)
+CASE(vectorsTakenApart, grid(3), block(64), in(768), in(384), in(768), out(768), out(384), 150)

@@ -104,6 +104,7 @@ void Widener::emitBlock(unsigned n) {
   b_.SetCurrentDebugLocation(llvm::DebugLoc());
   local_.clear();
   localVector_.clear();
+  separated_.clear();
   mask_ = maskOf(block);
   // Phis read their slots together, before anything else overwrites them.
   for (const llvm::PHINode &phi : block->phis()) {
@@ -320,6 +321,7 @@ void Widener::emitLoopEnd(unsigned n) {
   setLine(loop->getLoopLatch()->getTerminator()->getDebugLoc());
   local_.clear();
   localVector_.clear();
+  separated_.clear();
   llvm::AllocaInst *slot = maskSlot(loop->getHeader());
   Value *some = anyLane(b_.CreateLoad(slot->getAllocatedType(), slot));
   Block *done = newBlock("left");

@@ -196,12 +196,16 @@ Widener::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
     auto *type = llvm::cast<llvm::FixedVectorType>(e->getVectorOperandType());
     const unsigned n = type->getNumElements();
     if (auto *k = llvm::dyn_cast<llvm::ConstantInt>(e->getIndexOperand())) {
+      if (Value *separated = separatedElement(*e, unsigned(k->getZExtValue())))
+        return separated;
       for (unsigned l = 0; l < lanes_; ++l)
         order.push_back(int(l * n + k->getZExtValue()));
       return b_.CreateShuffleVector(vector(e->getVectorOperand()), order);
     }
   } else if (auto *e = llvm::dyn_cast<llvm::InsertElementInst>(&i)) {
     const unsigned n = llvm::cast<llvm::FixedVectorType>(e->getType())->getNumElements();
+    if (Value *joined = joinedElements(*e))
+      return joined;
     if (auto *k = llvm::dyn_cast<llvm::ConstantInt>(e->getOperand(2))) {
       // Spread the scalars to element 0 of each lane's group, then pick from the two.
       Value *scalars = vector(e->getOperand(1));

@@ -26,13 +26,13 @@ std::vector<Run> runsOf(const std::vector<int64_t> &offsets, int64_t size) {
   return runs;
 }
 
+}  // namespace
+
 void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
   to->setVolatile(from.isVolatile() || from.isAtomic());
   if (from.hasMetadata(llvm::LLVMContext::MD_invariant_load))
     to->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(to->getContext(), {}));
 }
-
-}  // namespace
 
 /// A host pointer for a uniform pointer value (`.shared` ones are offsets into the arena).
 Widener::Value *Widener::hostPointer(const Value *pointer) {
@@ -134,6 +134,10 @@ Widener::Value *Widener::exactPointers(const Value *pointer) {
 }
 
 void Widener::emitLoad(const llvm::LoadInst &load) {
+  if (auto done = neighbours_.find(&load); done != neighbours_.end()) {
+    define(load, done->second);
+    return;
+  }
   const Value *pointer = load.getPointerOperand();
   if (shapes_.isUniform(pointer)) {
     llvm::LoadInst *l = b_.CreateAlignedLoad(plain(&load), hostPointer(pointer), load.getAlign(), load.getName());
@@ -150,7 +154,7 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   if (!a.offsets) {
     result = loadEach(load, pointers(a));
   } else if (!a.wraps) {
-    result = loadOffsets(load, a);
+    result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
     // if the index wraps inside the gang: lane by lane; else as the shape says
     Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"), *done = newBlock("load.done");

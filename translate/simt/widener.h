@@ -45,6 +45,9 @@ struct ModuleContext {
 /// Leading parameters of every wide function.
 enum WideArgument : unsigned { kLaunch, kCta, kGang, kCtaX, kCtaY, kCtaZ, kFirstThread, kMask, kFirstOwn };
 
+/// What a load that replaces (part of) another keeps of it: volatile, invariant.
+void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from);
+
 class Widener {
  public:
   /// `target` is empty and has the wide signature; with `isFull` its mask argument is known to be all ones.
@@ -143,6 +146,15 @@ class Widener {
   Value *wrapTest(const Value *pointer);
   Value *repeatMask(Value *mask, unsigned times);
 
+  // widen_interleaved.cpp
+  unsigned elementsPerRegister(const llvm::Type *element) const;
+  void takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step, llvm::MutableArrayRef<Value *> out);
+  llvm::SmallVector<Value *> putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step);
+  llvm::SmallVector<Value *> separate(unsigned n, unsigned perRegister, llvm::function_ref<Value *(unsigned)> piece);
+  bool loadNeighbours(const llvm::LoadInst &, const Address &);
+  Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);
+  Value *joinedElements(const llvm::InsertElementInst &);
+
   // widen_atomics.cpp
   void emitAtomic(const llvm::Instruction &);
   void emitFence(const llvm::FenceInst &);
@@ -215,6 +227,8 @@ class Widener {
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
   llvm::DenseMap<const Block *, const Block *> maskRoot_;  // block whose consumed mask this block shares; null: entry mask
   llvm::DenseMap<const Value *, Value *> local_, localVector_;  // of the block being emitted
+  llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_;                 // loaded together with another
+  llvm::DenseMap<const Value *, llvm::SmallVector<Value *>> separated_;        // elements of vectors, of the block being emitted
   std::vector<llvm::AllocaInst *> promotable_;
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;

@@ -1,0 +1,203 @@
+// Structures of arrays and arrays of structures: what lies lane by lane in memory, n elements each, against n vectors of one element per
+// lane. Register by register, in log2(n) rounds of shuffles that take two registers apart into even and odd elements (or the other way
+// round): half the shuffles of picking each vector's elements on its own, and each register is loaded once.
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Value;
+
+/// A lane's address as something computed, and a constant.
+std::pair<const Value *, int64_t> splitAddress(const Value *v) {
+  int64_t offset = 0;
+  while (true) {
+    if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(v)) {
+      v = cast->getOperand(0);
+    } else if (auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
+               op && (op->getOpcode() == llvm::Instruction::Add ||
+                      (op->getOpcode() == llvm::Instruction::Or && llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())) &&
+               llvm::isa<llvm::ConstantInt>(op->getOperand(1))) {
+      offset += llvm::cast<llvm::ConstantInt>(op->getOperand(1))->getSExtValue();
+      v = op->getOperand(0);
+    } else {
+      return {v, offset};
+    }
+  }
+}
+
+llvm::SmallVector<int> everySecond(unsigned first, unsigned n) {
+  llvm::SmallVector<int> order;
+  for (unsigned k = 0; k < n; ++k)
+    order.push_back(int(first + 2 * k));
+  return order;
+}
+
+unsigned length(const Value *v) { return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements(); }
+
+}  // namespace
+
+unsigned Widener::elementsPerRegister(const llvm::Type *element) const {
+  const unsigned bytes = context_.options.level == CpuLevel::avx512 ? 64 : context_.options.level == CpuLevel::avx2 ? 32 : 16;
+  return std::min<unsigned>(lanes_, bytes * 8 / element->getScalarSizeInBits());
+}
+
+/// `pieces`: registers in the order of memory; out[step * i + first]: the elements at those places.
+void Widener::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step, llvm::MutableArrayRef<Value *> out) {
+  if (pieces.size() == 1) {
+    out[first] = pieces[0];
+    return;
+  }
+  llvm::SmallVector<Value *> even, odd;
+  for (size_t k = 0; k < pieces.size(); k += 2) {
+    even.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(0, length(pieces[k]))));
+    odd.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(1, length(pieces[k]))));
+  }
+  takeApart(even, first, step * 2, out);
+  takeApart(odd, first + step, step * 2, out);
+}
+
+/// The other way round: vectors in[first], in[first + step], ... element by element.
+llvm::SmallVector<Value *> Widener::putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step) {
+  if (first + step >= in.size())
+    return {in[first]};
+  llvm::SmallVector<Value *> even = putTogether(in, first, step * 2), odd = putTogether(in, first + step, step * 2), out;
+  for (size_t k = 0; k < even.size(); ++k) {
+    const unsigned n = length(even[k]);
+    llvm::SmallVector<int> low, high;
+    for (unsigned e = 0; e < n; ++e) {
+      (e < n / 2 ? low : high).append({int(e), int(n + e)});
+    }
+    out.push_back(b_.CreateShuffleVector(even[k], odd[k], low));
+    out.push_back(b_.CreateShuffleVector(even[k], odd[k], high));
+  }
+  return out;
+}
+
+/// n vectors of one element per lane, from `piece(k)`: the k-th register of what lies lane by lane.
+llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister, llvm::function_ref<Value *(unsigned)> piece) {
+  llvm::SmallVector<llvm::SmallVector<Value *>> parts(n);
+  for (unsigned lane = 0, k = 0; lane < lanes_; lane += perRegister) {
+    llvm::SmallVector<Value *> pieces, out(n);
+    for (unsigned m = 0; m < n; ++m)
+      pieces.push_back(piece(k++));
+    takeApart(pieces, 0, 1, out);
+    for (unsigned m = 0; m < n; ++m)
+      parts[m].push_back(out[m]);
+  }
+  llvm::SmallVector<Value *> result;
+  for (unsigned m = 0; m < n; ++m)
+    result.push_back(concatenate(parts[m]));
+  return result;
+}
+
+/// A load from an array of structures whose other elements are loaded nearby: all at once. False where that is not so.
+bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
+  llvm::Type *type = plain(&load);
+  const unsigned bits = type->getScalarSizeInBits();
+  if (mask() || isOffMainLine_ || !load.isSimple() || type->isVectorTy() || type->isPointerTy() || (bits != 32 && bits != 64))
+    return false;
+  const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0];
+  const int64_t n = stride / size;
+  if (stride % size != 0 || (n != 2 && n != 4 && n != 8))
+    return false;
+  for (unsigned l = 1; l < lanes_; ++l)
+    if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
+      return false;
+  const auto [root, own] = splitAddress(load.getPointerOperand());
+  std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>> siblings;  // by distance
+  for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
+    auto *other = llvm::dyn_cast<llvm::LoadInst>(i);
+    if (!other || !other->isSimple() || other->getType() != load.getType() ||
+        other->getPointerAddressSpace() != load.getPointerAddressSpace() || other->getAlign() != load.getAlign())
+      continue;
+    const auto [otherRoot, at] = splitAddress(other->getPointerOperand());
+    if (otherRoot == root && shapes_.shape(other->getPointerOperand()).offsets == shapes_.shape(load.getPointerOperand()).offsets)
+      siblings[at - own].push_back(other);
+  }
+  // A structure that holds this element and is loaded as a whole.
+  for (int64_t start = -(n - 1) * size; start <= 0; start += size) {
+    bool isWhole = true;
+    for (int64_t m = 0; m < n; ++m)
+      isWhole &= siblings.contains(start + m * size);
+    if (!isWhole)
+      continue;
+    const unsigned perRegister = elementsPerRegister(type);
+    const int64_t low = (*a.offsets)[0] + start;
+    llvm::SmallVector<Value *> elements = separate(unsigned(n), perRegister, [&](unsigned k) {
+      Value *at = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(low + int64_t(k) * perRegister * size));
+      llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, perRegister), at, load.getAlign());
+      copyAccessTraits(l, load);
+      return l;
+    });
+    for (int64_t m = 0; m < n; ++m)
+      for (const llvm::LoadInst *one : siblings[start + m * size])
+        neighbours_[one] = elements[size_t(m)];
+    return true;
+  }
+  return false;
+}
+
+/// Element k of each lane's vector, where most elements are asked for in this block; null where they are not.
+Widener::Value *Widener::separatedElement(const llvm::ExtractElementInst &e, unsigned k) {
+  const Value *whole = e.getVectorOperand();
+  const unsigned n = llvm::cast<llvm::FixedVectorType>(whole->getType())->getNumElements();
+  const unsigned bits = whole->getType()->getScalarSizeInBits();
+  if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) || whole->getType()->getScalarType()->isPointerTy() ||
+      isOffMainLine_ || shapes_.isUniform(whole))
+    return nullptr;
+  auto [it, isNew] = separated_.try_emplace(whole);
+  if (isNew) {
+    std::set<const Value *> asked;
+    for (const llvm::User *u : whole->users())
+      if (auto *other = llvm::dyn_cast<llvm::ExtractElementInst>(u); other && other->getParent() == e.getParent())
+        asked.insert(other->getIndexOperand());
+    if (asked.size() * 2 <= n)
+      return nullptr;
+    Value *all = vector(whole);
+    const unsigned perRegister = elementsPerRegister(whole->getType()->getScalarType());
+    it->second = separate(n, perRegister, [&](unsigned piece) {
+      llvm::SmallVector<int> order;
+      for (unsigned p = 0; p < perRegister; ++p)
+        order.push_back(int(piece * perRegister + p));
+      return b_.CreateShuffleVector(all, order);
+    });
+  }
+  return it->second.empty() ? nullptr : it->second[k];
+}
+
+/// What a chain of insertions into nothing has made whole with `last`, lane by lane; null if it is not whole.
+Widener::Value *Widener::joinedElements(const llvm::InsertElementInst &last) {
+  const unsigned n = llvm::cast<llvm::FixedVectorType>(last.getType())->getNumElements();
+  const unsigned bits = last.getType()->getScalarSizeInBits();
+  if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) || last.getOperand(1)->getType()->isPointerTy())
+    return nullptr;
+  llvm::SmallVector<const Value *> elements(n, nullptr);
+  const Value *v = &last;
+  while (auto *e = llvm::dyn_cast<llvm::InsertElementInst>(v)) {
+    auto *k = llvm::dyn_cast<llvm::ConstantInt>(e->getOperand(2));
+    if (!k || k->getZExtValue() >= n)
+      return nullptr;
+    if (!elements[k->getZExtValue()])
+      elements[k->getZExtValue()] = e->getOperand(1);
+    v = e->getOperand(0);
+  }
+  if (!llvm::isa<llvm::UndefValue>(v) || llvm::is_contained(elements, nullptr))
+    return nullptr;
+  llvm::SmallVector<Value *> wides, pieces;
+  for (const Value *e : elements)
+    wides.push_back(vector(e));
+  const unsigned perRegister = elementsPerRegister(last.getType()->getScalarType());
+  for (unsigned lane = 0; lane < lanes_; lane += perRegister) {
+    llvm::SmallVector<int> order;
+    for (unsigned p = 0; p < perRegister; ++p)
+      order.push_back(int(lane + p));
+    llvm::SmallVector<Value *> in;
+    for (Value *w : wides)
+      in.push_back(perRegister == lanes_ ? w : b_.CreateShuffleVector(w, order));
+    pieces.append(putTogether(in, 0, 1));
+  }
+  return concatenate(pieces);
+}
+
+}  // namespace ptxrun::simt
