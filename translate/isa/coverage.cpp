@@ -27,6 +27,9 @@ bool mayHaveShape(const OperandPattern &o, const OperandContext &context, char s
     return o.kind == OperandKind::list;
   case 'v':
     return high != 0 || o.kind == OperandKind::pack || o.kind == OperandKind::unpack;
+  case 'p':
+    return (o.typeSlot >= 0 || o.type == Type::pred || o.type == Type::none) &&
+           mayHaveShape(o, context, 'o');
   case 'o':
     return o.kind != OperandKind::address && o.kind != OperandKind::list &&
            o.kind != OperandKind::pack && o.kind != OperandKind::unpack && high <= 1;

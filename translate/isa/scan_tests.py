@@ -4,7 +4,7 @@
 usage: scan_tests.py OUTPUT_FILE LIST_OF_FILES
 
 The list is how `ptxrun isa` knows what is tested (coverage.cpp). Shapes, one letter per operand: a address, v vector, l list,
-o anything else; case files say only how many operands there are: `?` each.
+p predicate (a register named %p), o anything else; case files say only how many operands there are: `?` each.
 """
 import re
 import sys
@@ -62,6 +62,8 @@ def split(text):
 
 
 def shape(operand):
+    if re.fullmatch(r"!?%p\d*", operand):
+        return "p"
     return {"[": "a", "{": "v", "(": "l"}.get(operand[0], "o")
 
 
