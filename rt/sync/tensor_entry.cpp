@@ -105,12 +105,12 @@ void ptxrun_cp_tensor_load(abi::Gang *gang, uint32_t lane, void *destination, co
   GangState &g = stateOf(gang);
   TensorRequest r =
       makeRequest(g, map, coordinates, mode, im2colOffsets, TensorDirection::load, destination);
-  if (ctaMask == 0) {
+  bool isPair = (ctaMask & abi::kCtaPairSignal) != 0;
+  ctaMask &= ~abi::kCtaPairSignal;
+  if (ctaMask == 0) { // any CTA's mbarrier, as the operand says
     submitAsync(g, makeOperation(r, lane, mbarrier));
     return;
   }
-  bool isPair = (ctaMask & abi::kCtaPairSignal) != 0;
-  ctaMask &= ~abi::kCtaPairSignal;
   if (ctaMask >> groupOf(g).ctaCount)
     failTensor(g, "the CTA mask of a multicast names a CTA outside the cluster");
   for (; ctaMask; ctaMask &= ctaMask - 1) {
