@@ -93,6 +93,7 @@ class LoadedModule final : public Module {
     jit::CacheKeyBuilder builder;
     builder.add({reinterpret_cast<const char *>(textDigest_->data()), textDigest_->size()});
     builder.add(kernel).add(key.lanes).add(key.block[0]).add(key.block[1]).add(key.block[2]).add(key.isGridBelow2G).add(key.schedulesGangs);
+    builder.add(key.defersCopies);
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -146,7 +147,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
                                                   simt::CpuLevel level, StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
   Expected<lower::LaneModule> lane = lower::lowerKernel(
-      checked(), function, {.hasDirectedRounding = level == simt::CpuLevel::avx512}, diagnostics);
+      checked(), function, {.deferAsyncCopies = key.defersCopies, .hasDirectedRounding = level == simt::CpuLevel::avx512}, diagnostics);
   if (!lane) {
     if (!diagnostics.hasErrors()) return lane.takeError();
     llvm::consumeError(lane.takeError());

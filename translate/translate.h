@@ -48,6 +48,7 @@ struct VariantKey {
   std::array<uint32_t, 3> block{};
   bool isGridBelow2G = true;
   bool schedulesGangs = false;  ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
+  bool defersCopies = false;    ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
 
   auto operator<=>(const VariantKey &) const = default;
 };

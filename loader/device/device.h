@@ -112,6 +112,8 @@ struct LaunchOptions {
   std::atomic<uint64_t> *finishedCtas = nullptr;
   rt::Schedule schedule = rt::Schedule::fast;
   uint64_t seed = 0;
+  rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
+  uint64_t asyncSeed = 0;
   std::function<void(std::string_view)> printf; ///< device printf text; null: stdout
 };
 
@@ -120,6 +122,10 @@ struct LaunchOptions {
 /// for each launch, before it is compiled. What the directives have against the launch; empty:
 /// nothing.
 std::string shapeLaunch(const KernelInfo &, LaunchOptions &);
+
+/// "eager", "late" or "seed:N" into the options' asyncCopies and asyncSeed; false for anything
+/// else.
+bool readAsyncCopies(std::string_view text, LaunchOptions &);
 
 /// A loaded PTX module. Thread-safe; launches of it may run at once. Compiled code and variables
 /// live as long as it does.

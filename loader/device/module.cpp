@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <mutex>
 #include <shared_mutex>
 
@@ -46,8 +47,9 @@ translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &
   key.lanes = options.lanes;
   key.block = {options.block.x, options.block.y, options.block.z};
   key.isGridBelow2G = isBelow2G(options.grid, options.block);
+  key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
   key.schedulesGangs = options.isCooperative || options.schedule != rt::Schedule::fast ||
-                       isExplicitCluster(kernel, options);
+                       isExplicitCluster(kernel, options) || key.defersCopies;
   return key;
 }
 
@@ -166,6 +168,23 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
   return module;
 }
 
+bool readAsyncCopies(std::string_view text, LaunchOptions &options) {
+  constexpr std::string_view kSeed = "seed:";
+  if (text == "eager" || text == "late") {
+    options.asyncCopies = text == "late" ? rt::AsyncCopies::late : rt::AsyncCopies::eager;
+    return true;
+  }
+  if (!text.starts_with(kSeed))
+    return false;
+  text.remove_prefix(kSeed.size());
+  const char *end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, options.asyncSeed);
+  if (text.empty() || error != std::errc() || rest != end)
+    return false;
+  options.asyncCopies = rt::AsyncCopies::seeded;
+  return true;
+}
+
 const KernelInfo *Module::findKernel(std::string_view name) const {
   return findByName(kernels(), name);
 }
@@ -205,7 +224,8 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   request.cancel = options.cancel;
   request.finishedCtas = options.finishedCtas;
   request.schedule = options.schedule;
-  request.seed = options.seed;
+  request.asyncCopies = options.asyncCopies;
+  request.seed = options.seed + options.asyncSeed * 0x9e3779b97f4a7c15u; // one generator for both
   request.printf = options.printf;
   const rt::Failure failure = rt::run(request);
   if (failure.status == rt::Status::ok)

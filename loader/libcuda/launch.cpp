@@ -55,6 +55,19 @@ unsigned forcedLanes() {
   return lanes;
 }
 
+/// PTXRUN_ASYNC says when asynchronous copies happen, as `ptxrun run --async` does.
+void readAsyncCopies(device::LaunchOptions &options) {
+  static const device::LaunchOptions given = [] {
+    device::LaunchOptions read;
+    const char *value = getenv("PTXRUN_ASYNC");
+    if (value && !device::readAsyncCopies(value, read))
+      report("PTXRUN_ASYNC=%s is none of eager, late, seed:N; using eager", value);
+    return read;
+  }();
+  options.asyncCopies = given.asyncCopies;
+  options.asyncSeed = given.asyncSeed;
+}
+
 bool isBlocking() {
   static const bool isSet = [] {
     const char *value = getenv("CUDA_LAUNCH_BLOCKING");
@@ -146,6 +159,7 @@ device::LaunchOptions LaunchOperation::options() const {
   options.lanes = forcedLanes();
   options.dynamicSharedBytes = shape_.dynamicSharedBytes;
   options.isCooperative = shape_.isCooperative;
+  readAsyncCopies(options);
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "loader/device/device.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/plan.h"
 #include "loader/ptxrun/suggest.h"
@@ -234,8 +235,8 @@ class Reader {
 
   Launch readLaunch(const toml::table &table) const {
     checkKeys(table,
-              {"kernel", "grid", "block", "cluster", "shared", "cooperative", "lanes", "times",
-               "arguments", "outcome", "report"},
+              {"kernel", "grid", "block", "cluster", "shared", "cooperative", "async", "lanes",
+               "times", "arguments", "outcome", "report"},
               "[[launch]]");
     Launch launch;
     launch.kernel = text(table, "kernel", false);
@@ -249,6 +250,10 @@ class Reader {
     }
     launch.sharedBytes = text(table, "shared", false, "0");
     launch.isCooperative = flag(table, "cooperative");
+    launch.async = text(table, "async", false);
+    if (device::LaunchOptions ignored;
+        !launch.async.empty() && !device::readAsyncCopies(launch.async, ignored))
+      fail(*table.get("async"), "'async' takes eager, late or seed:N");
     launch.lanes = static_cast<unsigned>(number(table, "lanes", 0));
     launch.times = static_cast<unsigned>(number(table, "times", 1));
     launch.arguments = arguments(table);

@@ -242,6 +242,7 @@ class Execution {
     options.threads = options_.threads;
     options.timeout = options_.timeout;
     options.cancel = cancel_;
+    device::readAsyncCopies(launch.async.empty() ? options_.async : launch.async, options);
     if (options_.schedule == "serial")
       options.schedule = rt::Schedule::serial;
     if (options_.schedule.starts_with("seed:")) {

@@ -24,6 +24,8 @@ struct Launch {
   std::optional<std::array<uint32_t, 3>> cluster;
   std::string sharedBytes = "0"; ///< dynamic shared memory
   bool isCooperative = false;
+  std::string
+      async; ///< when asynchronous copies happen: eager, late, seed:N; empty: as RunOptions say
   unsigned lanes = 0;
   unsigned times = 1; ///< launched so often in a row; `=expression` arguments see the turn as `r`
   std::vector<std::string> arguments;
@@ -68,6 +70,7 @@ struct RunOptions {
   std::chrono::nanoseconds timeout{0};
   std::string dumpDirectory, stopAfter, cacheDirectory;
   std::string schedule = "fast"; ///< fast, serial, seed:N
+  std::string async = "eager";   ///< eager, late, seed:N
   uint64_t printLimit = 16;
 };
 

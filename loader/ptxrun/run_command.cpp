@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "loader/device/device.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/plan.h"
@@ -15,6 +16,8 @@ constexpr const char *kFooter =
   a number          12  -3  0x1f  2.5  1e-3  inf  nan  0f3F800000 (bits)
   a buffer          [ROLE:]SOURCE, for 64-bit parameters; see below
   a struct          {i32 5, f32 2.0, ptr NAME}, fields at their natural alignment
+  a tensor-map      tensormap{buffer=NAME; type=f16; dims=64,128; box=64,8; swizzle=128B}, what cuTensorMapEncodeTiled takes,
+                    by value or pointed to; also strides, element_strides, interleave, fill, mode, lower, upper, channels, pixels
 ROLE: in (default), out and inout (written back to their file), print (shown afterwards).
 SOURCE:
   x.npy             a NumPy array
@@ -99,6 +102,12 @@ void checkSchedule(const std::string &schedule) {
     throw UsageError("--schedule takes fast, serial or seed:N, not '" + schedule + "'");
 }
 
+void checkAsync(const std::string &async) {
+  device::LaunchOptions ignored;
+  if (!device::readAsyncCopies(async, ignored))
+    throw UsageError("--async takes eager, late or seed:N, not '" + async + "'");
+}
+
 void run(RunArguments &given) {
   bool isDescription = given.file.ends_with(".toml");
   if (isDescription &&
@@ -107,6 +116,7 @@ void run(RunArguments &given) {
                                   "in it, not on the command line");
   checkStage(given.options.stopAfter);
   checkSchedule(given.options.schedule);
+  checkAsync(given.options.async);
   given.options.useCache = !given.isWithoutCache;
   given.options.timeout =
       std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
@@ -161,6 +171,12 @@ void addRun(CLI::App &app) {
   command
       ->add_option("--schedule", given->options.schedule,
                    "fast (any order), serial, or seed:N (a reproducible interleaving)")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--async", given->options.async,
+          "When asynchronous copies happen: eager (at once), late (when somebody waits for "
+          "them), or seed:N (either, reproducibly)")
       ->capture_default_str();
   command->add_option("--dump", given->options.dumpDirectory,
                       "Write every stage of the translation to numbered files in this directory");

@@ -137,6 +137,8 @@ const char *checkTensorRequest(const TensorRequest &r) {
   for (const char *error : {checkMode(r), checkOffsets(r), checkSwizzle(r), checkType(r)})
     if (error)
       return error;
+  if (tensorBytes(r) > uint64_t{1} << abi::kSharedWindowShift)
+    return "the box is larger than shared memory";
   uint64_t align = r.map->swizzle == TensorSwizzle::none ? 16 : 128;
   if (reinterpret_cast<uint64_t>(r.shared) % align)
     return "the address in shared memory is not aligned (16 bytes; 128 with a swizzle)";

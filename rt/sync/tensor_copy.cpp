@@ -328,14 +328,14 @@ template <typename Visit> void visitRows(const TensorRequest &r, const Geometry 
   }
 }
 
-uint32_t rowCount(const TensorRequest &r, const Geometry &g) {
+uint64_t rowCount(const TensorRequest &r, const Geometry &g) {
   if (r.mode == TensorMode::tile4)
     return 4;
   if (r.mode == TensorMode::im2colW || r.mode == TensorMode::im2colW128) {
     WideShape shape = wideShapeOf(r);
-    return shape.groups * (shape.pixels + shape.halo);
+    return uint64_t{shape.groups} * (shape.pixels + shape.halo);
   }
-  uint32_t rows = g.slices;
+  uint64_t rows = g.slices;
   if (r.map->kind != TensorKind::tiled)
     return rows * r.map->pixelsPerColumn;
   for (uint32_t i = 1; i < r.map->rank; ++i)
@@ -390,7 +390,7 @@ uint32_t rowBytes(const TensorRequest &r) {
   return channelsOf(*r.map) / unit.elements * unit.sharedBytes;
 }
 
-uint32_t tensorBytes(const TensorRequest &r) {
+uint64_t tensorBytes(const TensorRequest &r) {
   Geometry g = geometryOf(r);
   return rowCount(r, g) * g.sharedBytes();
 }

@@ -26,7 +26,7 @@ const char *checkTensorRequest(const TensorRequest &);
 /// Bytes of one row in shared memory, where rows are not interleaved slices.
 uint32_t rowBytes(const TensorRequest &);
 /// Bytes the box takes in shared memory.
-uint32_t tensorBytes(const TensorRequest &);
+uint64_t tensorBytes(const TensorRequest &);
 void performTensorCopy(const TensorRequest &);
 
 } // namespace ptxrun::rt

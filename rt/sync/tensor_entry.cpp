@@ -23,8 +23,9 @@ TensorRequest makeRequest(GangState &g, const void *map, const int32_t *coordina
   r.direction = direction;
   r.shared = static_cast<char *>(const_cast<void *>(shared));
   std::memcpy(r.coordinates, coordinates, sizeof r.coordinates);
-  if (mode == abi::TensorMode::im2col || mode == abi::TensorMode::im2colW ||
-      mode == abi::TensorMode::im2colW128)
+  bool hasOffsets = mode == abi::TensorMode::im2col || mode == abi::TensorMode::im2colW ||
+                    mode == abi::TensorMode::im2colW128;
+  if (hasOffsets && offsets)
     std::memcpy(r.offsets, offsets, sizeof r.offsets);
   const char *error = nullptr;
   {
@@ -41,7 +42,7 @@ AsyncOperation makeOperation(const TensorRequest &r, uint32_t lane, void *mbarri
   o.kind = AsyncKind::tensor;
   o.lane = static_cast<uint8_t>(lane);
   o.isTracked = mbarrier == nullptr;
-  o.bytes = tensorBytes(r);
+  o.bytes = static_cast<uint32_t>(tensorBytes(r));
   o.tensor = r;
   o.mbarrier = static_cast<uint64_t *>(mbarrier);
   return o;

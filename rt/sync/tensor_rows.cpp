@@ -133,9 +133,9 @@ void fromShared(const TensorMap &m, char *row, const char *shared, uint32_t byte
 }
 
 void moveRows(const TensorMap &m, TensorRows r, bool isLoad) {
-  bool isWholeLines = r.bytes == kLine && reinterpret_cast<uint64_t>(r.shared) % kLine == 0 &&
-                      m.atomicity != TensorAtomicity::bytes32Flip8 &&
-                      m.swizzle != TensorSwizzle::none;
+  bool isAligned =
+      m.swizzle == TensorSwizzle::none || reinterpret_cast<uint64_t>(r.shared) % kLine == 0;
+  bool isWholeLines = r.bytes == kLine && isAligned && m.atomicity != TensorAtomicity::bytes32Flip8;
   if (isWholeLines) {
     uint32_t mixes[8];
     for (uint64_t line = 0; line < 8; ++line)

@@ -116,5 +116,7 @@ std::string compareBytes(const void *got, const void *expected, size_t bytes);
 void measureMemoryKernels(Table &);
 void measureComputeKernels(Table &);
 void measureLatencies();
+/// Asynchronous copies against memcpy.
+void measureCopies();
 
 } // namespace ptxrun::bench

@@ -44,7 +44,9 @@ int main(int count, char **arguments) {
   measureMemoryKernels(table);
   measureComputeKernels(table);
   table.summary();
-  if (hasLatency)
+  if (hasLatency) {
     measureLatencies();
+    measureCopies();
+  }
   return table.isAllRight() ? 0 : 1;
 }
