@@ -34,7 +34,7 @@ bool isBarrier(const llvm::Instruction &i) {
 bool hasOtherCalls(const llvm::Function &f) {
   for (const BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
-      if (llvm::isa<llvm::AllocaInst>(i) || (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i)))
+      if (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i))
         return true;
   return false;
 }

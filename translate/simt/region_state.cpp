@@ -139,7 +139,7 @@ bool RegionState::findRecipe(Carried &c, const CtaUniformity &uniformity) const 
 void RegionState::findArrays() {
   for (llvm::Instruction &i : f_.getEntryBlock()) {
     auto *array = llvm::dyn_cast<llvm::AllocaInst>(&i);
-    if (!array || llvm::is_contained(helpers_, array))
+    if (!array || array->hasMetadata(kScratch) || llvm::is_contained(helpers_, array))
       continue;
     llvm::SmallVector<const llvm::Instruction *> stack{array};
     llvm::DenseSet<const llvm::Instruction *> seen{array};

@@ -7,6 +7,7 @@
 
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/gang_module.h"
+#include "translate/simt/shape.h"
 
 namespace ptxrun::simt {
 

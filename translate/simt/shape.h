@@ -38,6 +38,8 @@ struct Shape {
 
 /// Metadata on sext and zext: the lanes were tested not to wrap on the way here, or may.
 inline constexpr const char *kExact = "ptx.exact", *kWrapping = "ptx.wrapping";
+/// Metadata: stack memory that nobody reads at a later place in the kernel than the one that filled it.
+inline constexpr const char *kScratch = "ptx.scratch";
 /// Metadata: a branch to the version of code for the common case; the other version is right in any case.
 inline constexpr const char *kVersion = "ptx.version";
 

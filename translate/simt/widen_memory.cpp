@@ -160,7 +160,7 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
     Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"), *done = newBlock("load.done");
     b_.CreateCondBr(a.wraps, slow, fast, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(slow);
-    Value *slowly = loadEach(load, exactPointers(pointer));
+    Value *slowly = loadSlowly(load);
     slow = b_.GetInsertBlock();
     b_.CreateBr(done);
     b_.SetInsertPoint(fast);
@@ -432,7 +432,7 @@ void Widener::emitStore(const llvm::StoreInst &store) {
     Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"), *done = newBlock("store.done");
     b_.CreateCondBr(a.wraps, slow, fast, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(slow);
-    storeEach(store, exactPointers(pointer), v);
+    storeSlowly(store, v);
     b_.CreateBr(done);
     b_.SetInsertPoint(fast);
     if (!storeOffsets(store, a, v))

@@ -146,6 +146,17 @@ class Widener {
   Value *wrapTest(const Value *pointer);
   Value *repeatMask(Value *mask, unsigned times);
 
+  // widen_slow.cpp
+  bool isGatherSmall(llvm::Type *) const;
+  llvm::AllocaInst *scratch(llvm::Type *);
+  bool hasValueAtLane(const Value *) const;
+  Value *atLane(const Value *, Value *lane);
+  Value *hostPointerAtLane(const Value *pointer, Value *lane);
+  void forEachLane(llvm::function_ref<void(Value *lane)> body);
+  Value *partAtLane(llvm::AllocaInst *buffer, Value *lane);
+  Value *loadSlowly(const llvm::LoadInst &);
+  void storeSlowly(const llvm::StoreInst &, Value *);
+
   // widen_interleaved.cpp
   unsigned elementsPerRegister(const llvm::Type *element) const;
   void takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step, llvm::MutableArrayRef<Value *> out);
