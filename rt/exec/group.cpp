@@ -89,6 +89,7 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   cta.cta.clusterid = cluster;
   cta.cta.smid = static_cast<uint32_t>(g.worker->number);
   const uint64_t ownWindow = uint64_t{rank} << abi::kSharedWindowShift;
+  cta.window = g.arena->base() + ownWindow;
   cta.cta.sharedBase = g.arena->base() + (launch.code->needs.hasOwnWindow ? ownWindow : 0);
   cta.cta.localBase = nullptr;
   if (uint64_t bytes = launch.code->needs.localBytesPerGang)

@@ -138,6 +138,7 @@ struct WarpMeeting {
 struct CtaState {
   abi::Cta cta; // first
   GroupState *group = nullptr;
+  char *window = nullptr; ///< its shared memory's: host address of offset 0
   GangState *gangs = nullptr;
   uint32_t gangCount = 0;
   uint32_t warpCount = 0;

@@ -271,16 +271,29 @@ class GroupQueue {
   uint64_t first_ = 0, end_ = 0;
 };
 
+/// The groups of the grid by workers.
+uint64_t shareOf(const LaunchState &launch) {
+  auto workers = static_cast<uint64_t>(launch.workers);
+  return (launch.groups + workers - 1) / workers;
+}
+
 /// Every group in flight spins: whether to start another one. Beyond its share of a small grid a
 /// worker first gives the others time to come; blocks that wait for each other then run on
 /// different threads.
 bool isTimeToOpen(const Worker &worker, const LaunchState &launch, uint32_t idleSweeps,
                   uint64_t idleSince) {
-  auto workers = static_cast<uint64_t>(launch.workers);
-  uint64_t share = (launch.groups + workers - 1) / workers;
-  if (worker.inFlight.size() >= share)
+  if (worker.inFlight.size() >= shareOf(launch))
     return nowNs() - idleSince > kShareWaitNs;
   return launch.request->isCooperative || idleSweeps >= worker.inFlight.size();
+}
+
+/// How many groups to start at that time. All of a cooperative grid will have to be: as many as
+/// there are, so that a sweep over those that spin comes only after every doubling.
+uint64_t groupsToOpen(const Worker &worker, const LaunchState &launch) {
+  uint64_t share = shareOf(launch), open = worker.inFlight.size();
+  if (!launch.request->isCooperative || open >= share)
+    return 1;
+  return std::min(open, share - open);
 }
 
 /// One pass over each group in flight. Tells whether any made progress.
@@ -382,6 +395,8 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
     if (idleSweeps == 1)
       idleSince = nowNs();
     if (isTimeToOpen(worker, launch, idleSweeps, idleSince) && queue.hasRoom() && queue.open()) {
+      for (uint64_t more = groupsToOpen(worker, launch); more > 1 && queue.open(); --more) {
+      }
       idleSweeps = 0;
       continue;
     }

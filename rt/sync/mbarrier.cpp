@@ -1,7 +1,7 @@
 // What changes an mbarrier: init, inval, expect-tx, complete-tx, arrive.
 #include "rt/sync/mbarrier.h"
 
-#include "rt/exec/worker.h"
+#include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
 
 namespace ptxrun::rt {
@@ -17,24 +17,6 @@ uint64_t offsetOf(const GroupState &group, const void *object) {
 void store(GangState &g, uint64_t *object, MbarrierWord word) {
   GuestAccess access(*groupOf(g).worker);
   *static_cast<volatile uint64_t *>(object) = word.bits();
-}
-
-[[noreturn]] void failPlace(GangState &g, const void *object) {
-  const GroupState &group = groupOf(g);
-  const uint64_t offset = offsetOf(group, object);
-  if (offset >= group.ctaCount * kWindowBytes)
-    recordFailure(g, Status::undefinedUse,
-                  mbarrierName(g, object) + ": it lies outside the shared memory of the " +
-                      (group.ctaCount > 1 ? "cluster" : "thread block"));
-  else if (offset % sizeof(uint64_t))
-    recordFailure(g, Status::undefinedUse,
-                  mbarrierName(g, object) + ": an mbarrier object is aligned to 8 bytes");
-  else
-    recordFailure(g, Status::undefinedUse,
-                  mbarrierName(g, object) +
-                      ": it lies in another thread block of the cluster, where only arrive, "
-                      "arrive_drop, expect_tx and complete_tx may name it");
-  leaveKernel(g);
 }
 
 [[noreturn]] void failCount(GangState &g, const uint64_t *object, const char *what) {
@@ -56,6 +38,22 @@ std::string describeArrival(MbarrierWord word, uint32_t count) {
   leaveKernel(g);
 }
 
+/// Wakes the gangs that wait for a phase of the object that is over `now`.
+void wakeWaiters(GroupState &group, const uint64_t *object, MbarrierWord now) {
+  auto address = reinterpret_cast<uint64_t>(object);
+  GangList rest;
+  while (GangState *g = group.mbarrierWaiters.pop()) {
+    if (g->waitAddress != address || !now.isPast(g->waitState, g->waitsForParity)) {
+      rest.push(g);
+      continue;
+    }
+    *g->result = 1;
+    g->result = nullptr;
+    makeReady(group, *g);
+  }
+  group.mbarrierWaiters = rest;
+}
+
 /// Stores what the operation made of the object; if that completes the phase, the next one begins.
 void settle(GangState &g, uint64_t *object, MbarrierWord word) {
   GroupState &group = groupOf(g);
@@ -67,7 +65,7 @@ void settle(GangState &g, uint64_t *object, MbarrierWord word) {
   word = MbarrierWord::make(word.expected(), word.expected(), 0, word.phase() + 1);
   store(g, object, word);
   if (!group.mbarrierWaiters.empty())
-    wakeMbarrierWaiters(group, object, word);
+    wakeWaiters(group, object, word);
 }
 
 /// The tx-count may pass zero from either side; it is at zero that the phase may be complete.
@@ -88,20 +86,26 @@ void addTransactions(GangState &g, uint64_t *object, int64_t count) {
 
 } // namespace
 
-uint64_t *mbarrierAt(GangState &g, void *address, Reach reach) {
+uint64_t *mbarrierElsewhere(GangState &g, void *address, Reach reach) {
   const GroupState &group = groupOf(g);
   const uint64_t offset = offsetOf(group, address);
-  const bool isWithin = reach == Reach::ownCta
-                            ? offset >> abi::kSharedWindowShift == g.cta->cta.clusterRank
-                            : offset < group.ctaCount * kWindowBytes;
-  if (!isWithin || offset % sizeof(uint64_t)) [[unlikely]]
-    failPlace(g, address);
-  return static_cast<uint64_t *>(address);
-}
-
-MbarrierWord readMbarrier(GangState &g, const uint64_t *object) {
-  GuestAccess access(*groupOf(g).worker);
-  return MbarrierWord(*static_cast<const volatile uint64_t *>(object));
+  const bool isInCluster = offset < group.ctaCount * kWindowBytes;
+  const bool isAligned = offset % sizeof(uint64_t) == 0;
+  if (isInCluster && isAligned && reach == Reach::cluster)
+    return static_cast<uint64_t *>(address);
+  if (!isInCluster)
+    recordFailure(g, Status::undefinedUse,
+                  mbarrierName(g, address) + ": it lies outside the shared memory of the " +
+                      (group.ctaCount > 1 ? "cluster" : "thread block"));
+  else if (!isAligned)
+    recordFailure(g, Status::undefinedUse,
+                  mbarrierName(g, address) + ": an mbarrier object is aligned to 8 bytes");
+  else
+    recordFailure(g, Status::undefinedUse,
+                  mbarrierName(g, address) +
+                      ": it lies in another thread block of the cluster, where only arrive, "
+                      "arrive_drop, expect_tx and complete_tx may name it");
+  leaveKernel(g);
 }
 
 std::string mbarrierName(const GangState &g, const void *object) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "rt/exec/records.h"
+#include "rt/exec/worker.h"
 
 namespace ptxrun::rt {
 
@@ -22,6 +23,10 @@ class MbarrierWord {
   int32_t tx() const { return static_cast<int32_t>(static_cast<int64_t>(bits_ << 3) >> 43); }
   uint32_t phase() const { return static_cast<uint32_t>(bits_ >> 61); }
   uint64_t bits() const { return bits_; }
+  /// Whether the phase that a wait names by its state, or by its parity, is over.
+  bool isPast(uint64_t state, bool isParity) const {
+    return isParity ? (phase() & 1) != (state & 1) : phase() != MbarrierWord(state).phase();
+  }
   /// Nothing is pending and nothing ever will be: invalidated, not initialised, or all arrivals
   /// were dropped.
   bool isVoid() const { return bits_ << 3 == 0; }
@@ -32,8 +37,17 @@ class MbarrierWord {
 
 /// Which objects an operation may name (9.7.13.15.8): those of the own CTA, or of the cluster.
 enum class Reach { ownCta, cluster };
+/// The same where it does not lie in the own CTA's window, or is misaligned.
+uint64_t *mbarrierElsewhere(GangState &g, void *address, Reach);
 /// The object at `address`; fails the launch where there can be none that the gang may name.
-uint64_t *mbarrierAt(GangState &g, void *address, Reach);
+inline uint64_t *mbarrierAt(GangState &g, void *address, Reach reach) {
+  constexpr uint64_t kPlaces = (uint64_t{1} << abi::kSharedWindowShift) - sizeof(uint64_t);
+  const uint64_t offset =
+      reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(g.cta->window);
+  if (offset & ~kPlaces) [[unlikely]]
+    return mbarrierElsewhere(g, address, reach);
+  return static_cast<uint64_t *>(address);
+}
 
 /// mbarrier operations on behalf of gang `g` (for messages); fail the launch where a count leaves
 /// its range. The objects lie in the cluster's shared memory.
@@ -44,12 +58,12 @@ uint64_t arriveOn(GangState &g, uint64_t *object, uint32_t count, bool isDrop);
 void addPendingArrival(GangState &g, uint64_t *object);
 
 /// Reads an object for the kernel.
-MbarrierWord readMbarrier(GangState &g, const uint64_t *object);
+inline MbarrierWord readMbarrier(GangState &g, const uint64_t *object) {
+  GuestAccess access(*groupOf(g).worker);
+  return MbarrierWord(*static_cast<const volatile uint64_t *>(object));
+}
 /// "the mbarrier at .shared address 0x400".
 std::string mbarrierName(const GangState &g, const void *object);
-/// Wakes the gangs that wait for a phase of the object that is over `now`.
-void wakeMbarrierWaiters(GroupState &, const uint64_t *object, MbarrierWord now);
-
 /// What the gang waits for at an mbarrier, for reports.
 std::string describeMbarrierWait(const GangState &);
 /// The offset in its CTA's window of the object that the gang waits for.

@@ -14,11 +14,6 @@ constexpr uint32_t kHopelessPasses = 1000;
 /// The time limit of a wait that has none.
 constexpr uint32_t kNoLimit = ~0u;
 
-/// The phase is told apart from the one before by state or by parity.
-inline bool isComplete(MbarrierWord now, uint64_t state, bool isParity) {
-  return isParity ? (now.phase() & 1) != (state & 1) : now.phase() != MbarrierWord(state).phase();
-}
-
 /// What a wait for a void object says: its phase never ends.
 [[noreturn]] void failVoid(GangState &g, const uint64_t *object) {
   recordFailure(g, Status::undefinedUse,
@@ -31,7 +26,7 @@ inline bool isComplete(MbarrierWord now, uint64_t state, bool isParity) {
 /// Whether the phase is complete; keeps what the gang asked for reports.
 bool askMbarrier(GangState &g, const uint64_t *object, uint64_t state, bool isParity) {
   MbarrierWord word = readMbarrier(g, object);
-  if (isComplete(word, state, isParity))
+  if (word.isPast(state, isParity))
     return true;
   if (word.isVoid()) [[unlikely]]
     failVoid(g, object);
@@ -65,21 +60,6 @@ bool hasTimedWaits(const GroupState &group) {
 }
 
 } // namespace
-
-void wakeMbarrierWaiters(GroupState &group, const uint64_t *object, MbarrierWord now) {
-  auto address = reinterpret_cast<uint64_t>(object);
-  GangList rest;
-  while (GangState *g = group.mbarrierWaiters.pop()) {
-    if (g->waitAddress != address || !isComplete(now, g->waitState, g->waitsForParity)) {
-      rest.push(g);
-      continue;
-    }
-    *g->result = 1;
-    g->result = nullptr;
-    makeReady(group, *g);
-  }
-  group.mbarrierWaiters = rest;
-}
 
 std::string describeMbarrierWait(const GangState &g) {
   auto *object = reinterpret_cast<const uint64_t *>(g.waitAddress);
