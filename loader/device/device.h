@@ -94,7 +94,8 @@ struct LoadOptions {
 struct Variant {
   std::shared_ptr<const jit::Kernel> kernel;
   abi::KernelNeeds needs;
-  std::string reason; ///< why this W
+  std::string reason;       ///< why this W
+  bool needsStacks = false; ///< every gang that waits keeps a native stack
   bool isFromCache = false;
 };
 

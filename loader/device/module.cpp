@@ -137,7 +137,8 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
     return {};
   }
   const jit::Kernel &made = **compiled;
-  Variant variant{*compiled, made.code().needs, made.reason(), made.fromCache};
+  const bool needsStacks = made.code().needs.maySuspend && !made.code().gangStart;
+  Variant variant{*compiled, made.code().needs, made.reason(), needsStacks, made.fromCache};
   std::unique_lock lock(mutex_);
   if (std::ranges::none_of(made_, matches))
     made_.push_back({&kernel, key, variant});

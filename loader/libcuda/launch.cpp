@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint32_t kMaxBlockThreads = 1024, kMaxBlockZ = 64, kMaxGridYz = 65535;
 constexpr uint64_t kMaxCooperativeBlocks = 16384;
+/// Native stacks that a cooperative launch may need at once; the kernel limits mappings.
+constexpr uint64_t kMaxStacks = 12288;
 constexpr uint32_t kPortableCluster = 8, kLargestCluster = 16;
 /// Launches of more threads, or more blocks, are worth a worker thread at once.
 constexpr uint64_t kManyThreads = 16384, kManyBlocks = 64;
@@ -133,6 +135,12 @@ std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function>
   if (!operation->variant_.kernel) {
     report("%s", outcome.message.c_str());
     result = toResult(outcome.code);
+    return nullptr;
+  }
+  const uint64_t threads = volume(operation->shape_.block), lanes = operation->variant_.needs.lanes;
+  const uint64_t gangs = volume(operation->shape_.grid) * ((threads + lanes - 1) / lanes);
+  if (shape.isCooperative && operation->variant_.needsStacks && gangs > kMaxStacks) {
+    result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     return nullptr;
   }
   operation->function_ = std::move(function);
