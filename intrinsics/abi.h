@@ -175,10 +175,12 @@ void ptxrun_mbarrier_init(ptxrun::abi::Gang *, void *object, uint32_t count);
 void ptxrun_mbarrier_inval(ptxrun::abi::Gang *, void *object);
 void ptxrun_mbarrier_expect_tx(ptxrun::abi::Gang *, void *object, uint32_t transactions);
 void ptxrun_mbarrier_complete_tx(ptxrun::abi::Gang *, void *object, uint32_t transactions);
-/// Return the state before the arrival. `.expect_tx` is ptxrun_mbarrier_expect_tx before, with count 1. Lanes with one
-/// object may be counted in one call.
+/// Return the state before the arrival. `.expect_tx` is ptxrun_mbarrier_expect_tx before, with count 1.
 uint64_t ptxrun_mbarrier_arrive(ptxrun::abi::Gang *, void *object, uint32_t count);
 uint64_t ptxrun_mbarrier_arrive_drop(ptxrun::abi::Gang *, void *object, uint32_t count);
+/// The same for `lanes` lanes, each with this count. Returns the state before the first arrival.
+uint64_t ptxrun_mbarrier_arrive_lanes(ptxrun::abi::Gang *, void *object, uint32_t count, uint32_t lanes);
+uint64_t ptxrun_mbarrier_arrive_drop_lanes(ptxrun::abi::Gang *, void *object, uint32_t count, uint32_t lanes);
 /// .noComplete: an arrival that completes the phase fails the launch.
 uint64_t ptxrun_mbarrier_arrive_no_complete(ptxrun::abi::Gang *, void *object, uint32_t count, uint32_t isDrop);
 uint32_t ptxrun_mbarrier_pending_count(uint64_t state);

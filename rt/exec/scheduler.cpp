@@ -222,13 +222,16 @@ Pass runPass(Worker &worker, GroupState &group) {
   }
 }
 
-void relax(uint32_t idleSweeps, uint32_t sleepNs) {
-  if (idleSweeps < 32) {
+/// Nothing here could go on for `idleNs`: waits for other workers, or the host, to change that.
+/// What is slept at a time (the kernel adds some 50 us) stays small against what was waited.
+void relax(uint64_t idleNs) {
+  constexpr uint64_t kPauseNs = 20'000, kYieldNs = 300'000, kMostNs = 50'000;
+  if (idleNs < kPauseNs) {
     __builtin_ia32_pause();
-  } else if (idleSweeps < 256 && sleepNs == 0) {
+  } else if (idleNs < kYieldNs) {
     sched_yield();
   } else {
-    timespec pause{0, static_cast<long>(std::clamp<uint32_t>(sleepNs, 1'000, 50'000))};
+    timespec pause{0, static_cast<long>(std::min(idleNs / 16, kMostNs))};
     nanosleep(&pause, nullptr);
   }
 }
@@ -400,7 +403,7 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
       idleSweeps = 0;
       continue;
     }
-    relax(idleSweeps, 0);
+    relax(nowNs() - idleSince);
   }
   for (GroupState *group : worker.inFlight) {
     reportUnfinished(*group);

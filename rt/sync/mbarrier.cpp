@@ -144,6 +144,18 @@ uint64_t arriveOn(GangState &g, uint64_t *object, uint32_t count, bool isDrop) {
   return word.bits();
 }
 
+/// One arrival of all lanes, or, where they do not all belong to this phase, one by one.
+static uint64_t arriveLanes(GangState &g, uint64_t *object, uint32_t count, uint32_t lanes,
+                            bool isDrop) {
+  MbarrierWord word = readMbarrier(g, object);
+  const uint64_t total = uint64_t{count} * lanes;
+  if (count != 0 && total <= word.pending())
+    return arriveOn(g, object, static_cast<uint32_t>(total), isDrop);
+  for (; lanes; --lanes)
+    arriveOn(g, object, count, isDrop);
+  return word.bits();
+}
+
 void addPendingArrival(GangState &g, uint64_t *object) {
   MbarrierWord word = readMbarrier(g, object);
   if (word.pending() == MbarrierWord::kMaxCount)
@@ -190,6 +202,18 @@ uint64_t ptxrun_mbarrier_arrive(abi::Gang *gang, void *address, uint32_t count) 
 uint64_t ptxrun_mbarrier_arrive_drop(abi::Gang *gang, void *address, uint32_t count) {
   GangState &g = stateOf(gang);
   return arriveOn(g, mbarrierAt(g, address, Reach::cluster), count, true);
+}
+
+uint64_t ptxrun_mbarrier_arrive_lanes(abi::Gang *gang, void *address, uint32_t count,
+                                      uint32_t lanes) {
+  GangState &g = stateOf(gang);
+  return arriveLanes(g, mbarrierAt(g, address, Reach::cluster), count, lanes, false);
+}
+
+uint64_t ptxrun_mbarrier_arrive_drop_lanes(abi::Gang *gang, void *address, uint32_t count,
+                                           uint32_t lanes) {
+  GangState &g = stateOf(gang);
+  return arriveLanes(g, mbarrierAt(g, address, Reach::cluster), count, lanes, true);
 }
 
 uint64_t ptxrun_mbarrier_arrive_no_complete(abi::Gang *gang, void *address, uint32_t count,

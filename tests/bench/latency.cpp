@@ -91,6 +91,21 @@ void measureBarriers(device::Module &module) {
   }
 }
 
+void measureMbarriers(device::Module &module) {
+  Data<uint32_t> out(1);
+  struct {
+    uint32_t rounds, padding;
+    uint32_t *out;
+  } params{100000, 0, out.get()};
+  const device::KernelInfo &kernel = *module.findKernel("mbarrierRoundTrips");
+  device::LaunchOptions options;
+  options.block = {64, 1, 1};
+  options.params = &params;
+  module.launch(kernel, options);
+  double ms = medianOf(kRounds, [&] { module.launch(kernel, options); });
+  report("mbarrier, arrive and wait, between two warps and back", ms * 1e6 / params.rounds, "ns", 40);
+}
+
 unsigned countInstructions(const std::string &ptx) {
   std::istringstream lines(ptx);
   unsigned count = 0;
@@ -183,6 +198,7 @@ void measureLatencies() {
   std::printf("\n");
   measureLaunches(*module);
   measureBarriers(*module);
+  measureMbarriers(*module);
   measureCompilation();
   measureStart();
 }

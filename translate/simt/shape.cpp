@@ -413,7 +413,8 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
     return meetAll(call);
   case Word::Kind::barrier: return uniform();  // bar.red: one result for all
   case Word::Kind::runtime:
-    if (!call.getType()->isIntegerTy(1))
+    // Tests of an mbarrier, and arrivals: what lanes that arrive together get is the state before the first of them.
+    if (!call.getType()->isIntegerTy(1) && !isArrival(callee->getName()))
       return varying();
     [[fallthrough]];
   case Word::Kind::runtimeWait: {  // one answer for lanes that wait for the same

@@ -2,6 +2,7 @@
 #include "intrinsics/abi.h"
 #include "translate/lower/runtime_words.h"
 #include "translate/simt/widener.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 
@@ -25,6 +26,11 @@ Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Runti
 }
 
 Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word) {
+  if (lanes_ > 1 && isArrival(word.word) && shapes_.isUniform(&call)) {  // all lanes, with one count, at one mbarrier
+    Value *lanes = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
+    return runtime(std::string(word.entry) + "_lanes", plain(&call),
+                   {argument(kGang), base(call.getArgOperand(0)), base(call.getArgOperand(1)), lanes});
+  }
   auto callOne = [&](llvm::ArrayRef<Value *> values, Value *lane) -> Value * {
     llvm::SmallVector<Value *> arguments;
     if (word.call != RuntimeWord::Call::pure)

@@ -38,6 +38,9 @@ Word wordOf(llvm::StringRef name);
 /// The word that an instruction calls; none where it is no such call.
 Word wordAt(const llvm::Instruction &);
 
+/// True for the arrivals at an mbarrier whose state tells nothing but the phase.
+inline bool isArrival(llvm::StringRef name) { return name == "ptx.mbarrier.arrive" || name == "ptx.mbarrier.arrive_drop"; }
+
 /// True for the words that wait for other lanes of the warp and take a membermask as their last argument.
 inline bool isCollective(Word::Kind k) { return k == Word::Kind::warpUniform || k == Word::Kind::warpVarying; }
 
