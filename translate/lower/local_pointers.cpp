@@ -35,7 +35,9 @@ bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLay
                       llvm::haveNoCommonBitsSet(left, right, llvm::SimplifyQuery(layout)));
   if (depth < kMaxDepth && isSum)
     return takeApart(left, sum, depth + 1, layout) && takeApart(right, sum, depth + 1, layout);
-  if (match(value, m_PtrToInt(m_Value(pointer))) && isVariable(pointer)) {
+  if ((match(value, m_PtrToInt(m_Value(pointer))) ||
+       match(value, m_Trunc(m_PtrToInt(m_Value(pointer))))) &&
+      isVariable(pointer)) {
     if (sum.variable)
       return false;
     sum.variable = pointer;
@@ -45,12 +47,25 @@ bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLay
   return true;
 }
 
-llvm::Value *rebuild(llvm::IntToPtrInst &cast, const Sum &sum) {
-  llvm::IRBuilder<> ir(&cast);
+llvm::Value *rebuild(llvm::Instruction &before, const Sum &sum) {
+  llvm::IRBuilder<> ir(&before);
   llvm::Value *offset = ir.getInt64(0);
   for (llvm::Value *term : sum.terms)
-    offset = ir.CreateAdd(offset, term);
+    offset = ir.CreateAdd(offset, ir.CreateSExt(term, ir.getInt64Ty()));
   return ir.CreateGEP(ir.getInt8Ty(), sum.variable, offset);
+}
+
+/// Programs may hold addresses of local memory in 32 bits, where they fit on a GPU (Triton and LLVM
+/// with short pointers do). Where such an address becomes 64 bits wide again it is whole.
+bool widenShortAddress(llvm::ZExtInst &extension, const llvm::DataLayout &layout) {
+  Sum sum;
+  if (!extension.getSrcTy()->isIntegerTy(32) || !extension.getDestTy()->isIntegerTy(64) ||
+      !takeApart(extension.getOperand(0), sum, 0, layout) || !sum.variable)
+    return false;
+  llvm::IRBuilder<> ir(&extension);
+  extension.replaceAllUsesWith(ir.CreatePtrToInt(rebuild(extension, sum), ir.getInt64Ty()));
+  extension.eraseFromParent();
+  return true;
 }
 
 } // namespace
@@ -60,6 +75,10 @@ llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
   const llvm::DataLayout &layout = function.getParent()->getDataLayout();
   bool isChanged = false;
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    if (auto *extension = llvm::dyn_cast<llvm::ZExtInst>(&instruction)) {
+      isChanged |= widenShortAddress(*extension, layout);
+      continue;
+    }
     auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
     if (!cast || cast->getType()->getPointerAddressSpace() != 0)
       continue;

@@ -6,6 +6,7 @@
 namespace ptxrun::lower {
 
 /// inttoptr (ptrtoint(alloca) + x + ...)  becomes  getelementptr i8, alloca, x + ...
+/// zext (trunc(ptrtoint(alloca)) + x + ...) to i64  becomes  ptrtoint (getelementptr i8, alloca, sext(x) + ...)
 /// Only sums with exactly one variable in them, taken with a positive sign; anything else stays as
 /// it is.
 struct LocalPointersPass : llvm::PassInfoMixin<LocalPointersPass> {
