@@ -70,25 +70,38 @@ void measureLaunches(device::Module &module) {
   report("per empty block of 256 threads", (many - grid) * 1e6 / (65536 - 64), "ns", 10);
 }
 
+/// The three forms of a kernel with barriers (translate/simt/README.md): regions; coroutines, where somebody schedules the warps (here
+/// the launch is cooperative); fibers, where the barrier is in a function that calls itself (there each thread is a gang).
 void measureBarriers(device::Module &module) {
+  struct Form {
+    const char *name, *with, *without;
+    bool isCooperative;
+    unsigned gangsPerWarp;
+    double bar;
+  };
+  constexpr Form kForms[] = {{"in regions", "barriers", "withoutBarriers", false, 1, 2},
+                             {"in coroutines", "barriers", "withoutBarriers", true, 1, 12},
+                             {"on fibers", "barriersInCalls", "withoutBarriersInCalls", false, 32, 12}};
   Data<uint32_t> out(1);
   struct {
     uint32_t rounds, padding;
     uint32_t *out;
-  } params{10000, 0, out.get()};
-  for (unsigned warps : {8u, 32u}) {
-    device::LaunchOptions options;
-    options.block = {warps * 32, 1, 1};
-    options.params = &params;
-    auto ms = [&](const char *kernel) {
-      const device::KernelInfo &info = *module.findKernel(kernel);
-      module.launch(info, options);
-      return medianOf(kRounds, [&] { module.launch(info, options); });
-    };
-    double cost = (ms("barriers") - ms("withoutBarriers")) * 1e6 / params.rounds / warps;
-    std::string what = "barrier, " + std::to_string(warps) + " warps, per waiting warp";
-    report(what.c_str(), cost, "ns", 12);
-  }
+  } params{10240, 0, out.get()};
+  for (const Form &form : kForms)
+    for (unsigned warps : {8u, 32u}) {
+      device::LaunchOptions options;
+      options.block = {warps * 32, 1, 1};
+      options.params = &params;
+      options.isCooperative = form.isCooperative;
+      auto ms = [&](const char *kernel) {
+        const device::KernelInfo &info = *module.findKernel(kernel);
+        module.launch(info, options);
+        return medianOf(kRounds, [&] { module.launch(info, options); });
+      };
+      double cost = (ms(form.with) - ms(form.without)) * 1e6 / params.rounds / (warps * form.gangsPerWarp);
+      std::string what = "barrier " + std::string(form.name) + ", " + std::to_string(warps) + " warps, per waiting gang";
+      report(what.c_str(), cost, "ns", form.bar);
+    }
 }
 
 void measureMbarriers(device::Module &module) {
