@@ -2,7 +2,8 @@
 // so the common case gets code without masks.
 //
 //   guard   br divergent c, T, F      =>  br ptx.all(c), T.all, rest;   rest: br c, T, F
-//           T.all is a copy of everything T dominates.
+//           T.all is a copy of everything T dominates. Where indices of T are known before it and might wrap between lanes, all(c) is
+//           all(c) & ptx.nowrap(i), and T.all needs no tests of its own.
 //   loop    latch: br divergent c, header, exit   =>  a copy of the loop runs first:
 //           latch.all: br ptx.all(c), header.all, rest;   rest: br c, header, exit
 //           header: br divergent c, body, exit    =>  header.all: br ptx.all(c), body.all, header
@@ -205,6 +206,53 @@ class Versions {
       }
   }
 
+  /// `v` at the end of block `a`: itself, or a copy of integer arithmetic on values that are known there; null where it is neither.
+  llvm::Value *computedAt(const ShapeAnalysis &shapes, llvm::Value *v, llvm::BasicBlock *a, llvm::ValueToValueMapTy &known, unsigned depth) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    if (!i || shapes.dominators().dominates(i, a->getTerminator()))
+      return v;
+    if (auto it = known.find(v); it != known.end())
+      return it->second;
+    using I = llvm::Instruction;
+    const unsigned op = i->getOpcode();
+    if (depth == 0 || (op != I::Add && op != I::Sub && op != I::Mul && op != I::Shl && op != I::Or))
+      return nullptr;
+    llvm::Value *x = computedAt(shapes, i->getOperand(0), a, known, depth - 1);
+    llvm::Value *y = x ? computedAt(shapes, i->getOperand(1), a, known, depth - 1) : nullptr;
+    if (!y)
+      return nullptr;
+    // What lowering proved of the operands may hold only behind the guard: no flags, and disjoint bits are a sum.
+    const bool isDisjoint = op == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint();
+    llvm::IRBuilder<> builder(a->getTerminator());
+    return known[v] = builder.CreateBinOp(isDisjoint ? I::Add : llvm::cast<llvm::BinaryOperator>(i)->getOpcode(), x, y);
+  }
+
+  /// Lets the copy of a region run only where its indices do not wrap between lanes; accesses in the copy then need no test.
+  llvm::Value *andNoIndexWraps(const ShapeAnalysis &shapes, llvm::Value *agree, llvm::ArrayRef<llvm::BasicBlock *> region, llvm::BasicBlock *a,
+                               llvm::ValueToValueMapTy &map) {
+    constexpr unsigned kDepth = 6;
+    llvm::ValueToValueMapTy known;
+    llvm::DenseSet<llvm::Value *> tested[2];
+    llvm::IRBuilder<> builder(a->getTerminator());
+    for (llvm::BasicBlock *b : region)
+      for (llvm::Instruction &i : *b) {
+        const bool isSigned = llvm::isa<llvm::SExtInst>(i);
+        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional)
+          continue;
+        llvm::Value *index = computedAt(shapes, i.getOperand(0), a, known, kDepth);
+        if (!index)
+          continue;
+        if (tested[isSigned].insert(index).second) {
+          builder.SetInsertPoint(a->getTerminator());
+          llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(isSigned ? "ptx.nowrap.s" : "ptx.nowrap.u",
+                                                                                 builder.getInt1Ty(), index->getType());
+          agree = builder.CreateAnd(agree, builder.CreateCall(test, index));
+        }
+        llvm::cast<llvm::Instruction>(map[&i])->setMetadata(kExact, llvm::MDNode::get(function_.getContext(), {}));
+      }
+    return agree;
+  }
+
   bool copyGuarded(const ShapeAnalysis &shapes, llvm::BasicBlock *a) {
     auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
     for (unsigned side = 0; side < 2; ++side) {
@@ -224,6 +272,7 @@ class Versions {
       for (llvm::PHINode &phi : fast->phis())
         phi.replaceIncomingBlockWith(rest, a);
       llvm::Value *agree = all(branch->getCondition(), side == 1, a);
+      agree = andNoIndexWraps(shapes, agree, region, a, map);
       a->getTerminator()->eraseFromParent();
       expectFirst(llvm::BranchInst::Create(fast, rest, agree, a), branch->getDebugLoc());
       rests_.insert(rest);
