@@ -115,6 +115,7 @@ std::string compareBytes(const void *got, const void *expected, size_t bytes);
 
 void measureMemoryKernels(Table &);
 void measureComputeKernels(Table &);
+void measureAtomics();
 void measureLatencies();
 /// Asynchronous copies against memcpy.
 void measureCopies();

@@ -45,6 +45,7 @@ int main(int count, char **arguments) {
   measureComputeKernels(table);
   table.summary();
   if (hasLatency) {
+    measureAtomics();
     measureLatencies();
     measureCopies();
   }
