@@ -46,6 +46,19 @@ llvm::Value *flushed(llvm::IRBuilder<> &b, llvm::Value *v) {
   return b.CreateSelect(isSmall, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(v->getType(), 0.0), v), v);
 }
 
+/// More than an instruction or two on the host: a loop around a compare and swap.
+bool isLong(const llvm::AtomicRMWInst &rmw) {
+  switch (rmw.getOperation()) {
+  case llvm::AtomicRMWInst::Xchg:
+  case llvm::AtomicRMWInst::Add:
+  case llvm::AtomicRMWInst::Sub: return false;
+  case llvm::AtomicRMWInst::And:
+  case llvm::AtomicRMWInst::Or:
+  case llvm::AtomicRMWInst::Xor: return !rmw.use_empty();
+  default: return true;
+  }
+}
+
 /// The reduction of all lanes that a single operation can stand for; null where the order shows.
 llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *v, llvm::Value *mask) {
   using A = llvm::AtomicRMWInst;
@@ -149,15 +162,16 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
   Value *result = laneByLane(i, operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
-                             [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); });
+                             [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); },
+                             rmw && isLong(*rmw) && !isLocal);
   if (!i.use_empty())
     define(i, result);
 }
 
-/// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. Few lanes are written out when
-/// all are active, else a loop runs over the set bits of the mask.
+/// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It is written out for each lane where
+/// all are active and it is not long, else a loop runs over the set bits of the mask.
 Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<Value *> operands, llvm::Type *result,
-                                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body) {
+                                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body, bool isLong) {
   const bool hasResult = !result->isVoidTy();
   auto *structure = llvm::dyn_cast<llvm::StructType>(result);
   auto scalarAt = [&](Value *v, Value *lane) -> Value * {
@@ -187,7 +201,7 @@ Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<V
       s.push_back(scalarAt(v, lane));
     return s;
   };
-  if (!mask()) {
+  if (!mask() && !isLong) {
     Value *gathered = none;
     for (unsigned l = 0; l < lanes_; ++l) {
       Value *r = body(scalars(b_.getInt32(l)), b_.getInt32(l));
@@ -198,7 +212,7 @@ Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<V
   }
   // bits = mask; do { lane = lowest set bit; ...; clear it } while (bits)
   Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
-  Value *start = maskBits(mask());
+  Value *start = mask() ? maskBits(mask()) : b_.getInt32(~0u >> (32 - lanes_));
   b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
   b_.SetInsertPoint(loop);
   llvm::PHINode *bits = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");

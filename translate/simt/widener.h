@@ -120,7 +120,7 @@ class Widener {
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   Value *laneByLane(const llvm::Instruction &, llvm::ArrayRef<Value *> operands, llvm::Type *result,
-                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>);
+                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>, bool isLong = false);
 
   // widen_memory.cpp
   struct Address {
