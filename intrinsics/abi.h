@@ -83,7 +83,7 @@ struct KernelNeeds {
   uint32_t stackBytes = 64 * 1024;   ///< native stack a fiber of this kernel needs
   bool maySuspend = false;           ///< has barriers, spins or waits: needs gangFunction (or gangStart), not ctaRange
   bool tracksExits = false;
-  bool usesGridBarrier = false;
+  bool hasBarriers = false;  ///< whether or not a gang suspends at them
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 

@@ -122,8 +122,10 @@ void printText(const std::string &file, const Findings &findings) {
     std::printf("  shared memory  %u bytes, static\n", needs.staticSharedBytes);
     std::printf("  lanes          %u: %s\n", needs.lanes,
                 findings.reason.empty() ? "the default" : findings.reason.c_str());
-    std::printf("  barriers       %s\n", needs.maySuspend ? "threads of a block wait for each other"
-                                                          : "none, blocks run straight through");
+    std::printf("  waits          %s\n",
+                needs.maySuspend    ? "gangs of a block wait for each other, one by one"
+                : needs.hasBarriers ? "only at barriers; blocks run up to the next one together"
+                                    : "none, blocks run straight through");
   } else {
     std::printf("  does not compile:\n");
     for (size_t at = 0; at < findings.problem.size();) {
@@ -155,6 +157,7 @@ nlohmann::json toJson(const Findings &findings) {
     result["reason"] = findings.reason;
     result["shared"] = findings.needs.staticSharedBytes;
     result["suspends"] = findings.needs.maySuspend;
+    result["barriers"] = findings.needs.hasBarriers;
   } else {
     result["problem"] = findings.problem;
   }

@@ -297,6 +297,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.needs.stackBytes = stackBytesOf(m, !context.wide.empty());
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;
+  result.needs.hasBarriers = context.hasBarriers;
   if (llvm::Error e = broken(m, "widened"))
     return e;
   result.module = std::move(lane.module);
