@@ -59,6 +59,18 @@ bool isLong(const llvm::AtomicRMWInst &rmw) {
   }
 }
 
+/// Whether so many long operations stand in the function that writing each out for every lane would cost more to compile than the loop
+/// over lanes costs to run (a third of an operation).
+bool areMany(const llvm::Function &f) {
+  constexpr unsigned kFew = 2;
+  unsigned count = 0;
+  for (const llvm::BasicBlock &b : f)
+    for (const llvm::Instruction &i : b)
+      if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i); rmw && isLong(*rmw) && ++count > kFew)
+        return true;
+  return false;
+}
+
 /// The reduction of all lanes that a single operation can stand for; null where the order shows.
 llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *v, llvm::Value *mask) {
   using A = llvm::AtomicRMWInst;
@@ -163,7 +175,7 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
     operands.push_back(vector(cas->getCompareOperand()));
   Value *result = laneByLane(i, operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
                              [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); },
-                             rmw && isLong(*rmw) && !isLocal);
+                             rmw && isLong(*rmw) && !isLocal && areMany(*i.getFunction()));
   if (!i.use_empty())
     define(i, result);
 }
