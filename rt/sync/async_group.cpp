@@ -102,17 +102,19 @@ void resetAsyncGroups(AsyncGroups &groups) {
   std::memset(groups.bulkGroups, 0, sizeof groups.bulkGroups);
 }
 
-void submitAsync(GangState &g, AsyncOperation o) {
+void submitAsync(GangState &g, const AsyncOperation &o) {
   if (groupOf(g).worker->launch->request->asyncCopies == AsyncCopies::eager) {
     perform(g, o);
     return;
   }
   AsyncGroups &groups = groupsOf(g);
-  o.group = isBulkKind(o.kind) ? groups.bulkGroups[o.lane] : groups.copyGroups[o.lane];
-  if (o.kind != AsyncKind::arrive && isNow(g)) // an arrival stays behind the copies it reports
+  if (o.kind != AsyncKind::arrive && isNow(g)) { // an arrival stays behind the copies it reports
     perform(g, o);
-  else
-    groups.pending.push_back(o);
+    return;
+  }
+  groups.pending.push_back(o);
+  groups.pending.back().group =
+      isBulkKind(o.kind) ? groups.bulkGroups[o.lane] : groups.copyGroups[o.lane];
 }
 
 void commitGroups(GangState &g, uint32_t mask, bool isBulk) {

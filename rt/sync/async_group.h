@@ -54,7 +54,7 @@ void freeAsyncGroups(AsyncGroups *);
 void resetAsyncGroups(AsyncGroups &);
 
 /// Performs the operation now or keeps it, as the launch's policy says.
-void submitAsync(GangState &, AsyncOperation);
+void submitAsync(GangState &, const AsyncOperation &);
 /// The lanes of `mask` begin a new group of copies (isBulk: of bulk copies).
 void commitGroups(GangState &, uint32_t mask, bool isBulk);
 /// Performs, for each lane of `mask`, what belongs to groups before the `keep` latest.

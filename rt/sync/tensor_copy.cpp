@@ -34,7 +34,15 @@ struct Geometry {
   uint32_t sharedBytes() const { return units * unit.sharedBytes; }
 };
 
-int64_t floorDivided(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+/// Most units are one element: no division then.
+int64_t floorDivided(int64_t a, int64_t b) {
+  if (b == 1)
+    return a;
+  return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+uint64_t unitsIn(const TensorUnit &unit, uint64_t elements) {
+  return unit.elements == 1 ? elements : elements / unit.elements;
+}
 
 uint32_t channelsOf(const TensorMap &m) {
   return m.kind == TensorKind::tiled ? m.box[0] : m.channelsPerPixel;
@@ -44,8 +52,8 @@ Geometry geometryOf(const TensorRequest &r) {
   const TensorMap &m = *r.map;
   Geometry g;
   g.unit = unitOf(m.type);
-  g.units = channelsOf(m) / g.unit.elements;
-  g.extent = static_cast<int64_t>(m.size(0) / g.unit.elements);
+  g.units = static_cast<uint32_t>(unitsIn(g.unit, channelsOf(m)));
+  g.extent = static_cast<int64_t>(unitsIn(g.unit, m.size(0)));
   g.isInterleaved = m.interleave != TensorInterleave::none;
   if (!g.isInterleaved)
     return g;
@@ -195,7 +203,8 @@ void storeRow(const TensorRequest &r, const Geometry &g, const Row &row, const c
 
 /// Rows of a box along dimension i: the traversal stride skips some.
 uint32_t rowsAlong(const TensorMap &m, uint32_t i) {
-  return (m.box[i] + m.elementStride[i] - 1u) / m.elementStride[i];
+  return m.elementStride[i] == 1 ? m.box[i]
+                                 : (m.box[i] + m.elementStride[i] - 1u) / m.elementStride[i];
 }
 
 /// Dimensions in the order of shared memory, innermost first: slices lie outside of the image,
@@ -387,7 +396,7 @@ bool movePlainTile(const TensorRequest &r, const Geometry &g) {
 
 uint32_t rowBytes(const TensorRequest &r) {
   TensorUnit unit = unitOf(r.map->type);
-  return channelsOf(*r.map) / unit.elements * unit.sharedBytes;
+  return static_cast<uint32_t>(unitsIn(unit, channelsOf(*r.map))) * unit.sharedBytes;
 }
 
 uint64_t tensorBytes(const TensorRequest &r) {

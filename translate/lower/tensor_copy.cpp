@@ -27,12 +27,10 @@ llvm::Value *mapOf(LaneBuilder &b, const Instruction &in) {
 }
 
 /// The elements in an array of `count` entries, zeros behind them.
-llvm::Value *arrayOf(LaneBuilder &b, const Operand *vector, isa::Type type, unsigned count) {
+llvm::Value *arrayOf(LaneBuilder &b, const Operand &vector, isa::Type type, unsigned count) {
   llvm::Type *element = b.typeOf(type);
   llvm::AllocaInst *array = b.temporary(llvm::ArrayType::get(element, count));
-  llvm::SmallVector<llvm::Value *, 8> values;
-  if (vector)
-    values = b.readElements(*vector, type);
+  llvm::SmallVector<llvm::Value *, 8> values = b.readElements(vector, type);
   values.resize(count, llvm::Constant::getNullValue(element));
   for (unsigned i = 0; i < count; ++i)
     b.ir.CreateStore(values[i], b.ir.CreateConstGEP1_32(element, array, i));
@@ -40,15 +38,17 @@ llvm::Value *arrayOf(LaneBuilder &b, const Operand *vector, isa::Type type, unsi
 }
 
 llvm::Value *coordinatesOf(LaneBuilder &b, const Instruction &in) {
-  return arrayOf(b, &tensorOf(in).elements[1], isa::Type::s32, kCoordinates);
+  return arrayOf(b, tensorOf(in).elements[1], isa::Type::s32, kCoordinates);
 }
 
+/// Null where the mode has none.
 llvm::Value *offsetsOf(LaneBuilder &b, const Instruction &in) {
   const Operand *offsets = nullptr;
   for (const Operand &operand : in.operands)
     if (operand.kind == Operand::Kind::vector)
       offsets = &operand;
-  return arrayOf(b, offsets, isa::Type::u16, kOffsets);
+  return offsets ? arrayOf(b, *offsets, isa::Type::u16, kOffsets)
+                 : llvm::ConstantPointerNull::get(b.ir.getPtrTy());
 }
 
 llvm::Value *modeOf(LaneBuilder &b, const Instruction &in) {
