@@ -467,12 +467,18 @@ bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value
     for (unsigned l = run.firstLane; l < run.firstLane + run.lanes; ++l)
       for (unsigned k = 0; k < perLane; ++k)
         order.push_back(int(lanesByAddress[l] * perLane + k));
-    Value *part = b_.CreateShuffleVector(v, order);
     Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(run.offset));
     if (mask()) {
-      b_.CreateMaskedStore(part, to, store.getAlign(), b_.CreateShuffleVector(repeatMask(mask(), perLane), order));
-    } else {
-      b_.CreateAlignedStore(part, to, store.getAlign())->setVolatile(store.isVolatile() || store.isAtomic());
+      b_.CreateMaskedStore(b_.CreateShuffleVector(v, order), to, store.getAlign(), b_.CreateShuffleVector(repeatMask(mask(), perLane), order));
+      continue;
+    }
+    // Register by register, upwards: left to itself, LLVM stores the last register first, and caches follow that badly.
+    const size_t perRegister = elementsPerRegister(element);
+    for (size_t first = 0; first < order.size(); first += perRegister) {
+      const llvm::ArrayRef<int> piece = llvm::ArrayRef(order).slice(first, std::min(perRegister, order.size() - first));
+      b_.CreateAlignedStore(b_.CreateShuffleVector(v, piece), b_.CreateConstGEP1_64(b_.getInt8Ty(), to, first * uint64_t(size) / perLane),
+                            store.getAlign())
+          ->setVolatile(store.isVolatile() || store.isAtomic());
     }
   }
   return true;
