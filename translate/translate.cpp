@@ -27,8 +27,9 @@ std::string print(const llvm::Module &module) {
 }
 
 std::string variantName(std::string_view kernel, const VariantKey &key) {
-  return std::string(kernel) + " block " + std::to_string(key.block[0]) + "x" + std::to_string(key.block[1]) + "x" +
-         std::to_string(key.block[2]) + " lanes " + (key.lanes ? std::to_string(key.lanes) : "auto");
+  return std::string(kernel) + " block " + std::to_string(key.block[0]) + "x" +
+         std::to_string(key.block[1]) + "x" + std::to_string(key.block[2]) + " lanes " +
+         (key.lanes ? std::to_string(key.lanes) : "auto");
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -36,7 +37,7 @@ struct Source {
   Source(std::string name, std::string text) : file(std::move(name), std::move(text)) {}
   support::SourceFile file;
   std::unique_ptr<check::CheckedModule> checked;
-  check::Module empty;  ///< stands in where checking was not asked for
+  check::Module empty; ///< stands in where checking was not asked for
 
   const check::Module &module() const { return checked ? checked->module() : empty; }
 };
@@ -45,9 +46,11 @@ struct Source {
 jit::SourceLine sourceLineOf(const check::Module &module, uint32_t ptxLine) {
   for (const check::Function *function : module.functions)
     for (const check::Instruction &instruction : function->body) {
-      if (instruction.line != ptxLine || instruction.location == 0) continue;
+      if (instruction.line != ptxLine || instruction.location == 0)
+        continue;
       const check::Location &location = module.locations[instruction.location];
-      if (location.file >= module.files.size()) return {};
+      if (location.file >= module.files.size())
+        return {};
       return {std::string(module.files[location.file]), location.line};
     }
   return {};
@@ -55,11 +58,14 @@ jit::SourceLine sourceLineOf(const check::Module &module, uint32_t ptxLine) {
 
 class LoadedModule final : public Module {
  public:
-  LoadedModule(std::shared_ptr<Source> source, const Options &options, std::unique_ptr<observe::StageDump> dump)
+  LoadedModule(std::shared_ptr<Source> source, const Options &options,
+               std::unique_ptr<observe::StageDump> dump)
       : source_(std::move(source)), options_(options), dump_(std::move(dump)) {
     // A dump wants to see every stage, so it does not take a short cut.
-    const std::string directory = options.useCache && !dump_ ? jit::cacheDirectory(options.cacheDirectory) : "";
-    if (!directory.empty()) cache_ = std::make_unique<jit::CodeCache>(directory);
+    const std::string directory =
+        options.useCache && !dump_ ? jit::cacheDirectory(options.cacheDirectory) : "";
+    if (!directory.empty())
+      cache_ = std::make_unique<jit::CodeCache>(directory);
   }
 
   const check::Module &checked() const override { return source_->module(); }
@@ -67,10 +73,12 @@ class LoadedModule final : public Module {
   Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &key,
                                                 const VariableResolver &resolver) override {
     Slot &slot = slotOf(name, key);
-    std::lock_guard lock(slot.mutex);  // whoever comes second waits for the first one's kernel
-    if (slot.kernel) return slot.kernel;
+    std::lock_guard lock(slot.mutex); // whoever comes second waits for the first one's kernel
+    if (slot.kernel)
+      return slot.kernel;
     Expected<std::shared_ptr<jit::Kernel>> made = compile(name, key, resolver);
-    if (made) slot.kernel = *made;
+    if (made)
+      slot.kernel = *made;
     return made;
   }
 
@@ -88,39 +96,50 @@ class LoadedModule final : public Module {
   jit::CacheKey cacheKey(std::string_view kernel, const VariantKey &key, simt::CpuLevel level) {
     {
       std::lock_guard lock(mutex_);
-      if (!textDigest_) textDigest_ = jit::CacheKeyBuilder().add(source_->file.text()).finish();
+      if (!textDigest_)
+        textDigest_ = jit::CacheKeyBuilder().add(source_->file.text()).finish();
     }
     jit::CacheKeyBuilder builder;
     builder.add({reinterpret_cast<const char *>(textDigest_->data()), textDigest_->size()});
-    builder.add(kernel).add(key.lanes).add(key.block[0]).add(key.block[1]).add(key.block[2]).add(key.isGridBelow2G).add(key.schedulesGangs);
+    builder.add(kernel)
+        .add(key.lanes)
+        .add(key.block[0])
+        .add(key.block[1])
+        .add(key.block[2])
+        .add(key.isGridBelow2G)
+        .add(key.schedulesGangs);
     builder.add(key.defersCopies);
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
-  Expected<std::shared_ptr<jit::Kernel>> load(jit::ObjectCode object, const VariableResolver &resolver) {
-    return jit::load(std::move(object), resolver,
-                     [source = source_](uint32_t ptxLine) { return sourceLineOf(source->module(), ptxLine); });
+  Expected<std::shared_ptr<jit::Kernel>> load(jit::ObjectCode object,
+                                              const VariableResolver &resolver) {
+    return jit::load(std::move(object), resolver, [source = source_](uint32_t ptxLine) {
+      return sourceLineOf(source->module(), ptxLine);
+    });
   }
 
   Expected<std::shared_ptr<jit::Kernel>> compile(std::string_view name, const VariantKey &key,
                                                  const VariableResolver &resolver);
-  Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &, simt::CpuLevel, StageWatch &);
+  Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &, simt::CpuLevel,
+                                      StageWatch &);
 
   std::shared_ptr<Source> source_;
   const Options options_;
   std::unique_ptr<observe::StageDump> dump_;
   std::unique_ptr<jit::CodeCache> cache_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_; ///< guards what follows
   std::map<std::pair<std::string, VariantKey>, Slot> slots_;
   std::optional<jit::CacheKey> textDigest_;
 };
 
-Expected<std::shared_ptr<jit::Kernel>> LoadedModule::compile(std::string_view name, const VariantKey &key,
+Expected<std::shared_ptr<jit::Kernel>> LoadedModule::compile(std::string_view name,
+                                                             const VariantKey &key,
                                                              const VariableResolver &resolver) {
   const check::Function *function = checked().findFunction(name);
   if (!function || !function->isEntry || function->isDeclaration)
-    return llvm::createStringError("%s: there is no kernel named '%s'", source_->file.name().c_str(),
-                                   std::string(name).c_str());
+    return llvm::createStringError("%s: there is no kernel named '%s'",
+                                   source_->file.name().c_str(), std::string(name).c_str());
   const simt::CpuLevel level = cpuLevel();
   StageWatch watch(options_, dump_.get(), std::string(name), variantName(name, key));
   const bool mayUseCache = cache_ && options_.stopAfter.empty();
@@ -130,61 +149,80 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::compile(std::string_view na
     if (std::optional<jit::ObjectCode> found = cache_->find(cacheName)) {
       Expected<std::shared_ptr<jit::Kernel>> kernel = load(std::move(*found), resolver);
       watch.after("cache", "", nullptr);
-      if (kernel) (*kernel)->fromCache = true;
+      if (kernel)
+        (*kernel)->fromCache = true;
       return kernel;
     }
 
   Expected<jit::ObjectCode> object = runStages(*function, key, level, watch);
-  if (!object) return object.takeError();
-  if (mayUseCache) cache_->store(cacheName, *object);
+  if (!object)
+    return object.takeError();
+  if (mayUseCache)
+    cache_->store(cacheName, *object);
   Expected<std::shared_ptr<jit::Kernel>> kernel = load(std::move(*object), resolver);
   watch.after("load", "", nullptr);
   return kernel;
 }
 
 /// The stages of one kernel, in order.
-Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &function, const VariantKey &key,
-                                                  simt::CpuLevel level, StageWatch &watch) {
+Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &function,
+                                                  const VariantKey &key, simt::CpuLevel level,
+                                                  StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
-  Expected<lower::LaneModule> lane = lower::lowerKernel(
-      checked(), function, {.deferAsyncCopies = key.defersCopies, .hasDirectedRounding = level == simt::CpuLevel::avx512}, diagnostics);
+  Expected<lower::LaneModule> lane =
+      lower::lowerKernel(checked(), function,
+                         {.deferAsyncCopies = key.defersCopies,
+                          .hasDirectedRounding = level == simt::CpuLevel::avx512},
+                         diagnostics);
   if (!lane) {
-    if (!diagnostics.hasErrors()) return lane.takeError();
+    if (!diagnostics.hasErrors())
+      return lane.takeError();
     llvm::consumeError(lane.takeError());
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), llvm::StringRef(diagnostics.text()));
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   llvm::StringRef(diagnostics.text()));
   }
   watch.after("lower", "lane.ll", [&] { return print(*lane->module); });
-  if (watch.isLast("lower")) return llvm::make_error<Stopped>("lower");
+  if (watch.isLast("lower"))
+    return llvm::make_error<Stopped>("lower");
 
-  Expected<simt::GangModule> gang = simt::widen(std::move(*lane), {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs});
-  if (!gang) return gang.takeError();
+  Expected<simt::GangModule> gang = simt::widen(
+      std::move(*lane), {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs});
+  if (!gang)
+    return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });
-  if (watch.isLast("simt")) return llvm::make_error<Stopped>("simt");
+  if (watch.isLast("simt"))
+    return llvm::make_error<Stopped>("simt");
 
   jit::CompileObserver observer;
   if (watch.isDumping()) {
-    observer.afterOptimise = [&](const llvm::Module &m) { watch.within("jit", "optimised.ll", print(m)); };
+    observer.afterOptimise = [&](const llvm::Module &m) {
+      watch.within("jit", "optimised.ll", print(m));
+    };
     observer.afterAssembly = [&](std::string_view text) { watch.within("jit", "asm.s", text); };
   }
   Expected<jit::ObjectCode> object = jit::compile(std::move(*gang), function.name, level, observer);
-  if (!object) return object.takeError();
+  if (!object)
+    return object.takeError();
   watch.after("jit", "", nullptr);
-  if (watch.isLast("jit")) return llvm::make_error<Stopped>("jit");
+  if (watch.isLast("jit"))
+    return llvm::make_error<Stopped>("jit");
   return object;
 }
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Module> Module::load(std::string name, std::string text, const Options &options,
                                      std::string &errorText) {
   std::unique_ptr<observe::StageDump> dump;
   if (!options.dumpDirectory.empty()) {
     dump = observe::StageDump::create(options.dumpDirectory, errorText);
-    if (!dump) return nullptr;
+    if (!dump)
+      return nullptr;
   }
   auto source = std::make_shared<Source>(std::move(name), std::move(text));
-  source->file.place(0);  // finds line starts: not thread-safe later
-  if (dump) dump->write("input", "input.ptx", "", 0, source->file.text());
+  source->file.place(0); // finds line starts: not thread-safe later
+  if (dump)
+    dump->write("input", "input.ptx", "", 0, source->file.text());
 
   support::Diagnostics diagnostics(source->file);
   StageWatch watch(options, dump.get());
@@ -207,4 +245,4 @@ char Stopped::ID = 0;
 void Stopped::log(llvm::raw_ostream &out) const { out << "stopped after " << stage; }
 std::error_code Stopped::convertToErrorCode() const { return llvm::inconvertibleErrorCode(); }
 
-}  // namespace ptxrun::translate
+} // namespace ptxrun::translate

@@ -19,17 +19,20 @@ namespace ptxrun::translate {
 
 /// One finished stage. `kernel` is empty for stages of the whole module (parse, check).
 struct StageReport {
-  std::string_view stage;   ///< parse, check, lower, simt, jit, load; `cache` where a kernel came from the code cache
+  std::string_view stage; ///< parse, check, lower, simt, jit, load; `cache` where a kernel came
+                          ///< from the code cache
   std::string_view kernel;
-  double milliseconds = 0;  ///< the stage alone, without the writing of dumps
+  double milliseconds = 0; ///< the stage alone, without the writing of dumps
 };
 
 struct Options {
-  std::string dumpDirectory;       ///< numbered files of every stage and a manifest; empty: none
-  std::string stopAfter;           ///< stage name (parse, check, lower, simt, jit); empty: run all
-  bool useCache = true;            ///< the on-disk code cache
-  std::string cacheDirectory;      ///< empty: $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun
-  std::function<void(const StageReport &)> onStage;  ///< told after each stage, on the thread that ran it
+  std::string dumpDirectory; ///< numbered files of every stage and a manifest; empty: none
+  std::string stopAfter;     ///< stage name (parse, check, lower, simt, jit); empty: run all
+  bool useCache = true;      ///< the on-disk code cache
+  std::string
+      cacheDirectory; ///< empty: $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun
+  std::function<void(const StageReport &)>
+      onStage; ///< told after each stage, on the thread that ran it
 };
 
 /// What Module::kernel answers when Options::stopAfter named a stage before the end: not a failure.
@@ -44,33 +47,37 @@ class Stopped : public llvm::ErrorInfo<Stopped> {
 
 /// What one launch needs compiled. Variants are cached by this key.
 struct VariantKey {
-  unsigned lanes = 0;                ///< 0 = automatic
+  unsigned lanes = 0; ///< 0 = automatic
   std::array<uint32_t, 3> block{};
   bool isGridBelow2G = true;
-  bool schedulesGangs = false;  ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
-  bool defersCopies = false;    ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
+  bool schedulesGangs =
+      false;                 ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
+  bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
 
   auto operator<=>(const VariantKey &) const = default;
 };
 
-/// Address of a module variable (name as in the PTX) that generated code refers to; null if unknown.
+/// Address of a module variable (name as in the PTX) that generated code refers to; null if
+/// unknown.
 using VariableResolver = jit::VariableResolver;
 
 /// One PTX module, parsed and checked. Kernels compile at their first use. Thread-safe.
 class Module {
  public:
   virtual ~Module() = default;
-  /// Parses and checks; on errors returns null and `errorText` holds the diagnostics. With Options::stopAfter "parse" the
-  /// checked module is empty.
-  static std::unique_ptr<Module> load(std::string name, std::string text, const Options &, std::string &errorText);
+  /// Parses and checks; on errors returns null and `errorText` holds the diagnostics. With
+  /// Options::stopAfter "parse" the checked module is empty.
+  static std::unique_ptr<Module> load(std::string name, std::string text, const Options &,
+                                      std::string &errorText);
   virtual const check::Module &checked() const = 0;
-  /// The compiled variant; from memory, from the disk cache, or compiled now. Errors carry diagnostics text.
-  /// The resolver must give the same addresses for the module's whole life. A kernel may outlive its module.
-  virtual llvm::Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &,
-                                                              const VariableResolver &) = 0;
+  /// The compiled variant; from memory, from the disk cache, or compiled now. Errors carry
+  /// diagnostics text. The resolver must give the same addresses for the module's whole life. A
+  /// kernel may outlive its module.
+  virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
+  kernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
 };
 
 /// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512.
 simt::CpuLevel cpuLevel();
 
-}  // namespace ptxrun::translate
+} // namespace ptxrun::translate

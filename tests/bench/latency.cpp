@@ -70,8 +70,9 @@ void measureLaunches(device::Module &module) {
   report("per empty block of 256 threads", (many - grid) * 1e6 / (65536 - 64), "ns", 10);
 }
 
-/// The three forms of a kernel with barriers (translate/simt/README.md): regions; coroutines, where somebody schedules the warps (here
-/// the launch is cooperative); fibers, where the barrier is in a function that calls itself (there each thread is a gang).
+/// The three forms of a kernel with barriers (translate/simt/README.md): regions; coroutines, where
+/// somebody schedules the warps (here the launch is cooperative); fibers, where the barrier is in a
+/// function that calls itself (there each thread is a gang).
 void measureBarriers(device::Module &module) {
   struct Form {
     const char *name, *with, *without;
@@ -79,9 +80,10 @@ void measureBarriers(device::Module &module) {
     unsigned gangsPerWarp;
     double bar;
   };
-  constexpr Form kForms[] = {{"in regions", "barriers", "withoutBarriers", false, 1, 2},
-                             {"in coroutines", "barriers", "withoutBarriers", true, 1, 12},
-                             {"on fibers", "barriersInCalls", "withoutBarriersInCalls", false, 32, 12}};
+  constexpr Form kForms[] = {
+      {"in regions", "barriers", "withoutBarriers", false, 1, 2},
+      {"in coroutines", "barriers", "withoutBarriers", true, 1, 12},
+      {"on fibers", "barriersInCalls", "withoutBarriersInCalls", false, 32, 12}};
   Data<uint32_t> out(1);
   struct {
     uint32_t rounds, padding;
@@ -98,8 +100,10 @@ void measureBarriers(device::Module &module) {
         module.launch(info, options);
         return medianOf(kRounds, [&] { module.launch(info, options); });
       };
-      double cost = (ms(form.with) - ms(form.without)) * 1e6 / params.rounds / (warps * form.gangsPerWarp);
-      std::string what = "barrier " + std::string(form.name) + ", " + std::to_string(warps) + " warps, per waiting gang";
+      double cost =
+          (ms(form.with) - ms(form.without)) * 1e6 / params.rounds / (warps * form.gangsPerWarp);
+      std::string what = "barrier " + std::string(form.name) + ", " + std::to_string(warps) +
+                         " warps, per waiting gang";
       report(what.c_str(), cost, "ns", form.bar);
     }
 }
@@ -116,7 +120,8 @@ void measureMbarriers(device::Module &module) {
   options.params = &params;
   module.launch(kernel, options);
   double ms = medianOf(kRounds, [&] { module.launch(kernel, options); });
-  report("mbarrier, arrive and wait, between two warps and back", ms * 1e6 / params.rounds, "ns", 40);
+  report("mbarrier, arrive and wait, between two warps and back", ms * 1e6 / params.rounds, "ns",
+         40);
 }
 
 unsigned countInstructions(const std::string &ptx) {

@@ -1,6 +1,7 @@
-// Random programs with barriers, as PTX and as data that a small interpreter runs on all threads of a block
-// at once. What decides where the barriers are is the same for all threads; between them every thread goes its own way. Results
-// must be the interpreter's at every W, region by region and gang by gang.
+// Random programs with barriers, as PTX and as data that a small interpreter runs on all threads of
+// a block at once. What decides where the barriers are is the same for all threads; between them
+// every thread goes its own way. Results must be the interpreter's at every W, region by region and
+// gang by gang.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,8 +18,18 @@ namespace {
 constexpr unsigned kRegisters = 4;
 
 struct Statement {
-  enum Kind { mix, exchange, count, sharedRow, ownArray, threadIf, threadLoop, blockIf, blockLoop } kind;
-  unsigned a = 0, b = 0;   // registers
+  enum Kind {
+    mix,
+    exchange,
+    count,
+    sharedRow,
+    ownArray,
+    threadIf,
+    threadLoop,
+    blockIf,
+    blockLoop
+  } kind;
+  unsigned a = 0, b = 0; // registers
   uint32_t constant = 0;
   std::vector<Statement> body;
 };
@@ -49,9 +60,13 @@ class Generator {
 
   Statement statement(unsigned depth, bool mayWait) {
     constexpr Statement::Kind kPlain[] = {Statement::mix, Statement::mix, Statement::ownArray};
-    constexpr Statement::Kind kWaiting[] = {Statement::exchange, Statement::exchange, Statement::count, Statement::sharedRow};
-    constexpr Statement::Kind kNested[] = {Statement::threadIf, Statement::threadLoop, Statement::blockIf, Statement::blockLoop, Statement::blockLoop};
-    Statement s{Statement::mix, below(kRegisters), below(kRegisters), static_cast<uint32_t>(random_()), {}};
+    constexpr Statement::Kind kWaiting[] = {Statement::exchange, Statement::exchange,
+                                            Statement::count, Statement::sharedRow};
+    constexpr Statement::Kind kNested[] = {Statement::threadIf, Statement::threadLoop,
+                                           Statement::blockIf, Statement::blockLoop,
+                                           Statement::blockLoop};
+    Statement s{
+        Statement::mix, below(kRegisters), below(kRegisters), static_cast<uint32_t>(random_()), {}};
     unsigned choice = below(10);
     if (depth > 0 && choice < 4)
       s.kind = kNested[below(mayWait ? 5 : 2)];
@@ -71,7 +86,8 @@ class Generator {
 class Interpreter {
  public:
   Interpreter(Shape shape, uint32_t block, uint32_t parameter)
-      : shape_(shape), parameter_(parameter), shared_(shape.threads()), r_(shape.threads()), own_(shape.threads()) {
+      : shape_(shape), parameter_(parameter), shared_(shape.threads()), r_(shape.threads()),
+        own_(shape.threads()) {
     for (uint32_t t = 0; t < shape.threads(); ++t)
       for (unsigned k = 0; k < kRegisters; ++k)
         r_[t][k] = ((block * shape.threads() + t + 1) * 2654435761u) >> (k * 5);
@@ -123,7 +139,9 @@ class Interpreter {
     }
   }
 
-  uint32_t rounds(const Statement &s) const { return s.constant & 8 ? parameter_ & 3 : s.constant % 3; }
+  uint32_t rounds(const Statement &s) const {
+    return s.constant & 8 ? parameter_ & 3 : s.constant % 3;
+  }
 
   void runThread(const Statement &s, uint32_t t) {
     Registers &r = r_[t];
@@ -156,23 +174,31 @@ class Writer {
 
   std::string module(const Program &p) {
     program(p);
-    std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                       ".visible .entry program(.param .u64 out, .param .u32 parameter)\n{\n  .reg .pred %p;\n"
-                       "  .reg .b32 %r<4>, %t, %u, %thread, %x, %y, %n, %parameter, %tile;\n  .reg .b64 %out, %o, %own, %place;\n"
-                       "  .shared .align 4 .b8 tile[" + std::to_string(4 * shape_.threads()) + "];\n  .local .align 4 .b8 own[16];\n" +
-                       declarations_ +
-                       "  mov.u32 %x, %tid.x;\n  mov.u32 %y, %tid.y;\n  mov.u32 %t, %ntid.x;\n  mad.lo.u32 %thread, %y, %t, %x;\n"
-                       "  mov.u32 %n, " + std::to_string(shape_.threads()) + ";\n  mov.u32 %tile, tile;\n  mov.u64 %own, own;\n"
-                       "  ld.param.u64 %out, [out];\n  ld.param.u32 %parameter, [parameter];\n  mov.u32 %t, %ctaid.x;\n"
-                       "  mad.lo.u32 %u, %t, %n, %thread;\n  mul.wide.u32 %o, %u, 16;\n  add.u64 %out, %out, %o;\n"
-                       "  add.u32 %u, %u, 1;\n  mul.lo.u32 %u, %u, 2654435761;\n";
+    std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry program(.param .u64 out, .param .u32 parameter)\n{\n  .reg .pred %p;\n"
+        "  .reg .b32 %r<4>, %t, %u, %thread, %x, %y, %n, %parameter, %tile;\n  .reg .b64 %out, %o, "
+        "%own, %place;\n"
+        "  .shared .align 4 .b8 tile[" +
+        std::to_string(4 * shape_.threads()) + "];\n  .local .align 4 .b8 own[16];\n" +
+        declarations_ +
+        "  mov.u32 %x, %tid.x;\n  mov.u32 %y, %tid.y;\n  mov.u32 %t, %ntid.x;\n  mad.lo.u32 "
+        "%thread, %y, %t, %x;\n"
+        "  mov.u32 %n, " +
+        std::to_string(shape_.threads()) +
+        ";\n  mov.u32 %tile, tile;\n  mov.u64 %own, own;\n"
+        "  ld.param.u64 %out, [out];\n  ld.param.u32 %parameter, [parameter];\n  mov.u32 %t, "
+        "%ctaid.x;\n"
+        "  mad.lo.u32 %u, %t, %n, %thread;\n  mul.wide.u32 %o, %u, 16;\n  add.u64 %out, %out, %o;\n"
+        "  add.u32 %u, %u, 1;\n  mul.lo.u32 %u, %u, 2654435761;\n";
     for (unsigned k = 0; k < kRegisters; ++k)
-      text += "  shr.u32 %r" + std::to_string(k) + ", %u, " + std::to_string(5 * k) + ";\n  mov.u32 %t, 0;\n  st.local.u32 [%own+" +
-              std::to_string(4 * k) + "], %t;\n";
+      text += "  shr.u32 %r" + std::to_string(k) + ", %u, " + std::to_string(5 * k) +
+              ";\n  mov.u32 %t, 0;\n  st.local.u32 [%own+" + std::to_string(4 * k) + "], %t;\n";
     text += text_;
     for (unsigned k = 0; k < kRegisters; ++k) {
       if (k < 2)
-        text += "  ld.local.u32 %t, [%own+" + std::to_string(4 * k) + "];\n  add.u32 " + reg(k) + ", " + reg(k) + ", %t;\n";
+        text += "  ld.local.u32 %t, [%own+" + std::to_string(4 * k) + "];\n  add.u32 " + reg(k) +
+                ", " + reg(k) + ", %t;\n";
       text += "  st.global.u32 [%out+" + std::to_string(4 * k) + "], " + reg(k) + ";\n";
     }
     return text + "  ret;\n}\n";
@@ -326,8 +352,10 @@ void check(uint32_t seed, unsigned lanes, rt::Schedule schedule = rt::Schedule::
       for (unsigned k = 0; k < kRegisters && isSame; ++k) {
         const uint32_t got = out[(block * shape.threads() + t) * kRegisters + k];
         isSame = got == expected.result(t, k);
-        EXPECT_EQ(got, expected.result(t, k)) << "block " << block << ", thread " << t << ", value " << k << ", seed " << seed
-                                              << ", parameter " << parameter << "\n" << text;
+        EXPECT_EQ(got, expected.result(t, k))
+            << "block " << block << ", thread " << t << ", value " << k << ", seed " << seed
+            << ", parameter " << parameter << "\n"
+            << text;
       }
   }
   device::freeMemory(out);

@@ -25,13 +25,16 @@ namespace {
 constexpr char kMagic[8] = {'p', 't', 'x', 'r', 'u', 'n', 'K', '1'};
 constexpr const char *kEntrySuffix = ".kernel";
 constexpr const char *kTemporaryPrefix = "tmp-";
-constexpr auto kTouchInterval = std::chrono::hours(1);       // finding an entry marks it at most this often
-constexpr auto kTemporaryLifetime = std::chrono::hours(1);   // older ones belong to a process that died
+constexpr auto kTouchInterval =
+    std::chrono::hours(1); // finding an entry marks it at most this often
+constexpr auto kTemporaryLifetime =
+    std::chrono::hours(1); // older ones belong to a process that died
 
-/// Followed by kernel name, reason and object, in this order. All numbers little-endian, as the CPU has them.
+/// Followed by kernel name, reason and object, in this order. All numbers little-endian, as the CPU
+/// has them.
 struct Header {
   char magic[8];
-  uint64_t checksum;  ///< xxh3 of everything after this field
+  uint64_t checksum; ///< xxh3 of everything after this field
   CacheKey key;
   abi::KernelNeeds needs;
   simt::EntryPoint entry;
@@ -45,7 +48,8 @@ class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
   ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ >= 0)
+      ::close(descriptor_);
   }
   File(const File &) = delete;
   File &operator=(const File &) = delete;
@@ -60,7 +64,8 @@ bool readAll(int descriptor, std::string &bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = ::read(descriptor, bytes.data() + done, bytes.size() - done);
-    if (got <= 0) return false;
+    if (got <= 0)
+      return false;
     done += size_t(got);
   }
   return true;
@@ -69,7 +74,8 @@ bool readAll(int descriptor, std::string &bytes) {
 bool writeAll(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
-    if (put <= 0) return false;
+    if (put <= 0)
+      return false;
     bytes.remove_prefix(size_t(put));
   }
   return true;
@@ -77,12 +83,13 @@ bool writeAll(int descriptor, std::string_view bytes) {
 
 uint64_t checksumOf(std::string_view entry) {
   const auto *begin = reinterpret_cast<const uint8_t *>(entry.data());
-  return llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(begin + kChecksummedFrom, entry.size() - kChecksummedFrom));
+  return llvm::xxh3_64bits(
+      llvm::ArrayRef<uint8_t>(begin + kChecksummedFrom, entry.size() - kChecksummedFrom));
 }
 
 std::string encode(const CacheKey &key, const ObjectCode &code) {
   Header header;
-  std::memset(static_cast<void *>(&header), 0, sizeof header);  // padding is hashed too
+  std::memset(static_cast<void *>(&header), 0, sizeof header); // padding is hashed too
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.key = key;
   header.needs = code.needs;
@@ -101,13 +108,18 @@ std::string encode(const CacheKey &key, const ObjectCode &code) {
 
 std::optional<ObjectCode> decode(const CacheKey &key, std::string_view entry) {
   Header header;
-  if (entry.size() < sizeof header) return std::nullopt;
+  if (entry.size() < sizeof header)
+    return std::nullopt;
   std::memcpy(static_cast<void *>(&header), entry.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key != key) return std::nullopt;
-  if (header.checksum != checksumOf(entry)) return std::nullopt;
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key != key)
+    return std::nullopt;
+  if (header.checksum != checksumOf(entry))
+    return std::nullopt;
   const uint64_t rest = entry.size() - sizeof header;
-  if (header.nameBytes > rest || header.reasonBytes > rest || header.elfBytes > rest) return std::nullopt;
-  if (header.nameBytes + header.reasonBytes + header.elfBytes != rest) return std::nullopt;
+  if (header.nameBytes > rest || header.reasonBytes > rest || header.elfBytes > rest)
+    return std::nullopt;
+  if (header.nameBytes + header.reasonBytes + header.elfBytes != rest)
+    return std::nullopt;
   ObjectCode code;
   size_t at = sizeof header;
   const auto take = [&](uint64_t bytes) {
@@ -131,7 +143,8 @@ bool isTrusted(const struct stat &status) {
 
 void markUsed(int descriptor, const struct stat &status) {
   using std::chrono::system_clock;
-  if (system_clock::now() - system_clock::from_time_t(status.st_mtime) < kTouchInterval) return;
+  if (system_clock::now() - system_clock::from_time_t(status.st_mtime) < kTouchInterval)
+    return;
   ::futimens(descriptor, nullptr);
 }
 
@@ -146,7 +159,7 @@ std::string temporaryName() {
          std::to_string(std::random_device{}());
 }
 
-}  // namespace
+} // namespace
 
 struct CacheKeyBuilder::State {
   llvm::BLAKE3 hasher;
@@ -180,31 +193,38 @@ std::string CodeCache::pathOf(const CacheKey &key) const {
 std::optional<ObjectCode> CodeCache::find(const CacheKey &key) const {
   const File file(::open(pathOf(key).c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
-  if (!file || ::fstat(file.descriptor(), &status) != 0 || !isTrusted(status)) return std::nullopt;
+  if (!file || ::fstat(file.descriptor(), &status) != 0 || !isTrusted(status))
+    return std::nullopt;
   std::string entry(size_t(status.st_size), '\0');
-  if (!readAll(file.descriptor(), entry)) return std::nullopt;
+  if (!readAll(file.descriptor(), entry))
+    return std::nullopt;
   std::optional<ObjectCode> code = decode(key, entry);
-  if (code) markUsed(file.descriptor(), status);
+  if (code)
+    markUsed(file.descriptor(), status);
   return code;
 }
 
 void CodeCache::store(const CacheKey &key, const ObjectCode &code) const {
   std::error_code ignored;
-  if (fs::create_directories(directory_, ignored)) fs::permissions(directory_, fs::perms::owner_all, ignored);
+  if (fs::create_directories(directory_, ignored))
+    fs::permissions(directory_, fs::perms::owner_all, ignored);
   const std::string entry = encode(key, code);
   const std::string temporary = directory_ + "/" + temporaryName();
   bool isWritten = false;
   {
     const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file) return;
+    if (!file)
+      return;
     isWritten = writeAll(file.descriptor(), entry);
   }
   if (!isWritten || ::rename(temporary.c_str(), pathOf(key).c_str()) != 0) {
     ::unlink(temporary.c_str());
     return;
   }
-  // One sweep per 1/64 of the limit written, down to 3/4: the limit is passed with a chance of e^-16.
-  if (randomFraction() * double(limitBytes_) < 64.0 * double(entry.size())) shrinkTo(limitBytes_ / 4 * 3);
+  // One sweep per 1/64 of the limit written, down to 3/4: the limit is passed with a chance of
+  // e^-16.
+  if (randomFraction() * double(limitBytes_) < 64.0 * double(entry.size()))
+    shrinkTo(limitBytes_ / 4 * 3);
 }
 
 void CodeCache::shrinkTo(uint64_t bytes) const {
@@ -217,41 +237,53 @@ void CodeCache::shrinkTo(uint64_t bytes) const {
   uint64_t total = 0;
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;  // another process may sweep at the same time
+  for (fs::directory_iterator it(directory_, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code gone; // another process may sweep at the same time
     const std::string name = it->path().filename().string();
     const auto used = it->last_write_time(gone);
-    if (gone) continue;
+    if (gone)
+      continue;
     if (name.starts_with(kTemporaryPrefix)) {
-      if (now - used > kTemporaryLifetime) fs::remove(it->path(), gone);
+      if (now - used > kTemporaryLifetime)
+        fs::remove(it->path(), gone);
       continue;
     }
-    if (!name.ends_with(kEntrySuffix)) continue;
+    if (!name.ends_with(kEntrySuffix))
+      continue;
     const uint64_t size = it->file_size(gone);
-    if (gone) continue;
+    if (gone)
+      continue;
     entries.push_back({used, size, it->path()});
     total += size;
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) { return a.used < b.used; });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry &a, const Entry &b) { return a.used < b.used; });
   for (const Entry &entry : entries) {
-    if (total <= bytes) return;
+    if (total <= bytes)
+      return;
     fs::remove(entry.path, error);
     total -= entry.bytes;
   }
 }
 
 std::string cacheDirectory(const std::string &wanted) {
-  if (!wanted.empty()) return wanted;
+  if (!wanted.empty())
+    return wanted;
   const auto variable = [](const char *name) {
     const char *value = std::getenv(name);
     return std::string(value ? value : "");
   };
   const std::string chosen = variable("PTXRUN_CACHE");
-  if (chosen == "off" || chosen == "0") return "";
-  if (!chosen.empty()) return chosen;
-  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/ptxrun";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/ptxrun";
+  if (chosen == "off" || chosen == "0")
+    return "";
+  if (!chosen.empty())
+    return chosen;
+  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty())
+    return xdg + "/ptxrun";
+  if (const std::string home = variable("HOME"); !home.empty())
+    return home + "/.cache/ptxrun";
   return "";
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

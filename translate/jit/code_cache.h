@@ -1,9 +1,10 @@
 // Compiled kernels on disk, one file each, named by the hash of everything their bytes depend on.
 //
-// Any number of processes may share a directory, and any of them may be killed at any moment: an entry is written to a
-// temporary file and renamed into place, and is believed only if its checksum holds. A damaged entry counts as absent and is
-// replaced by the next store. The directory stays below its limit: storing sweeps it now and then (the larger the entry,
-// the likelier), least recently used first; finding an entry marks it as used.
+// Any number of processes may share a directory, and any of them may be killed at any moment: an
+// entry is written to a temporary file and renamed into place, and is believed only if its checksum
+// holds. A damaged entry counts as absent and is replaced by the next store. The directory stays
+// below its limit: storing sweeps it now and then (the larger the entry, the likelier), least
+// recently used first; finding an entry marks it as used.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -41,7 +42,8 @@ class CodeCache {
   std::optional<ObjectCode> find(const CacheKey &) const;
   /// Failing (a full disk, no permission) only means that the entry is not there next time.
   void store(const CacheKey &, const ObjectCode &) const;
-  /// Deletes least recently used entries until at most `bytes` are left, and what killed processes left behind.
+  /// Deletes least recently used entries until at most `bytes` are left, and what killed processes
+  /// left behind.
   void shrinkTo(uint64_t bytes) const;
   const std::string &directory() const { return directory_; }
 
@@ -51,8 +53,8 @@ class CodeCache {
   uint64_t limitBytes_;
 };
 
-/// Where the cache lies: `wanted`, else $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun; empty if
-/// PTXRUN_CACHE is `off` (or 0) or there is no such place.
+/// Where the cache lies: `wanted`, else $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else
+/// ~/.cache/ptxrun; empty if PTXRUN_CACHE is `off` (or 0) or there is no such place.
 std::string cacheDirectory(const std::string &wanted);
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

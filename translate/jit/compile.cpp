@@ -27,14 +27,16 @@ namespace {
 std::string whatIsWrong(const simt::GangModule &in) {
   const char *entry = simt::kEntryNames[size_t(in.entry)];
   const Function *function = in.module->getFunction(entry);
-  if (!function || function->isDeclaration()) return "there is no entry point `" + std::string(entry) + "`";
+  if (!function || function->isDeclaration())
+    return "there is no entry point `" + std::string(entry) + "`";
   for (const Function &function : *in.module)
     if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("ptx."))
       return "`" + function.getName().str() + "` was left in the code";
 #ifndef NDEBUG
   std::string text;
   raw_string_ostream out(text);
-  if (verifyModule(*in.module, &out)) return text;
+  if (verifyModule(*in.module, &out))
+    return text;
 #endif
   return "";
 }
@@ -42,40 +44,49 @@ std::string whatIsWrong(const simt::GangModule &in) {
 /// Only the entry points stay visible; helpers may be inlined away or dropped.
 void nameAndHide(Module &module, std::string_view kernel) {
   for (Function &function : module) {
-    if (function.isDeclaration()) continue;
+    if (function.isDeclaration())
+      continue;
     const bool isEntry = is_contained(simt::kEntryNames, function.getName());
     function.setLinkage(isEntry ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
-    if (isEntry) function.setName(Twine(StringRef(kernel.data(), kernel.size())) + "." + function.getName());
+    if (isEntry)
+      function.setName(Twine(StringRef(kernel.data(), kernel.size())) + "." + function.getName());
   }
 }
 
 void setFunctionAttributes(Module &module, simt::CpuLevel level) {
   for (Function &function : module) {
-    if (function.isDeclaration()) continue;
-    function.removeFnAttr("target-features");  // bitcode of intrinsics carries its own compiler's list
+    if (function.isDeclaration())
+      continue;
+    function.removeFnAttr(
+        "target-features"); // bitcode of intrinsics carries its own compiler's list
     function.addFnAttr("target-cpu", levelCpu(level));
     function.addFnAttr("tune-cpu", tuneCpu());
     function.addFnAttr(Attribute::NoUnwind);
     function.setUWTableKind(UWTableKind::None);
-    if (level != simt::CpuLevel::avx512) continue;
+    if (level != simt::CpuLevel::avx512)
+      continue;
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("min-legal-vector-width", "512");
   }
 }
 
-/// Entry points are made by us, not by the PTX, and have no place in it. They get the kernel's: a body inlined into a function
-/// without debug information would lose its lines.
+/// Entry points are made by us, not by the PTX, and have no place in it. They get the kernel's: a
+/// body inlined into a function without debug information would lose its lines.
 void placeEntries(Module &module) {
   const Function *placed = nullptr;
   for (const Function &function : module)
-    if (!function.isDeclaration() && function.getSubprogram()) placed = &function;
-  if (!placed) return;
+    if (!function.isDeclaration() && function.getSubprogram())
+      placed = &function;
+  if (!placed)
+    return;
   const DISubprogram *body = placed->getSubprogram();
   for (Function &function : module) {
-    if (function.isDeclaration() || function.getSubprogram()) continue;
+    if (function.isDeclaration() || function.getSubprogram())
+      continue;
     DISubprogram *place = DISubprogram::getDistinct(
-        module.getContext(), body->getScope(), function.getName(), function.getName(), body->getFile(), body->getLine(),
-        body->getType(), body->getScopeLine(), nullptr, 0, 0, body->getFlags(), body->getSPFlags(), body->getUnit());
+        module.getContext(), body->getScope(), function.getName(), function.getName(),
+        body->getFile(), body->getLine(), body->getType(), body->getScopeLine(), nullptr, 0, 0,
+        body->getFlags(), body->getSPFlags(), body->getUnit());
     function.setSubprogram(place);
     for (BasicBlock &block : function)
       for (Instruction &instruction : block)
@@ -84,24 +95,29 @@ void placeEntries(Module &module) {
   }
 }
 
-/// The code generator's pass list, without what costs time and gives nothing here: a scheduler after register allocation
-/// (quadratic in the block; the CPUs of these levels reorder by themselves) and the tracking of debug values (there are none).
-/// Returns true if the target cannot emit such a file.
-bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type,
-                      bool isOrdered) {
+/// The code generator's pass list, without what costs time and gives nothing here: a scheduler
+/// after register allocation (quadratic in the block; the CPUs of these levels reorder by
+/// themselves) and the tracking of debug values (there are none). Returns true if the target cannot
+/// emit such a file.
+bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out,
+                      CodeGenFileType type, bool isOrdered) {
   auto &target = static_cast<LLVMTargetMachine &>(machine);
-  auto *info = new MachineModuleInfoWrapperPass(&target);  // owned by the pass manager, as is the next
+  auto *info =
+      new MachineModuleInfoWrapperPass(&target); // owned by the pass manager, as is the next
   TargetPassConfig *config = target.createPassConfig(passes);
   config->setDisableVerify(true);
   config->disablePass(&PostRASchedulerID);
   config->disablePass(&LiveDebugValuesID);
-  if (isOrdered) config->disablePass(&MachineSchedulerID);
+  if (isOrdered)
+    config->disablePass(&MachineSchedulerID);
   passes.add(config);
   passes.add(info);
-  if (config->addISelPasses()) return true;
+  if (config->addISelPasses())
+    return true;
   config->addMachinePasses();
   config->setInitialized();
-  if (target.addAsmPrinter(passes, out, nullptr, type, info->getMMI().getContext())) return true;
+  if (target.addAsmPrinter(passes, out, nullptr, type, info->getMMI().getContext()))
+    return true;
   passes.add(createFreeMachineFunctionPass());
   return false;
 }
@@ -116,14 +132,15 @@ std::string generate(Module &module, TargetMachine &machine, CodeGenFileType typ
   return std::string(text.str());
 }
 
-std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort, bool isOrdered) {
-  const std::unique_ptr<Module> copy = CloneModule(module);  // code generation changes the module
+std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort,
+                       bool isOrdered) {
+  const std::unique_ptr<Module> copy = CloneModule(module); // code generation changes the module
   const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
   machine->Options.MCOptions.AsmVerbose = true;
   return generate(*copy, *machine, CodeGenFileType::AssemblyFile, isOrdered);
 }
 
-}  // namespace
+} // namespace
 
 Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt::CpuLevel level,
                              const CompileObserver &observer) {
@@ -131,7 +148,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
     return createStringError("jit: kernel '%s': %s", std::string(kernel).c_str(), wrong.c_str());
   Module &module = *in.module;
   const Effort effort = measure(module);
-  const CodeGenOptLevel codegen = effort.isHuge() ? CodeGenOptLevel::Less : CodeGenOptLevel::Default;
+  const CodeGenOptLevel codegen =
+      effort.isHuge() ? CodeGenOptLevel::Less : CodeGenOptLevel::Default;
   BorrowedTarget target(level, codegen);
   module.setTargetTriple(target->getTargetTriple().str());
   module.setDataLayout(target->createDataLayout());
@@ -142,10 +160,15 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   optimise(module, *target, effort);
   bool isOrdered = false;
   for (Function &function : module)
-    isOrdered |= orderForRegisters(function, level == simt::CpuLevel::avx512 ? 64 : level == simt::CpuLevel::avx2 ? 32 : 16,
-                      level == simt::CpuLevel::avx512 ? 32 : 16);
-  if (observer.afterOptimise) observer.afterOptimise(module);
-  if (observer.afterAssembly) observer.afterAssembly(assemblyOf(module, level, codegen, isOrdered));
+    isOrdered |= orderForRegisters(function,
+                                   level == simt::CpuLevel::avx512 ? 64
+                                   : level == simt::CpuLevel::avx2 ? 32
+                                                                   : 16,
+                                   level == simt::CpuLevel::avx512 ? 32 : 16);
+  if (observer.afterOptimise)
+    observer.afterOptimise(module);
+  if (observer.afterAssembly)
+    observer.afterAssembly(assemblyOf(module, level, codegen, isOrdered));
 
   ObjectCode out;
   out.kernel = kernel;
@@ -156,4 +179,4 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   return out;
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

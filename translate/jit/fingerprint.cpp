@@ -15,7 +15,7 @@ namespace ptxrun::jit {
 namespace {
 
 struct BuildIdSearch {
-  uint64_t address;  ///< some code of ours
+  uint64_t address; ///< some code of ours
   std::string id;
 };
 
@@ -26,7 +26,8 @@ std::string buildIdAmong(const char *note, const char *end) {
     std::memcpy(&header, note, sizeof header);
     const char *name = note + sizeof header;
     const char *data = name + (header.n_namesz + 3) / 4 * 4;
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0)
+    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
+        std::memcmp(name, "GNU", 4) == 0)
       return llvm::toHex(llvm::StringRef(data, header.n_descsz));
     note = data + (header.n_descsz + 3) / 4 * 4;
   }
@@ -36,7 +37,8 @@ std::string buildIdAmong(const char *note, const char *end) {
 /// What tells builds apart where the linker made no build id: the file's size and time.
 std::string fileStamp(const char *path) {
   struct stat status;
-  if (::stat(*path ? path : "/proc/self/exe", &status) != 0) return "unknown";
+  if (::stat(*path ? path : "/proc/self/exe", &status) != 0)
+    return "unknown";
   return std::to_string(status.st_size) + "-" + std::to_string(status.st_mtim.tv_sec) + "-" +
          std::to_string(status.st_mtim.tv_nsec);
 }
@@ -47,16 +49,21 @@ int searchObject(dl_phdr_info *info, size_t, void *data) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto &segment = info->dlpi_phdr[i];
     const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD && search.address >= begin && search.address < begin + segment.p_memsz) isOurs = true;
+    if (segment.p_type == PT_LOAD && search.address >= begin &&
+        search.address < begin + segment.p_memsz)
+      isOurs = true;
   }
-  if (!isOurs) return 0;
+  if (!isOurs)
+    return 0;
   for (int i = 0; i < info->dlpi_phnum && search.id.empty(); ++i) {
     const auto &segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_NOTE) continue;
+    if (segment.p_type != PT_NOTE)
+      continue;
     const char *begin = reinterpret_cast<const char *>(info->dlpi_addr + segment.p_vaddr);
     search.id = buildIdAmong(begin, begin + segment.p_memsz);
   }
-  if (search.id.empty()) search.id = fileStamp(info->dlpi_name);
+  if (search.id.empty())
+    search.id = fileStamp(info->dlpi_name);
   return 1;
 }
 
@@ -70,10 +77,11 @@ const std::string &buildId() {
   return id;
 }
 
-}  // namespace
+} // namespace
 
 std::string codeFingerprint(simt::CpuLevel level) {
-  return "ptxrun " + buildId() + "; LLVM " LLVM_VERSION_STRING "; " + levelCpu(level) + "; tuned for " + tuneCpu();
+  return "ptxrun " + buildId() + "; LLVM " LLVM_VERSION_STRING "; " + levelCpu(level) +
+         "; tuned for " + tuneCpu();
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

@@ -1,5 +1,5 @@
-// The stage from GangModule to Kernel, in two halves: compile() makes a relocatable object (which the code cache keeps),
-// load() puts an object into this process.
+// The stage from GangModule to Kernel, in two halves: compile() makes a relocatable object (which
+// the code cache keeps), load() puts an object into this process.
 #pragma once
 #include <llvm/Support/Error.h>
 
@@ -15,21 +15,23 @@ namespace ptxrun::jit {
 
 /// A kernel as position-independent code, not yet in memory. What the code cache stores.
 struct ObjectCode {
-  std::string kernel;        ///< the kernel's name in the PTX
+  std::string kernel; ///< the kernel's name in the PTX
   abi::KernelNeeds needs;
-  std::string reason;        ///< why this W
+  std::string reason; ///< why this W
   simt::EntryPoint entry = simt::EntryPoint::gang;
-  std::string elf;           ///< x86-64 ELF relocatable with line tables
+  std::string elf; ///< x86-64 ELF relocatable with line tables
 };
 
-/// Sees the module between the steps of compile(); every member may be empty. Assembly text is made only if asked for.
+/// Sees the module between the steps of compile(); every member may be empty. Assembly text is made
+/// only if asked for.
 struct CompileObserver {
   std::function<void(const llvm::Module &)> afterOptimise;
   std::function<void(std::string_view)> afterAssembly;
 };
 
-/// Optimises the module and generates code for a CPU level. The bits a kernel computes do not depend on the level: no
-/// contraction, no reassociation, no approximations that the PTX did not ask for. Safe to call from several threads.
+/// Optimises the module and generates code for a CPU level. The bits a kernel computes do not
+/// depend on the level: no contraction, no reassociation, no approximations that the PTX did not
+/// ask for. Safe to call from several threads.
 llvm::Expected<ObjectCode> compile(simt::GangModule, std::string_view kernel, simt::CpuLevel,
                                    const CompileObserver & = {});
 
@@ -42,28 +44,33 @@ struct SourceLine {
 };
 using SourceMap = std::function<SourceLine(uint32_t ptxLine)>;
 
-/// Links the object against the registered runtime symbols and the module's variables. The resolver is called during the
-/// call only; the source map is kept as long as the kernel.
+/// Links the object against the registered runtime symbols and the module's variables. The resolver
+/// is called during the call only; the source map is kept as long as the kernel.
 llvm::Expected<std::shared_ptr<Kernel>> load(ObjectCode, const VariableResolver &, SourceMap);
 
-/// Makes an entry point of the runtime known to generated code (`ptxrun_*`). To be called before the first load().
+/// Makes an entry point of the runtime known to generated code (`ptxrun_*`). To be called before
+/// the first load().
 void registerRuntimeSymbol(std::string_view name, const void *address);
 
-/// Told of every range of executable code that load() maps, and of its end. Set once, before the first load().
+/// Told of every range of executable code that load() maps, and of its end. Set once, before the
+/// first load().
 struct CodeListener {
   std::function<void(const void *begin, const void *end)> onLoad;
   std::function<void(const void *begin, const void *end)> onUnload;
 };
 void setCodeListener(CodeListener);
 
-/// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512 (a level the CPU lacks is refused with a warning).
+/// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512 (a level the CPU lacks is
+/// refused with a warning).
 simt::CpuLevel cpuLevel();
 const char *levelName(simt::CpuLevel);
 
-/// What the bytes of an object depend on besides the module: CPU level, tuning, versions of LLVM and of ptxrun itself.
+/// What the bytes of an object depend on besides the module: CPU level, tuning, versions of LLVM
+/// and of ptxrun itself.
 std::string codeFingerprint(simt::CpuLevel);
 
-/// Creates the process-wide session and code generator ahead of the first kernel; safe to call on any thread.
+/// Creates the process-wide session and code generator ahead of the first kernel; safe to call on
+/// any thread.
 void prepare();
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

@@ -12,7 +12,7 @@ namespace ptxrun::jit {
 struct CodePlace {
   std::string kernel;
   uint32_t ptxLine = 0;
-  std::string sourceFile;      ///< from .loc, empty if none
+  std::string sourceFile; ///< from .loc, empty if none
   uint32_t sourceLine = 0;
 };
 
@@ -22,12 +22,14 @@ class Kernel {
   virtual ~Kernel() = default;
   const abi::KernelCode &code() const { return code_; }
   const std::string &reason() const { return reason_; }
-  /// Where a code address of this kernel comes from; nullopt if it lies outside. Callable after a fault (not from the handler).
+  /// Where a code address of this kernel comes from; nullopt if it lies outside. Callable after a
+  /// fault (not from the handler).
   virtual std::optional<CodePlace> placeOf(const void *pc) const = 0;
   bool fromCache = false;
+
  protected:
   abi::KernelCode code_;
   std::string reason_;
 };
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

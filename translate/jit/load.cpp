@@ -1,4 +1,5 @@
-// Relocatable object to Kernel: a JITDylib of its own, symbols bound by name, entry points looked up.
+// Relocatable object to Kernel: a JITDylib of its own, symbols bound by name, entry points looked
+// up.
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 
 #include <atomic>
@@ -23,7 +24,8 @@ CodeListener &codeListener() {
   return *instance;
 }
 
-/// Answers the linker's questions for one kernel. Names without an answer go to `missing`; they fail the lookup.
+/// Answers the linker's questions for one kernel. Names without an answer go to `missing`; they
+/// fail the lookup.
 class SymbolGenerator : public DefinitionGenerator {
  public:
   explicit SymbolGenerator(const VariableResolver &resolver) : resolver_(&resolver) {}
@@ -36,7 +38,8 @@ class SymbolGenerator : public DefinitionGenerator {
       const void *address = nullptr;
       if (text.starts_with(kVariablePrefix)) {
         const StringRef variable = text.drop_front(kVariablePrefix.size());
-        if (*resolver_) address = (*resolver_)(std::string_view(variable.data(), variable.size()));
+        if (*resolver_)
+          address = (*resolver_)(std::string_view(variable.data(), variable.size()));
       } else {
         address = findProcessSymbol(std::string_view(text.data(), text.size()));
       }
@@ -51,49 +54,59 @@ class SymbolGenerator : public DefinitionGenerator {
   std::string missing;
 
  private:
-  const VariableResolver *resolver_;  // valid while load() runs, which is when every symbol is bound
+  const VariableResolver *resolver_; // valid while load() runs, which is when every symbol is bound
 };
 
 class LoadedKernel final : public Kernel {
  public:
-  LoadedKernel(ObjectCode object, SourceMap sources) : object_(std::move(object)), sources_(std::move(sources)) {
+  LoadedKernel(ObjectCode object, SourceMap sources)
+      : object_(std::move(object)), sources_(std::move(sources)) {
     code_.needs = object_.needs;
     reason_ = object_.reason;
   }
 
   ~LoadedKernel() override {
-    if (isListenerTold_ && codeListener().onUnload) codeListener().onUnload(pointer(range_.begin), pointer(range_.end));
-    if (dylib_) cantFail(session_->getExecutionSession().removeJITDylib(*dylib_));
+    if (isListenerTold_ && codeListener().onUnload)
+      codeListener().onUnload(pointer(range_.begin), pointer(range_.end));
+    if (dylib_)
+      cantFail(session_->getExecutionSession().removeJITDylib(*dylib_));
   }
 
   Error link(const VariableResolver &resolver) {
     Expected<LLJIT *> made = session();
-    if (!made) return made.takeError();
+    if (!made)
+      return made.takeError();
     session_ = *made;
     static std::atomic<unsigned> counter = 0;
-    Expected<JITDylib &> dylib = session_->createJITDylib(object_.kernel + "#" + std::to_string(counter++));
-    if (!dylib) return dylib.takeError();
+    Expected<JITDylib &> dylib =
+        session_->createJITDylib(object_.kernel + "#" + std::to_string(counter++));
+    if (!dylib)
+      return dylib.takeError();
     dylib_ = &*dylib;
     SymbolGenerator &generator = dylib_->addGenerator(std::make_unique<SymbolGenerator>(resolver));
     if (Error error = session_->addObjectFile(
-            *dylib_, MemoryBuffer::getMemBuffer(object_.elf, object_.kernel, /*RequiresNullTerminator=*/false)))
+            *dylib_, MemoryBuffer::getMemBuffer(object_.elf, object_.kernel,
+                                                /*RequiresNullTerminator=*/false)))
       return error;
     if (Error error = findEntry()) {
-      if (generator.missing.empty()) return error;
+      if (generator.missing.empty())
+        return error;
       consumeError(std::move(error));
-      return createStringError("kernel '%s' refers to %s, which nothing defines", object_.kernel.c_str(),
-                               generator.missing.c_str());
+      return createStringError("kernel '%s' refers to %s, which nothing defines",
+                               object_.kernel.c_str(), generator.missing.c_str());
     }
     dylib_->removeGenerator(generator);
     range_ = takeCodeRange(*dylib_);
-    if (codeListener().onLoad) codeListener().onLoad(pointer(range_.begin), pointer(range_.end));
+    if (codeListener().onLoad)
+      codeListener().onLoad(pointer(range_.begin), pointer(range_.end));
     isListenerTold_ = true;
     return Error::success();
   }
 
   std::optional<CodePlace> placeOf(const void *pc) const override {
     const auto address = reinterpret_cast<uint64_t>(pc);
-    if (address < range_.begin || address >= range_.end) return std::nullopt;
+    if (address < range_.begin || address >= range_.end)
+      return std::nullopt;
     CodePlace place;
     place.kernel = object_.kernel;
     if (address >= range_.textBegin && address < range_.textEnd)
@@ -110,12 +123,20 @@ class LoadedKernel final : public Kernel {
   static const void *pointer(uint64_t address) { return reinterpret_cast<const void *>(address); }
 
   Error findEntry() {
-    Expected<ExecutorAddr> entry = session_->lookup(*dylib_, object_.kernel + "." + simt::kEntryNames[size_t(object_.entry)]);
-    if (!entry) return entry.takeError();
+    Expected<ExecutorAddr> entry =
+        session_->lookup(*dylib_, object_.kernel + "." + simt::kEntryNames[size_t(object_.entry)]);
+    if (!entry)
+      return entry.takeError();
     switch (object_.entry) {
-      case simt::EntryPoint::gang: code_.gang = entry->toPtr<abi::GangFunction>(); break;
-      case simt::EntryPoint::gangStart: code_.gangStart = entry->toPtr<abi::GangStartFunction>(); break;
-      case simt::EntryPoint::ctaRange: code_.ctaRange = entry->toPtr<abi::CtaRangeFunction>(); break;
+    case simt::EntryPoint::gang:
+      code_.gang = entry->toPtr<abi::GangFunction>();
+      break;
+    case simt::EntryPoint::gangStart:
+      code_.gangStart = entry->toPtr<abi::GangStartFunction>();
+      break;
+    case simt::EntryPoint::ctaRange:
+      code_.ctaRange = entry->toPtr<abi::CtaRangeFunction>();
+      break;
     }
     return Error::success();
   }
@@ -128,14 +149,16 @@ class LoadedKernel final : public Kernel {
   bool isListenerTold_ = false;
 };
 
-}  // namespace
+} // namespace
 
 void setCodeListener(CodeListener listener) { codeListener() = std::move(listener); }
 
-Expected<std::shared_ptr<Kernel>> load(ObjectCode object, const VariableResolver &resolver, SourceMap sources) {
+Expected<std::shared_ptr<Kernel>> load(ObjectCode object, const VariableResolver &resolver,
+                                       SourceMap sources) {
   auto kernel = std::make_shared<LoadedKernel>(std::move(object), std::move(sources));
-  if (Error error = kernel->link(resolver)) return std::move(error);
+  if (Error error = kernel->link(resolver))
+    return std::move(error);
   return kernel;
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

@@ -27,16 +27,20 @@ using namespace llvm;
 
 namespace {
 
-InstCombineOptions oneRound() { return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false); }
+InstCombineOptions oneRound() {
+  return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false);
+}
 
-/// A body that both entry points call is copied into both up to this size: then what does not change from gang to gang
-/// moves out of the loop over gangs. Above it, a call per gang is nothing against the body, and code is generated once.
+/// A body that both entry points call is copied into both up to this size: then what does not
+/// change from gang to gang moves out of the loop over gangs. Above it, a call per gang is nothing
+/// against the body, and code is generated once.
 constexpr unsigned kCopyLimit = 400;
 
 bool callsItself(const Function &function) {
   for (const User *user : function.users()) {
     const auto *call = dyn_cast<CallBase>(user);
-    if (!call || call->getFunction() == &function) return true;
+    if (!call || call->getFunction() == &function)
+      return true;
   }
   return false;
 }
@@ -45,7 +49,8 @@ bool callsItself(const Function &function) {
 bool markInlining(Module &module) {
   bool isAny = false;
   for (Function &function : module) {
-    if (function.isDeclaration() || !function.hasInternalLinkage()) continue;
+    if (function.isDeclaration() || !function.hasInternalLinkage())
+      continue;
     const bool isWorthIt = function.hasOneUse() || function.getInstructionCount() <= kCopyLimit;
     if (isWorthIt && !function.hasFnAttribute(Attribute::NoInline) && !callsItself(function))
       function.addFnAttr(Attribute::AlwaysInline);
@@ -56,39 +61,48 @@ bool markInlining(Module &module) {
 
 bool hasCoroutine(const Module &module) {
   for (const Function &function : module)
-    if (function.isPresplitCoroutine()) return true;
+    if (function.isPresplitCoroutine())
+      return true;
   return false;
 }
 
-/// Unrolls loops that are all but gone when unrolled, which takes a constant bound. The pass itself would ask for the cost of every
-/// instruction of every loop, and that takes as long as a quarter of a short kernel's compilation.
+/// Unrolls loops that are all but gone when unrolled, which takes a constant bound. The pass itself
+/// would ask for the cost of every instruction of every loop, and that takes as long as a quarter
+/// of a short kernel's compilation.
 struct UnrollShortLoops : PassInfoMixin<UnrollShortLoops> {
-  static constexpr unsigned kLongest = 32;  // instructions
+  static constexpr unsigned kLongest = 32; // instructions
 
   static bool mayVanish(const Loop &loop) {
     unsigned size = 0;
-    for (const BasicBlock *block : loop.blocks()) size += unsigned(block->size());
-    if (!loop.isInnermost() || size > kLongest) return false;
+    for (const BasicBlock *block : loop.blocks())
+      size += unsigned(block->size());
+    if (!loop.isInnermost() || size > kLongest)
+      return false;
     SmallVector<BasicBlock *> exiting;
     loop.getExitingBlocks(exiting);
     return any_of(exiting, [](const BasicBlock *block) {
       auto *branch = dyn_cast<BranchInst>(block->getTerminator());
       auto *bound = branch ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
-      return bound && (isa<ConstantInt>(bound->getOperand(0)) || isa<ConstantInt>(bound->getOperand(1)));
+      return bound &&
+             (isa<ConstantInt>(bound->getOperand(0)) || isa<ConstantInt>(bound->getOperand(1)));
     });
   }
 
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     const LoopInfo &loops = analyses.getResult<LoopAnalysis>(function);
-    if (none_of(loops.getLoopsInPreorder(), [](const Loop *loop) { return mayVanish(*loop); })) return PreservedAnalyses::all();
+    if (none_of(loops.getLoopsInPreorder(), [](const Loop *loop) { return mayVanish(*loop); }))
+      return PreservedAnalyses::all();
     FunctionPassManager passes;
-    passes.addPass(LoopUnrollPass(LoopUnrollOptions(2).setPartial(false).setRuntime(false).setUpperBound(false).setPeeling(false)));
+    passes.addPass(LoopUnrollPass(
+        LoopUnrollOptions(2).setPartial(false).setRuntime(false).setUpperBound(false).setPeeling(
+            false)));
     passes.addPass(InstCombinePass(oneRound()));
     return passes.run(function, analyses);
   }
 };
 
-/// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is cleaned away.
+/// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is
+/// cleaned away.
 void addCoroutinePasses(ModulePassManager &passes) {
   passes.addPass(CoroEarlyPass());
   FunctionPassManager before;
@@ -106,25 +120,29 @@ FunctionPassManager passesFor(const Effort &effort) {
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/!effort.isLarge()));
   passes.addPass(InstCombinePass(oneRound()));
   passes.addPass(SimplifyCFGPass());
-  if (effort.isHuge()) return passes;
+  if (effort.isHuge())
+    return passes;
 
   LoopPassManager loops;
   loops.addPass(LoopRotatePass(/*EnableHeaderDuplication=*/true, /*PrepareForLTO=*/false));
   loops.addPass(LICMPass(LICMOptions()));
   passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
-  if (!effort.isLarge()) passes.addPass(GVNPass(GVNOptions().setPRE(false).setLoadPRE(true)));
+  if (!effort.isLarge())
+    passes.addPass(GVNPass(GVNOptions().setPRE(false).setLoadPRE(true)));
   passes.addPass(UnrollShortLoops());
   passes.addPass(DSEPass());
   passes.addPass(ADCEPass());
-  passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().convertSwitchToLookupTable(true).sinkCommonInsts(true)));
+  passes.addPass(
+      SimplifyCFGPass(SimplifyCFGOptions().convertSwitchToLookupTable(true).sinkCommonInsts(true)));
   return passes;
 }
 
-}  // namespace
+} // namespace
 
 Effort measure(const Module &module) {
   Effort effort;
-  for (const Function &function : module) effort.instructions += function.getInstructionCount();
+  for (const Function &function : module)
+    effort.instructions += function.getInstructionCount();
   return effort;
 }
 
@@ -145,9 +163,10 @@ void optimise(Module &module, TargetMachine &machine, const Effort &effort) {
     passes.addPass(AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
     passes.addPass(GlobalDCEPass());
   }
-  if (hasCoroutine(module)) addCoroutinePasses(passes);
+  if (hasCoroutine(module))
+    addCoroutinePasses(passes);
   passes.addPass(createModuleToFunctionPassAdaptor(passesFor(effort)));
   passes.run(module, moduleAnalyses);
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

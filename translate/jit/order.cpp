@@ -16,9 +16,10 @@ using llvm::Instruction;
 using Order = std::vector<Instruction *>;
 
 constexpr uint64_t kFewSpills = 32;
-constexpr size_t kShortest = 128;  // stretches of fewer instructions stay as they are
+constexpr size_t kShortest = 128; // stretches of fewer instructions stay as they are
 
-/// Instructions that may change places with each other: nothing that writes, calls, or is otherwise observed.
+/// Instructions that may change places with each other: nothing that writes, calls, or is otherwise
+/// observed.
 bool isMovable(const Instruction &i) {
   if (llvm::isa<llvm::PHINode>(i) || i.isTerminator() || llvm::isa<llvm::AllocaInst>(i))
     return false;
@@ -70,7 +71,8 @@ class Stretch {
     return unsigned((bits + vectorBytes_ * 8 - 1) / (vectorBytes_ * 8));
   }
 
-  /// Spills and reloads to expect of an allocator that always gives up the vector whose next use is furthest away.
+  /// Spills and reloads to expect of an allocator that always gives up the vector whose next use is
+  /// furthest away.
   uint64_t spills(const Order &order) const {
     constexpr size_t kNever = ~size_t{0};
     // Places of the uses of each vector, the next one last.
@@ -97,7 +99,7 @@ class Stretch {
     for (size_t n = 0; n < order.size(); ++n) {
       for (const llvm::Value *op : order[n]->operands()) {
         if (!isVector(op) || uses[op].empty() || uses[op].back() != n)
-          continue;  // also where an instruction names a vector twice
+          continue; // also where an instruction names a vector twice
         while (!uses[op].empty() && uses[op].back() == n)
           uses[op].pop_back();
         auto at = llvm::find_if(held, [&](const Held &h) { return h.value == op; });
@@ -110,14 +112,17 @@ class Stretch {
       }
       if (isVector(order[n]))
         hold(order[n]);
-      // What nobody here needs any more leaves; results that are needed elsewhere stay while there is room.
+      // What nobody here needs any more leaves; results that are needed elsewhere stay while there
+      // is room.
       llvm::erase_if(held, [&](const Held &h) {
         const bool isDone = h.nextUse == kNever && !isNeededElsewhere(h.value);
         inUse -= isDone ? width(h.value) : 0;
         return isDone;
       });
       while (inUse > registers_ && !held.empty()) {
-        auto last = std::max_element(held.begin(), held.end(), [](const Held &x, const Held &y) { return x.nextUse < y.nextUse; });
+        auto last = std::max_element(held.begin(), held.end(), [](const Held &x, const Held &y) {
+          return x.nextUse < y.nextUse;
+        });
         if (stored.insert(last->value).second && isHere(last->value))
           cost += width(last->value);
         inUse -= width(last->value);
@@ -200,13 +205,13 @@ class Stretch {
     return !isHere(v) || isResult(*llvm::cast<Instruction>(v));
   }
 
-  /// As many results at a time as fit into `room` registers, step by step: of each the first link of its longest chain with what
-  /// that needs, of each the second, ... Operands that results of one group share (a row and a column of a matrix product) are
-  /// then loaded once per group.
+  /// As many results at a time as fit into `room` registers, step by step: of each the first link
+  /// of its longest chain with what that needs, of each the second, ... Operands that results of
+  /// one group share (a row and a column of a matrix product) are then loaded once per group.
   Order byGroups(unsigned room) const {
     const std::vector<unsigned> height = heights();
     Placing placing(*this, height);
-    std::vector<std::vector<size_t>> chains;  // of the group: from the result to its first link
+    std::vector<std::vector<size_t>> chains; // of the group: from the result to its first link
     unsigned taken = 0;
     auto placeGroup = [&] {
       size_t longest = 0;
@@ -252,7 +257,7 @@ class Stretch {
   const unsigned vectorBytes_, registers_;
 };
 
-}  // namespace
+} // namespace
 
 bool orderForRegisters(llvm::Function &function, unsigned vectorBytes, unsigned registers) {
   bool isAny = false;
@@ -276,4 +281,4 @@ bool orderForRegisters(llvm::Function &function, unsigned vectorBytes, unsigned 
   return isAny;
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

@@ -49,12 +49,14 @@ class RangePlugin : public ObjectLinkingLayer::Plugin {
   void note(const JITDylib &dylib, jitlink::LinkGraph &graph) {
     CodeRange range;
     for (jitlink::Section &section : graph.sections()) {
-      if ((section.getMemProt() & MemProt::Exec) == MemProt::None || section.blocks().empty()) continue;
+      if ((section.getMemProt() & MemProt::Exec) == MemProt::None || section.blocks().empty())
+        continue;
       const jitlink::SectionRange place(section);
       const uint64_t begin = place.getStart().getValue(), end = place.getEnd().getValue();
       range.begin = range.begin ? std::min(range.begin, begin) : begin;
       range.end = std::max(range.end, end);
-      if (section.getName() == ".text") range.textBegin = begin, range.textEnd = end;
+      if (section.getName() == ".text")
+        range.textBegin = begin, range.textEnd = end;
     }
     std::lock_guard lock(mutex_);
     ranges_[&dylib] = range;
@@ -86,13 +88,15 @@ void addGdb(ExecutionSession &session, ObjectLinkingLayer &layer) {
 /// PTXRUN_PERF=1: a jitdump in ~/.debug/jit (or $JITDUMPDIR) for `perf inject --jit`.
 void addPerf(ExecutionSession &session, ObjectLinkingLayer &layer) {
   layer.addPlugin(std::make_unique<PerfSupportPlugin>(
-      session.getExecutorProcessControl(), ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
+      session.getExecutorProcessControl(),
+      ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
       ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfEnd),
       ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfImpl), /*EmitDebugInfo=*/true,
       /*EmitUnwindInfo=*/false));
 }
 
-/// The session links objects only: it needs no TargetMachine, and a warm start does not pay for one.
+/// The session links objects only: it needs no TargetMachine, and a warm start does not pay for
+/// one.
 class NoCompiler : public IRCompileLayer::IRCompiler {
  public:
   NoCompiler() : IRCompiler({}) {}
@@ -105,32 +109,39 @@ Expected<std::unique_ptr<LLJIT>> createSession() {
   LLJITBuilder builder;
   builder.setJITTargetMachineBuilder(JITTargetMachineBuilder{Triple(kTriple)});
   builder.setDataLayout(DataLayout(kDataLayout));
-  builder.setCompileFunctionCreator([](JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); });
+  builder.setCompileFunctionCreator(
+      [](JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); });
   builder.setLinkProcessSymbolsByDefault(false);
-  builder.setPlatformSetUp(setUpInactivePlatform);  // kernels have no static constructors
+  builder.setPlatformSetUp(setUpInactivePlatform); // kernels have no static constructors
   builder.setObjectLinkingLayerCreator(
       [](ExecutionSession &session, const Triple &) -> Expected<std::unique_ptr<ObjectLayer>> {
         auto layer = std::make_unique<ObjectLinkingLayer>(session);
         layer->addPlugin(rangePlugin());
-        if (isSwitchOn("PTXRUN_GDB")) addGdb(session, *layer);
-        if (isSwitchOn("PTXRUN_PERF")) addPerf(session, *layer);
+        if (isSwitchOn("PTXRUN_GDB"))
+          addGdb(session, *layer);
+        if (isSwitchOn("PTXRUN_PERF"))
+          addPerf(session, *layer);
         return layer;
       });
   return builder.create();
 }
 
-}  // namespace
+} // namespace
 
 Expected<LLJIT *> session() {
   static std::mutex mutex;
-  static LLJIT *instance = nullptr;  // never destroyed: worker threads may still run its code when the process exits
+  static LLJIT *instance =
+      nullptr; // never destroyed: worker threads may still run its code when the process exits
   std::lock_guard lock(mutex);
-  if (instance) return instance;
+  if (instance)
+    return instance;
   Expected<std::unique_ptr<LLJIT>> created = createSession();
-  if (!created) return created.takeError();
+  if (!created)
+    return created.takeError();
   instance = created->release();
   // Every failure also reaches the caller of load(), which reports it.
-  instance->getExecutionSession().setErrorReporter([](Error error) { consumeError(std::move(error)); });
+  instance->getExecutionSession().setErrorReporter(
+      [](Error error) { consumeError(std::move(error)); });
   return instance;
 }
 
@@ -138,8 +149,9 @@ CodeRange takeCodeRange(const JITDylib &dylib) { return rangePlugin()->take(dyli
 
 void prepare() {
   Expected<LLJIT *> made = session();
-  if (!made) consumeError(made.takeError());
+  if (!made)
+    consumeError(made.takeError());
   const BorrowedTarget target(cpuLevel(), CodeGenOptLevel::Default);
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

@@ -50,7 +50,8 @@ _Float16 truncateDoubleToBfloat(double value) {
     uint32_t bits;
     std::memcpy(&bits, &nearest, 4);
     const bool isBeyond = std::fabs(double(nearest)) > std::fabs(value);
-    if (isBeyond) --bits;
+    if (isBeyond)
+      --bits;
     bits |= 1;
     std::memcpy(&nearest, &bits, 4);
   }
@@ -123,7 +124,7 @@ Symbols &symbols() {
   return *instance;
 }
 
-}  // namespace
+} // namespace
 
 void registerRuntimeSymbol(std::string_view name, const void *address) {
   std::lock_guard lock(symbols().mutex);
@@ -133,8 +134,9 @@ void registerRuntimeSymbol(std::string_view name, const void *address) {
 const void *findProcessSymbol(std::string_view name) {
   std::lock_guard lock(symbols().mutex);
   const auto found = symbols().table.find(std::string(name));
-  if (found != symbols().table.end()) return found->second;
+  if (found != symbols().table.end())
+    return found->second;
   return dlsym(RTLD_DEFAULT, std::string(name).c_str());
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

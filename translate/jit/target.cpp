@@ -20,29 +20,36 @@ namespace {
 
 bool hasAll(const llvm::StringMap<bool> &features, std::initializer_list<const char *> names) {
   for (const char *name : names)
-    if (!features.lookup(name)) return false;
+    if (!features.lookup(name))
+      return false;
   return true;
 }
 
 CpuLevel bestLevel() {
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  if (!hasAll(host, {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"})) return CpuLevel::sse4;
-  if (!hasAll(host, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})) return CpuLevel::avx2;
+  if (!hasAll(host, {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}))
+    return CpuLevel::sse4;
+  if (!hasAll(host, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
+    return CpuLevel::avx2;
   return CpuLevel::avx512;
 }
 
 CpuLevel chooseLevel() {
   const CpuLevel best = bestLevel();
   const char *wanted = std::getenv("PTXRUN_CPU");
-  if (!wanted || !*wanted) return best;
+  if (!wanted || !*wanted)
+    return best;
   for (CpuLevel level : {CpuLevel::sse4, CpuLevel::avx2, CpuLevel::avx512}) {
-    if (std::string_view(wanted) != levelName(level)) continue;
-    if (level <= best) return level;
-    llvm::errs() << "ptxrun: warning: this CPU has no " << wanted << "; using " << levelName(best) << "\n";
+    if (std::string_view(wanted) != levelName(level))
+      continue;
+    if (level <= best)
+      return level;
+    llvm::errs() << "ptxrun: warning: this CPU has no " << wanted << "; using " << levelName(best)
+                 << "\n";
     return best;
   }
-  llvm::errs() << "ptxrun: warning: PTXRUN_CPU=" << wanted << " is none of sse4, avx2, avx512; using "
-               << levelName(best) << "\n";
+  llvm::errs() << "ptxrun: warning: PTXRUN_CPU=" << wanted
+               << " is none of sse4, avx2, avx512; using " << levelName(best) << "\n";
   return best;
 }
 
@@ -71,11 +78,11 @@ struct Pool {
 };
 
 Pool &pool() {
-  static Pool *instance = new Pool;  // never destroyed: kernels may compile while the process exits
+  static Pool *instance = new Pool; // never destroyed: kernels may compile while the process exits
   return *instance;
 }
 
-}  // namespace
+} // namespace
 
 CpuLevel cpuLevel() {
   static const CpuLevel level = chooseLevel();
@@ -84,18 +91,24 @@ CpuLevel cpuLevel() {
 
 const char *levelName(CpuLevel level) {
   switch (level) {
-  case CpuLevel::sse4: return "sse4";
-  case CpuLevel::avx2: return "avx2";
-  case CpuLevel::avx512: return "avx512";
+  case CpuLevel::sse4:
+    return "sse4";
+  case CpuLevel::avx2:
+    return "avx2";
+  case CpuLevel::avx512:
+    return "avx512";
   }
   return "";
 }
 
 const char *levelCpu(CpuLevel level) {
   switch (level) {
-  case CpuLevel::sse4: return "x86-64-v2";
-  case CpuLevel::avx2: return "x86-64-v3";
-  case CpuLevel::avx512: return "x86-64-v4";
+  case CpuLevel::sse4:
+    return "x86-64-v2";
+  case CpuLevel::avx2:
+    return "x86-64-v3";
+  case CpuLevel::avx512:
+    return "x86-64-v4";
   }
   return "";
 }
@@ -105,25 +118,30 @@ const std::string &tuneCpu() {
   return name;
 }
 
-std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuLevel level, llvm::CodeGenOptLevel effort) {
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuLevel level,
+                                                         llvm::CodeGenOptLevel effort) {
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // fma only where the PTX says fma
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // fma only where the PTX says fma
   options.UnsafeFPMath = false;
   options.NoInfsFPMath = options.NoNaNsFPMath = options.NoSignedZerosFPMath = false;
   options.ExceptionModel = llvm::ExceptionHandling::None;
-  std::unique_ptr<llvm::TargetMachine> machine(nativeTarget().createTargetMachine(
-      kTriple, levelCpu(level), "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, effort, /*JIT=*/true));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      nativeTarget().createTargetMachine(kTriple, levelCpu(level), "", options, llvm::Reloc::PIC_,
+                                         llvm::CodeModel::Small, effort, /*JIT=*/true));
   assert(machine && "jit: no target machine for a CPU level");
-  assert(machine->createDataLayout().getStringRepresentation() == kDataLayout && "jit: another data layout");
+  assert(machine->createDataLayout().getStringRepresentation() == kDataLayout &&
+         "jit: another data layout");
   return machine;
 }
 
-BorrowedTarget::BorrowedTarget(CpuLevel level, llvm::CodeGenOptLevel effort) : level_(level), effort_(effort) {
+BorrowedTarget::BorrowedTarget(CpuLevel level, llvm::CodeGenOptLevel effort)
+    : level_(level), effort_(effort) {
   {
     std::lock_guard lock(pool().mutex);
     auto &free = pool().free;
     for (size_t i = 0; i < free.size(); ++i) {
-      if (free[i].level != level || free[i].effort != effort) continue;
+      if (free[i].level != level || free[i].effort != effort)
+        continue;
       machine_ = std::move(free[i].machine);
       free.erase(free.begin() + long(i));
       return;
@@ -137,4 +155,4 @@ BorrowedTarget::~BorrowedTarget() {
   pool().free.push_back({level_, effort_, std::move(machine_)});
 }
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

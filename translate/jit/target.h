@@ -14,14 +14,16 @@ inline constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
 inline constexpr const char *kDataLayout =
     "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
 
-/// The CPU whose instruction set a level may use: features beyond it are never used, so any CPU of the level runs the code.
+/// The CPU whose instruction set a level may use: features beyond it are never used, so any CPU of
+/// the level runs the code.
 const char *levelCpu(simt::CpuLevel);
 /// The CPU to schedule for; the choice among instructions of the level cannot change a result.
 const std::string &tuneCpu();
 
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(simt::CpuLevel, llvm::CodeGenOptLevel);
 
-/// A TargetMachine borrowed from a pool (it is costly to make and not thread-safe); goes back when the borrower dies.
+/// A TargetMachine borrowed from a pool (it is costly to make and not thread-safe); goes back when
+/// the borrower dies.
 class BorrowedTarget {
  public:
   BorrowedTarget(simt::CpuLevel, llvm::CodeGenOptLevel);
@@ -37,4 +39,4 @@ class BorrowedTarget {
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
-}  // namespace ptxrun::jit
+} // namespace ptxrun::jit

@@ -1,4 +1,5 @@
-// The order in which blocks are laid out: topological, loops contiguous, dominated regions contiguous.
+// The order in which blocks are laid out: topological, loops contiguous, dominated regions
+// contiguous.
 #include <llvm/ADT/PostOrderIterator.h>
 
 #include <algorithm>
@@ -8,11 +9,12 @@
 namespace ptxrun::simt {
 namespace {
 
-/// Preorder over the dominator tree, children in reverse post-order. A child outside the loop of its parent waits
-/// until that loop is complete.
+/// Preorder over the dominator tree, children in reverse post-order. A child outside the loop of
+/// its parent waits until that loop is complete.
 class Layout {
  public:
-  Layout(llvm::Function &function, const llvm::DominatorTree &dominators, const llvm::LoopInfo &loops)
+  Layout(llvm::Function &function, const llvm::DominatorTree &dominators,
+         const llvm::LoopInfo &loops)
       : dominators_(dominators), loops_(loops) {
     unsigned n = 0;
     for (llvm::BasicBlock *b : llvm::ReversePostOrderTraversal<llvm::Function *>(&function))
@@ -30,12 +32,13 @@ class Layout {
               [&](llvm::BasicBlock *a, llvm::BasicBlock *b) { return rpo_[a] < rpo_[b]; });
   }
 
-  // Recursion depth is the depth of the dominator tree; an explicit stack keeps deep modules from overflowing ours.
+  // Recursion depth is the depth of the dominator tree; an explicit stack keeps deep modules from
+  // overflowing ours.
   struct Step {
     llvm::BasicBlock *block;
     const llvm::Loop *loop;
-    Pending *pending;  // blocks that have to wait for the end of `loop`
-    Pending *owned;    // non-null: this step closes the loop that owns the list
+    Pending *pending; // blocks that have to wait for the end of `loop`
+    Pending *owned;   // non-null: this step closes the loop that owns the list
   };
 
   void place(llvm::BasicBlock *entry, const llvm::Loop *loop, Pending &pending) {
@@ -65,7 +68,8 @@ class Layout {
     }
   }
 
-  void schedule(const Pending &blocks, const llvm::Loop *loop, Pending *pending, std::vector<Step> &stack) {
+  void schedule(const Pending &blocks, const llvm::Loop *loop, Pending *pending,
+                std::vector<Step> &stack) {
     for (auto it = blocks.rbegin(); it != blocks.rend(); ++it) {
       if (!loop || loop->contains(*it))
         stack.push_back({*it, loop, pending, nullptr});
@@ -80,7 +84,7 @@ class Layout {
   std::vector<llvm::BasicBlock *> order_;
 };
 
-}  // namespace
+} // namespace
 
 void ShapeAnalysis::computeOrder() {
   order_ = Layout(function_, dominators_, loops_).take();
@@ -88,4 +92,4 @@ void ShapeAnalysis::computeOrder() {
     index_[order_[i]] = i;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -23,9 +23,10 @@ void cleanUp(llvm::Function &f) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
+  passes.addPass(llvm::InstCombinePass(
+      llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.run(f, functions);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,5 +1,6 @@
-// `gang_start`: the kernel body as an LLVM coroutine. Where every suspension is inline in the body, a gang needs no stack of its
-// own: what lives across a suspension lies in a frame, and switching gangs is a call.
+// `gang_start`: the kernel body as an LLVM coroutine. Where every suspension is inline in the body,
+// a gang needs no stack of its own: what lives across a suspension lies in a frame, and switching
+// gangs is a call.
 //
 //     frame = coro.begin(ptxrun_frame_alloc(gang, coro.size)); coro.suspend; body; final suspend
 //     ptxrun_X(...)   =>   if (ptxrun_X_begin(...)) coro.suspend
@@ -15,16 +16,21 @@ namespace {
 
 using llvm::Value;
 
-/// Entry points that suspend, and how the result of the one-step form is had from the two-step form.
+/// Entry points that suspend, and how the result of the one-step form is had from the two-step
+/// form.
 struct Suspending {
   const char *name;
   enum Result { none, barRed, lastPointer } result;
 };
 constexpr Suspending kSuspending[] = {
-    {"ptxrun_bar_sync", Suspending::none},         {"ptxrun_bar_red", Suspending::barRed},
-    {"ptxrun_bar_arrive", Suspending::none},       {"ptxrun_active_lanes", Suspending::lastPointer},
-    {"ptxrun_yield", Suspending::none},            {"ptxrun_warp_gather", Suspending::lastPointer},
-    {"ptxrun_cluster_wait", Suspending::none},     {"ptxrun_mbarrier_try_wait", Suspending::lastPointer},
+    {"ptxrun_bar_sync", Suspending::none},
+    {"ptxrun_bar_red", Suspending::barRed},
+    {"ptxrun_bar_arrive", Suspending::none},
+    {"ptxrun_active_lanes", Suspending::lastPointer},
+    {"ptxrun_yield", Suspending::none},
+    {"ptxrun_warp_gather", Suspending::lastPointer},
+    {"ptxrun_cluster_wait", Suspending::none},
+    {"ptxrun_mbarrier_try_wait", Suspending::lastPointer},
 };
 
 const Suspending *suspendingCall(const llvm::Instruction &i) {
@@ -39,7 +45,8 @@ const Suspending *suspendingCall(const llvm::Instruction &i) {
 
 class Coroutine {
  public:
-  Coroutine(ModuleContext &context, llvm::Function &start) : context_(context), start_(start), b_(start.getContext()) {}
+  Coroutine(ModuleContext &context, llvm::Function &start)
+      : context_(context), start_(start), b_(start.getContext()) {}
 
   void build(llvm::function_ref<llvm::CallInst *(llvm::IRBuilder<> &)> callBody) {
     llvm::LLVMContext &c = start_.getContext();
@@ -49,12 +56,15 @@ class Coroutine {
     b_.SetInsertPoint(entry);
     setLine();
     Value *null = llvm::ConstantPointerNull::get(b_.getPtrTy());
-    Value *id = b_.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b_.getInt32(64), null, null, null});
+    Value *id =
+        b_.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b_.getInt32(64), null, null, null});
     Value *size = b_.CreateIntrinsic(llvm::Intrinsic::coro_size, {b_.getInt64Ty()}, {});
-    llvm::FunctionCallee allocate = context_.module.getOrInsertFunction("ptxrun_frame_alloc", b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty());
+    llvm::FunctionCallee allocate = context_.module.getOrInsertFunction(
+        "ptxrun_frame_alloc", b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty());
     Value *memory = b_.CreateCall(allocate, {start_.getArg(2), size});
     handle_ = b_.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, memory});
-    // Suspended before it begins: what comes before the first suspension would else be compiled twice.
+    // Suspended before it begins: what comes before the first suspension would else be compiled
+    // twice.
     auto *begin = llvm::BasicBlock::Create(c, "begin", &start_, end_);
     suspend(false, begin);
     b_.SetInsertPoint(begin);
@@ -63,7 +73,8 @@ class Coroutine {
     suspend(true, nullptr);
     b_.SetInsertPoint(end_);
     setLine();
-    b_.CreateIntrinsic(llvm::Intrinsic::coro_end, {}, {handle_, b_.getFalse(), llvm::ConstantTokenNone::get(c)});
+    b_.CreateIntrinsic(llvm::Intrinsic::coro_end, {},
+                       {handle_, b_.getFalse(), llvm::ConstantTokenNone::get(c)});
     b_.CreateRet(handle_);
     llvm::InlineFunctionInfo info;
     if (!llvm::InlineFunction(*call, info).isSuccess())
@@ -83,10 +94,12 @@ class Coroutine {
       b_.SetCurrentDebugLocation(llvm::DILocation::get(start_.getContext(), s->getLine(), 0, s));
   }
 
-  /// coro.suspend at the builder's place; goes on at `resumed`. Destroying a frame is rt's business.
+  /// coro.suspend at the builder's place; goes on at `resumed`. Destroying a frame is rt's
+  /// business.
   void suspend(bool isFinal, llvm::BasicBlock *resumed) {
     llvm::LLVMContext &c = start_.getContext();
-    Value *what = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {llvm::ConstantTokenNone::get(c), b_.getInt1(isFinal)});
+    Value *what = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {},
+                                     {llvm::ConstantTokenNone::get(c), b_.getInt1(isFinal)});
     llvm::SwitchInst *choice = b_.CreateSwitch(what, end_, 2);
     if (resumed)
       choice->addCase(b_.getInt8(0), resumed);
@@ -104,7 +117,8 @@ class Coroutine {
     Value *result = nullptr, *participants = nullptr;
     if (how.result != Suspending::none) {
       llvm::IRBuilder<> entry(&start_.getEntryBlock(), start_.getEntryBlock().begin());
-      result = entry.CreateAlloca(llvm::ArrayType::get(entry.getInt32Ty(), 2), nullptr, "wait.result");
+      result =
+          entry.CreateAlloca(llvm::ArrayType::get(entry.getInt32Ty(), 2), nullptr, "wait.result");
       if (how.result == Suspending::barRed)
         participants = arguments.pop_back_val();
       arguments.push_back(result);
@@ -112,8 +126,9 @@ class Coroutine {
     llvm::SmallVector<llvm::Type *> types;
     for (Value *a : arguments)
       types.push_back(a->getType());
-    llvm::FunctionCallee begin = context_.module.getOrInsertFunction(
-        (llvm::Twine(how.name) + "_begin").str(), llvm::FunctionType::get(b_.getInt1Ty(), types, false));
+    llvm::FunctionCallee begin =
+        context_.module.getOrInsertFunction((llvm::Twine(how.name) + "_begin").str(),
+                                            llvm::FunctionType::get(b_.getInt1Ty(), types, false));
     llvm::CallInst *must = b_.CreateCall(begin, arguments);
     must->addRetAttr(llvm::Attribute::ZExt);
     must->addFnAttr(llvm::Attribute::NoUnwind);
@@ -124,7 +139,9 @@ class Coroutine {
     if (result) {
       Value *first = b_.CreateLoad(b_.getInt32Ty(), result);
       if (participants)
-        b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstGEP1_32(b_.getInt32Ty(), result, 1)), participants);
+        b_.CreateStore(
+            b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstGEP1_32(b_.getInt32Ty(), result, 1)),
+            participants);
       call.replaceAllUsesWith(call.getType()->isIntegerTy(1) ? b_.CreateIsNotNull(first) : first);
     }
     call.eraseFromParent();
@@ -137,9 +154,10 @@ class Coroutine {
   Value *handle_ = nullptr;
 };
 
-}  // namespace
+} // namespace
 
-bool hasOnlyInlineSuspensions(const llvm::Module &m, llvm::ArrayRef<const llvm::Function *> bodies) {
+bool hasOnlyInlineSuspensions(const llvm::Module &m,
+                              llvm::ArrayRef<const llvm::Function *> bodies) {
   for (const llvm::Function &f : m) {
     if (f.isDeclaration() || llvm::is_contained(bodies, &f))
       continue;
@@ -160,4 +178,4 @@ void buildCoroutine(ModuleContext &context, llvm::Function &start,
   Coroutine(context, start).build(callBody);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -15,10 +15,10 @@ bool readsTheWorld(const llvm::Instruction &i, bool inLockstep) {
   return i.mayReadOrWriteMemory() || llvm::isa<llvm::AllocaInst>(i);
 }
 
-}  // namespace
+} // namespace
 
-CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang, bool inLockstep,
-                             llvm::DenseSet<const llvm::BasicBlock *> agreed)
+CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang,
+                             bool inLockstep, llvm::DenseSet<const llvm::BasicBlock *> agreed)
     : function_(f), postDominators_(f), agreed_(std::move(agreed)) {
   for (const llvm::Value *v : perGang)
     mark(v);
@@ -45,13 +45,15 @@ void CtaUniformity::mark(const llvm::Value *v) {
     worklist_.push_back(v);
 }
 
-/// Gangs part at the end of `block`: where they may meet again, the phis tell which way each took; and what a loop has computed when
-/// they leave it in different iterations differs.
+/// Gangs part at the end of `block`: where they may meet again, the phis tell which way each took;
+/// and what a loop has computed when they leave it in different iterations differs.
 void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
-  if (block->getTerminator()->getNumSuccessors() < 2 || agreed_.contains(block) || !varyingBranches_.insert(block).second)
+  if (block->getTerminator()->getNumSuccessors() < 2 || agreed_.contains(block) ||
+      !varyingBranches_.insert(block).second)
     return;
   const llvm::BasicBlock *stop = meetingPoint(block);
-  llvm::DenseMap<const llvm::BasicBlock *, unsigned> ways;  // successors from which a block can be reached
+  llvm::DenseMap<const llvm::BasicBlock *, unsigned>
+      ways; // successors from which a block can be reached
   for (const llvm::BasicBlock *s : llvm::successors(block)) {
     llvm::SmallVector<const llvm::BasicBlock *> stack{s};
     llvm::DenseSet<const llvm::BasicBlock *> seen;
@@ -75,7 +77,8 @@ void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
     if (b != stop)
       for (const llvm::Instruction &i : *b)
         for (const llvm::User *u : i.users())
-          if (const llvm::BasicBlock *at = llvm::cast<llvm::Instruction>(u)->getParent(); at == stop || !ways.contains(at))
+          if (const llvm::BasicBlock *at = llvm::cast<llvm::Instruction>(u)->getParent();
+              at == stop || !ways.contains(at))
             mark(&i);
 }
 
@@ -96,7 +99,9 @@ bool CtaUniformity::agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const {
     const llvm::BasicBlock *b = stack.pop_back_val();
     for (const llvm::BasicBlock *branch : branching) {
       const bool decides = !postDominators_.properlyDominates(b, branch) &&
-                           llvm::any_of(llvm::successors(branch), [&](const llvm::BasicBlock *s) { return postDominators_.dominates(b, s); });
+                           llvm::any_of(llvm::successors(branch), [&](const llvm::BasicBlock *s) {
+                             return postDominators_.dominates(b, s);
+                           });
       if (!decides)
         continue;
       if (varyingBranches_.contains(branch))
@@ -108,4 +113,4 @@ bool CtaUniformity::agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const {
   return true;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

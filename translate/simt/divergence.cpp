@@ -1,8 +1,10 @@
-// Control dependence of shapes: divergent branches, the blocks where parted lanes meet, loops left at different times.
+// Control dependence of shapes: divergent branches, the blocks where parted lanes meet, loops left
+// at different times.
 //
-// Joins are found by propagating labels in block order from the successors of a divergent branch: a block reached by two labels is
-// where lanes that took different ways may meet; its phis vary. If from the branch both the header and an exit
-// of a loop around it can be reached, lanes leave that loop in different iterations; the loop's exits then act like a branch.
+// Joins are found by propagating labels in block order from the successors of a divergent branch: a
+// block reached by two labels is where lanes that took different ways may meet; its phis vary. If
+// from the branch both the header and an exit of a loop around it can be reached, lanes leave that
+// loop in different iterations; the loop's exits then act like a branch.
 #include <llvm/IR/Instructions.h>
 
 #include <set>
@@ -35,7 +37,8 @@ void ShapeAnalysis::run() {
     queued_.erase(i);
     if (auto *branch = llvm::dyn_cast<llvm::BranchInst>(i)) {
       Shape s = branch->isConditional() ? shape(branch->getCondition()) : Shape{};
-      if (s.kind != Shape::Kind::unknown && !s.isUniform() && branch->getSuccessor(0) != branch->getSuccessor(1) &&
+      if (s.kind != Shape::Kind::unknown && !s.isUniform() &&
+          branch->getSuccessor(0) != branch->getSuccessor(1) &&
           divergentBranches_.insert(branch->getParent()).second)
         branchDiverges(branch->getParent());
       continue;
@@ -50,7 +53,8 @@ void ShapeAnalysis::run() {
   }
 }
 
-void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts, const llvm::BasicBlock *stop) {
+void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts,
+                               const llvm::BasicBlock *stop) {
   llvm::SmallVector<const llvm::BasicBlock *> stack(starts.begin(), starts.end());
   llvm::DenseSet<const llvm::BasicBlock *> seen;
   while (!stack.empty()) {
@@ -62,10 +66,12 @@ void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts, 
   }
 }
 
-void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds, const llvm::Loop *within,
-                                   const llvm::BasicBlock *stop, const llvm::Loop *&leftLoop) {
+void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds,
+                                   const llvm::Loop *within, const llvm::BasicBlock *stop,
+                                   const llvm::Loop *&leftLoop) {
   llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> label;
-  llvm::DenseSet<const llvm::BasicBlock *> met;  // blocks where two labels met: their own label from then on
+  llvm::DenseSet<const llvm::BasicBlock *>
+      met; // blocks where two labels met: their own label from then on
   std::set<unsigned> todo;
   llvm::DenseSet<const llvm::Loop *> headerReached, exitReached;
   auto arrive = [&](const llvm::BasicBlock *at, const llvm::BasicBlock *with) {
@@ -78,7 +84,8 @@ void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seed
         push(at);
     }
   };
-  auto follow = [&](const llvm::BasicBlock *from, const llvm::BasicBlock *to, const llvm::BasicBlock *with) {
+  auto follow = [&](const llvm::BasicBlock *from, const llvm::BasicBlock *to,
+                    const llvm::BasicBlock *with) {
     for (const llvm::Loop *l = within; l; l = l->getParentLoop()) {
       if (from == nullptr || l->contains(from)) {
         if (to == l->getHeader()) {
@@ -90,7 +97,7 @@ void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seed
       }
     }
     if (from && index(to) <= index(from))
-      return;  // back edge of a loop inside the region
+      return; // back edge of a loop inside the region
     arrive(to, with);
   };
   for (const llvm::BasicBlock *s : seeds)
@@ -106,7 +113,7 @@ void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seed
   leftLoop = nullptr;
   for (const llvm::Loop *l = within; l; l = l->getParentLoop())
     if (headerReached.contains(l) && exitReached.contains(l))
-      leftLoop = l;  // the outermost; those inside it that contain the branch are left as well
+      leftLoop = l; // the outermost; those inside it that contain the branch are left as well
 }
 
 void ShapeAnalysis::branchDiverges(const llvm::BasicBlock *block) {
@@ -170,4 +177,4 @@ bool ShapeAnalysis::reconverges(const llvm::BasicBlock *from, const llvm::BasicB
   return true;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,9 +1,10 @@
 // Loops that do nothing but wait for a phase of an mbarrier (PTX ISA 9.7.13.15.16):
 //
-//     do p = mbarrier.try_wait(object, state); while (!p)          also with test_wait, also with a nanosleep inside
+//     do p = mbarrier.try_wait(object, state); while (!p)          also with test_wait, also with a
+//     nanosleep inside
 //
-// Nothing is seen of the time limit of a single try in them, so that the wait gets none: its gang sleeps until the phase is
-// complete, and a phase that nobody can complete is known at once.
+// Nothing is seen of the time limit of a single try in them, so that the wait gets none: its gang
+// sleeps until the phase is complete, and a phase that nobody can complete is known at once.
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
@@ -36,7 +37,8 @@ llvm::CallInst *onlyWait(const llvm::Loop &loop) {
         if (wait)
           return nullptr;
         wait = llvm::cast<llvm::CallInst>(&i);
-      } else if (wordAt(i).kind != Word::Kind::schedule && (i.mayReadOrWriteMemory() || i.mayThrow())) {
+      } else if (wordAt(i).kind != Word::Kind::schedule &&
+                 (i.mayReadOrWriteMemory() || i.mayThrow())) {
         return nullptr;
       }
     }
@@ -59,7 +61,8 @@ bool leavesOnlyBy(const llvm::Loop &loop, llvm::CallInst &wait) {
   const bool isNegated = match(exit->getCondition(), m_Not(m_Specific(&wait)));
   if (!isNegated && exit->getCondition() != &wait)
     return false;
-  return !loop.contains(exit->getSuccessor(isNegated ? 1 : 0)) && loop.contains(exit->getSuccessor(isNegated ? 0 : 1));
+  return !loop.contains(exit->getSuccessor(isNegated ? 1 : 0)) &&
+         loop.contains(exit->getSuccessor(isNegated ? 0 : 1));
 }
 
 void removeLimit(llvm::CallInst &wait) {
@@ -75,8 +78,8 @@ void removeLimit(llvm::CallInst &wait) {
   llvm::SmallVector<llvm::Type *> types;
   for (const llvm::Value *a : arguments)
     types.push_back(a->getType());
-  llvm::FunctionCallee tryWait =
-      callee->getParent()->getOrInsertFunction(kTryWait, llvm::FunctionType::get(wait.getType(), types, false), callee->getAttributes());
+  llvm::FunctionCallee tryWait = callee->getParent()->getOrInsertFunction(
+      kTryWait, llvm::FunctionType::get(wait.getType(), types, false), callee->getAttributes());
   auto *endless = llvm::CallInst::Create(tryWait, arguments, "", wait.getIterator());
   endless->setAttributes(wait.getAttributes());
   endless->setDebugLoc(wait.getDebugLoc());
@@ -84,7 +87,7 @@ void removeLimit(llvm::CallInst &wait) {
   wait.eraseFromParent();
 }
 
-}  // namespace
+} // namespace
 
 bool isEndlessWait(const llvm::Instruction &i) {
   auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
@@ -101,9 +104,12 @@ void removeLimitsOfEndlessWaits(llvm::Function &f) {
   llvm::LoopInfo loops(dominators);
   for (const llvm::Loop *loop : loops.getLoopsInPreorder()) {
     llvm::CallInst *wait = onlyWait(*loop);
-    if (wait && llvm::all_of(wait->args(), [&](const llvm::Value *a) { return loop->isLoopInvariant(a); }) && leavesOnlyBy(*loop, *wait))
+    if (wait &&
+        llvm::all_of(wait->args(),
+                     [&](const llvm::Value *a) { return loop->isLoopInvariant(a); }) &&
+        leavesOnlyBy(*loop, *wait))
       removeLimit(*wait);
   }
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

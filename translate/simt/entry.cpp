@@ -7,13 +7,16 @@
 namespace ptxrun::simt {
 using llvm::Value;
 
-llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<llvm::Type *> types,
-                          const llvm::Function &body, llvm::GlobalValue::LinkageTypes linkage) {
-  auto *f = llvm::Function::Create(llvm::FunctionType::get(result, types, false), linkage, name, context.module);
+llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::Type *result,
+                          llvm::ArrayRef<llvm::Type *> types, const llvm::Function &body,
+                          llvm::GlobalValue::LinkageTypes linkage) {
+  auto *f = llvm::Function::Create(llvm::FunctionType::get(result, types, false), linkage, name,
+                                   context.module);
   f->addFnAttr(llvm::Attribute::NoUnwind);
   if (llvm::DISubprogram *s = body.getSubprogram())
-    f->setSubprogram(llvm::DISubprogram::getDistinct(f->getContext(), s->getScope(), name, name, s->getFile(), s->getLine(), s->getType(),
-                                                     s->getLine(), nullptr, 0, 0, s->getFlags(), s->getSPFlags(), s->getUnit()));
+    f->setSubprogram(llvm::DISubprogram::getDistinct(
+        f->getContext(), s->getScope(), name, name, s->getFile(), s->getLine(), s->getType(),
+        s->getLine(), nullptr, 0, 0, s->getFlags(), s->getSPFlags(), s->getUnit()));
   return f;
 }
 
@@ -25,7 +28,8 @@ void setLine(llvm::IRBuilder<> &b, const llvm::Function &f) {
 namespace {
 
 /// Runs one gang: the full body if all its lanes exist, else the partial one.
-void dispatch(Entry &e, llvm::Function *full, llvm::Function *partial, Value *const ctaid[3], Value *firstThread, Value *laneCount) {
+void dispatch(Entry &e, llvm::Function *full, llvm::Function *partial, Value *const ctaid[3],
+              Value *firstThread, Value *laneCount) {
   const unsigned w = e.context.lanes;
   if (!partial) {
     e.call(full, ctaid, firstThread, e.allLanes());
@@ -33,7 +37,8 @@ void dispatch(Entry &e, llvm::Function *full, llvm::Function *partial, Value *co
   }
   llvm::Function *f = e.b.GetInsertBlock()->getParent();
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(f->getContext(), name, f); };
-  llvm::BasicBlock *onFull = block("gang.full"), *onPart = block("gang.part"), *done = block("gang.done");
+  llvm::BasicBlock *onFull = block("gang.full"), *onPart = block("gang.part"),
+                   *done = block("gang.done");
   e.b.CreateCondBr(e.b.CreateICmpEQ(laneCount, e.b.getInt32(w)), onFull, onPart);
   e.b.SetInsertPoint(onFull);
   e.call(full, ctaid, firstThread, e.allLanes());
@@ -44,11 +49,12 @@ void dispatch(Entry &e, llvm::Function *full, llvm::Function *partial, Value *co
   e.b.SetInsertPoint(done);
 }
 
-}  // namespace
+} // namespace
 
 llvm::FunctionType *wideSignature(const llvm::Function &f, unsigned lanes, bool isKernel) {
   llvm::LLVMContext &c = f.getContext();
-  llvm::Type *ptr = llvm::PointerType::get(c, 0), *i32 = llvm::Type::getInt32Ty(c), *i1 = llvm::Type::getInt1Ty(c);
+  llvm::Type *ptr = llvm::PointerType::get(c, 0), *i32 = llvm::Type::getInt32Ty(c),
+             *i1 = llvm::Type::getInt1Ty(c);
   llvm::SmallVector<llvm::Type *> types{ptr, ptr, ptr, i32, i32, i32, i32};
   types.push_back(lanes == 1 ? i1 : llvm::FixedVectorType::get(i1, lanes));
   if (!isKernel)
@@ -61,12 +67,14 @@ void buildGangEntry(ModuleContext &context, llvm::Function *full, llvm::Function
   llvm::LLVMContext &c = context.module.getContext();
   llvm::Type *ptr = llvm::PointerType::get(c, 0);
   llvm::Function *f = makeEntry(context, "gang", llvm::Type::getVoidTy(c), {ptr, ptr, ptr}, *full);
-  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "", f)), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "", f)), context, f->getArg(0),
+          f->getArg(1), f->getArg(2)};
   setLine(e.b, *f);
   Value *ctaid[3];
   for (unsigned a = 0; a < 3; ++a)
     ctaid[a] = e.read(e.cta, offsetof(abi::Cta, ctaid) + 4 * a);
-  Value *first = e.read(e.gang, offsetof(abi::Gang, firstThread)), *count = e.read(e.gang, offsetof(abi::Gang, laneCount));
+  Value *first = e.read(e.gang, offsetof(abi::Gang, firstThread)),
+        *count = e.read(e.gang, offsetof(abi::Gang, laneCount));
   dispatch(e, full, partial, ctaid, first, count);
   e.b.CreateRetVoid();
 }
@@ -75,16 +83,19 @@ void buildGangEntry(ModuleContext &context, llvm::Function *full, llvm::Function
 void buildGangStartEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {
   llvm::LLVMContext &c = context.module.getContext();
   llvm::Type *ptr = llvm::PointerType::get(c, 0);
-  auto coroutine = [&](llvm::Function *body, bool isPartial, llvm::StringRef name, llvm::GlobalValue::LinkageTypes linkage) {
+  auto coroutine = [&](llvm::Function *body, bool isPartial, llvm::StringRef name,
+                       llvm::GlobalValue::LinkageTypes linkage) {
     llvm::Function *f = makeEntry(context, name, ptr, {ptr, ptr, ptr}, *body, linkage);
     buildCoroutine(context, *f, [&](llvm::IRBuilder<> &b) {
-      Entry e{llvm::IRBuilder<>(b.GetInsertBlock()), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+      Entry e{llvm::IRBuilder<>(b.GetInsertBlock()), context, f->getArg(0), f->getArg(1),
+              f->getArg(2)};
       setLine(e.b, *f);
       Value *ctaid[3];
       for (unsigned a = 0; a < 3; ++a)
         ctaid[a] = e.read(e.cta, offsetof(abi::Cta, ctaid) + 4 * a);
       Value *first = e.read(e.gang, offsetof(abi::Gang, firstThread));
-      Value *mask = isPartial ? e.lanesBelow(e.read(e.gang, offsetof(abi::Gang, laneCount))) : e.allLanes();
+      Value *mask =
+          isPartial ? e.lanesBelow(e.read(e.gang, offsetof(abi::Gang, laneCount))) : e.allLanes();
       llvm::CallInst *call = e.call(body, ctaid, first, mask);
       b.SetInsertPoint(e.b.GetInsertBlock());
       return call;
@@ -102,11 +113,13 @@ void buildGangStartEntry(ModuleContext &context, llvm::Function *full, llvm::Fun
     e.b.CreateRet(frame);
   };
   if (!partial || partial == full) {
-    startAndReturn(coroutine(full, partial != nullptr, "start", llvm::GlobalValue::InternalLinkage));
+    startAndReturn(
+        coroutine(full, partial != nullptr, "start", llvm::GlobalValue::InternalLinkage));
     return;
   }
   llvm::Function *onFull = coroutine(full, false, "start.full", llvm::GlobalValue::InternalLinkage);
-  llvm::Function *onPart = coroutine(partial, true, "start.part", llvm::GlobalValue::InternalLinkage);
+  llvm::Function *onPart =
+      coroutine(partial, true, "start.part", llvm::GlobalValue::InternalLinkage);
   llvm::BasicBlock *toFull = block("full"), *toPart = block("part");
   Value *count = e.read(e.gang, offsetof(abi::Gang, laneCount));
   e.b.CreateCondBr(e.b.CreateICmpEQ(count, e.b.getInt32(context.lanes)), toFull, toPart);
@@ -120,18 +133,22 @@ CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
   llvm::LLVMContext &c = f.getContext();
   llvm::Type *i64 = llvm::Type::getInt64Ty(c), *i32 = llvm::Type::getInt32Ty(c);
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, &f); };
-  llvm::BasicBlock *entry = e.b.GetInsertBlock(), *ctas = block("cta"), *next = block("cta.next"), *done = block("done");
+  llvm::BasicBlock *entry = e.b.GetInsertBlock(), *ctas = block("cta"), *next = block("cta.next"),
+                   *done = block("done");
   Value *first = f.getArg(3), *end = f.getArg(4);
-  Value *nx = e.readLaunch(offsetof(abi::Launch, grid)), *ny = e.readLaunch(offsetof(abi::Launch, grid) + 4);
+  Value *nx = e.readLaunch(offsetof(abi::Launch, grid)),
+        *ny = e.readLaunch(offsetof(abi::Launch, grid) + 4);
   Value *nx64 = e.b.CreateZExt(nx, i64), *ny64 = e.b.CreateZExt(ny, i64);
   Value *row = e.b.CreateUDiv(first, nx64);
-  Value *x0 = e.b.CreateTrunc(e.b.CreateURem(first, nx64), i32), *y0 = e.b.CreateTrunc(e.b.CreateURem(row, ny64), i32);
+  Value *x0 = e.b.CreateTrunc(e.b.CreateURem(first, nx64), i32),
+        *y0 = e.b.CreateTrunc(e.b.CreateURem(row, ny64), i32);
   Value *z0 = e.b.CreateTrunc(e.b.CreateUDiv(row, ny64), i32);
   Value *threads = e.threadCount();
   e.b.CreateCondBr(e.b.CreateICmpULT(first, end), ctas, done);
 
   e.b.SetInsertPoint(ctas);
-  llvm::PHINode *n = e.b.CreatePHI(i64, 2), *x = e.b.CreatePHI(i32, 2), *y = e.b.CreatePHI(i32, 2), *z = e.b.CreatePHI(i32, 2);
+  llvm::PHINode *n = e.b.CreatePHI(i64, 2), *x = e.b.CreatePHI(i32, 2), *y = e.b.CreatePHI(i32, 2),
+                *z = e.b.CreatePHI(i32, 2);
   CtaLoop loop{{x, y, z}, threads, next};
   for (unsigned a = 0; a < 3; ++a)
     e.write(e.cta, offsetof(abi::Cta, ctaid) + 4 * a, loop.ctaid[a]);
@@ -139,10 +156,12 @@ CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
   e.b.SetInsertPoint(next);
   Value *one = e.b.getInt32(1), *zero = e.b.getInt32(0);
   Value *xUp = e.b.CreateAdd(x, one), *isRowEnd = e.b.CreateICmpEQ(xUp, nx);
-  Value *yUp = e.b.CreateAdd(y, e.b.CreateSelect(isRowEnd, one, zero)), *isPlaneEnd = e.b.CreateICmpEQ(yUp, ny);
+  Value *yUp = e.b.CreateAdd(y, e.b.CreateSelect(isRowEnd, one, zero)),
+        *isPlaneEnd = e.b.CreateICmpEQ(yUp, ny);
   Value *zUp = e.b.CreateAdd(z, e.b.CreateSelect(isPlaneEnd, one, zero));
   Value *nUp = e.b.CreateAdd(n, llvm::ConstantInt::get(i64, 1));
-  Value *xNext = e.b.CreateSelect(isRowEnd, zero, xUp), *yNext = e.b.CreateSelect(isPlaneEnd, zero, yUp);
+  Value *xNext = e.b.CreateSelect(isRowEnd, zero, xUp),
+        *yNext = e.b.CreateSelect(isPlaneEnd, zero, yUp);
   e.b.CreateCondBr(e.b.CreateICmpULT(nUp, end), ctas, done);
   auto count = [&](llvm::PHINode *phi, Value *from, Value *to) {
     phi->addIncoming(from, entry);
@@ -164,11 +183,14 @@ llvm::Function *makeCtaRange(ModuleContext &context, const llvm::Function &body)
   return makeEntry(context, "cta_range", llvm::Type::getVoidTy(c), {ptr, ptr, ptr, i64, i64}, body);
 }
 
-/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not divided out.
-void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial, unsigned gangsPerBody) {
+/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not
+/// divided out.
+void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
+                        unsigned gangsPerBody) {
   llvm::Function *f = makeCtaRange(context, *full);
   llvm::LLVMContext &c = f->getContext();
-  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "entry", f)), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "entry", f)), context, f->getArg(0),
+          f->getArg(1), f->getArg(2)};
   setLine(e.b, *f);
   CtaLoop loop = openCtaLoop(e, *f);
   llvm::BasicBlock *ctas = e.b.GetInsertBlock(), *gangs = llvm::BasicBlock::Create(c, "gangs", f);
@@ -188,4 +210,4 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
   thread->addIncoming(nextThread, gangsEnd);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

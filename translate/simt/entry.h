@@ -4,14 +4,19 @@
 
 namespace ptxrun::simt {
 
-/// The wide signature: launch, cta, gang, ctaid.x/y/z, first thread, mask, then the function's own parameters widened.
+/// The wide signature: launch, cta, gang, ctaid.x/y/z, first thread, mask, then the function's own
+/// parameters widened.
 llvm::FunctionType *wideSignature(const llvm::Function &, unsigned lanes, bool isKernel);
 
-/// `gang`: one gang. `full` runs gangs whose lanes all exist, `partial` (may be null) the last gang of a CTA.
+/// `gang`: one gang. `full` runs gangs whose lanes all exist, `partial` (may be null) the last gang
+/// of a CTA.
 void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);
-/// `cta_range`: all gangs of a range of CTAs. `full` runs `gangsPerBody` gangs at once (jam.h); more than one only without `partial`.
-void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial, unsigned gangsPerBody = 1);
-/// Computes what is constant, or the same as something before, only once, so that less is to be carried, copied and compared.
+/// `cta_range`: all gangs of a range of CTAs. `full` runs `gangsPerBody` gangs at once (jam.h);
+/// more than one only without `partial`.
+void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial,
+                        unsigned gangsPerBody = 1);
+/// Computes what is constant, or the same as something before, only once, so that less is to be
+/// carried, copied and compared.
 void cleanUp(llvm::Function &);
 
 /// `gang_start` (coroutine.cpp); only where hasOnlyInlineSuspensions.
@@ -21,7 +26,9 @@ void buildGangStartEntry(ModuleContext &, llvm::Function *full, llvm::Function *
 bool hasOnlyInlineSuspensions(const llvm::Module &, llvm::ArrayRef<const llvm::Function *> bodies);
 /// An entry point of the runtime that may suspend the gang.
 bool isSuspending(llvm::StringRef name);
-/// Makes `start`, an empty function (launch, cta, gang) -> frame, the coroutine of the body that `callBody` emits a call of.
-void buildCoroutine(ModuleContext &, llvm::Function &start, llvm::function_ref<llvm::CallInst *(llvm::IRBuilder<> &)> callBody);
+/// Makes `start`, an empty function (launch, cta, gang) -> frame, the coroutine of the body that
+/// `callBody` emits a call of.
+void buildCoroutine(ModuleContext &, llvm::Function &start,
+                    llvm::function_ref<llvm::CallInst *(llvm::IRBuilder<> &)> callBody);
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,4 +1,5 @@
-// What the builders of entry points share: access to the records of intrinsics/abi.h, the loop over CTAs.
+// What the builders of entry points share: access to the records of intrinsics/abi.h, the loop over
+// CTAs.
 #pragma once
 #include "translate/simt/entry.h"
 
@@ -9,15 +10,22 @@ struct Entry {
   const ModuleContext &context;
   llvm::Value *launch = nullptr, *cta = nullptr, *gang = nullptr;
 
-  llvm::Value *place(llvm::Value *record, size_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset); }
-  llvm::Value *read(llvm::Value *record, size_t offset) { return b.CreateAlignedLoad(b.getInt32Ty(), place(record, offset), llvm::Align(4)); }
+  llvm::Value *place(llvm::Value *record, size_t offset) {
+    return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset);
+  }
+  llvm::Value *read(llvm::Value *record, size_t offset) {
+    return b.CreateAlignedLoad(b.getInt32Ty(), place(record, offset), llvm::Align(4));
+  }
   /// From the record of the launch, which does not change while kernels run.
   llvm::Value *readLaunch(size_t offset) {
     auto *load = llvm::cast<llvm::LoadInst>(read(launch, offset));
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(load->getContext(), {}));
     return load;
   }
-  void write(llvm::Value *record, size_t offset, llvm::Value *v) { b.CreateAlignedStore(v, place(record, offset), llvm::Align(4)); }
+  void write(llvm::Value *record, size_t offset, llvm::Value *v) {
+    b.CreateAlignedStore(v, place(record, offset), llvm::Align(4));
+  }
 
   /// Lanes below `count`.
   llvm::Value *lanesBelow(llvm::Value *count) {
@@ -29,15 +37,20 @@ struct Entry {
       n.push_back(b.getInt32(l));
     return b.CreateICmpULT(llvm::ConstantVector::get(n), b.CreateVectorSplat(w, count));
   }
-  llvm::CallInst *call(llvm::Function *body, llvm::Value *const ctaid[3], llvm::Value *firstThread, llvm::Value *mask) {
+  llvm::CallInst *call(llvm::Function *body, llvm::Value *const ctaid[3], llvm::Value *firstThread,
+                       llvm::Value *mask) {
     return b.CreateCall(body, {launch, cta, gang, ctaid[0], ctaid[1], ctaid[2], firstThread, mask});
   }
   llvm::Value *allLanes() {
     return context.lanes == 1 ? static_cast<llvm::Value *>(b.getTrue())
-                              : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b.getInt1Ty(), context.lanes));
+                              : llvm::Constant::getAllOnesValue(
+                                    llvm::FixedVectorType::get(b.getInt1Ty(), context.lanes));
   }
-  /// Writes into the record of the gang that runs next, for reports and collectives: what changes from gang to gang, ...
-  void writeFirstThread(llvm::Value *thread) { write(gang, offsetof(abi::Gang, firstThread), thread); }
+  /// Writes into the record of the gang that runs next, for reports and collectives: what changes
+  /// from gang to gang, ...
+  void writeFirstThread(llvm::Value *thread) {
+    write(gang, offsetof(abi::Gang, firstThread), thread);
+  }
   /// ... and what may not.
   void writeLanes(llvm::Value *count) {
     write(gang, offsetof(abi::Gang, laneCount), count);
@@ -47,14 +60,16 @@ struct Entry {
   llvm::Value *threadCount() {
     llvm::Value *n = b.getInt32(1);
     for (unsigned a = 0; a < 3; ++a)
-      n = b.CreateMul(n, context.options.block[0] ? static_cast<llvm::Value *>(b.getInt32(context.options.block[a]))
-                                                  : readLaunch(offsetof(abi::Launch, block) + 4 * a));
+      n = b.CreateMul(n, context.options.block[0]
+                             ? static_cast<llvm::Value *>(b.getInt32(context.options.block[a]))
+                             : readLaunch(offsetof(abi::Launch, block) + 4 * a));
     return n;
   }
 };
 
 /// An entry point; its own code comes from the line of the kernel `body` is made of.
-llvm::Function *makeEntry(ModuleContext &, llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<llvm::Type *>, const llvm::Function &body,
+llvm::Function *makeEntry(ModuleContext &, llvm::StringRef name, llvm::Type *result,
+                          llvm::ArrayRef<llvm::Type *>, const llvm::Function &body,
                           llvm::GlobalValue::LinkageTypes = llvm::GlobalValue::ExternalLinkage);
 /// An empty abi::CtaRangeFunction.
 llvm::Function *makeCtaRange(ModuleContext &, const llvm::Function &body);
@@ -63,11 +78,11 @@ void setLine(llvm::IRBuilder<> &, const llvm::Function &);
 
 struct CtaLoop {
   llvm::Value *ctaid[3];
-  llvm::Value *threads;      ///< of a CTA
-  llvm::BasicBlock *next;    ///< where code of a CTA ends
+  llvm::Value *threads;   ///< of a CTA
+  llvm::BasicBlock *next; ///< where code of a CTA ends
 };
-/// for cta in [first, end) in an empty abi::CtaRangeFunction whose entry block `e` stands in; goes on emitting where the code of one CTA
-/// begins.
+/// for cta in [first, end) in an empty abi::CtaRangeFunction whose entry block `e` stands in; goes
+/// on emitting where the code of one CTA begins.
 CtaLoop openCtaLoop(Entry &, llvm::Function &);
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

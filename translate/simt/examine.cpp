@@ -1,9 +1,13 @@
-// Which programs may run in lockstep. Masked lockstep is one of the interleavings PTX allows unless a lane waits for something that
-// another lane of its own gang still has to do, and lockstep keeps that lane from going on:
-//  - a loop that polls memory or an mbarrier, while lanes that left it, or took another way, wait for it to end and have a write
-//    before them that may end a wait (waits.h): of this loop, or of another warp's that this one waits for in turn. What lies
-//    behind a barrier that needs all lanes does not count: they would not get there either;
-//  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes that left for good are not waited
+// Which programs may run in lockstep. Masked lockstep is one of the interleavings PTX allows unless
+// a lane waits for something that another lane of its own gang still has to do, and lockstep keeps
+// that lane from going on:
+//  - a loop that polls memory or an mbarrier, while lanes that left it, or took another way, wait
+//  for it to end and have a write
+//    before them that may end a wait (waits.h): of this loop, or of another warp's that this one
+//    waits for in turn. What lies behind a barrier that needs all lanes does not count: they would
+//    not get there either;
+//  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes
+//  that left for good are not waited
 //    for, if nobody waits for what they do on their way.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
@@ -20,7 +24,7 @@ namespace ptxrun::simt {
 bool waitsForOthers(const llvm::Instruction &i) {
   Word w = wordAt(i);
   if (w.kind == Word::Kind::runtime || w.kind == Word::Kind::runtimeWait)
-    return true;  // arrives at or waits for an mbarrier, or a cluster barrier
+    return true; // arrives at or waits for an mbarrier, or a cluster barrier
   if (w.kind == Word::Kind::barrier || isCollective(w.kind))
     return llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName() != "ptx.activemask";
   auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
@@ -41,8 +45,8 @@ BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop) 
 
 namespace {
 
-/// True if at every divergent branch that parts lanes around `block`, the lanes that do not come here never wait for anyone: they
-/// run to the end of the function by themselves.
+/// True if at every divergent branch that parts lanes around `block`, the lanes that do not come
+/// here never wait for anyone: they run to the end of the function by themselves.
 bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   for (const llvm::BasicBlock *a : shapes.order()) {
     if (!shapes.isDivergentBranch(a))
@@ -62,7 +66,8 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
       if (stop && !llvm::isa<llvm::ReturnInst>(stop->getTerminator()))
         ++waiting;
     }
-    if (leading > 1 && shapes.loops().getLoopFor(a) && shapes.isDivergentLoop(shapes.loops().getLoopFor(a)))
+    if (leading > 1 && shapes.loops().getLoopFor(a) &&
+        shapes.isDivergentLoop(shapes.loops().getLoopFor(a)))
       return false;
     if (leading == 1 && waiting)
       return false;
@@ -72,8 +77,8 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   return true;
 }
 
-/// True if at every divergent branch around `block` the other way does nothing with mbarriers or barriers before the
-/// lanes meet again: then nobody on it can be what a wait in `block` waits for.
+/// True if at every divergent branch around `block` the other way does nothing with mbarriers or
+/// barriers before the lanes meet again: then nobody on it can be what a wait in `block` waits for.
 bool othersAreIdle(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   for (const llvm::BasicBlock *a : shapes.order()) {
     if (!shapes.isDivergentBranch(a))
@@ -95,13 +100,14 @@ bool othersAreIdle(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
   return true;
 }
 
-}  // namespace
+} // namespace
 
 namespace {
 
-/// True if lanes may part between `definition` and `at`, which it dominates. Where they part by `vote`, the predicate that
-/// the members were chosen by, those go together.
-bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *at, const llvm::Value *vote, const ShapeAnalysis &shapes) {
+/// True if lanes may part between `definition` and `at`, which it dominates. Where they part by
+/// `vote`, the predicate that the members were chosen by, those go together.
+bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *at,
+                  const llvm::Value *vote, const ShapeAnalysis &shapes) {
   const llvm::BasicBlock *start = definition.getParent();
   const llvm::DataLayout &layout = definition.getModule()->getDataLayout();
   for (const llvm::BasicBlock *a : shapes.order()) {
@@ -110,7 +116,7 @@ bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *a
     auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
     auto way = vote ? llvm::isImpliedCondition(vote, branch->getCondition(), layout) : std::nullopt;
     if (way)
-      continue;  // all members go one way
+      continue; // all members go one way
     // Does one of the ways lead to `at` without the members being named anew?
     llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(a), llvm::succ_end(a));
     BlockSet seen;
@@ -126,22 +132,26 @@ bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *a
   return false;
 }
 
-}  // namespace
+} // namespace
 
-bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at, const ShapeAnalysis &shapes) {
+bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
+                      const ShapeAnalysis &shapes) {
   auto *i = llvm::dyn_cast<llvm::Instruction>(members);
   if (!i)
     return false;
-  if (i->getOpcode() == llvm::Instruction::And)  // part of the active lanes is enough
-    return namesActiveLanes(i->getOperand(0), at, shapes) || namesActiveLanes(i->getOperand(1), at, shapes);
+  if (i->getOpcode() == llvm::Instruction::And) // part of the active lanes is enough
+    return namesActiveLanes(i->getOperand(0), at, shapes) ||
+           namesActiveLanes(i->getOperand(1), at, shapes);
   if (llvm::isa<llvm::FreezeInst, llvm::ExtractValueInst>(i))
     return namesActiveLanes(i->getOperand(0), at, shapes);
   if (llvm::isa<llvm::SelectInst>(i))
-    return namesActiveLanes(i->getOperand(1), at, shapes) && namesActiveLanes(i->getOperand(2), at, shapes);
+    return namesActiveLanes(i->getOperand(1), at, shapes) &&
+           namesActiveLanes(i->getOperand(2), at, shapes);
   if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i); phi && phi->getNumIncomingValues() == 1)
     return namesActiveLanes(phi->getIncomingValue(0), at, shapes);
   auto *call = llvm::dyn_cast<llvm::CallBase>(i);
-  const llvm::StringRef name = call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
+  const llvm::StringRef name =
+      call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
   const bool isBallot = name == "ptx.vote.sync.ballot";
   if (!isBallot && name != "ptx.activemask" && !name.starts_with("ptx.match."))
     return false;
@@ -152,15 +162,18 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at, co
 namespace {
 
 std::string at(const llvm::Instruction &i) {
-  return i.getDebugLoc() ? " at PTX line " + std::to_string(i.getDebugLoc().getLine()) : std::string();
+  return i.getDebugLoc() ? " at PTX line " + std::to_string(i.getDebugLoc().getLine())
+                         : std::string();
 }
 
-/// Which lanes are elsewhere while one waits, and what they may do there before all lanes have to meet.
+/// Which lanes are elsewhere while one waits, and what they may do there before all lanes have to
+/// meet.
 class Elsewhere {
  public:
   Elsewhere(const ShapeAnalysis &shapes, const Waits &waits) : shapes_(shapes), waits_(waits) {}
 
-  /// A write by which lanes that are not in `block` (nor, where one is given, in the loop) may end a wait; null if there is none.
+  /// A write by which lanes that are not in `block` (nor, where one is given, in the loop) may end
+  /// a wait; null if there is none.
   const llvm::Instruction *wakingWrite(const llvm::BasicBlock *block, const llvm::Loop *loop) {
     if (loop && shapes_.isDivergentLoop(loop) && !isForOneLane(block)) {
       llvm::SmallVector<llvm::BasicBlock *> exits;
@@ -210,18 +223,22 @@ class Elsewhere {
       if (i->getOpcode() == llvm::Instruction::Xor && one && one->isOne())
         return holdsForOneLane(i->getOperand(0), !isTrue);
       if (i->getOpcode() == (isTrue ? llvm::Instruction::And : llvm::Instruction::Or))
-        return holdsForOneLane(i->getOperand(0), isTrue) || holdsForOneLane(i->getOperand(1), isTrue);
+        return holdsForOneLane(i->getOperand(0), isTrue) ||
+               holdsForOneLane(i->getOperand(1), isTrue);
       return false;
     }
     if (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(condition)) {
       auto *call = llvm::dyn_cast<llvm::CallBase>(part->getAggregateOperand());
-      return isTrue && call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptx.elect.sync" &&
+      return isTrue && call && call->getCalledFunction() &&
+             call->getCalledFunction()->getName() == "ptx.elect.sync" &&
              shapes_.isUniform(call->getArgOperand(0));
     }
     auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    if (!compare || compare->getPredicate() != (isTrue ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_NE))
+    if (!compare ||
+        compare->getPredicate() != (isTrue ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_NE))
       return false;
-    const Shape a = shapes_.shape(compare->getOperand(0)), b = shapes_.shape(compare->getOperand(1));
+    const Shape a = shapes_.shape(compare->getOperand(0)),
+                b = shapes_.shape(compare->getOperand(1));
     if (!a.hasOffsets() || !b.isUniform())
       return false;
     std::vector<int64_t> sorted = *a.offsets;
@@ -229,8 +246,9 @@ class Elsewhere {
     return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
   }
 
-  /// The first write behind `start` that may end a wait and that no barrier of all lanes keeps away. Branches that are decided by
-  /// conditions which hold at `from` are taken one way only (`if (warp == 0) ...; if (warp == 1) ...`).
+  /// The first write behind `start` that may end a wait and that no barrier of all lanes keeps
+  /// away. Branches that are decided by conditions which hold at `from` are taken one way only (`if
+  /// (warp == 0) ...; if (warp == 1) ...`).
   const llvm::Instruction *firstWrite(const llvm::BasicBlock *start, const llvm::BasicBlock *from) {
     llvm::SmallVector<const llvm::BasicBlock *> stack{start};
     BlockSet seen;
@@ -258,20 +276,23 @@ class Elsewhere {
     return nullptr;
   }
 
-  /// What the condition is for lanes that came through `from`, where branches before it tell and are not in loops.
+  /// What the condition is for lanes that came through `from`, where branches before it tell and
+  /// are not in loops.
   std::optional<bool> knownWay(const llvm::Value *condition, const llvm::BasicBlock *from) const {
     const llvm::DataLayout &layout = from->getModule()->getDataLayout();
     auto *instruction = llvm::dyn_cast<llvm::Instruction>(condition);
     if (instruction && shapes_.loops().getLoopFor(instruction->getParent()))
       return std::nullopt;
-    for (auto *node = shapes_.dominators().getNode(from); node && node->getIDom(); node = node->getIDom()) {
+    for (auto *node = shapes_.dominators().getNode(from); node && node->getIDom();
+         node = node->getIDom()) {
       const llvm::BasicBlock *d = node->getIDom()->getBlock();
       auto *branch = llvm::dyn_cast<llvm::BranchInst>(d->getTerminator());
       if (!branch || !branch->isConditional() || shapes_.loops().getLoopFor(d))
         continue;
       for (unsigned k = 0; k < 2; ++k)
         if (shapes_.dominators().dominates(llvm::BasicBlockEdge(d, branch->getSuccessor(k)), from))
-          if (auto way = llvm::isImpliedCondition(branch->getCondition(), condition, layout, k == 0))
+          if (auto way =
+                  llvm::isImpliedCondition(branch->getCondition(), condition, layout, k == 0))
             return way;
     }
     return std::nullopt;
@@ -292,9 +313,10 @@ class Elsewhere {
   const Waits &waits_;
 };
 
-}  // namespace
+} // namespace
 
-Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits, bool isKernel) {
+Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits,
+                 bool isKernel) {
   Findings r;
   Elsewhere elsewhere(shapes, waits);
   auto needThreads = [&](std::string why, const llvm::Instruction &where) {
@@ -309,7 +331,8 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
     if (!isKernel)
       needThreads("a function that is not inlined waits for others", *polled.first);
     else if (elsewhere.wakingWrite(l->getHeader(), l))
-      needThreads(polled.mbarriers ? "lanes of a warp may wait at an mbarrier for each other" : "lanes of a warp may wait for each other",
+      needThreads(polled.mbarriers ? "lanes of a warp may wait at an mbarrier for each other"
+                                   : "lanes of a warp may wait for each other",
                   *polled.first);
   }
   if (waits.pollsByRecursion(f)) {
@@ -323,19 +346,25 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
     for (const llvm::Instruction &i : b) {
       const Word w = wordAt(i);
       auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i);
-      if (alloca && (!llvm::isa<llvm::ConstantInt>(alloca->getArraySize()) || &b != &f.getEntryBlock()))
+      if (alloca &&
+          (!llvm::isa<llvm::ConstantInt>(alloca->getArraySize()) || &b != &f.getEntryBlock()))
         needThreads("each thread takes stack of its own size", i);
       auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
       r.hasCollectives |= isCollective(w.kind);
       r.hasBarriers |= w.kind == Word::Kind::barrier ||
-                       (call && call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("ptx.cluster."));
-      const llvm::Value *members = isCollective(w.kind) && call->arg_size() ? call->getArgOperand(call->arg_size() - 1) : nullptr;
+                       (call && call->getCalledFunction() &&
+                        call->getCalledFunction()->getName().starts_with("ptx.cluster."));
+      const llvm::Value *members = isCollective(w.kind) && call->arg_size()
+                                       ? call->getArgOperand(call->arg_size() - 1)
+                                       : nullptr;
       r.hasVaryingMembers |= members && !shapes.isUniform(members);
       if (!r.needsThreads.empty() || !shapes.isInDivergentRegion(&b))
         continue;
       if (members) {
-        if (!namesActiveLanes(members, &b, shapes) && (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
-          needThreads("a warp collective under divergent control names lanes that may be elsewhere", i);
+        if (!namesActiveLanes(members, &b, shapes) &&
+            (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
+          needThreads("a warp collective under divergent control names lanes that may be elsewhere",
+                      i);
       } else if (w.kind == Word::Kind::barrier) {
         if (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr))
           needThreads("a barrier under divergent control", i);
@@ -348,4 +377,4 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
   return r;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,4 +1,5 @@
-// GangModule: LLVM IR of W lanes at once with the entry points of intrinsics/abi.h. Made by simt, compiled by jit.
+// GangModule: LLVM IR of W lanes at once with the entry points of intrinsics/abi.h. Made by simt,
+// compiled by jit.
 #pragma once
 #include <llvm/Support/Error.h>
 
@@ -13,20 +14,23 @@ namespace ptxrun::simt {
 enum class CpuLevel : uint8_t { sse4, avx2, avx512 };
 
 struct GangOptions {
-  unsigned lanes = 0;                 ///< 1, 8, 16, 32; 0 lets simt choose
-  std::array<uint32_t, 3> block{};    ///< %ntid, compiled in; 0,0,0 = read from the Launch at run time
-  /// No grid of this launch has more threads along any axis than 2^31 - 1 (lets 32-bit global indices be proven not to wrap).
+  unsigned lanes = 0;              ///< 1, 8, 16, 32; 0 lets simt choose
+  std::array<uint32_t, 3> block{}; ///< %ntid, compiled in; 0,0,0 = read from the Launch at run time
+  /// No grid of this launch has more threads along any axis than 2^31 - 1 (lets 32-bit global
+  /// indices be proven not to wrap).
   bool isGridBelow2G = true;
   CpuLevel level = CpuLevel::avx2;
-  /// Somebody else decides which gang runs next (clusters, cooperative grids, seeded schedules): every gang must be able to suspend.
+  /// Somebody else decides which gang runs next (clusters, cooperative grids, seeded schedules):
+  /// every gang must be able to suspend.
   bool schedulesGangs = false;
 };
 
-/// The form in which a module offers the kernel; the function of that name is its entry point (intrinsics/abi.h).
+/// The form in which a module offers the kernel; the function of that name is its entry point
+/// (intrinsics/abi.h).
 enum class EntryPoint : uint32_t {
-  gang,       ///< abi::GangFunction: one gang, on a fiber
-  gangStart,  ///< abi::GangStartFunction: one gang, a coroutine; every suspension is inline
-  ctaRange    ///< abi::CtaRangeFunction: whole CTAs; no gang suspends
+  gang,      ///< abi::GangFunction: one gang, on a fiber
+  gangStart, ///< abi::GangStartFunction: one gang, a coroutine; every suspension is inline
+  ctaRange   ///< abi::CtaRangeFunction: whole CTAs; no gang suspends
 };
 inline constexpr const char *kEntryNames[] = {"gang", "gang_start", "cta_range"};
 
@@ -34,12 +38,13 @@ struct GangModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   abi::KernelNeeds needs;
-  std::string reason;   ///< why this W: one sentence for `ptxrun inspect`
+  std::string reason; ///< why this W: one sentence for `ptxrun inspect`
   EntryPoint entry = EntryPoint::gang;
 };
 
-/// Widens a LaneModule. Never declines: what it cannot widen runs lane by lane; what needs lanes to progress
-/// independently gets W = 1 (unless options ask for a width, then the reason says what may go wrong).
+/// Widens a LaneModule. Never declines: what it cannot widen runs lane by lane; what needs lanes to
+/// progress independently gets W = 1 (unless options ask for a width, then the reason says what may
+/// go wrong).
 llvm::Expected<GangModule> widen(lower::LaneModule, const GangOptions &);
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

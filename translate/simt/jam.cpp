@@ -23,11 +23,12 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-constexpr size_t kMaxRepeated = 2000;  // instructions, all gangs together
+constexpr size_t kMaxRepeated = 2000; // instructions, all gangs together
 
 bool isBarrier(const llvm::Instruction &i) {
   auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == "ptxrun_bar_sync";
+  return call && call->getCalledFunction() &&
+         call->getCalledFunction()->getName() == "ptxrun_bar_sync";
 }
 
 /// Calls of anything that keeps records of a gang, or that one call per gang would not stand for.
@@ -41,7 +42,8 @@ bool hasOtherCalls(const llvm::Function &f) {
 
 class Jam {
  public:
-  Jam(ModuleContext &context, llvm::Function &full, llvm::Function &copy) : context_(context), full_(full), f_(copy) {}
+  Jam(ModuleContext &context, llvm::Function &full, llvm::Function &copy)
+      : context_(context), full_(full), f_(copy) {}
 
   unsigned run(unsigned gangsPerCta) {
     analyse();
@@ -49,7 +51,7 @@ class Jam {
       return 1;
     for (auto &[branch, meeting] : hammocks_)
       isolate(branch, meeting);
-    analyse();  // of the blocks as they are now
+    analyse(); // of the blocks as they are now
     if (!plan())
       return 1;
     count_ = gangsThatFit(gangsPerCta);
@@ -68,7 +70,9 @@ class Jam {
   void analyse() {
     dominators_.emplace(f_);
     loops_.emplace(*dominators_);
-    uniformity_.emplace(f_, llvm::ArrayRef<const Value *>{f_.getArg(kFirstThread), f_.getArg(kGang)}, /*inLockstep=*/true, agreed_);
+    uniformity_.emplace(f_,
+                        llvm::ArrayRef<const Value *>{f_.getArg(kFirstThread), f_.getArg(kGang)},
+                        /*inLockstep=*/true, agreed_);
     sharing_.clear();
     for (const llvm::Loop *l : loops_->getLoopsInPreorder())
       if (l->isInnermost() && sharesLoads(*l))
@@ -89,7 +93,8 @@ class Jam {
     for (const BasicBlock *b : loop.blocks())
       for (const llvm::Instruction &i : *b)
         if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
-            load && load->isSimple() && isWide(*load->getType()) && uniformity_->isUniform(load) && !loop.isLoopInvariant(load->getPointerOperand()))
+            load && load->isSimple() && isWide(*load->getType()) && uniformity_->isUniform(load) &&
+            !loop.isLoopInvariant(load->getPointerOperand()))
           return true;
     return false;
   }
@@ -117,12 +122,14 @@ class Jam {
   std::optional<llvm::LoopInfo> loops_;
   std::optional<CtaUniformity> uniformity_;
   llvm::SmallVector<const llvm::Loop *> sharing_;
-  std::vector<std::pair<BasicBlock *, BasicBlock *>> hammocks_;  // branch, meeting
-  std::vector<std::pair<BasicBlock *, unsigned>> together_;      // branch, likely successor
-  llvm::DenseSet<const BasicBlock *> agreed_;                    // choices of a version: the special one where it is right for all
+  std::vector<std::pair<BasicBlock *, BasicBlock *>> hammocks_; // branch, meeting
+  std::vector<std::pair<BasicBlock *, unsigned>> together_;     // branch, likely successor
+  llvm::DenseSet<const BasicBlock *>
+      agreed_; // choices of a version: the special one where it is right for all
   unsigned count_ = 1;
-  std::vector<llvm::DenseMap<Value *, Value *>> copies_;      // per gang; nothing for gang 0
-  std::vector<std::pair<llvm::Instruction *, unsigned>> made_;  // copies, whose operands are still the originals
+  std::vector<llvm::DenseMap<Value *, Value *>> copies_; // per gang; nothing for gang 0
+  std::vector<std::pair<llvm::Instruction *, unsigned>>
+      made_; // copies, whose operands are still the originals
 };
 
 /// How gangs pass each branch that may part them.
@@ -166,7 +173,8 @@ std::optional<Jam::Hammock> Jam::hammockAt(BasicBlock *branch) const {
     if (b == h.meeting || !seen.insert(b).second)
       continue;
     if (b == branch || !dominators_->dominates(branch, b) || llvm::any_of(*b, isBarrier) ||
-        llvm::any_of(sharing_, [&](const llvm::Loop *l) { return l->contains(b) && !l->contains(branch); }))
+        llvm::any_of(sharing_,
+                     [&](const llvm::Loop *l) { return l->contains(b) && !l->contains(branch); }))
       return std::nullopt;
     h.blocks.push_back(b);
     stack.append(llvm::succ_begin(b), llvm::succ_end(b));
@@ -225,13 +233,14 @@ void Jam::emit() {
   copies_.resize(count_);
   llvm::IRBuilder<> b(&*f_.getEntryBlock().getFirstInsertionPt());
   for (unsigned gang = 1; gang < count_; ++gang)
-    copies_[gang][f_.getArg(kFirstThread)] = b.CreateAdd(f_.getArg(kFirstThread), b.getInt32(gang * context_.lanes), "", true, true);
+    copies_[gang][f_.getArg(kFirstThread)] =
+        b.CreateAdd(f_.getArg(kFirstThread), b.getInt32(gang * context_.lanes), "", true, true);
   std::vector<Hammock> hammocks;
   llvm::DenseSet<const BasicBlock *> passed;
   for (auto &[branch, meeting] : hammocks_) {
     hammocks.push_back(*hammockAt(branch));
     passed.insert(hammocks.back().blocks.begin(), hammocks.back().blocks.end());
-    passed.insert(meeting);  // phis and a branch
+    passed.insert(meeting); // phis and a branch
   }
   std::vector<BasicBlock *> others;
   for (BasicBlock &block : f_)
@@ -258,7 +267,8 @@ void Jam::emit() {
 void Jam::repeat(BasicBlock &block) {
   llvm::SmallVector<llvm::Instruction *> list;
   for (llvm::Instruction &i : block)
-    if (!i.isTerminator() && !isBarrier(i) && (i.mayHaveSideEffects() || !uniformity_->isUniform(&i)))
+    if (!i.isTerminator() && !isBarrier(i) &&
+        (i.mayHaveSideEffects() || !uniformity_->isUniform(&i)))
       list.push_back(&i);
   for (llvm::Instruction *i : list)
     for (llvm::Instruction *last = i; unsigned gang : llvm::seq(1u, count_)) {
@@ -270,7 +280,8 @@ void Jam::repeat(BasicBlock &block) {
     }
 }
 
-/// branch; ways of gang 0; meeting; branch of gang 1; its ways; its meeting; ...; what was behind the meeting
+/// branch; ways of gang 0; meeting; branch of gang 1; its ways; its meeting; ...; what was behind
+/// the meeting
 void Jam::repeatHammock(const Hammock &h) {
   BasicBlock *behind = h.meeting->getSingleSuccessor(), *last = h.meeting;
   for (unsigned gang = 1; gang < count_; ++gang) {
@@ -294,7 +305,9 @@ void Jam::repeatHammock(const Hammock &h) {
           for (unsigned n = 0; n < phi->getNumIncomingValues(); ++n) {
             BasicBlock *from = phi->getIncomingBlock(n);
             auto it = map.find(from);
-            phi->setIncomingBlock(n, from == h.branch ? branch : it == map.end() ? from : llvm::cast<BasicBlock>(&*it->second));
+            phi->setIncomingBlock(n, from == h.branch  ? branch
+                                     : it == map.end() ? from
+                                                       : llvm::cast<BasicBlock>(&*it->second));
           }
         } else if (i.isTerminator()) {
           for (unsigned n = 0; n < i.getNumSuccessors(); ++n)
@@ -372,7 +385,7 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
   return false;
 }
 
-}  // namespace
+} // namespace
 
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
   if (gangsPerCta < 2 || !hasLoopWithVectorLoads(full))
@@ -389,4 +402,4 @@ Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerC
   return {};
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,13 +1,14 @@
 // Partial linearisation of control flow: see widener.h.
-#include <llvm/IR/Instructions.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Instructions.h>
 
 #include "translate/simt/prepare.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
 
-/// Items in emission order: the blocks, and behind the last block of each divergent loop its LoopEnd (inner before outer).
+/// Items in emission order: the blocks, and behind the last block of each divergent loop its
+/// LoopEnd (inner before outer).
 void Widener::planItems() {
   llvm::DenseMap<const llvm::Loop *, unsigned> left;
   for (const Block *block : shapes_.order()) {
@@ -32,13 +33,15 @@ void Widener::emitItem(unsigned n) {
 
 /// The innermost divergent loop that an edge leaves, or null.
 const llvm::Loop *Widener::divergentLoopLeft(const Block *from, const Block *to) const {
-  for (const llvm::Loop *l = shapes_.loops().getLoopFor(from); l && !l->contains(to); l = l->getParentLoop())
+  for (const llvm::Loop *l = shapes_.loops().getLoopFor(from); l && !l->contains(to);
+       l = l->getParentLoop())
     if (shapes_.isDivergentLoop(l))
       return l;
   return nullptr;
 }
 
-/// The block whose lanes are exactly those that arrive at `block`, looked for where its dominators are; null if there is none.
+/// The block whose lanes are exactly those that arrive at `block`, looked for where its dominators
+/// are; null if there is none.
 const Widener::Block *Widener::partedAt(const Block *block) const {
   const auto *node = shapes_.dominators().getNode(block);
   if (!node || !node->getIDom())
@@ -52,7 +55,8 @@ const Widener::Block *Widener::partedAt(const Block *block) const {
   return before && shapes_.reconverges(before, block) ? before : nullptr;
 }
 
-/// The mask of a block: the entry's, shared with a block that the same lanes passed, or consumed from the block's slot.
+/// The mask of a block: the entry's, shared with a block that the same lanes passed, or consumed
+/// from the block's slot.
 Widener::Value *Widener::maskOf(const Block *block) {
   if (!shapes_.isInDivergentRegion(block))
     return entryMask_;
@@ -65,8 +69,9 @@ Widener::Value *Widener::maskOf(const Block *block) {
       share = loop->getLoopPreheader();
   } else if (const Block *before = partedAt(block)) {
     share = before;
-  } else if (const Block *p = block->getSinglePredecessor(); p && !everPending_.contains(itemOf_[block]) &&
-                                                             !shapes_.isDivergentBranch(p) && !divergentLoopLeft(p, block)) {
+  } else if (const Block *p = block->getSinglePredecessor();
+             p && !everPending_.contains(itemOf_[block]) && !shapes_.isDivergentBranch(p) &&
+             !divergentLoopLeft(p, block)) {
     share = p;
   }
   if (share) {
@@ -75,7 +80,8 @@ Widener::Value *Widener::maskOf(const Block *block) {
       return entryMask_;
     const Block *root = maskRoot_.lookup(share);
     maskRoot_[block] = root;
-    return root ? b_.CreateLoad(maskValues_[root]->getAllocatedType(), maskValues_[root], "mask") : entryMask_;
+    return root ? b_.CreateLoad(maskValues_[root]->getAllocatedType(), maskValues_[root], "mask")
+                : entryMask_;
   }
   Value *m = b_.CreateLoad(slot->getAllocatedType(), slot, "mask");
   b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
@@ -121,10 +127,11 @@ void Widener::emitBlock(unsigned n) {
   emitTerminator(block, n);
 }
 
-/// Values that phis of `to` receive on this edge. All are read before the first is written (they may be each other's).
+/// Values that phis of `to` receive on this edge. All are read before the first is written (they
+/// may be each other's).
 void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
   llvm::SmallVector<std::pair<llvm::AllocaInst *, Value *>> stores;
-  bool isFirst = true;  // no edge into `to` that runs before this one: nothing to blend with
+  bool isFirst = true; // no edge into `to` that runs before this one: nothing to blend with
   for (const Block *p : llvm::predecessors(to))
     if (p != from && shapes_.index(p) < shapes_.index(from))
       isFirst = false;
@@ -174,7 +181,8 @@ bool Widener::exitsMatter(const Block *block) {
 
 void Widener::emitEdge(const Block *from, const Block *to, Value *edgeMask) {
   storePhis(from, to, edgeMask);
-  if (isKernel_ && context_.tracksExits && edgeMask && llvm::isa<llvm::ReturnInst>(to->getTerminator()) && exitsMatter(from))
+  if (isKernel_ && context_.tracksExits && edgeMask &&
+      llvm::isa<llvm::ReturnInst>(to->getTerminator()) && exitsMatter(from))
     runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(edgeMask)});
   if (lanes_ == 1 || !shapes_.isInDivergentRegion(to))
     return;
@@ -215,13 +223,16 @@ bool Widener::isCheap(const Block *block) const {
     if (!shapes_.shape(&phi).isVarying())
       return false;
   for (const llvm::Instruction &i : *block)
-    if (!i.isTerminator() && (llvm::isa<llvm::PHINode>(i) || i.mayReadOrWriteMemory() || llvm::isa<llvm::CallBase>(i) ||
-                              !llvm::isSafeToSpeculativelyExecute(&i)))
+    if (!i.isTerminator() &&
+        (llvm::isa<llvm::PHINode>(i) || i.mayReadOrWriteMemory() || llvm::isa<llvm::CallBase>(i) ||
+         !llvm::isSafeToSpeculativelyExecute(&i)))
       return false;
-  return shapes_.loops().getLoopFor(block) == nullptr || shapes_.loops().getLoopFor(block)->getHeader() != block;
+  return shapes_.loops().getLoopFor(block) == nullptr ||
+         shapes_.loops().getLoopFor(block)->getHeader() != block;
 }
 
-/// Goes to the first of `targets` that has lanes; the others stay pending there. `certain` is known to have lanes.
+/// Goes to the first of `targets` that has lanes; the others stay pending there. `certain` is known
+/// to have lanes.
 void Widener::emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain) {
   while (!targets.empty()) {
     const unsigned t = *targets.begin();
@@ -257,7 +268,8 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
     return;
   }
   std::set<unsigned> pending = items_[n].pending;
-  if (const llvm::Loop *l = shapes_.loops().getLoopFor(block); l && l->getHeader() == block && shapes_.isDivergentLoop(l)) {
+  if (const llvm::Loop *l = shapes_.loops().getLoopFor(block);
+      l && l->getHeader() == block && shapes_.isDivergentLoop(l)) {
     pending.insert(loopEndOf_[l]);
     items_[n].pending = pending;
   }
@@ -288,7 +300,9 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
   if (!shapes_.isDivergentBranch(block)) {
     Value *condition = base(branch->getCondition());
     Block *a = newBlock("uniform.true"), *c = newBlock("uniform.false");
-    b_.CreateCondBr(condition, a, c)->copyMetadata(*branch, {llvm::LLVMContext::MD_prof, branch->getContext().getMDKindID(kVersion)});
+    b_.CreateCondBr(condition, a, c)
+        ->copyMetadata(*branch,
+                       {llvm::LLVMContext::MD_prof, branch->getContext().getMDKindID(kVersion)});
     auto savedLocal = local_, savedVector = localVector_;
     b_.SetInsertPoint(a);
     oneWay(onTrue);
@@ -301,17 +315,19 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
   // Lanes that are not active may hold poison: it must not reach the test of a mask.
   Value *condition = b_.CreateFreeze(vector(branch->getCondition()));
   Value *m = fullMask();
-  Value *maskTrue = b_.CreateAnd(m, condition), *maskFalse = b_.CreateAnd(m, b_.CreateNot(condition));
+  Value *maskTrue = b_.CreateAnd(m, condition),
+        *maskFalse = b_.CreateAnd(m, b_.CreateNot(condition));
   emitEdge(block, onTrue, maskTrue);
   emitEdge(block, onFalse, maskFalse);
   std::set<unsigned> targets = pending;
-  std::optional<unsigned> t = controlTarget(block, onTrue), f = controlTarget(block, onFalse), certain;
+  std::optional<unsigned> t = controlTarget(block, onTrue), f = controlTarget(block, onFalse),
+                          certain;
   if (t)
     targets.insert(*t);
   if (f)
     targets.insert(*f);
   if (t && f)
-    certain = std::max(*t, *f);  // reached in the chain only if the nearer one has no lanes
+    certain = std::max(*t, *f); // reached in the chain only if the nearer one has no lanes
   emitGotos(targets, certain);
 }
 
@@ -341,4 +357,4 @@ void Widener::emitLoopEnd(unsigned n) {
   emitGotos(targets, std::nullopt);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -76,8 +76,9 @@ bool stopsForGood(const llvm::BasicBlock &b) {
   return true;
 }
 
-/// Code behind a trap is never reached with a lane. To keep it from hiding where the other lanes meet again, the block goes on
-/// where its predecessor's other way goes; a block with several predecessors is copied for each first.
+/// Code behind a trap is never reached with a lane. To keep it from hiding where the other lanes
+/// meet again, the block goes on where its predecessor's other way goes; a block with several
+/// predecessors is copied for each first.
 void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
   llvm::SmallVector<llvm::BasicBlock *> ends;
   for (llvm::BasicBlock &b : f)
@@ -93,11 +94,14 @@ void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
     for (unsigned k = 0; k < predecessors.size(); ++k) {
       llvm::BasicBlock *p = predecessors[k], *mine = b;
       auto *branch = llvm::dyn_cast<llvm::BranchInst>(p->getTerminator());
-      llvm::BasicBlock *other = branch && branch->isConditional() ? branch->getSuccessor(branch->getSuccessor(0) == b) : nullptr;
+      llvm::BasicBlock *other = branch && branch->isConditional()
+                                    ? branch->getSuccessor(branch->getSuccessor(0) == b)
+                                    : nullptr;
       if (!other || other == b || other == p)
         other = exit;
       if (predecessors.size() > 1) {
-        if (b->sizeWithoutDebug() > kCopiedInstructions || predecessors.size() > kCopies || !branch) {
+        if (b->sizeWithoutDebug() > kCopiedInstructions || predecessors.size() > kCopies ||
+            !branch) {
           branchTo(b, exit);
           break;
         }
@@ -105,7 +109,8 @@ void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
           llvm::ValueToValueMapTy map;
           mine = llvm::CloneBasicBlock(b, map, ".copy", &f);
           for (llvm::Instruction &i : *mine)
-            llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+            llvm::RemapInstruction(&i, map,
+                                   llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
           for (llvm::PHINode &phi : llvm::make_early_inc_range(mine->phis())) {
             phi.replaceAllUsesWith(phi.getIncomingValueForBlock(p));
             phi.eraseFromParent();
@@ -121,7 +126,8 @@ void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
   }
 }
 
-/// `exit` in the kernel itself is a branch to its end; a device function that may exit is asked about after each call.
+/// `exit` in the kernel itself is a branch to its end; a device function that may exit is asked
+/// about after each call.
 void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
   llvm::SmallVector<llvm::CallBase *> asked;
   for (llvm::BasicBlock &b : f)
@@ -149,7 +155,7 @@ void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
   }
 }
 
-}  // namespace
+} // namespace
 
 void normaliseLoops(llvm::Function &f) {
   llvm::PassBuilder builder;
@@ -181,4 +187,4 @@ void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   removeLimitsOfEndlessWaits(f);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,4 +1,5 @@
-// Brings a scalar function into the form that ShapeAnalysis and Widener need, and finds what decides the width.
+// Brings a scalar function into the form that ShapeAnalysis and Widener need, and finds what
+// decides the width.
 #pragma once
 #include <llvm/IR/Function.h>
 
@@ -11,14 +12,16 @@ namespace ptxrun::simt {
 
 class Waits;
 
-/// One return, no switches, no irreducible loops, loop-simplified LCSSA form, `exit` and the code behind traps made
-/// ordinary control flow, %ntid constant where the block is known.
+/// One return, no switches, no irreducible loops, loop-simplified LCSSA form, `exit` and the code
+/// behind traps made ordinary control flow, %ntid constant where the block is known.
 void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
 
-/// The loop part of it: no switches, reducible, loop-simplified LCSSA form. Passes that copy code restore it by this.
+/// The loop part of it: no switches, reducible, loop-simplified LCSSA form. Passes that copy code
+/// restore it by this.
 void normaliseLoops(llvm::Function &);
 
-/// Waits for an mbarrier that loops repeat until they succeed lose their time limit (endless_waits.cpp). Needs loops in the form above.
+/// Waits for an mbarrier that loops repeat until they succeed lose their time limit
+/// (endless_waits.cpp). Needs loops in the form above.
 void removeLimitsOfEndlessWaits(llvm::Function &);
 /// A wait for an mbarrier that has no time limit: it returns when the phase is complete.
 bool isEndlessWait(const llvm::Instruction &);
@@ -28,9 +31,9 @@ struct Findings {
   bool hasCollectives = false;    ///< anything that waits for lanes of the warp
   bool hasVaryingMembers = false; ///< a collective whose membermask differs between lanes
   bool hasBarriers = false;
-  bool mayExitEarly = false;      ///< lanes return while others go on
-  bool spins = false;             ///< a loop that waits for memory to change
-  std::string needsThreads;       ///< why lanes must progress independently; empty if they need not
+  bool mayExitEarly = false; ///< lanes return while others go on
+  bool spins = false;        ///< a loop that waits for memory to change
+  std::string needsThreads;  ///< why lanes must progress independently; empty if they need not
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
 
@@ -40,12 +43,15 @@ BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);
 /// A collective, barrier, mbarrier operation, or a call that may contain one.
 bool waitsForOthers(const llvm::Instruction &);
 
-/// A membermask that names only lanes that are active in block `at`: asked from activemask, a ballot or a match on the way there, with
-/// nothing in between at which its lanes could have parted.
-bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at, const ShapeAnalysis &);
+/// A membermask that names only lanes that are active in block `at`: asked from activemask, a
+/// ballot or a match on the way there, with nothing in between at which its lanes could have
+/// parted.
+bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
+                      const ShapeAnalysis &);
 
-/// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard `if (i < n)` and loops
-/// that all lanes still run get copies without masks. Returns true if the function changed.
+/// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard
+/// `if (i < n)` and loops that all lanes still run get copies without masks. Returns true if the
+/// function changed.
 bool addFullGangVersions(llvm::Function &, const GangShape &);
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

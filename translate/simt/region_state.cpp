@@ -22,15 +22,20 @@ constexpr uint64_t kContextLine = 64;
 
 bool isDivision(const llvm::Instruction &i) {
   switch (i.getOpcode()) {
-    case llvm::Instruction::UDiv: case llvm::Instruction::SDiv: case llvm::Instruction::URem: case llvm::Instruction::SRem:
-    case llvm::Instruction::FDiv: case llvm::Instruction::FRem:
-      return true;
-    default:
-      return false;
+  case llvm::Instruction::UDiv:
+  case llvm::Instruction::SDiv:
+  case llvm::Instruction::URem:
+  case llvm::Instruction::SRem:
+  case llvm::Instruction::FDiv:
+  case llvm::Instruction::FRem:
+    return true;
+  default:
+    return false;
   }
 }
 
-llvm::DenseSet<const llvm::BasicBlock *> reachable(llvm::ArrayRef<llvm::BasicBlock *> from, const llvm::BasicBlock *within) {
+llvm::DenseSet<const llvm::BasicBlock *> reachable(llvm::ArrayRef<llvm::BasicBlock *> from,
+                                                   const llvm::BasicBlock *within) {
   llvm::DenseSet<const llvm::BasicBlock *> seen;
   llvm::SmallVector<llvm::BasicBlock *> stack(from.begin(), from.end());
   while (!stack.empty()) {
@@ -44,11 +49,12 @@ llvm::DenseSet<const llvm::BasicBlock *> reachable(llvm::ArrayRef<llvm::BasicBlo
   return seen;
 }
 
-bool touches(const llvm::DenseSet<const llvm::BasicBlock *> &set, llvm::ArrayRef<llvm::BasicBlock *> region) {
+bool touches(const llvm::DenseSet<const llvm::BasicBlock *> &set,
+             llvm::ArrayRef<llvm::BasicBlock *> region) {
   return llvm::any_of(region, [&](const llvm::BasicBlock *b) { return set.contains(b); });
 }
 
-}  // namespace
+} // namespace
 
 bool isRepeatable(const llvm::Instruction &i) {
   if (llvm::isa<llvm::LoadInst>(i))
@@ -57,16 +63,22 @@ bool isRepeatable(const llvm::Instruction &i) {
     return llvm::isGuaranteedNotToBeUndefOrPoison(freeze->getOperand(0));
   if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
     return call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn();
-  return !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::CallBase>(i) && !i.mayReadOrWriteMemory() && !i.isTerminator();
+  return !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::CallBase>(i) &&
+         !i.mayReadOrWriteMemory() && !i.isTerminator();
 }
 
-RegionState::RegionState(llvm::Function &f, llvm::BasicBlock *origin, llvm::ArrayRef<llvm::BasicBlock *> resumed,
-                         llvm::ArrayRef<const llvm::Instruction *> helpers, const CtaUniformity &uniformity, CpuLevel level)
-    : f_(f), resumed_(resumed.begin(), resumed.end()), level_(level), helpers_(helpers.begin(), helpers.end()) {
+RegionState::RegionState(llvm::Function &f, llvm::BasicBlock *origin,
+                         llvm::ArrayRef<llvm::BasicBlock *> resumed,
+                         llvm::ArrayRef<const llvm::Instruction *> helpers,
+                         const CtaUniformity &uniformity, CpuLevel level)
+    : f_(f), resumed_(resumed.begin(), resumed.end()), level_(level),
+      helpers_(helpers.begin(), helpers.end()) {
   body_ = reachable({origin}, origin->getSinglePredecessor());
   findCarried();
   for (Carried &c : carried_)
-    c.kind = findRecipe(c, uniformity) ? Kind::computed : uniformity.isUniform(c.value) ? Kind::cta : Kind::gang;
+    c.kind = findRecipe(c, uniformity)       ? Kind::computed
+             : uniformity.isUniform(c.value) ? Kind::cta
+                                             : Kind::gang;
   findArrays();
   shareHomes();
   layOut();
@@ -108,22 +120,26 @@ void RegionState::findCarried() {
 unsigned RegionState::pieces(const llvm::Type *t) const {
   const unsigned bits = level_ == CpuLevel::avx512 ? 512 : level_ == CpuLevel::avx2 ? 256 : 128;
   const auto *v = llvm::dyn_cast<llvm::FixedVectorType>(t);
-  return v ? std::max(1u, unsigned(v->getPrimitiveSizeInBits().getFixedValue() + bits - 1) / bits) : 1;
+  return v ? std::max(1u, unsigned(v->getPrimitiveSizeInBits().getFixedValue() + bits - 1) / bits)
+           : 1;
 }
 
-/// How to compute the value from what every region has at hand; false if that costs more than keeping it.
+/// How to compute the value from what every region has at hand; false if that costs more than
+/// keeping it.
 bool RegionState::findRecipe(Carried &c, const CtaUniformity &uniformity) const {
   const unsigned limit = 4 + pieces(c.value->getType());
   unsigned cost = 0;
   llvm::DenseSet<const Value *> seen;
   std::function<bool(Value *)> add = [&](Value *v) {
     auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-    if (!i || (!body_.contains(i->getParent()) && !llvm::is_contained(helpers_, i)) || !seen.insert(i).second)
+    if (!i || (!body_.contains(i->getParent()) && !llvm::is_contained(helpers_, i)) ||
+        !seen.insert(i).second)
       return true;
     if (!isRepeatable(*i) || c.recipe.size() >= kMaxRecipe)
       return false;
     if (!uniformity.isUniform(i))
-      cost += isDivision(*i) ? kDivisionCost * pieces(i->getType()) : std::max(pieces(i->getType()), pieces(i->getOperand(0)->getType()));
+      cost += isDivision(*i) ? kDivisionCost * pieces(i->getType())
+                             : std::max(pieces(i->getType()), pieces(i->getOperand(0)->getType()));
     if (cost > limit || !llvm::all_of(i->operands(), [&](llvm::Use &u) { return add(u.get()); }))
       return false;
     c.recipe.push_back(i);
@@ -155,7 +171,8 @@ void RegionState::findArrays() {
       }
     const auto after = reachable(users, nullptr);
     llvm::SmallVector<llvm::BasicBlock *> behind;
-    llvm::copy_if(resumed_, std::back_inserter(behind), [&](llvm::BasicBlock *b) { return after.contains(b); });
+    llvm::copy_if(resumed_, std::back_inserter(behind),
+                  [&](llvm::BasicBlock *b) { return after.contains(b); });
     const auto later = reachable(behind, nullptr);
     if (llvm::any_of(users, [&](llvm::BasicBlock *b) { return later.contains(b); }))
       arrays_.push_back({array, 0});
@@ -207,7 +224,8 @@ void RegionState::layOut() {
     auto [it, isNew] = homes.try_emplace(c.home, 0);
     if (isNew) {
       llvm::Type *t = keptType(c.value->getType());
-      it->second = place(t, std::max<uint64_t>(1, llvm::PowerOf2Ceil(layout.getTypeStoreSize(t).getFixedValue())));
+      it->second = place(
+          t, std::max<uint64_t>(1, llvm::PowerOf2Ceil(layout.getTypeStoreSize(t).getFixedValue())));
     }
     c.offset = it->second;
   }
@@ -215,18 +233,22 @@ void RegionState::layOut() {
     offset = place(array->getAllocatedType(), array->getAlign().value());
   contextBytes_ = llvm::alignTo(at, kContextLine);
   if (contextBytes_ && contextBytes_ % 1024 == 0)
-    contextBytes_ += kContextLine;  // else the gangs' contexts share cache sets
+    contextBytes_ += kContextLine; // else the gangs' contexts share cache sets
 }
 
 void RegionState::demote() {
   for (Carried &c : carried_) {
     // The originals are still needed as recipes; the copies in regions read slots.
-    c.slot = new llvm::AllocaInst(c.value->getType(), 0, c.value->getName() + ".slot", f_.getEntryBlock().begin());
+    c.slot = new llvm::AllocaInst(c.value->getType(), 0, c.value->getName() + ".slot",
+                                  f_.getEntryBlock().begin());
     if (c.kind == Kind::cta) {
-      c.current = new llvm::AllocaInst(c.value->getType(), 0, c.value->getName() + ".cta", f_.getEntryBlock().begin());
-      c.next = new llvm::AllocaInst(c.value->getType(), 0, c.value->getName() + ".next", f_.getEntryBlock().begin());
+      c.current = new llvm::AllocaInst(c.value->getType(), 0, c.value->getName() + ".cta",
+                                       f_.getEntryBlock().begin());
+      c.next = new llvm::AllocaInst(c.value->getType(), 0, c.value->getName() + ".next",
+                                    f_.getEntryBlock().begin());
     }
   }
+  hasOwnRecipes_ = true;
   // Recipes refer to originals: take copies first, that no use is replaced in.
   for (Carried &c : carried_) {
     llvm::DenseMap<Value *, Value *> copies;
@@ -242,7 +264,7 @@ void RegionState::demote() {
   for (Carried &c : carried_) {
     llvm::SmallVector<llvm::Use *> uses;
     for (llvm::Use &u : c.value->uses())
-      if (llvm::cast<llvm::Instruction>(u.getUser())->getParent())  // not in a recipe
+      if (llvm::cast<llvm::Instruction>(u.getUser())->getParent()) // not in a recipe
         uses.push_back(&u);
     for (llvm::Use *u : uses) {
       auto *user = llvm::cast<llvm::Instruction>(u->getUser());
@@ -250,7 +272,7 @@ void RegionState::demote() {
       llvm::Instruction *at = phi ? phi->getIncomingBlock(*u)->getTerminator() : user;
       auto *load = new llvm::LoadInst(c.value->getType(), c.slot, "", at->getIterator());
       load->setDebugLoc(at->getDebugLoc());
-      if (phi)  // all entries of one predecessor must agree
+      if (phi) // all entries of one predecessor must agree
         for (unsigned n = 0; n < phi->getNumIncomingValues(); ++n)
           if (phi->getIncomingValue(n) == c.value && phi->getIncomingBlock(n) == at->getParent())
             phi->setIncomingValue(n, load);
@@ -258,7 +280,8 @@ void RegionState::demote() {
         u->set(load);
       c.readIn.insert(at->getParent());
     }
-    auto at = llvm::isa<llvm::PHINode>(c.value) ? c.value->getParent()->getFirstInsertionPt() : std::next(c.value->getIterator());
+    auto at = llvm::isa<llvm::PHINode>(c.value) ? c.value->getParent()->getFirstInsertionPt()
+                                                : std::next(c.value->getIterator());
     new llvm::StoreInst(c.value, c.slot, at);
     c.writtenIn.insert(c.value->getParent());
   }
@@ -272,7 +295,8 @@ unsigned RegionState::indexOf(const llvm::BasicBlock *resumed) const {
 llvm::Type *RegionState::keptType(llvm::Type *t) const {
   auto *v = llvm::dyn_cast<llvm::FixedVectorType>(t);
   return v && v->getElementType()->isIntegerTy(1) && level_ != CpuLevel::avx512
-             ? llvm::FixedVectorType::get(llvm::Type::getInt8Ty(t->getContext()), v->getNumElements())
+             ? llvm::FixedVectorType::get(llvm::Type::getInt8Ty(t->getContext()),
+                                          v->getNumElements())
              : t;
 }
 
@@ -280,13 +304,15 @@ Value *RegionState::place(llvm::IRBuilder<> &b, Value *context, uint64_t offset)
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), context, offset);
 }
 
-void RegionState::placeArrays(llvm::IRBuilder<> &b, Value *context, llvm::ValueToValueMapTy &map) const {
+void RegionState::placeArrays(llvm::IRBuilder<> &b, Value *context,
+                              llvm::ValueToValueMapTy &map) const {
   for (auto &[array, offset] : arrays_)
     map[array] = place(b, context, offset);
 }
 
-void RegionState::restore(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region,
-                          Value *context, llvm::ValueToValueMapTy &map) {
+void RegionState::restore(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
+                          llvm::ArrayRef<llvm::BasicBlock *> region, Value *context,
+                          llvm::ValueToValueMapTy &map) {
   const unsigned barrier = indexOf(resumed);
   for (const Carried &c : carried_) {
     if (!c.across[barrier] || !(touches(c.readIn, region) || touches(c.writtenIn, region)))
@@ -319,8 +345,8 @@ void RegionState::restore(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
   }
 }
 
-void RegionState::save(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region,
-                       Value *context) {
+void RegionState::save(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
+                       llvm::ArrayRef<llvm::BasicBlock *> region, Value *context) {
   const unsigned barrier = indexOf(resumed);
   for (const Carried &c : carried_) {
     if (c.kind == Kind::computed || !c.across[barrier] || !touches(c.writtenIn, region))
@@ -330,13 +356,15 @@ void RegionState::save(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, ll
       b.CreateStore(v, c.next);
     } else {
       llvm::Type *t = keptType(v->getType());
-      auto *store = b.CreateStore(v->getType() == t ? v : b.CreateSExt(v, t), place(b, context, c.offset));
+      auto *store =
+          b.CreateStore(v->getType() == t ? v : b.CreateSExt(v, t), place(b, context, c.offset));
       saved_.push_back({store, context, c.offset});
     }
   }
 }
 
-void RegionState::publish(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed, llvm::ArrayRef<llvm::BasicBlock *> region) const {
+void RegionState::publish(llvm::IRBuilder<> &b, const llvm::BasicBlock *resumed,
+                          llvm::ArrayRef<llvm::BasicBlock *> region) const {
   const unsigned barrier = indexOf(resumed);
   for (const Carried &c : carried_)
     if (c.kind == Kind::cta && c.across[barrier] && touches(c.writtenIn, region))
@@ -351,7 +379,8 @@ void RegionState::finish() {
         slots.push_back(slot);
   llvm::DominatorTree dominators(f_);
   llvm::PromoteMemToReg(slots, dominators);
-  // The old and the new value of an accumulator share a place: handing one on to the other is nothing then.
+  // The old and the new value of an accumulator share a place: handing one on to the other is
+  // nothing then.
   for (const Access &save : saved_) {
     const Value *v = save.instruction->getOperand(0);
     for (const Value *from = nullptr; from != v;) {
@@ -360,7 +389,8 @@ void RegionState::finish() {
         if (const Value *only = phi->hasConstantValue())
           v = only;
       const Value *inner = nullptr;
-      if (llvm::PatternMatch::match(v, llvm::PatternMatch::m_SExt(llvm::PatternMatch::m_Trunc(llvm::PatternMatch::m_Value(inner)))))
+      if (llvm::PatternMatch::match(v, llvm::PatternMatch::m_SExt(llvm::PatternMatch::m_Trunc(
+                                           llvm::PatternMatch::m_Value(inner)))))
         v = inner;
     }
     if (llvm::any_of(restored_, [&](const Access &r) {
@@ -371,10 +401,10 @@ void RegionState::finish() {
 }
 
 RegionState::~RegionState() {
-  for (Carried &c : carried_)
-    for (llvm::Instruction *step : llvm::reverse(c.recipe))
-      if (!step->getParent())
+  if (hasOwnRecipes_)
+    for (Carried &c : carried_)
+      for (llvm::Instruction *step : llvm::reverse(c.recipe))
         step->deleteValue();
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -18,24 +18,27 @@ namespace {
 using llvm::Value;
 
 constexpr uint64_t kMaxContextBytes = 1 << 20;
-constexpr unsigned kMaxGrowth = 3;  // instructions after cutting, by those before
+constexpr unsigned kMaxGrowth = 3; // instructions after cutting, by those before
 
 bool isBarrier(const llvm::CallInst &call, uint64_t threads) {
   const llvm::Function *f = call.getCalledFunction();
   if (!f || (f->getName() != "ptxrun_bar_sync" && f->getName() != "ptxrun_bar_red"))
     return false;
   auto *count = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
-  return llvm::isa<llvm::ConstantInt>(call.getArgOperand(1)) && count && (count->isZero() || count->getZExtValue() == threads);
+  return llvm::isa<llvm::ConstantInt>(call.getArgOperand(1)) && count &&
+         (count->isZero() || count->getZExtValue() == threads);
 }
 
 /// Entry points of rt that need no record of the gang but its place in the CTA.
 bool needsOnlyPlace(llvm::StringRef name) {
-  static constexpr llvm::StringLiteral kNames[] = {"ptxrun_trap", "ptxrun_vprintf", "ptxrun_malloc",     "ptxrun_free",
-                                                   "ptxrun_assertfail", "ptxrun_clock64", "ptxrun_globaltimer"};
+  static constexpr llvm::StringLiteral kNames[] = {
+      "ptxrun_trap",       "ptxrun_vprintf", "ptxrun_malloc",     "ptxrun_free",
+      "ptxrun_assertfail", "ptxrun_clock64", "ptxrun_globaltimer"};
   return !name.starts_with("ptxrun_") || llvm::is_contained(kNames, name);
 }
 
-/// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body. They stay as many as they are.
+/// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body. They stay as
+/// many as they are.
 bool hasOnlyBarriers(llvm::Module &m, const llvm::Function &body, uint64_t threads) {
   for (llvm::Function &f : m) {
     if (!f.isDeclaration() || f.isIntrinsic() || needsOnlyPlace(f.getName()))
@@ -45,7 +48,7 @@ bool hasOnlyBarriers(llvm::Module &m, const llvm::Function &body, uint64_t threa
       if (!call || !isBarrier(*call, threads))
         return false;
       if (const llvm::Function *in = call->getFunction(); in != &body && !in->use_empty())
-        return false;  // a device function; other bodies of the kernel are not called
+        return false; // a device function; other bodies of the kernel are not called
       call->setCannotDuplicate();
     }
   }
@@ -56,7 +59,8 @@ class Regions {
  public:
   Regions(ModuleContext &context, llvm::Function &body, unsigned gangs, unsigned lanes)
       : context_(context), gangs_(gangs), lanes_(lanes), f_(*makeCtaRange(context, body)),
-        e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(f_.getContext(), "entry", &f_)), context, f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
+        e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(f_.getContext(), "entry", &f_)), context,
+           f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
     setLine(e_.b, f_);
     e_.writeLanes(e_.b.getInt32(lanes_));
     loop_ = openCtaLoop(e_, f_);
@@ -82,23 +86,24 @@ class Regions {
  private:
   struct Barrier {
     llvm::BasicBlock *before, *after;
-    llvm::Instruction *count = nullptr;          // bar.red: stands for the threads whose predicate was set
-    llvm::AllocaInst *next = nullptr, *last = nullptr;  // ... counted so far, and by the last use
+    llvm::Instruction *count = nullptr; // bar.red: stands for the threads whose predicate was set
+    llvm::AllocaInst *next = nullptr, *last = nullptr; // ... counted so far, and by the last use
   };
   struct Exit {
-    const Barrier *barrier;  // null: the end of the kernel
+    const Barrier *barrier; // null: the end of the kernel
     llvm::BasicBlock *block;
   };
   struct Region {
-    llvm::BasicBlock *start = nullptr;   // in the uncut body
-    const Barrier *after = nullptr;      // null: the kernel's start
+    llvm::BasicBlock *start = nullptr; // in the uncut body
+    const Barrier *after = nullptr;    // null: the kernel's start
     llvm::SmallVector<llvm::BasicBlock *> blocks;
-    llvm::BasicBlock *enter = nullptr;   // of the emitted region
+    llvm::BasicBlock *enter = nullptr; // of the emitted region
   };
 
   /// A value that each region replaces by its own.
   llvm::Instruction *placeholder(llvm::Type *t, const llvm::Twine &name) {
-    return llvm::cast<llvm::Instruction>(e_.b.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(t)), name));
+    return llvm::cast<llvm::Instruction>(
+        e_.b.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(t)), name));
   }
   llvm::AllocaInst *slot(llvm::Type *t, const llvm::Twine &name) {
     return new llvm::AllocaInst(t, 0, name, f_.getEntryBlock().begin());
@@ -114,7 +119,7 @@ class Regions {
   }
 
   ModuleContext &context_;
-  const unsigned gangs_, lanes_;  // lanes: of as many gangs as the body runs
+  const unsigned gangs_, lanes_; // lanes: of as many gangs as the body runs
   llvm::Function &f_;
   Entry e_;
   CtaLoop loop_;
@@ -131,7 +136,8 @@ void Regions::splitAtBarriers() {
   llvm::SmallVector<llvm::CallInst *> calls;
   for (llvm::BasicBlock &b : f_)
     for (llvm::Instruction &i : b)
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && isBarrier(*call, gangs_ * lanes_))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
+          call && isBarrier(*call, gangs_ * lanes_))
         calls.push_back(call);
   for (llvm::CallInst *call : calls) {
     Barrier barrier;
@@ -144,10 +150,12 @@ void Regions::splitAtBarriers() {
       barrier.next = slot(e_.b.getInt32Ty(), "count.next");
       barrier.last = slot(e_.b.getInt32Ty(), "count.last");
       Value *set = e_.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, call->getArgOperand(4));
-      e_.b.CreateStore(e_.b.CreateAdd(e_.b.CreateLoad(e_.b.getInt32Ty(), barrier.next), set), barrier.next);
+      e_.b.CreateStore(e_.b.CreateAdd(e_.b.CreateLoad(e_.b.getInt32Ty(), barrier.next), set),
+                       barrier.next);
       e_.b.SetInsertPoint(barrier.after, barrier.after->begin());
       e_.b.CreateStore(e_.b.getInt32(gangs_ * lanes_), call->getArgOperand(5));
-      Value *zero = e_.b.getInt32(0);  // an instruction of the region: it may be needed in later ones
+      Value *zero =
+          e_.b.getInt32(0); // an instruction of the region: it may be needed in later ones
       call->replaceAllUsesWith(e_.b.Insert(llvm::BinaryOperator::CreateOr(barrier.count, zero)));
     }
     call->eraseFromParent();
@@ -218,7 +226,8 @@ void Regions::emit() {
   state_->finish();
 }
 
-/// region:   for g in [0, gangs): { gang: a copy of the region's blocks }   then on to where all gangs went
+/// region:   for g in [0, gangs): { gang: a copy of the region's blocks }   then on to where all
+/// gangs went
 void Regions::emitRegion(const Region &region) {
   llvm::LLVMContext &c = f_.getContext();
   auto block = [&](const llvm::Twine &name) { return llvm::BasicBlock::Create(c, name, &f_); };
@@ -250,7 +259,8 @@ void Regions::emitRegion(const Region &region) {
   Value *context = nullptr;
   if (contexts_)
     context = e_.b.CreateInBoundsGEP(e_.b.getInt8Ty(), contexts_,
-                                     e_.b.CreateMul(e_.b.CreateZExt(number, e_.b.getInt64Ty()), e_.b.getInt64(state_->contextBytes())));
+                                     e_.b.CreateMul(e_.b.CreateZExt(number, e_.b.getInt64Ty()),
+                                                    e_.b.getInt64(state_->contextBytes())));
   map[firstThread_] = first;
   state_->placeArrays(e_.b, context, map);
   if (region.after) {
@@ -315,16 +325,17 @@ void Regions::emitRegion(const Region &region) {
   }
 }
 
-}  // namespace
+} // namespace
 
 bool buildRegions(ModuleContext &context, llvm::Function &body, unsigned gangsPerBody) {
   const auto &block = context.options.block;
   const uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
   const unsigned lanes = context.lanes * gangsPerBody;
-  if (context.lanes == 1 || threads == 0 || threads % lanes != 0 || !hasOnlyBarriers(context.module, body, threads))
+  if (context.lanes == 1 || threads == 0 || threads % lanes != 0 ||
+      !hasOnlyBarriers(context.module, body, threads))
     return false;
   cleanUp(body);
   return Regions(context, body, unsigned(threads / lanes), lanes).build();
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -36,7 +36,8 @@ int64_t truncateTo(int64_t value, unsigned width) {
 uint64_t lowMask(unsigned bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
 
 Shape uniform(unsigned alignment = 0) {
-  return {Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), nullptr, false};
+  return {Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), nullptr,
+          false};
 }
 Shape varying() { return {Shape::Kind::varying, 0, nullptr, false}; }
 
@@ -48,13 +49,14 @@ uint8_t alignmentOf(const llvm::ConstantInt *c) {
 
 int64_t at(const Shape &s, unsigned lane) { return s.offsets ? (*s.offsets)[lane] : 0; }
 
-/// The constant operand of a commutative or shift instruction, as the right-hand side; null if there is none of 64 bits or fewer.
+/// The constant operand of a commutative or shift instruction, as the right-hand side; null if
+/// there is none of 64 bits or fewer.
 const llvm::ConstantInt *constantRight(const llvm::Instruction &i) {
   auto *c = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
   return c && c->getBitWidth() <= 64 ? c : nullptr;
 }
 
-}  // namespace
+} // namespace
 
 const std::vector<int64_t> *ShapeAnalysis::intern(std::vector<int64_t> offsets) const {
   if (std::all_of(offsets.begin(), offsets.end(), [](int64_t o) { return o == 0; }))
@@ -62,10 +64,12 @@ const std::vector<int64_t> *ShapeAnalysis::intern(std::vector<int64_t> offsets) 
   return &*pool_.insert(std::move(offsets)).first;
 }
 
-Shape ShapeAnalysis::make(std::vector<int64_t> offsets, unsigned alignment, unsigned width, bool isConditional) const {
+Shape ShapeAnalysis::make(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
+                          bool isConditional) const {
   for (int64_t &o : offsets)
     o = truncateTo(o, width);
-  Shape s{Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), intern(std::move(offsets)), false};
+  Shape s{Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)),
+          intern(std::move(offsets)), false};
   s.isConditional = isConditional;
   return s;
 }
@@ -76,7 +80,8 @@ bool ShapeAnalysis::isDisjoint(const Shape &s) const {
   if (!s.offsets)
     return true;
   int64_t limit = s.alignment >= kMaxAlignment ? INT64_MAX : int64_t(1) << s.alignment;
-  return std::all_of(s.offsets->begin(), s.offsets->end(), [&](int64_t o) { return o >= 0 && o < limit; });
+  return std::all_of(s.offsets->begin(), s.offsets->end(),
+                     [&](int64_t o) { return o >= 0 && o < limit; });
 }
 
 Shape ShapeAnalysis::shape(const llvm::Value *v) const {
@@ -92,27 +97,28 @@ Shape ShapeAnalysis::shape(const llvm::Value *v) const {
   return it == shapes_.end() ? Shape{} : it->second;
 }
 
-/// %tid: the linear thread number is firstThread + lane with firstThread a multiple of W; where the block's rows and the gang's
-/// lanes divide each other the three coordinates have constant offsets too.
+/// %tid: the linear thread number is firstThread + lane with firstThread a multiple of W; where the
+/// block's rows and the gang's lanes divide each other the three coordinates have constant offsets
+/// too.
 Shape ShapeAnalysis::threadIndex(unsigned axis) const {
   auto [x, y, z] = gang_.block;
   const unsigned w = gang_.lanes;
   if (x == 0)
     return varying();
-  uint64_t below = axis == 0 ? 1 : axis == 1 ? x : uint64_t(x) * y;      // threads per step of this axis
+  uint64_t below = axis == 0 ? 1 : axis == 1 ? x : uint64_t(x) * y; // threads per step of this axis
   uint64_t extent = axis == 0 ? x : axis == 1 ? y : z;
-  uint64_t period = below * extent;                                      // threads until it starts over
+  uint64_t period = below * extent; // threads until it starts over
   bool isLast = (axis == 0 && y * z == 1) || (axis == 1 && z == 1) || axis == 2;
   if (extent == 1)
     return uniform(kMaxAlignment);
   if (below % w == 0)
-    return uniform();                                                   // constant within a gang
+    return uniform(); // constant within a gang
   if (w % below != 0)
     return varying();
   if (!isLast && period % w != 0 && w % period != 0)
     return varying();
   std::vector<int64_t> offsets(w);
-  const bool startsOver = w % period == 0 && !isLast;                    // whole periods inside a gang: the base is 0
+  const bool startsOver = w % period == 0 && !isLast; // whole periods inside a gang: the base is 0
   for (unsigned lane = 0; lane < w; ++lane)
     offsets[lane] = startsOver ? lane / below % extent : lane / below;
   unsigned alignment = startsOver ? kMaxAlignment : std::countr_zero(w / below);
@@ -142,9 +148,15 @@ Shape ShapeAnalysis::evaluateBits(const llvm::Instruction &i, const Shape &s, ui
   for (unsigned l = 0; l < gang_.lanes; ++l) {
     uint64_t o = uint64_t(at(s, l));
     switch (i.getOpcode()) {
-    case llvm::Instruction::And: offsets[l] = int64_t(o & c & low); break;
-    case llvm::Instruction::Or: offsets[l] = int64_t((o | c) & low); break;
-    default: offsets[l] = int64_t((o ^ c) & low); break;
+    case llvm::Instruction::And:
+      offsets[l] = int64_t(o & c & low);
+      break;
+    case llvm::Instruction::Or:
+      offsets[l] = int64_t((o | c) & low);
+      break;
+    default:
+      offsets[l] = int64_t((o ^ c) & low);
+      break;
     }
   }
   unsigned alignment = a;
@@ -200,7 +212,8 @@ Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
   case I::AShr:
     if (!c || c->getZExtValue() >= width || a.isVarying() || !isDisjoint(a))
       break;
-    if (i.getOpcode() == I::AShr && a.offsets && a.alignment >= width - 1 && a.alignment < kMaxAlignment)
+    if (i.getOpcode() == I::AShr && a.offsets && a.alignment >= width - 1 &&
+        a.alignment < kMaxAlignment)
       break;
     each([&](uint64_t x, uint64_t) { return int64_t(x >> c->getZExtValue()); });
     return make(offsets, std::max<int>(0, int(a.alignment) - int(c->getZExtValue())), width, false);
@@ -214,12 +227,14 @@ Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
       return make(offsets, std::max<int>(0, int(a.alignment) - int(k)), width, false);
     }
     break;
-  default: break;
+  default:
+    break;
   }
   const unsigned op = i.getOpcode();
   if (c && (op == I::And || op == I::Or || op == I::Xor) && !a.isVarying()) {
     if (a.isUniform()) {
-      unsigned alignment = op == I::And ? std::max(a.alignment, b.alignment) : std::min(a.alignment, b.alignment);
+      unsigned alignment =
+          op == I::And ? std::max(a.alignment, b.alignment) : std::min(a.alignment, b.alignment);
       return uniform(alignment);
     }
     return evaluateBits(i, a, c->getZExtValue());
@@ -254,7 +269,8 @@ Shape ShapeAnalysis::evaluateCompare(const llvm::Instruction &i) const {
   case llvm::CmpInst::ICMP_ULT:
   case llvm::CmpInst::ICMP_UGE:
   case llvm::CmpInst::ICMP_SLT:
-  case llvm::CmpInst::ICMP_SGE: return b.alignment >= a.alignment ? uniform() : varying();
+  case llvm::CmpInst::ICMP_SGE:
+    return b.alignment >= a.alignment ? uniform() : varying();
   case llvm::CmpInst::ICMP_UGT:
   case llvm::CmpInst::ICMP_ULE:
   case llvm::CmpInst::ICMP_SGT:
@@ -264,7 +280,8 @@ Shape ShapeAnalysis::evaluateCompare(const llvm::Instruction &i) const {
       return uniform();
     return varying();
   }
-  default: return varying();
+  default:
+    return varying();
   }
 }
 
@@ -314,7 +331,8 @@ Shape ShapeAnalysis::evaluateGep(const llvm::Instruction &i) const {
       return {};
     if (s.isVarying())
       return varying();
-    if (!s.isUniform() && index->getType()->getScalarSizeInBits() < constant.getBitWidth() && !isExtensionExact(index, true))
+    if (!s.isUniform() && index->getType()->getScalarSizeInBits() < constant.getBitWidth() &&
+        !isExtensionExact(index, true))
       return varying();
     isConditional |= s.isConditional;
     for (unsigned l = 0; l < gang_.lanes; ++l)
@@ -335,7 +353,8 @@ Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
     if (!leavesDivergentLoop || !definition)
       return shape(same);
     // Defined outside every divergent loop that the edges leave: the same in all iterations.
-    for (const llvm::Loop *l = loops_.getLoopFor(definition->getParent()); l; l = l->getParentLoop())
+    for (const llvm::Loop *l = loops_.getLoopFor(definition->getParent()); l;
+         l = l->getParentLoop())
       if (divergentLoops_.contains(l) && !l->contains(block))
         return varying();
     return shape(same);
@@ -344,7 +363,8 @@ Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
     return varying();
   Shape result;
   for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
-    for (const llvm::Loop *l = loops_.getLoopFor(phi.getIncomingBlock(k)); l; l = l->getParentLoop())
+    for (const llvm::Loop *l = loops_.getLoopFor(phi.getIncomingBlock(k)); l;
+         l = l->getParentLoop())
       if (divergentLoops_.contains(l) && !l->contains(block))
         return varying();
     const llvm::Value *in = phi.getIncomingValue(k);
@@ -362,12 +382,13 @@ Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
     result.alignment = std::min(result.alignment, s.alignment);
     result.isConditional |= s.isConditional;
   }
-  // A conditional shape must not cross a phi: the test belongs to the block that computes the index.
+  // A conditional shape must not cross a phi: the test belongs to the block that computes the
+  // index.
   return result.isConditional ? varying() : result;
 }
 
-/// The state that lanes got where they arrived together at one mbarrier: of one phase, since no phase ends and lets others arrive
-/// before somebody has waited for it (9.7.13.15.4).
+/// The state that lanes got where they arrived together at one mbarrier: of one phase, since no
+/// phase ends and lets others arrive before somebody has waited for it (9.7.13.15.4).
 bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
   while (auto *phi = llvm::dyn_cast<llvm::PHINode>(v)) {
     if (phi->getNumIncomingValues() != 1)
@@ -375,7 +396,8 @@ bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
     v = phi->getIncomingValue(0);
   }
   auto *call = llvm::dyn_cast<llvm::CallBase>(v);
-  return call && call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("ptx.mbarrier.arrive") &&
+  return call && call->getCalledFunction() &&
+         call->getCalledFunction()->getName().starts_with("ptx.mbarrier.arrive") &&
          isUniform(call->getArgOperand(0));
 }
 
@@ -392,32 +414,40 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
     return meetAll(call);
   const Word word = wordOf(callee->getName());
   switch (word.kind) {
-  case Word::Kind::threadIndex: return threadIndex(word.axis);
+  case Word::Kind::threadIndex:
+    return threadIndex(word.axis);
   case Word::Kind::laneId: {
     std::vector<int64_t> offsets(gang_.lanes);
     for (unsigned l = 0; l < gang_.lanes; ++l)
       offsets[l] = l;
-    return make(std::move(offsets), gang_.lanes == 32 ? kMaxAlignment : std::countr_zero(gang_.lanes), 32, false);
+    return make(std::move(offsets),
+                gang_.lanes == 32 ? kMaxAlignment : std::countr_zero(gang_.lanes), 32, false);
   }
-  case Word::Kind::laneMask: return varying();
+  case Word::Kind::laneMask:
+    return varying();
   case Word::Kind::specialRegister: {
     if (word.axis < 3 && callee->getName().starts_with("ptx.sreg.ntid.") && gang_.block[0])
       return uniform(std::countr_zero(gang_.block[word.axis]));
     return uniform();
   }
-  case Word::Kind::uniformValue: return uniform();
-  case Word::Kind::warpUniform:  // the same for all lanes that take part, if they name the same members
+  case Word::Kind::uniformValue:
+    return uniform();
+  case Word::Kind::warpUniform: // the same for all lanes that take part, if they name the same
+                                // members
     return call.arg_size() ? sameFor(call.getArgOperand(call.arg_size() - 1)) : uniform();
-  case Word::Kind::laneTest: return uniform();
+  case Word::Kind::laneTest:
+    return uniform();
   case Word::Kind::rounded:
     return meetAll(call);
-  case Word::Kind::barrier: return uniform();  // bar.red: one result for all
+  case Word::Kind::barrier:
+    return uniform(); // bar.red: one result for all
   case Word::Kind::runtime:
-    // Tests of an mbarrier, and arrivals: what lanes that arrive together get is the state before the first of them.
+    // Tests of an mbarrier, and arrivals: what lanes that arrive together get is the state before
+    // the first of them.
     if (!call.getType()->isIntegerTy(1) && !isArrival(callee->getName()))
       return varying();
     [[fallthrough]];
-  case Word::Kind::runtimeWait: {  // one answer for lanes that wait for the same
+  case Word::Kind::runtimeWait: { // one answer for lanes that wait for the same
     Shape result = uniform();
     for (const llvm::Value *a : call.args())
       if (Shape s = isStateOfOnePhase(a) ? uniform() : sameFor(a); !s.isUniform()) {
@@ -427,7 +457,8 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
       }
     return result;
   }
-  default: return varying();
+  default:
+    return varying();
   }
 }
 
@@ -436,12 +467,17 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
   if (i.isBinaryOp())
     return evaluateBinary(i);
   switch (i.getOpcode()) {
-  case I::PHI: return evaluatePhi(llvm::cast<llvm::PHINode>(i));
-  case I::ICmp: return evaluateCompare(i);
-  case I::Call: return evaluateCall(llvm::cast<llvm::CallBase>(i));
-  case I::GetElementPtr: return evaluateGep(i);
+  case I::PHI:
+    return evaluatePhi(llvm::cast<llvm::PHINode>(i));
+  case I::ICmp:
+    return evaluateCompare(i);
+  case I::Call:
+    return evaluateCall(llvm::cast<llvm::CallBase>(i));
+  case I::GetElementPtr:
+    return evaluateGep(i);
   case I::AtomicRMW:
-  case I::AtomicCmpXchg: return varying();
+  case I::AtomicCmpXchg:
+    return varying();
   case I::Load: {
     Shape s = shape(i.getOperand(0));
     return s.kind == Shape::Kind::unknown ? s : s.isUniform() ? uniform() : varying();
@@ -465,7 +501,8 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
     const unsigned width = widthOf(&i);
     if (s.kind != Shape::Kind::offsets || s.isUniform())
       return s.isUniform() ? uniform(width ? s.alignment : 0) : s;
-    if (width == 0 || width > 64 || (i.getOpcode() != I::Trunc && widthOf(i.getOperand(0)) != width))
+    if (width == 0 || width > 64 ||
+        (i.getOpcode() != I::Trunc && widthOf(i.getOperand(0)) != width))
       return varying();
     return make(*s.offsets, s.alignment, width, s.isConditional);
   }
@@ -479,21 +516,25 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
       return uniform(s.alignment >= from ? kMaxAlignment : s.alignment);
     if (from < 16 || to > 64 || s.isConditional || i.hasMetadata(kWrapping))
       return varying();
-    bool isExact = i.hasMetadata(kExact) || isExtensionExact(i.getOperand(0), i.getOpcode() == I::SExt);
+    bool isExact =
+        i.hasMetadata(kExact) || isExtensionExact(i.getOperand(0), i.getOpcode() == I::SExt);
     unsigned alignment = s.alignment >= from && s.alignment < kMaxAlignment ? 0 : s.alignment;
     return make(*s.offsets, alignment, to, !isExact);
   }
   case I::Select: {
     Shape c = shape(i.getOperand(0)), a = shape(i.getOperand(1)), b = shape(i.getOperand(2));
-    if (c.kind == Shape::Kind::unknown || a.kind == Shape::Kind::unknown || b.kind == Shape::Kind::unknown)
+    if (c.kind == Shape::Kind::unknown || a.kind == Shape::Kind::unknown ||
+        b.kind == Shape::Kind::unknown)
       return {};
-    if (!c.isUniform() || a.isVarying() || b.isVarying() || a.offsets != b.offsets || a.isConditional || b.isConditional)
+    if (!c.isUniform() || a.isVarying() || b.isVarying() || a.offsets != b.offsets ||
+        a.isConditional || b.isConditional)
       return varying();
     a.alignment = std::min(a.alignment, b.alignment);
     return a;
   }
-  default: return meetAll(i);
+  default:
+    return meetAll(i);
   }
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

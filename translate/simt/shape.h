@@ -1,4 +1,5 @@
-// Shapes: how a value of one thread looks across the W lanes of a gang, and which branches lanes may part at.
+// Shapes: how a value of one thread looks across the W lanes of a gang, and which branches lanes
+// may part at.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -16,43 +17,49 @@
 
 namespace ptxrun::simt {
 
-/// A value across lanes. `offsets`: value(lane) = base + offsets[lane] modulo 2^width, with one scalar base; the offsets
-/// are compile-time constants, all zero for a uniform value. `varying`: nothing is known.
+/// A value across lanes. `offsets`: value(lane) = base + offsets[lane] modulo 2^width, with one
+/// scalar base; the offsets are compile-time constants, all zero for a uniform value. `varying`:
+/// nothing is known.
 struct Shape {
   enum class Kind : uint8_t { unknown, offsets, varying };
   Kind kind = Kind::unknown;
-  /// The base is a multiple of 2^alignment (trailing zero bits known); only meaningful for integers and pointers.
+  /// The base is a multiple of 2^alignment (trailing zero bits known); only meaningful for integers
+  /// and pointers.
   uint8_t alignment = 0;
   /// W entries owned by the analysis; null means all zero (uniform).
   const std::vector<int64_t> *offsets = nullptr;
-  /// The offsets hold only if some narrower index did not wrap between lanes; the emitter tests that at run time.
+  /// The offsets hold only if some narrower index did not wrap between lanes; the emitter tests
+  /// that at run time.
   bool isConditional = false;
 
   bool isUniform() const { return kind == Kind::offsets && !offsets; }
   bool hasOffsets() const { return kind == Kind::offsets && offsets; }
   bool isVarying() const { return kind == Kind::varying; }
   bool operator==(const Shape &o) const {
-    return kind == o.kind && alignment == o.alignment && offsets == o.offsets && isConditional == o.isConditional;
+    return kind == o.kind && alignment == o.alignment && offsets == o.offsets &&
+           isConditional == o.isConditional;
   }
 };
 
 /// Metadata on sext and zext: the lanes were tested not to wrap on the way here, or may.
 inline constexpr const char *kExact = "ptx.exact", *kWrapping = "ptx.wrapping";
-/// Metadata: stack memory that nobody reads at a later place in the kernel than the one that filled it.
+/// Metadata: stack memory that nobody reads at a later place in the kernel than the one that filled
+/// it.
 inline constexpr const char *kScratch = "ptx.scratch";
-/// Metadata: a branch to the version of code for the common case; the other version is right in any case.
+/// Metadata: a branch to the version of code for the common case; the other version is right in any
+/// case.
 inline constexpr const char *kVersion = "ptx.version";
 
 /// What is known of the block: decides the shapes of %tid.
 struct GangShape {
   unsigned lanes = 32;
-  std::array<uint32_t, 3> block{};  ///< 0,0,0: unknown
+  std::array<uint32_t, 3> block{}; ///< 0,0,0: unknown
 };
 
-/// Shapes of all values of a function, and its divergent control. Optimistic data flow to a fixed point; joins of
-/// divergent branches make phis varying (synchronisation dependence), leaving a loop at different
-/// iterations makes its LCSSA phis varying (temporal divergence).
-/// The function must be in loop-simplified LCSSA form, reducible, without switches.
+/// Shapes of all values of a function, and its divergent control. Optimistic data flow to a fixed
+/// point; joins of divergent branches make phis varying (synchronisation dependence), leaving a
+/// loop at different iterations makes its LCSSA phis varying (temporal divergence). The function
+/// must be in loop-simplified LCSSA form, reducible, without switches.
 class ShapeAnalysis {
  public:
   /// `varyingArguments`: the function's arguments differ per lane (non-inlined device functions).
@@ -68,7 +75,8 @@ class ShapeAnalysis {
   bool isInDivergentRegion(const llvm::BasicBlock *b) const { return divergentRegion_.contains(b); }
   /// Where all ways from this block meet again; null if only at the end.
   const llvm::BasicBlock *meetingPoint(const llvm::BasicBlock *) const;
-  /// Every lane that enters `from` reaches `to` in the same iteration of every loop around them: the masks are the same.
+  /// Every lane that enters `from` reaches `to` in the same iteration of every loop around them:
+  /// the masks are the same.
   bool reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const;
   /// Sign- or zero-extending this value cannot tear its lanes apart (no wrap within the gang).
   bool isExtensionExact(const llvm::Value *, bool isSigned) const;
@@ -97,7 +105,8 @@ class ShapeAnalysis {
   Shape meetAll(const llvm::User &) const;
   /// Offsets lie in [0, 2^alignment): base and offset do not share bits.
   bool isDisjoint(const Shape &) const;
-  Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width, bool isConditional) const;
+  Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
+             bool isConditional) const;
   void branchDiverges(const llvm::BasicBlock *);
   void propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds, const llvm::Loop *within,
                       const llvm::BasicBlock *stop, const llvm::Loop *&leftLoop);
@@ -121,4 +130,4 @@ class ShapeAnalysis {
   mutable std::set<std::vector<int64_t>> pool_;
 };
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -10,10 +10,11 @@ namespace {
 
 using llvm::Value;
 
-constexpr size_t kMaxInstructions = 512;  // for one choice, all gangs together
+constexpr size_t kMaxInstructions = 512; // for one choice, all gangs together
 
 /// What `v` is computed with, operands first; false where that is not the same whenever it is done.
-bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &steps, llvm::DenseSet<llvm::Instruction *> &seen) {
+bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &steps,
+             llvm::DenseSet<llvm::Instruction *> &seen) {
   if (!seen.insert(v).second)
     return true;
   if ((!isRepeatable(*v) && !llvm::isa<llvm::FreezeInst>(v)) || seen.size() > kMaxInstructions)
@@ -26,9 +27,11 @@ bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &s
 }
 
 /// Whether gangs that part at `branch` come to one of `barriers` before they meet.
-bool isAroundBarrier(const llvm::BasicBlock &branch, const CtaUniformity &uniformity, llvm::ArrayRef<llvm::BasicBlock *> barriers) {
+bool isAroundBarrier(const llvm::BasicBlock &branch, const CtaUniformity &uniformity,
+                     llvm::ArrayRef<llvm::BasicBlock *> barriers) {
   const llvm::BasicBlock *stop = uniformity.meetingPoint(&branch);
-  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(&branch), llvm::succ_end(&branch));
+  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(&branch),
+                                                    llvm::succ_end(&branch));
   llvm::DenseSet<const llvm::BasicBlock *> seen;
   while (!stack.empty()) {
     const llvm::BasicBlock *b = stack.pop_back_val();
@@ -41,11 +44,12 @@ bool isAroundBarrier(const llvm::BasicBlock &branch, const CtaUniformity &unifor
   return false;
 }
 
-}  // namespace
+} // namespace
 
 std::optional<unsigned> generalVersion(const llvm::BranchInst &branch) {
   uint64_t onTrue, onFalse;
-  if (!branch.isConditional() || !branch.hasMetadata(kVersion) || !llvm::extractBranchWeights(branch, onTrue, onFalse) || onTrue == onFalse)
+  if (!branch.isConditional() || !branch.hasMetadata(kVersion) ||
+      !llvm::extractBranchWeights(branch, onTrue, onFalse) || onTrue == onFalse)
     return std::nullopt;
   return onTrue > onFalse ? 1 : 0;
 }
@@ -55,7 +59,8 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
   llvm::SmallVector<llvm::BasicBlock *> barriers;
   for (llvm::BasicBlock &block : full)
     for (llvm::Instruction &i : block)
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
+          call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
         barriers.push_back(&block);
   if (uniformity.agreeOn(barriers))
     return;
@@ -67,12 +72,14 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
     auto *condition = general ? llvm::dyn_cast<llvm::Instruction>(branch->getCondition()) : nullptr;
     llvm::SmallVector<llvm::Instruction *> steps;
     llvm::DenseSet<llvm::Instruction *> seen;
-    if (!condition || !collect(condition, steps, seen) || steps.size() * gangsPerCta > kMaxInstructions)
+    if (!condition || !collect(condition, steps, seen) ||
+        steps.size() * gangsPerCta > kMaxInstructions)
       continue;
     llvm::IRBuilder<> b(branch);
     Value *all = nullptr;
     for (unsigned gang = 0; gang < gangsPerCta; ++gang) {
-      llvm::DenseMap<Value *, Value *> own{{full.getArg(kFirstThread), b.getInt32(gang * context.lanes)}};
+      llvm::DenseMap<Value *, Value *> own{
+          {full.getArg(kFirstThread), b.getInt32(gang * context.lanes)}};
       for (llvm::Instruction *step : steps) {
         llvm::Instruction *copy = step->clone();
         for (llvm::Use &u : copy->operands())
@@ -87,4 +94,4 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
   }
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -6,12 +6,14 @@
 
 namespace ptxrun::simt {
 
-/// Where a gang takes one of two versions, one of them right in any case, and barriers lie inside: from now on the special version is taken if
-/// it is right for all gangs of the CTA. All gangs then come to the same barriers. Tests that need more than the gang's place and the
-/// kernel's parameters stay as they are.
+/// Where a gang takes one of two versions, one of them right in any case, and barriers lie inside:
+/// from now on the special version is taken if it is right for all gangs of the CTA. All gangs then
+/// come to the same barriers. Tests that need more than the gang's place and the kernel's
+/// parameters stay as they are.
 void unifyVersions(ModuleContext &, llvm::Function &full, unsigned gangsPerCta);
 
-/// The successor of a choice between versions that is right in any case; none if the branch is no such choice.
+/// The successor of a choice between versions that is right in any case; none if the branch is no
+/// such choice.
 std::optional<unsigned> generalVersion(const llvm::BranchInst &);
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

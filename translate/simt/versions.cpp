@@ -1,9 +1,10 @@
-// Versions of code for gangs in which all lanes agree. A masked access to memory runs at half bandwidth even under a full mask,
-// so the common case gets code without masks.
+// Versions of code for gangs in which all lanes agree. A masked access to memory runs at half
+// bandwidth even under a full mask, so the common case gets code without masks.
 //
 //   guard   br divergent c, T, F      =>  br ptx.all(c), T.all, rest;   rest: br c, T, F
-//           T.all is a copy of everything T dominates. Where indices of T are known before it and might wrap between lanes, all(c) is
-//           all(c) & ptx.nowrap(i), and T.all needs no tests of its own.
+//           T.all is a copy of everything T dominates. Where indices of T are known before it and
+//           might wrap between lanes, all(c) is all(c) & ptx.nowrap(i), and T.all needs no tests of
+//           its own.
 //   loop    latch: br divergent c, header, exit   =>  a copy of the loop runs first:
 //           latch.all: br ptx.all(c), header.all, rest;   rest: br c, header, exit
 //           header: br divergent c, body, exit    =>  header.all: br ptx.all(c), body.all, header
@@ -12,8 +13,8 @@
 //   index   p = base + sext(i) where i might wrap between lanes and a loop moves p on
 //           =>  br ptx.nowrap(i), code with sext exact, copy with sext lane by lane
 //
-// ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes of a gang reach is
-// copied, and only where it accesses memory that lies in a row for the lanes.
+// ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes
+// of a gang reach is copied, and only where it accesses memory that lies in a row for the lanes.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
@@ -28,10 +29,10 @@
 namespace ptxrun::simt {
 namespace {
 
-constexpr unsigned kCopiedInstructions = 2000;  // per kernel
+constexpr unsigned kCopiedInstructions = 2000; // per kernel
 constexpr unsigned kRounds = 10;
-/// So many instructions may be copied to save the mask of one access: where memory is the limit, the mask costs as much again as the
-/// access, and next to more computation than this, nothing.
+/// So many instructions may be copied to save the mask of one access: where memory is the limit,
+/// the mask costs as much again as the access, and next to more computation than this, nothing.
 constexpr unsigned kPerLoad = 64, kPerStore = 16;
 
 class Versions {
@@ -50,16 +51,19 @@ class Versions {
  private:
   using Blocks = llvm::SmallVector<llvm::BasicBlock *>;
 
-  /// What a copy without masks saves: memory accesses that need no mask if all lanes are active. Masked loads keep the hardware from
-  /// fetching ahead, stores do not; those in loops count as often as a short loop makes them.
-  uint64_t gain(const ShapeAnalysis &shapes, llvm::ArrayRef<llvm::BasicBlock *> blocks, unsigned &size) const {
+  /// What a copy without masks saves: memory accesses that need no mask if all lanes are active.
+  /// Masked loads keep the hardware from fetching ahead, stores do not; those in loops count as
+  /// often as a short loop makes them.
+  uint64_t gain(const ShapeAnalysis &shapes, llvm::ArrayRef<llvm::BasicBlock *> blocks,
+                unsigned &size) const {
     uint64_t n = 0;
     size = 0;
     for (llvm::BasicBlock *b : blocks) {
       size += unsigned(b->sizeWithoutDebug());
       const unsigned depth = std::min(shapes.loops().getLoopDepth(b), 4u);
       for (llvm::Instruction &i : *b)
-        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i); p && shapes.shape(p).hasOffsets())
+        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i);
+            p && shapes.shape(p).hasOffsets())
           n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kPerLoad : kPerStore) << (4 * depth);
     }
     return n;
@@ -73,16 +77,20 @@ class Versions {
     return true;
   }
 
-  /// A condition that some lane always misses, however the gang's base falls: equality with a value that steps from lane to lane.
-  static bool neverHoldsForAll(const ShapeAnalysis &shapes, const llvm::Value *condition, bool isNegated) {
+  /// A condition that some lane always misses, however the gang's base falls: equality with a value
+  /// that steps from lane to lane.
+  static bool neverHoldsForAll(const ShapeAnalysis &shapes, const llvm::Value *condition,
+                               bool isNegated) {
     using namespace llvm::PatternMatch;
     const llvm::Value *x, *y;
     if (match(condition, m_Not(m_Value(x))))
       return neverHoldsForAll(shapes, x, !isNegated);
-    if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y))) : match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
+    if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y)))
+                  : match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
       return neverHoldsForAll(shapes, x, isNegated) || neverHoldsForAll(shapes, y, isNegated);
     auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    if (!compare || compare->getPredicate() != (isNegated ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_EQ))
+    if (!compare ||
+        compare->getPredicate() != (isNegated ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_EQ))
       return false;
     const Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
     return (a.hasOffsets() && b.isUniform()) || (a.isUniform() && b.hasOffsets());
@@ -111,7 +119,8 @@ class Versions {
     for (llvm::BasicBlock *b : shapes.order())
       for (llvm::Instruction &i : *b) {
         const bool isSigned = llvm::isa<llvm::SExtInst>(i);
-        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional || !feedsPhi(shapes, i))
+        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional ||
+            !feedsPhi(shapes, i))
           continue;
         if (splitAtIndex(i, isSigned))
           return true;
@@ -143,7 +152,9 @@ class Versions {
     llvm::Value *holds = builder.CreateCall(test, x);
     llvm::DebugLoc line = before->getTerminator()->getDebugLoc();
     before->getTerminator()->eraseFromParent();
-    expectFirst(llvm::BranchInst::Create(exact, llvm::cast<llvm::BasicBlock>(map[exact]), holds, before), line);
+    expectFirst(
+        llvm::BranchInst::Create(exact, llvm::cast<llvm::BasicBlock>(map[exact]), holds, before),
+        line);
     index.setMetadata(kExact, llvm::MDNode::get(c, {}));
     llvm::cast<llvm::Instruction>(map[&index])->setMetadata(kWrapping, llvm::MDNode::get(c, {}));
     return true;
@@ -159,7 +170,8 @@ class Versions {
       const llvm::Loop *loop = shapes.loops().getLoopFor(a);
       if (loop && shapes.isDivergentLoop(loop)) {
         llvm::BasicBlock *before = loop->getLoopPreheader();
-        if (before && !shapes.isInDivergentRegion(before) && !copiedLoops_.contains(loop->getHeader()) && copyLoop(shapes, *loop, a))
+        if (before && !shapes.isInDivergentRegion(before) &&
+            !copiedLoops_.contains(loop->getHeader()) && copyLoop(shapes, *loop, a))
           return true;
       } else if (!shapes.isInDivergentRegion(a) && copyGuarded(shapes, a)) {
         return true;
@@ -170,14 +182,16 @@ class Versions {
 
   llvm::Value *all(llvm::Value *condition, bool isNegated, llvm::BasicBlock *at) {
     llvm::IRBuilder<> b(at->getTerminator());
-    llvm::FunctionCallee f = function_.getParent()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
+    llvm::FunctionCallee f =
+        function_.getParent()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
     return b.CreateCall(f, isNegated ? b.CreateNot(condition) : condition);
   }
 
   /// The first successor is the version for the common case.
   static void expectFirst(llvm::BranchInst *branch, const llvm::DebugLoc &line) {
     branch->setDebugLoc(line);
-    branch->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDBuilder(branch->getContext()).createLikelyBranchWeights());
+    branch->setMetadata(llvm::LLVMContext::MD_prof,
+                        llvm::MDBuilder(branch->getContext()).createLikelyBranchWeights());
     branch->setMetadata(kVersion, llvm::MDNode::get(branch->getContext(), {}));
   }
 
@@ -191,7 +205,8 @@ class Versions {
     }
     for (llvm::BasicBlock *c : copies)
       for (llvm::Instruction &i : *c)
-        llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+        llvm::RemapInstruction(&i, map,
+                               llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
     for (unsigned k = 0; k < blocks.size(); ++k)
       for (llvm::BasicBlock *s : llvm::successors(copies[k])) {
         if (llvm::is_contained(copies, s))
@@ -206,8 +221,10 @@ class Versions {
       }
   }
 
-  /// `v` at the end of block `a`: itself, or a copy of integer arithmetic on values that are known there; null where it is neither.
-  llvm::Value *computedAt(const ShapeAnalysis &shapes, llvm::Value *v, llvm::BasicBlock *a, llvm::ValueToValueMapTy &known, unsigned depth) {
+  /// `v` at the end of block `a`: itself, or a copy of integer arithmetic on values that are known
+  /// there; null where it is neither.
+  llvm::Value *computedAt(const ShapeAnalysis &shapes, llvm::Value *v, llvm::BasicBlock *a,
+                          llvm::ValueToValueMapTy &known, unsigned depth) {
     auto *i = llvm::dyn_cast<llvm::Instruction>(v);
     if (!i || shapes.dominators().dominates(i, a->getTerminator()))
       return v;
@@ -221,14 +238,18 @@ class Versions {
     llvm::Value *y = x ? computedAt(shapes, i->getOperand(1), a, known, depth - 1) : nullptr;
     if (!y)
       return nullptr;
-    // What lowering proved of the operands may hold only behind the guard: no flags, and disjoint bits are a sum.
+    // What lowering proved of the operands may hold only behind the guard: no flags, and disjoint
+    // bits are a sum.
     const bool isDisjoint = op == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint();
     llvm::IRBuilder<> builder(a->getTerminator());
-    return known[v] = builder.CreateBinOp(isDisjoint ? I::Add : llvm::cast<llvm::BinaryOperator>(i)->getOpcode(), x, y);
+    return known[v] = builder.CreateBinOp(
+               isDisjoint ? I::Add : llvm::cast<llvm::BinaryOperator>(i)->getOpcode(), x, y);
   }
 
-  /// Lets the copy of a region run only where its indices do not wrap between lanes; accesses in the copy then need no test.
-  llvm::Value *andNoIndexWraps(const ShapeAnalysis &shapes, llvm::Value *agree, llvm::ArrayRef<llvm::BasicBlock *> region, llvm::BasicBlock *a,
+  /// Lets the copy of a region run only where its indices do not wrap between lanes; accesses in
+  /// the copy then need no test.
+  llvm::Value *andNoIndexWraps(const ShapeAnalysis &shapes, llvm::Value *agree,
+                               llvm::ArrayRef<llvm::BasicBlock *> region, llvm::BasicBlock *a,
                                llvm::ValueToValueMapTy &map) {
     constexpr unsigned kDepth = 6;
     llvm::ValueToValueMapTy known;
@@ -244,11 +265,12 @@ class Versions {
           continue;
         if (tested[isSigned].insert(index).second) {
           builder.SetInsertPoint(a->getTerminator());
-          llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(isSigned ? "ptx.nowrap.s" : "ptx.nowrap.u",
-                                                                                 builder.getInt1Ty(), index->getType());
+          llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(
+              isSigned ? "ptx.nowrap.s" : "ptx.nowrap.u", builder.getInt1Ty(), index->getType());
           agree = builder.CreateAnd(agree, builder.CreateCall(test, index));
         }
-        llvm::cast<llvm::Instruction>(map[&i])->setMetadata(kExact, llvm::MDNode::get(function_.getContext(), {}));
+        llvm::cast<llvm::Instruction>(map[&i])->setMetadata(
+            kExact, llvm::MDNode::get(function_.getContext(), {}));
       }
     return agree;
   }
@@ -257,7 +279,8 @@ class Versions {
     auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
     for (unsigned side = 0; side < 2; ++side) {
       llvm::BasicBlock *t = branch->getSuccessor(side);
-      if (t->getSinglePredecessor() != a || neverHoldsForAll(shapes, branch->getCondition(), side == 1))
+      if (t->getSinglePredecessor() != a ||
+          neverHoldsForAll(shapes, branch->getCondition(), side == 1))
         continue;
       llvm::SmallVector<llvm::BasicBlock *> region;
       shapes.dominators().getDescendants(t, region);
@@ -289,7 +312,8 @@ class Versions {
   }
 
   bool copyLoop(const ShapeAnalysis &shapes, const llvm::Loop &loop, llvm::BasicBlock *a) {
-    llvm::BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch(), *before = loop.getLoopPreheader();
+    llvm::BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch(),
+                     *before = loop.getLoopPreheader();
     const bool atLatch = a == latch, atHeader = a == header && !atLatch && isPure(*header);
     if (!atLatch && !atHeader)
       return false;
@@ -309,23 +333,28 @@ class Versions {
       auto it = map.find(v);
       return it == map.end() ? v : static_cast<llvm::Value *>(it->second);
     };
-    auto *fastHeader = llvm::cast<llvm::BasicBlock>(map[header]), *fast = llvm::cast<llvm::BasicBlock>(map[a]);
+    auto *fastHeader = llvm::cast<llvm::BasicBlock>(map[header]),
+         *fast = llvm::cast<llvm::BasicBlock>(map[a]);
     auto *branch = llvm::cast<llvm::BranchInst>(fast->getTerminator());
-    const unsigned inside = loop.contains(llvm::cast<llvm::BranchInst>(a->getTerminator())->getSuccessor(0)) ? 0 : 1;
+    const unsigned inside =
+        loop.contains(llvm::cast<llvm::BranchInst>(a->getTerminator())->getSuccessor(0)) ? 0 : 1;
     llvm::BasicBlock *exit = branch->getSuccessor(1 - inside), *stay = branch->getSuccessor(inside);
-    auto *rest = llvm::BasicBlock::Create(function_.getContext(), header->getName() + ".rest", &function_, header);
+    auto *rest = llvm::BasicBlock::Create(function_.getContext(), header->getName() + ".rest",
+                                          &function_, header);
     llvm::Value *condition = branch->getCondition();
     llvm::DebugLoc line = branch->getDebugLoc();
     llvm::Value *agree = all(condition, inside == 1, fast);
     branch->eraseFromParent();
     expectFirst(llvm::BranchInst::Create(stay, rest, agree, fast), line);
     if (atLatch) {
-      auto *part = llvm::BranchInst::Create(inside == 0 ? header : exit, inside == 0 ? exit : header, condition, rest);
+      auto *part = llvm::BranchInst::Create(inside == 0 ? header : exit,
+                                            inside == 0 ? exit : header, condition, rest);
       part->setDebugLoc(line);
       for (llvm::PHINode &phi : exit->phis())
         phi.replaceIncomingBlockWith(fast, rest);
       for (llvm::PHINode &phi : header->phis())
-        phi.setIncomingValue(phi.getBasicBlockIndex(before), mapped(phi.getIncomingValueForBlock(latch)));
+        phi.setIncomingValue(phi.getBasicBlockIndex(before),
+                             mapped(phi.getIncomingValueForBlock(latch)));
     } else {
       llvm::BranchInst::Create(header, rest)->setDebugLoc(line);
       for (llvm::PHINode &phi : llvm::make_early_inc_range(exit->phis()))
@@ -347,8 +376,10 @@ class Versions {
   llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_;
 };
 
-}  // namespace
+} // namespace
 
-bool addFullGangVersions(llvm::Function &f, const GangShape &gang) { return Versions(f, gang).run(); }
+bool addFullGangVersions(llvm::Function &f, const GangShape &gang) {
+  return Versions(f, gang).run();
+}
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

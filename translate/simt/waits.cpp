@@ -25,14 +25,16 @@ const llvm::Function *definedCallee(const llvm::Instruction &i) {
 /// Kernels are the functions that take the `.param` space.
 bool isParamSpace(const Value *v) {
   auto *a = llvm::dyn_cast<llvm::Argument>(v);
-  return a && a->getParent()->arg_size() == 1 && a->getType()->isPointerTy() && a->getParent()->getReturnType()->isVoidTy() &&
+  return a && a->getParent()->arg_size() == 1 && a->getType()->isPointerTy() &&
+         a->getParent()->getReturnType()->isVoidTy() &&
          !a->getParent()->getName().starts_with("fn.");
 }
 
 /// Follows the ways by which an address is computed to where it starts from.
 class AddressWalk {
  public:
-  explicit AddressWalk(Place &place, const llvm::DataLayout &layout) : place_(place), layout_(layout) {}
+  explicit AddressWalk(Place &place, const llvm::DataLayout &layout)
+      : place_(place), layout_(layout) {}
 
   void run(const Value *pointer) {
     stack_.push_back(pointer);
@@ -69,7 +71,8 @@ class AddressWalk {
 
   void fromLoad(const llvm::LoadInst &load) {
     llvm::APInt offset(layout_.getIndexTypeSizeInBits(load.getPointerOperandType()), 0);
-    const Value *base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
+    const Value *base =
+        load.getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
     if (isParamSpace(base))
       place_.roots.push_back({nullptr, offset.getSExtValue()});
     else
@@ -88,7 +91,9 @@ class AddressWalk {
   void fromOperator(const llvm::Operator &op) {
     using I = llvm::Instruction;
     switch (op.getOpcode()) {
-    case I::GetElementPtr: stack_.push_back(op.getOperand(0)); return;
+    case I::GetElementPtr:
+      stack_.push_back(op.getOperand(0));
+      return;
     case I::Add:
     case I::Sub:
     case I::Or:
@@ -106,8 +111,11 @@ class AddressWalk {
       follow(op.getOperand(1));
       follow(op.getOperand(2));
       return;
-    case I::ExtractValue: place_.isAny = true; return;
-    default: return;  // an index
+    case I::ExtractValue:
+      place_.isAny = true;
+      return;
+    default:
+      return; // an index
     }
   }
 
@@ -121,29 +129,34 @@ class AddressWalk {
 bool isOrderedRead(const llvm::Instruction &i) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
     return load->isVolatile() || load->isAtomic();
-  return llvm::isa<llvm::AtomicCmpXchgInst>(i) || (llvm::isa<llvm::AtomicRMWInst>(i) && !i.use_empty());
+  return llvm::isa<llvm::AtomicCmpXchgInst>(i) ||
+         (llvm::isa<llvm::AtomicRMWInst>(i) && !i.use_empty());
 }
 
 bool isMbarrierTest(const llvm::Instruction &i) {
   auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
   return call && call->getCalledFunction() &&
-         (call->getCalledFunction()->getName() == "ptx.mbarrier.test_wait" || call->getCalledFunction()->getName() == "ptx.mbarrier.try_wait");
+         (call->getCalledFunction()->getName() == "ptx.mbarrier.test_wait" ||
+          call->getCalledFunction()->getName() == "ptx.mbarrier.try_wait");
 }
 
-/// Something in the loop says that others are expected to write meanwhile: fences, warp barriers, naps.
+/// Something in the loop says that others are expected to write meanwhile: fences, warp barriers,
+/// naps.
 bool givesOthersTime(const llvm::Loop &loop) {
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
       auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-      const llvm::StringRef name = call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
+      const llvm::StringRef name =
+          call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
       if (llvm::isa<llvm::FenceInst>(i) || name == "ptx.bar.warp.sync" || name == "ptx.nanosleep")
         return true;
     }
   return false;
 }
 
-/// An operation that changes nothing by itself, round after round, so that only somebody else ends the loop. (A counter that is added
-/// to, or a value computed anew from what was read, gets on by itself.)
+/// An operation that changes nothing by itself, round after round, so that only somebody else ends
+/// the loop. (A counter that is added to, or a value computed anew from what was read, gets on by
+/// itself.)
 bool repeatsItself(const llvm::Instruction &i, const llvm::Loop &loop) {
   if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i))
     return loop.isLoopInvariant(cas->getCompareOperand());
@@ -171,9 +184,13 @@ uint64_t accessBytes(const llvm::Instruction &i) {
   return (t->getPrimitiveSizeInBits() + 7) / 8;
 }
 
-Place placeOfAccess(const llvm::Instruction &i) { return placeOf(llvm::getLoadStorePointerOperand(&i) ? llvm::getLoadStorePointerOperand(&i) : i.getOperand(0), accessBytes(i)); }
+Place placeOfAccess(const llvm::Instruction &i) {
+  return placeOf(llvm::getLoadStorePointerOperand(&i) ? llvm::getLoadStorePointerOperand(&i)
+                                                      : i.getOperand(0),
+                 accessBytes(i));
+}
 
-}  // namespace
+} // namespace
 
 Place placeOf(const Value *pointer, uint64_t bytes) {
   Place p;
@@ -182,7 +199,8 @@ Place placeOf(const Value *pointer, uint64_t bytes) {
   p.mayBeShared = space == lower::kShared || space == lower::kGeneric;
   p.mayBeGlobal = space != lower::kShared;
   if (space == lower::kShared) {
-    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(pointer); e && e->getOpcode() == llvm::Instruction::IntToPtr)
+    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(pointer);
+        e && e->getOpcode() == llvm::Instruction::IntToPtr)
       if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(e->getOperand(0))) {
         p.isExact = true;
         p.offset = c->getSExtValue();
@@ -192,7 +210,7 @@ Place placeOf(const Value *pointer, uint64_t bytes) {
   const llvm::Module *m = nullptr;
   if (auto *i = llvm::dyn_cast<llvm::Instruction>(pointer))
     m = i->getModule();
-  if (!m) {  // a variable, or a constant address
+  if (!m) { // a variable, or a constant address
     if (llvm::isa<llvm::GlobalValue>(pointer))
       p.roots.push_back({pointer, 0});
     else
@@ -215,7 +233,8 @@ bool mayOverlap(const Place &a, const Place &b) {
   if (a.isLocal || b.isLocal || (!inShared && !inGlobal))
     return false;
   if (inShared && !inGlobal)
-    return !a.isExact || !b.isExact || (a.offset < b.offset + int64_t(b.bytes) && b.offset < a.offset + int64_t(a.bytes));
+    return !a.isExact || !b.isExact ||
+           (a.offset < b.offset + int64_t(b.bytes) && b.offset < a.offset + int64_t(a.bytes));
   if (a.isAny || b.isAny)
     return true;
   return llvm::any_of(a.roots, [&](const auto &r) { return llvm::is_contained(b.roots, r); });
@@ -237,7 +256,8 @@ Waits::Waits(const llvm::Module &m) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto &[f, callees] : calls)
-      for (const llvm::Function *callee : llvm::SmallVector<const llvm::Function *>(callees.begin(), callees.end())) {
+      for (const llvm::Function *callee :
+           llvm::SmallVector<const llvm::Function *>(callees.begin(), callees.end())) {
         changed |= polls_.contains(callee) && polls_.insert(f).second;
         changed |= writes_.contains(callee) && writes_.insert(f).second;
         if (auto it = calls.find(callee); it != calls.end() && callee != f)
@@ -266,7 +286,8 @@ void Waits::addLoops(const llvm::Function &f) {
 }
 
 /// Adds what `i`, on which a branch of the loop hangs, reads.
-void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isPlainPolled, Polled &polled) const {
+void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isPlainPolled,
+                    Polled &polled) const {
   auto add = [&](Place p) {
     if (p.isLocal)
       return;
@@ -274,7 +295,8 @@ void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isP
     polled.first = polled.first ? polled.first : &i;
   };
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i)) {
-    if (isOrderedRead(i) || (isPlainPolled && !load->hasMetadata(llvm::LLVMContext::MD_invariant_load)))
+    if (isOrderedRead(i) ||
+        (isPlainPolled && !load->hasMetadata(llvm::LLVMContext::MD_invariant_load)))
       add(placeOfAccess(i));
   } else if (llvm::isa<llvm::AtomicCmpXchgInst, llvm::AtomicRMWInst>(i)) {
     if (repeatsItself(i, loop))
@@ -289,8 +311,8 @@ void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isP
 
 namespace {
 
-/// The values that decide when a loop is left: what its exits go by, and what decides whether they are come to, from one round to the
-/// next.
+/// The values that decide when a loop is left: what its exits go by, and what decides whether they
+/// are come to, from one round to the next.
 class Deciders {
  public:
   explicit Deciders(const llvm::Loop &loop) : loop_(loop) {
@@ -353,10 +375,11 @@ class Deciders {
   llvm::SmallPtrSet<const llvm::BasicBlock *, 8> controlled_;
 };
 
-}  // namespace
+} // namespace
 
-// A loop that is left by values of its own (a counter) ends by itself, whatever it reads. Where it is left by something in the lane's
-// own memory, what was read may have gone through it: then every read of the loop counts.
+// A loop that is left by values of its own (a counter) ends by itself, whatever it reads. Where it
+// is left by something in the lane's own memory, what was read may have gone through it: then every
+// read of the loop counts.
 Polled Waits::polledBy(const llvm::Loop &loop) const {
   Polled polled;
   const bool isPlainPolled = givesOthersTime(loop);
@@ -384,7 +407,9 @@ Polled Waits::polledBy(const llvm::Loop &loop) const {
 bool Waits::mayEndWait(const llvm::Instruction &i) const {
   if (!all_.isAny())
     return false;
-  auto touches = [&](const Place &p) { return llvm::any_of(all_.places, [&](const Place &q) { return mayOverlap(p, q); }); };
+  auto touches = [&](const Place &p) {
+    return llvm::any_of(all_.places, [&](const Place &q) { return mayOverlap(p, q); });
+  };
   if (llvm::isa<llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i))
     return touches(placeOfAccess(i));
   if (auto *memory = llvm::dyn_cast<llvm::MemIntrinsic>(&i))
@@ -401,4 +426,4 @@ bool Waits::mayEndWait(const llvm::Instruction &i) const {
   return all_.mbarriers || !name.starts_with("ptx.mbarrier.");
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,5 +1,6 @@
-// What lanes may wait for, and what may end such a wait: places in memory that loops poll, mbarriers. Tells examine.cpp where lockstep
-// could keep a lane from doing what another lane of its gang waits for.
+// What lanes may wait for, and what may end such a wait: places in memory that loops poll,
+// mbarriers. Tells examine.cpp where lockstep could keep a lane from doing what another lane of its
+// gang waits for.
 #pragma once
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
@@ -11,16 +12,18 @@
 
 namespace ptxrun::simt {
 
-/// A place in memory, as far as its address tells: the kernel parameters and variables that it starts from. Pointers from
-/// different parameters are taken for different places; whatever else is not known may be anywhere.
+/// A place in memory, as far as its address tells: the kernel parameters and variables that it
+/// starts from. Pointers from different parameters are taken for different places; whatever else is
+/// not known may be anywhere.
 struct Place {
   bool mayBeShared = false, mayBeGlobal = false;
-  bool isLocal = false;  ///< the lane's own memory
-  bool isAny = false;    ///< no telling where it starts from
-  bool isExact = false;  ///< shared memory at `offset`
+  bool isLocal = false; ///< the lane's own memory
+  bool isAny = false;   ///< no telling where it starts from
+  bool isExact = false; ///< shared memory at `offset`
   int64_t offset = 0;
   uint64_t bytes = 0;
-  llvm::SmallVector<std::pair<const llvm::Value *, int64_t>, 2> roots;  ///< variable, or null and a parameter's offset
+  llvm::SmallVector<std::pair<const llvm::Value *, int64_t>, 2>
+      roots; ///< variable, or null and a parameter's offset
 };
 Place placeOf(const llvm::Value *pointer, uint64_t bytes);
 bool mayOverlap(const Place &, const Place &);
@@ -28,7 +31,7 @@ bool mayOverlap(const Place &, const Place &);
 /// What a loop's branches hang on that other threads may change.
 struct Polled {
   llvm::SmallVector<Place, 2> places;
-  const llvm::Instruction *first = nullptr;  ///< one of the reads, for messages
+  const llvm::Instruction *first = nullptr; ///< one of the reads, for messages
   bool mbarriers = false;
   bool isAny() const { return mbarriers || !places.empty(); }
 };
@@ -38,13 +41,15 @@ class Waits {
  public:
   explicit Waits(const llvm::Module &);
 
-  /// A loop that re-reads what others write until it likes what it sees: its back edge has to let others run.
+  /// A loop that re-reads what others write until it likes what it sees: its back edge has to let
+  /// others run.
   Polled polledBy(const llvm::Loop &) const;
   /// Some loop of the module waits.
   bool isAny() const { return all_.isAny(); }
   /// The instruction may end a wait of some loop.
   bool mayEndWait(const llvm::Instruction &) const;
-  /// The function reads what others may write, itself or through calls, and can call itself: it may wait by recursion.
+  /// The function reads what others may write, itself or through calls, and can call itself: it may
+  /// wait by recursion.
   bool pollsByRecursion(const llvm::Function &f) const { return recursivePolls_.contains(&f); }
 
  private:
@@ -55,4 +60,4 @@ class Waits {
   Polled all_;
 };
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

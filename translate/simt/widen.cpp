@@ -50,7 +50,8 @@ Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangSha
   return all;
 }
 
-/// Registers' worth of 32-bit values that differ between lanes and live through some loop of the kernel.
+/// Registers' worth of 32-bit values that differ between lanes and live through some loop of the
+/// kernel.
 unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
   ShapeAnalysis shapes(kernel, gang, false);
   unsigned most = 0;
@@ -64,18 +65,20 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
   return most;
 }
 
-/// The widest gang, not below 8, whose values that live through loops find room in the vector registers.
+/// The widest gang, not below 8, whose values that live through loops find room in the vector
+/// registers.
 unsigned lanesThatFit(llvm::Function &kernel, const GangOptions &o) {
   const unsigned live = liveThroughLoops(kernel, {32, o.block});
   const unsigned perRegister = o.level == CpuLevel::avx512 ? 16 : o.level == CpuLevel::avx2 ? 8 : 4;
-  const unsigned registers = o.level == CpuLevel::avx512 ? 28 : 14;  // a few are for temporaries
+  const unsigned registers = o.level == CpuLevel::avx512 ? 28 : 14; // a few are for temporaries
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister && live * (lanes / perRegister) > registers)
     lanes /= 2;
   return lanes;
 }
 
-/// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few threads: few lanes.
+/// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few
+/// threads: few lanes.
 Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
   const uint64_t threads = threadsOf(o);
   if (threads == 0)
@@ -95,9 +98,11 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptio
   } else if (o.block[0] == 8 && o.block[1] * o.block[2] > 1) {
     wanted = 8;
     reason = "rows of 8 threads: a gang of 8 has one row";
-  } else if (unsigned fitting = lanesThatFit(*const_cast<llvm::Function *>(kernel), o); fitting < 32 && threads % fitting == 0) {
+  } else if (unsigned fitting = lanesThatFit(*const_cast<llvm::Function *>(kernel), o);
+             fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
-    reason = "many values live in its loops: " + std::to_string(fitting) + " lanes keep them in registers";
+    reason = "many values live in its loops: " + std::to_string(fitting) +
+             " lanes keep them in registers";
   } else if (threads <= 8) {
     wanted = 8;
     reason = "at most 8 threads per block";
@@ -132,7 +137,8 @@ Width widthFor(llvm::Module &m, const llvm::Function *kernel, const GangOptions 
 void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
   ShapeAnalysis shapes(f, gang, !isKernel);
   auto makeYield = [&](const char *name, llvm::BasicBlock::iterator at) {
-    llvm::FunctionCallee yield = f.getParent()->getOrInsertFunction(name, llvm::Type::getVoidTy(f.getContext()));
+    llvm::FunctionCallee yield =
+        f.getParent()->getOrInsertFunction(name, llvm::Type::getVoidTy(f.getContext()));
     return llvm::CallInst::Create(yield, "", at);
   };
   if (waits.pollsByRecursion(f))
@@ -142,15 +148,19 @@ void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Wa
     if (!polled.isAny() || (polled.places.empty() && isEndlessWait(*polled.first)))
       continue;
     llvm::Instruction *end = l->getLoopLatch()->getTerminator();
-    makeYield(polled.places.empty() ? "ptx.yield.mbarrier" : "ptx.yield", end->getIterator())->setDebugLoc(end->getDebugLoc());
+    makeYield(polled.places.empty() ? "ptx.yield.mbarrier" : "ptx.yield", end->getIterator())
+        ->setDebugLoc(end->getDebugLoc());
   }
 }
 
 bool suspends(const llvm::Module &m) {
-  return llvm::any_of(m, [](const llvm::Function &f) { return f.isDeclaration() && !f.use_empty() && isSuspending(f.getName()); });
+  return llvm::any_of(m, [](const llvm::Function &f) {
+    return f.isDeclaration() && !f.use_empty() && isSuspending(f.getName());
+  });
 }
 
-/// Native stack for the frames of the widest path of calls, and for some hundred rounds where functions call themselves.
+/// Native stack for the frames of the widest path of calls, and for some hundred rounds where
+/// functions call themselves.
 uint32_t stackBytesOf(const llvm::Module &m, bool hasCalls) {
   constexpr uint64_t kBase = 64 * 1024, kForCalls = 1024 * 1024;
   uint64_t frames = 0;
@@ -160,7 +170,8 @@ uint32_t stackBytesOf(const llvm::Module &m, bool hasCalls) {
         if (auto *memory = llvm::dyn_cast<llvm::AllocaInst>(&i))
           if (auto size = memory->getAllocationSize(m.getDataLayout()))
             frames += size->getFixedValue();
-  return static_cast<uint32_t>(std::min<uint64_t>(llvm::alignTo(kBase + frames + (hasCalls ? kForCalls : 0), 4096), 1u << 30));
+  return static_cast<uint32_t>(std::min<uint64_t>(
+      llvm::alignTo(kBase + frames + (hasCalls ? kForCalls : 0), 4096), 1u << 30));
 }
 
 llvm::Error broken(const llvm::Module &m, const char *when) {
@@ -168,7 +179,8 @@ llvm::Error broken(const llvm::Module &m, const char *when) {
   llvm::raw_string_ostream out(text);
   if (!llvm::verifyModule(m, &out))
     return llvm::Error::success();
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error in stage simt (%s): %s", when, text.c_str());
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "internal error in stage simt (%s): %s", when, text.c_str());
 }
 
 /// A function a LaneModule uses that is no word of the vocabulary; empty if there is none.
@@ -183,8 +195,10 @@ std::string wordWithoutMeaning(const llvm::Module &m) {
   return {};
 }
 
-llvm::Function *wideFunction(ModuleContext &context, const llvm::Function &f, bool isKernel, const llvm::Twine &name) {
-  auto *wide = llvm::Function::Create(wideSignature(f, context.lanes, isKernel), llvm::GlobalValue::InternalLinkage, name, context.module);
+llvm::Function *wideFunction(ModuleContext &context, const llvm::Function &f, bool isKernel,
+                             const llvm::Twine &name) {
+  auto *wide = llvm::Function::Create(wideSignature(f, context.lanes, isKernel),
+                                      llvm::GlobalValue::InternalLinkage, name, context.module);
   wide->addFnAttr(llvm::Attribute::NoUnwind);
   if (isKernel) {
     for (unsigned k : {kLaunch, kCta, kGang})
@@ -193,23 +207,26 @@ llvm::Function *wideFunction(ModuleContext &context, const llvm::Function &f, bo
   return wide;
 }
 
-llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangShape &gang, llvm::Function *target, bool isFull, bool isKernel) {
+llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangShape &gang,
+                         llvm::Function *target, bool isFull, bool isKernel) {
   ShapeAnalysis shapes(f, gang, !isKernel);
   if (llvm::DISubprogram *place = f.getSubprogram())
     target->setSubprogram(llvm::DISubprogram::getDistinct(
-        f.getContext(), place->getScope(), target->getName(), target->getName(), place->getFile(), place->getLine(), place->getType(),
-        place->getScopeLine(), nullptr, 0, 0, place->getFlags(), place->getSPFlags(), place->getUnit()));
+        f.getContext(), place->getScope(), target->getName(), target->getName(), place->getFile(),
+        place->getLine(), place->getType(), place->getScopeLine(), nullptr, 0, 0, place->getFlags(),
+        place->getSPFlags(), place->getUnit()));
   Widener(context, f, *target, shapes, isFull, isKernel).run();
   return target;
 }
 
-}  // namespace
+} // namespace
 
 llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options) {
   llvm::Module &m = *lane.module;
   llvm::Function *kernel = lane.kernel;
   if (std::string word = wordWithoutMeaning(m); !word.empty())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "%s cannot be executed yet", word.c_str());
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "%s cannot be executed yet",
+                                   word.c_str());
   const GangShape anyWidth{32, options.block};
   for (llvm::Function *f : bodies(m))
     prepareFunction(*f, anyWidth, f == kernel);
@@ -241,9 +258,11 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   llvm::Function *full = nullptr, *partial = nullptr;
   const std::string name = kernel->getName().str();
   if (hasFull)
-    full = widenOne(context, *kernel, gang, wideFunction(context, *kernel, true, name + ".full"), true, true);
+    full = widenOne(context, *kernel, gang, wideFunction(context, *kernel, true, name + ".full"),
+                    true, true);
   if (hasPartial)
-    partial = widenOne(context, *kernel, gang, wideFunction(context, *kernel, true, name + ".partial"), false, true);
+    partial = widenOne(context, *kernel, gang,
+                       wideFunction(context, *kernel, true, name + ".partial"), false, true);
   if (!full)
     full = partial;
 
@@ -255,7 +274,8 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   for (llvm::Function &f : llvm::make_early_inc_range(m))
     if (f.isDeclaration() && f.use_empty())
       f.eraseFromParent();
-  m.setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+  m.setDataLayout(
+      "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
 
   GangModule result;
   result.reason = width.reason;
@@ -289,7 +309,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   }
   for (llvm::Function *f : {jammed.body, full, partial == full ? nullptr : partial})
     if (f && f->use_empty())
-      f->eraseFromParent();  // inlined where it is needed
+      f->eraseFromParent(); // inlined where it is needed
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
@@ -305,4 +325,4 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   return result;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,7 +1,8 @@
 // Read-modify-write operations and fences.
 //
-// What needs the host's atomics is the table in intrinsics/memory_order.h. Lanes run one after the other in lane order. Lanes that all address one
-// place without using the result are combined first where the result cannot differ (integer operations).
+// What needs the host's atomics is the table in intrinsics/memory_order.h. Lanes run one after the
+// other in lane order. Lanes that all address one place without using the result are combined first
+// where the result cannot differ (integer operations).
 #include <llvm/IR/Instructions.h>
 
 #include "translate/lower/memory_order.h"
@@ -12,38 +13,59 @@ namespace ptxrun::simt {
 namespace {
 
 /// The new value that a read-modify-write stores.
-llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old, llvm::Value *v) {
+llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old,
+                     llvm::Value *v) {
   using A = llvm::AtomicRMWInst;
   switch (op) {
-  case A::Xchg: return v;
-  case A::Add: return b.CreateAdd(old, v);
-  case A::Sub: return b.CreateSub(old, v);
-  case A::And: return b.CreateAnd(old, v);
-  case A::Nand: return b.CreateNot(b.CreateAnd(old, v));
-  case A::Or: return b.CreateOr(old, v);
-  case A::Xor: return b.CreateXor(old, v);
-  case A::Max: return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, old, v);
-  case A::Min: return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, old, v);
-  case A::UMax: return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, old, v);
-  case A::UMin: return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, v);
-  case A::FAdd: return b.CreateFAdd(old, v);
-  case A::FSub: return b.CreateFSub(old, v);
-  case A::FMax: return b.CreateMaxNum(old, v);
-  case A::FMin: return b.CreateMinNum(old, v);
+  case A::Xchg:
+    return v;
+  case A::Add:
+    return b.CreateAdd(old, v);
+  case A::Sub:
+    return b.CreateSub(old, v);
+  case A::And:
+    return b.CreateAnd(old, v);
+  case A::Nand:
+    return b.CreateNot(b.CreateAnd(old, v));
+  case A::Or:
+    return b.CreateOr(old, v);
+  case A::Xor:
+    return b.CreateXor(old, v);
+  case A::Max:
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, old, v);
+  case A::Min:
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, old, v);
+  case A::UMax:
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, old, v);
+  case A::UMin:
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, v);
+  case A::FAdd:
+    return b.CreateFAdd(old, v);
+  case A::FSub:
+    return b.CreateFSub(old, v);
+  case A::FMax:
+    return b.CreateMaxNum(old, v);
+  case A::FMin:
+    return b.CreateMinNum(old, v);
   case A::UIncWrap:
     return b.CreateSelect(b.CreateICmpUGE(old, v), llvm::ConstantInt::get(old->getType(), 0),
                           b.CreateAdd(old, llvm::ConstantInt::get(old->getType(), 1)));
   case A::UDecWrap:
     return b.CreateSelect(b.CreateOr(b.CreateIsNull(old), b.CreateICmpUGT(old, v)), v,
                           b.CreateSub(old, llvm::ConstantInt::get(old->getType(), 1)));
-  default: llvm::report_fatal_error("simt: unknown read-modify-write operation");
+  default:
+    llvm::report_fatal_error("simt: unknown read-modify-write operation");
   }
 }
 
 /// Zero of the same sign where the float is subnormal.
 llvm::Value *flushed(llvm::IRBuilder<> &b, llvm::Value *v) {
-  llvm::Value *isSmall = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), llvm::ConstantFP::get(v->getType(), 0x1p-126));
-  return b.CreateSelect(isSmall, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(v->getType(), 0.0), v), v);
+  llvm::Value *isSmall = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v),
+                                         llvm::ConstantFP::get(v->getType(), 0x1p-126));
+  return b.CreateSelect(isSmall,
+                        b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign,
+                                                llvm::ConstantFP::get(v->getType(), 0.0), v),
+                        v);
 }
 
 /// More than an instruction or two on the host: a loop around a compare and swap.
@@ -51,28 +73,33 @@ bool isLong(const llvm::AtomicRMWInst &rmw) {
   switch (rmw.getOperation()) {
   case llvm::AtomicRMWInst::Xchg:
   case llvm::AtomicRMWInst::Add:
-  case llvm::AtomicRMWInst::Sub: return false;
+  case llvm::AtomicRMWInst::Sub:
+    return false;
   case llvm::AtomicRMWInst::And:
   case llvm::AtomicRMWInst::Or:
-  case llvm::AtomicRMWInst::Xor: return !rmw.use_empty();
-  default: return true;
+  case llvm::AtomicRMWInst::Xor:
+    return !rmw.use_empty();
+  default:
+    return true;
   }
 }
 
-/// Whether so many long operations stand in the function that writing each out for every lane would cost more to compile than the loop
-/// over lanes costs to run (a third of an operation).
+/// Whether so many long operations stand in the function that writing each out for every lane would
+/// cost more to compile than the loop over lanes costs to run (a third of an operation).
 bool areMany(const llvm::Function &f) {
   constexpr unsigned kFew = 2;
   unsigned count = 0;
   for (const llvm::BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
-      if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i); rmw && isLong(*rmw) && ++count > kFew)
+      if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
+          rmw && isLong(*rmw) && ++count > kFew)
         return true;
   return false;
 }
 
 /// The reduction of all lanes that a single operation can stand for; null where the order shows.
-llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *v, llvm::Value *mask) {
+llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *v,
+                    llvm::Value *mask) {
   using A = llvm::AtomicRMWInst;
   auto *type = llvm::cast<llvm::FixedVectorType>(v->getType());
   if (!type->getElementType()->isIntegerTy())
@@ -82,28 +109,40 @@ llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::V
     return mask ? b.CreateSelect(mask, v, llvm::ConstantInt::get(type, n)) : v;
   };
   switch (op) {
-  case A::Add: return b.CreateAddReduce(neutral(llvm::APInt(bits, 0)));
-  case A::Or: return b.CreateOrReduce(neutral(llvm::APInt(bits, 0)));
-  case A::Xor: return b.CreateXorReduce(neutral(llvm::APInt(bits, 0)));
-  case A::And: return b.CreateAndReduce(neutral(llvm::APInt::getAllOnes(bits)));
-  case A::Max: return b.CreateIntMaxReduce(neutral(llvm::APInt::getSignedMinValue(bits)), true);
-  case A::Min: return b.CreateIntMinReduce(neutral(llvm::APInt::getSignedMaxValue(bits)), true);
-  case A::UMax: return b.CreateIntMaxReduce(neutral(llvm::APInt(bits, 0)), false);
-  case A::UMin: return b.CreateIntMinReduce(neutral(llvm::APInt::getAllOnes(bits)), false);
-  default: return nullptr;
+  case A::Add:
+    return b.CreateAddReduce(neutral(llvm::APInt(bits, 0)));
+  case A::Or:
+    return b.CreateOrReduce(neutral(llvm::APInt(bits, 0)));
+  case A::Xor:
+    return b.CreateXorReduce(neutral(llvm::APInt(bits, 0)));
+  case A::And:
+    return b.CreateAndReduce(neutral(llvm::APInt::getAllOnes(bits)));
+  case A::Max:
+    return b.CreateIntMaxReduce(neutral(llvm::APInt::getSignedMinValue(bits)), true);
+  case A::Min:
+    return b.CreateIntMinReduce(neutral(llvm::APInt::getSignedMaxValue(bits)), true);
+  case A::UMax:
+    return b.CreateIntMaxReduce(neutral(llvm::APInt(bits, 0)), false);
+  case A::UMin:
+    return b.CreateIntMinReduce(neutral(llvm::APInt::getAllOnes(bits)), false);
+  default:
+    return nullptr;
   }
 }
 
-}  // namespace
+} // namespace
 
 // An addition that flushes has no instruction:
-//     old = load; do { seen = old; old = cmpxchg(p, seen, flush(flush(seen) + flush(v))) } while (old != seen)
+//     old = load; do { seen = old; old = cmpxchg(p, seen, flush(flush(seen) + flush(v))) } while
+//     (old != seen)
 // Through a generic address the memory may be shared, where nothing is flushed.
-Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v, bool isLocal) {
+Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
+                                     bool isLocal) {
   Value *mayFlush = b_.getTrue();
   if (rmw.getPointerAddressSpace() == lower::kGeneric) {
     Value *shared = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
-    Value *offset = b_.CreateSub(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.CreatePtrToInt(shared, b_.getInt64Ty()));
+    Value *offset = b_.CreateSub(b_.CreatePtrToInt(p, b_.getInt64Ty()),
+                                 b_.CreatePtrToInt(shared, b_.getInt64Ty()));
     mayFlush = b_.CreateICmpUGE(offset, b_.getInt64(uint64_t(16) << abi::kSharedWindowShift));
   }
   auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
@@ -123,8 +162,9 @@ Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, V
   llvm::PHINode *seen = b_.CreatePHI(b_.getInt32Ty(), 2);
   seen->addIncoming(first, before);
   Value *old = b_.CreateBitCast(seen, v->getType());
-  Value *exchanged = b_.CreateAtomicCmpXchg(p, seen, b_.CreateBitCast(sum(old), b_.getInt32Ty()), align, rmw.getOrdering(),
-                                            llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
+  Value *exchanged = b_.CreateAtomicCmpXchg(
+      p, seen, b_.CreateBitCast(sum(old), b_.getInt32Ty()), align, rmw.getOrdering(),
+      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
   seen->addIncoming(b_.CreateExtractValue(exchanged, 0), loop);
   b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), done, loop);
   b_.SetInsertPoint(done);
@@ -136,12 +176,14 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
   auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
   const Value *pointer = rmw ? rmw->getPointerOperand() : cas->getPointerOperand();
-  const bool isLocal = lower::staysOnOneThread(c, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID(),
-                                               pointer->getType()->getPointerAddressSpace());
+  const bool isLocal =
+      lower::staysOnOneThread(c, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID(),
+                              pointer->getType()->getPointerAddressSpace());
   const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {
-      if (rmw->hasMetadata(lower::vocabulary::kFlushes) && pointer->getType()->getPointerAddressSpace() != lower::kShared)
+      if (rmw->hasMetadata(lower::vocabulary::kFlushes) &&
+          pointer->getType()->getPointerAddressSpace() != lower::kShared)
         return flushingAdd(*rmw, p, v, isLocal);
       if (!isLocal)
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
@@ -150,7 +192,8 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
       return old;
     }
     if (!isLocal)
-      return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(), cas->getFailureOrdering());
+      return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),
+                                    cas->getFailureOrdering());
     Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
     Value *isEqual = b_.CreateICmpEQ(old, expected);
     b_.CreateAlignedStore(b_.CreateSelect(isEqual, v, old), p, align);
@@ -159,7 +202,8 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   };
   const Value *value = rmw ? rmw->getValOperand() : cas->getNewValOperand();
   if (lanes_ == 1) {
-    define(i, one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
+    define(i,
+           one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
     return;
   }
   if (rmw && i.use_empty() && shapes_.isUniform(pointer)) {
@@ -173,29 +217,36 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   llvm::SmallVector<Value *> operands{all, vector(value)};
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
-  Value *result = laneByLane(i, operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
-                             [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); },
-                             rmw && isLong(*rmw) && !isLocal && areMany(*i.getFunction()));
+  Value *result = laneByLane(
+      i, operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
+      [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); },
+      rmw && isLong(*rmw) && !isLocal && areMany(*i.getFunction()));
   if (!i.use_empty())
     define(i, result);
 }
 
-/// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It is written out for each lane where
-/// all are active and it is not long, else a loop runs over the set bits of the mask.
-Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<Value *> operands, llvm::Type *result,
-                                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body, bool isLong) {
+/// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It
+/// is written out for each lane where all are active and it is not long, else a loop runs over the
+/// set bits of the mask.
+Widener::Value *Widener::laneByLane(
+    const llvm::Instruction &i, llvm::ArrayRef<Value *> operands, llvm::Type *result,
+    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body, bool isLong) {
   const bool hasResult = !result->isVoidTy();
   auto *structure = llvm::dyn_cast<llvm::StructType>(result);
   auto scalarAt = [&](Value *v, Value *lane) -> Value * {
     auto *type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
     if (!type)
-      return v;  // uniform
+      return v; // uniform
     if (type->getNumElements() == lanes_)
       return b_.CreateExtractElement(v, lane);
     const unsigned n = type->getNumElements() / lanes_;
     Value *r = llvm::PoisonValue::get(vec(type->getElementType(), n));
     for (unsigned k = 0; k < n; ++k)
-      r = b_.CreateInsertElement(r, b_.CreateExtractElement(v, b_.CreateAdd(b_.CreateMul(lane, b_.getInt32(n)), b_.getInt32(k))), k);
+      r = b_.CreateInsertElement(
+          r,
+          b_.CreateExtractElement(v,
+                                  b_.CreateAdd(b_.CreateMul(lane, b_.getInt32(n)), b_.getInt32(k))),
+          k);
     return r;
   };
   auto insert = [&](Value *into, Value *v, Value *lane) -> Value * {
@@ -203,7 +254,9 @@ Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<V
       return b_.CreateInsertElement(into, v, lane);
     for (unsigned k = 0; k < structure->getNumElements(); ++k)
       into = b_.CreateInsertValue(
-          into, b_.CreateInsertElement(b_.CreateExtractValue(into, k), b_.CreateExtractValue(v, k), lane), k);
+          into,
+          b_.CreateInsertElement(b_.CreateExtractValue(into, k), b_.CreateExtractValue(v, k), lane),
+          k);
     return into;
   };
   Value *none = hasResult ? llvm::PoisonValue::get(widenType(result, lanes_)) : nullptr;
@@ -250,8 +303,10 @@ Widener::Value *Widener::laneByLane(const llvm::Instruction &i, llvm::ArrayRef<V
 
 /// `.cta` and `.cluster` fences order the compiler only.
 void Widener::emitFence(const llvm::FenceInst &fence) {
-  const bool isLocal = lower::staysOnOneThread(b_.getContext(), fence.getSyncScopeID(), lower::kGeneric);
-  b_.CreateFence(fence.getOrdering(), isLocal ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+  const bool isLocal =
+      lower::staysOnOneThread(b_.getContext(), fence.getSyncScopeID(), lower::kGeneric);
+  b_.CreateFence(fence.getOrdering(),
+                 isLocal ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

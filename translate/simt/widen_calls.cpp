@@ -1,7 +1,7 @@
 // Calls: words of the vocabulary, LLVM intrinsics, device functions that were not inlined.
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Analysis/VectorUtils.h>
 
 #include "translate/lower/runtime_words.h"
 #include "translate/simt/widener.h"
@@ -29,10 +29,13 @@ void Widener::emitCall(const llvm::CallBase &call) {
   case Word::Kind::laneId:
   case Word::Kind::laneMask:
   case Word::Kind::specialRegister:
-  case Word::Kind::uniformValue: finish(emitSpecialRegister(call, word)); return;
+  case Word::Kind::uniformValue:
+    finish(emitSpecialRegister(call, word));
+    return;
   case Word::Kind::laneTest: {
     if (name.starts_with("ptx.nowrap.")) {
-      finish(lanes_ == 1 ? b_.getTrue() : b_.CreateNot(wrapsWithin(call.getArgOperand(0), name.ends_with(".s"))));
+      finish(lanes_ == 1 ? b_.getTrue()
+                         : b_.CreateNot(wrapsWithin(call.getArgOperand(0), name.ends_with(".s"))));
       return;
     }
     Value *c = vector(call.getArgOperand(0));
@@ -51,26 +54,36 @@ void Widener::emitCall(const llvm::CallBase &call) {
     return;
   }
   case Word::Kind::warpUniform:
-  case Word::Kind::warpVarying: finish(emitCollective(call, name)); return;
-  case Word::Kind::barrier: emitBarrier(call, name); return;
+  case Word::Kind::warpVarying:
+    finish(emitCollective(call, name));
+    return;
+  case Word::Kind::barrier:
+    emitBarrier(call, name);
+    return;
   case Word::Kind::schedule: {
-    Value *hint = call.arg_size() ? (lanes_ == 1 || shapes_.isUniform(call.getArgOperand(0))
-                                         ? base(call.getArgOperand(0))
-                                         : b_.CreateExtractElement(vector(call.getArgOperand(0)), uint64_t(0)))
-                                  : b_.getInt32(0);
+    Value *hint = call.arg_size()
+                      ? (lanes_ == 1 || shapes_.isUniform(call.getArgOperand(0))
+                             ? base(call.getArgOperand(0))
+                             : b_.CreateExtractElement(vector(call.getArgOperand(0)), uint64_t(0)))
+                      : b_.getInt32(0);
     auto reason = name == "ptx.nanosleep"        ? abi::WaitReason::sleep
                   : name == "ptx.yield.mbarrier" ? abi::WaitReason::mbarrier
                                                  : abi::WaitReason::spin;
     runtime("ptxrun_yield", b_.getVoidTy(), {argument(kGang), b_.getInt32(uint32_t(reason)), hint});
     return;
   }
-  case Word::Kind::stop: emitStop(call, name); return;
+  case Word::Kind::stop:
+    emitStop(call, name);
+    return;
   case Word::Kind::exit:
     if (name == "ptx.exit") {
       // The lanes of the mask leave: the function returns for them, and callers ask ptx.exited.
       Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
       Value *left = b_.CreateAnd(live, b_.CreateNot(maskBits(mask())));
-      b_.CreateAlignedStore(left, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(kGang), offsetof(abi::Gang, liveMask)), llvm::Align(4));
+      b_.CreateAlignedStore(left,
+                            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(kGang),
+                                                          offsetof(abi::Gang, liveMask)),
+                            llvm::Align(4));
       if (context_.tracksExits)
         runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(mask())});
     } else {
@@ -79,32 +92,42 @@ void Widener::emitCall(const llvm::CallBase &call) {
     }
     return;
   case Word::Kind::library: {
-    static const llvm::StringMap<llvm::StringRef> kEntry{
-        {"ptx.call.vprintf", "ptxrun_vprintf"}, {"ptx.call.malloc", "ptxrun_malloc"}, {"ptx.call.free", "ptxrun_free"}};
+    static const llvm::StringMap<llvm::StringRef> kEntry{{"ptx.call.vprintf", "ptxrun_vprintf"},
+                                                         {"ptx.call.malloc", "ptxrun_malloc"},
+                                                         {"ptx.call.free", "ptxrun_free"}};
     auto it = kEntry.find(name);
     if (it == kEntry.end())
       llvm::report_fatal_error(llvm::Twine("simt: no runtime entry for ") + name);
     auto callOne = [&](llvm::ArrayRef<Value *> v, Value *) -> Value * {
       llvm::SmallVector<Value *> arguments{argument(kGang)};
       for (Value *a : v)
-        arguments.push_back(a->getType()->isIntegerTy(64) && name != "ptx.call.malloc" ? b_.CreateIntToPtr(a, b_.getPtrTy()) : a);
-      llvm::Type *result = name == "ptx.call.malloc" ? static_cast<llvm::Type *>(b_.getPtrTy()) : plain(&call);
+        arguments.push_back(a->getType()->isIntegerTy(64) && name != "ptx.call.malloc"
+                                ? b_.CreateIntToPtr(a, b_.getPtrTy())
+                                : a);
+      llvm::Type *result =
+          name == "ptx.call.malloc" ? static_cast<llvm::Type *>(b_.getPtrTy()) : plain(&call);
       Value *r = runtime(it->second, result, arguments);
       return name == "ptx.call.malloc" ? b_.CreatePtrToInt(r, b_.getInt64Ty()) : r;
     };
     llvm::SmallVector<Value *> operands;
     for (const Value *a : call.args())
       operands.push_back(lanes_ == 1 ? base(a) : vector(a));
-    finish(lanes_ == 1 ? callOne(operands, nullptr) : laneByLane(call, operands, plain(&call), callOne));
+    finish(lanes_ == 1 ? callOne(operands, nullptr)
+                       : laneByLane(call, operands, plain(&call), callOne));
     return;
   }
   case Word::Kind::runtime:
-  case Word::Kind::runtimeWait: finish(emitRuntimeWord(call, *lower::findRuntimeWord(name))); return;
-  case Word::Kind::addressTest: finish(emitIsLocal(call)); return;
+  case Word::Kind::runtimeWait:
+    finish(emitRuntimeWord(call, *lower::findRuntimeWord(name)));
+    return;
+  case Word::Kind::addressTest:
+    finish(emitIsLocal(call));
+    return;
   case Word::Kind::rounded:
     finish(emitRounded(call, name.drop_front(strlen("ptx.rounded."))));
     return;
-  default: llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
+  default:
+    llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
   }
 }
 
@@ -114,7 +137,8 @@ Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call) {
   Value *address = lanes_ == 1 ? base(call.getArgOperand(0)) : vector(call.getArgOperand(0));
   Value *here = b_.CreatePtrToInt(entryAlloca(b_.getInt8Ty(), "here"), b_.getInt64Ty());
   Value *low = splat(b_.CreateSub(here, b_.getInt64(kReach)), b_.getInt64Ty());
-  return b_.CreateICmpULT(b_.CreateSub(address, low), llvm::ConstantInt::get(address->getType(), 2 * kReach));
+  return b_.CreateICmpULT(b_.CreateSub(address, low),
+                          llvm::ConstantInt::get(address->getType(), 2 * kReach));
 }
 
 Widener::Value *Widener::emitThreadIndex(unsigned axis, const Shape &shape) {
@@ -132,8 +156,11 @@ Widener::Value *Widener::emitThreadIndex(unsigned axis, const Shape &shape) {
       lane.push_back(b_.getInt32(l));
     thread = b_.CreateAdd(b_.CreateVectorSplat(lanes_, first), llvm::ConstantVector::get(lane));
   }
-  auto bound = [&](Value *v) { return thread->getType()->isVectorTy() ? b_.CreateVectorSplat(lanes_, v) : v; };
-  // With constant offsets the base is that of lane 0; a coordinate that starts over inside the gang has base 0.
+  auto bound = [&](Value *v) {
+    return thread->getType()->isVectorTy() ? b_.CreateVectorSplat(lanes_, v) : v;
+  };
+  // With constant offsets the base is that of lane 0; a coordinate that starts over inside the gang
+  // has base 0.
   if (shape.hasOffsets() && shape.alignment == 63)
     return b_.getInt32(0);
   if (axis == 0)
@@ -155,16 +182,20 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
   if (word.kind == Word::Kind::uniformValue) {
     if (name == "ptx.shared.window")
       return b_.getInt64(uint64_t(16) << abi::kSharedWindowShift);
-    return b_.CreatePtrToInt(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), b_.getInt64Ty());
+    return b_.CreatePtrToInt(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true),
+                             b_.getInt64Ty());
   }
-  Value *laneBase = lanes_ == 32 ? static_cast<Value *>(b_.getInt32(0)) : b_.CreateAnd(argument(kFirstThread), 31);
+  Value *laneBase = lanes_ == 32 ? static_cast<Value *>(b_.getInt32(0))
+                                 : b_.CreateAnd(argument(kFirstThread), 31);
   if (word.kind == Word::Kind::laneId)
     return laneBase;
   if (word.kind == Word::Kind::laneMask) {
     llvm::SmallVector<llvm::Constant *> steps;
     for (unsigned l = 0; l < lanes_; ++l)
       steps.push_back(b_.getInt32(l));
-    Value *lane = lanes_ == 1 ? laneBase : b_.CreateAdd(b_.CreateVectorSplat(lanes_, laneBase), llvm::ConstantVector::get(steps));
+    Value *lane = lanes_ == 1 ? laneBase
+                              : b_.CreateAdd(b_.CreateVectorSplat(lanes_, laneBase),
+                                             llvm::ConstantVector::get(steps));
     Value *one = llvm::ConstantInt::get(lane->getType(), 1), *bit = b_.CreateShl(one, lane);
     Value *below = b_.CreateSub(bit, one);
     if (name.ends_with("_eq"))
@@ -179,8 +210,9 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
   name.consume_front("ptx.sreg.");
   auto xyz = [&](size_t offset) { return offset + 4 * word.axis; };
   if (name.starts_with("ntid."))
-    return context_.options.block[0] ? static_cast<Value *>(b_.getInt32(context_.options.block[word.axis]))
-                                     : launchField(xyz(offsetof(abi::Launch, block)), i32);
+    return context_.options.block[0]
+               ? static_cast<Value *>(b_.getInt32(context_.options.block[word.axis]))
+               : launchField(xyz(offsetof(abi::Launch, block)), i32);
   if (name.starts_with("ctaid."))
     return argument(kCtaX + word.axis);
   if (name.starts_with("nctaid."))
@@ -192,7 +224,8 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
   if (name.starts_with("clusterid."))
     return ctaField(xyz(offsetof(abi::Cta, clusterid)), i32);
   if (name.starts_with("nclusterid."))
-    return b_.CreateUDiv(launchField(xyz(offsetof(abi::Launch, grid)), i32), launchField(xyz(offsetof(abi::Launch, cluster)), i32));
+    return b_.CreateUDiv(launchField(xyz(offsetof(abi::Launch, grid)), i32),
+                         launchField(xyz(offsetof(abi::Launch, cluster)), i32));
   if (name == "cluster_ctarank")
     return ctaField(offsetof(abi::Cta, clusterRank), i32);
   if (name == "cluster_nctarank") {
@@ -208,8 +241,10 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
   if (name == "nwarpid") {
     Value *threads = b_.getInt32(1);
     for (unsigned a = 0; a < 3; ++a)
-      threads = b_.CreateMul(threads, context_.options.block[0] ? static_cast<Value *>(b_.getInt32(context_.options.block[a]))
-                                                               : launchField(offsetof(abi::Launch, block) + 4 * a, i32));
+      threads =
+          b_.CreateMul(threads, context_.options.block[0]
+                                    ? static_cast<Value *>(b_.getInt32(context_.options.block[a]))
+                                    : launchField(offsetof(abi::Launch, block) + 4 * a, i32));
     return b_.CreateLShr(b_.CreateAdd(threads, b_.getInt32(31)), 5);
   }
   if (name == "smid")
@@ -245,8 +280,9 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
 /// LLVM's elementwise intrinsics take vectors as they are; others run lane by lane.
 Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
   const llvm::Intrinsic::ID id = call.getIntrinsicID();
-  if (id == llvm::Intrinsic::dbg_value || id == llvm::Intrinsic::dbg_declare || id == llvm::Intrinsic::lifetime_start ||
-      id == llvm::Intrinsic::lifetime_end || id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl)
+  if (id == llvm::Intrinsic::dbg_value || id == llvm::Intrinsic::dbg_declare ||
+      id == llvm::Intrinsic::lifetime_start || id == llvm::Intrinsic::lifetime_end ||
+      id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl)
     return nullptr;
   const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
   llvm::Type *result = isWide ? wide(&call) : plain(&call);
@@ -264,8 +300,10 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
     llvm::SmallVector<llvm::Intrinsic::IITDescriptor> table;
     llvm::Intrinsic::getIntrinsicInfoTableEntries(id, table);
     llvm::ArrayRef<llvm::Intrinsic::IITDescriptor> rest = table;
-    if (llvm::Intrinsic::matchIntrinsicSignature(llvm::FunctionType::get(r, types, false), rest, overloads))
-      llvm::report_fatal_error(llvm::Twine("simt: intrinsic does not widen: ") + call.getCalledFunction()->getName());
+    if (llvm::Intrinsic::matchIntrinsicSignature(llvm::FunctionType::get(r, types, false), rest,
+                                                 overloads))
+      llvm::report_fatal_error(llvm::Twine("simt: intrinsic does not widen: ") +
+                               call.getCalledFunction()->getName());
     llvm::Function *f = llvm::Intrinsic::getDeclaration(&context_.module, id, overloads);
     llvm::CallInst *c = b_.CreateCall(f, v);
     if (auto *fp = llvm::dyn_cast<llvm::FPMathOperator>(&call))
@@ -274,8 +312,9 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
   };
   if (!isWide)
     return build(operands, result);
-  if (llvm::isTriviallyVectorizable(id) || id == llvm::Intrinsic::fshl || id == llvm::Intrinsic::fshr || result->isStructTy() ||
-      id == llvm::Intrinsic::fptosi_sat || id == llvm::Intrinsic::fptoui_sat || id == llvm::Intrinsic::is_fpclass ||
+  if (llvm::isTriviallyVectorizable(id) || id == llvm::Intrinsic::fshl ||
+      id == llvm::Intrinsic::fshr || result->isStructTy() || id == llvm::Intrinsic::fptosi_sat ||
+      id == llvm::Intrinsic::fptoui_sat || id == llvm::Intrinsic::is_fpclass ||
       id == llvm::Intrinsic::ldexp)
     return build(operands, result);
   return laneByLane(call, operands, plain(&call),
@@ -287,20 +326,25 @@ void Widener::emitStop(const llvm::CallBase &call, llvm::StringRef name) {
   const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
   Value *bits = maskBits(mask());
   if (name == "ptx.call.assertfail") {
-    Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getFalse()});
+    Value *lane =
+        b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getFalse()});
     auto ofLane = [&](const Value *v) -> Value * {
-      Value *x = lanes_ == 1 || shapes_.isUniform(v) ? base(v) : b_.CreateExtractElement(vector(v), lane);
+      Value *x =
+          lanes_ == 1 || shapes_.isUniform(v) ? base(v) : b_.CreateExtractElement(vector(v), lane);
       return x->getType()->isIntegerTy(64) ? b_.CreateIntToPtr(x, b_.getPtrTy()) : x;
     };
-    runtime("ptxrun_assertfail", b_.getVoidTy(), {argument(kGang), lane, ofLane(call.getArgOperand(0)), ofLane(call.getArgOperand(1)),
-                                                  ofLane(call.getArgOperand(2)), ofLane(call.getArgOperand(3))});
+    runtime("ptxrun_assertfail", b_.getVoidTy(),
+            {argument(kGang), lane, ofLane(call.getArgOperand(0)), ofLane(call.getArgOperand(1)),
+             ofLane(call.getArgOperand(2)), ofLane(call.getArgOperand(3))});
     return;
   }
   auto kind = name == "ptx.brkpt" ? abi::TrapKind::breakpoint : abi::TrapKind::trap;
-  runtime("ptxrun_trap", b_.getVoidTy(), {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
+  runtime("ptxrun_trap", b_.getVoidTy(),
+          {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
 }
 
-Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee, llvm::ArrayRef<Value *> own, Value *mask) {
+Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee,
+                                  llvm::ArrayRef<Value *> own, Value *mask) {
   llvm::SmallVector<Value *> arguments;
   for (unsigned k = 0; k < kMask; ++k)
     arguments.push_back(argument(k));
@@ -309,14 +353,15 @@ Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee, llvm:
   return b_.CreateCall(type, callee, arguments);
 }
 
-/// Device functions that were not inlined take every argument as a vector and the mask. A function pointer is called once per
-/// different callee among the active lanes.
+/// Device functions that were not inlined take every argument as a vector and the mask. A function
+/// pointer is called once per different callee among the active lanes.
 Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
   llvm::SmallVector<Value *> own;
   llvm::SmallVector<llvm::Type *> types;
   for (unsigned k = 0; k < kMask; ++k)
     types.push_back(argument(k)->getType());
-  types.push_back(lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt1Ty()) : vec(b_.getInt1Ty(), lanes_));
+  types.push_back(lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt1Ty())
+                              : vec(b_.getInt1Ty(), lanes_));
   for (const Value *a : call.args()) {
     own.push_back(vector(a));
     types.push_back(own.back()->getType());
@@ -331,7 +376,8 @@ Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
   const Value *pointer = call.getCalledOperand();
   if (lanes_ == 1 || shapes_.isUniform(pointer))
     return callWide(type, base(pointer), own, fullMask());
-  // do { f = callee of the first lane left; call it for the lanes that have f; } while (lanes are left)
+  // do { f = callee of the first lane left; call it for the lanes that have f; } while (lanes are
+  // left)
   Value *callees = b_.CreatePtrToInt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
   Block *before = b_.GetInsertBlock(), *loop = newBlock("callee"), *done = newBlock("callees.done");
   Value *all = fullMask();
@@ -340,7 +386,8 @@ Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
   b_.SetInsertPoint(loop);
   llvm::PHINode *left = b_.CreatePHI(all->getType(), 2, "lanes.left");
   llvm::PHINode *soFar = hasResult ? b_.CreatePHI(type->getReturnType(), 2) : nullptr;
-  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {maskBits(left), b_.getTrue()});
+  Value *lane =
+      b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {maskBits(left), b_.getTrue()});
   Value *f = b_.CreateExtractElement(callees, lane);
   Value *same = b_.CreateAnd(left, b_.CreateICmpEQ(callees, b_.CreateVectorSplat(lanes_, f)));
   Value *r = callWide(type, b_.CreateIntToPtr(f, b_.getPtrTy()), own, same);
@@ -358,4 +405,4 @@ Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
   return merged;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

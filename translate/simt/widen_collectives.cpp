@@ -1,7 +1,8 @@
 // Warp collectives and CTA barriers (PTX ISA 9.7.13).
 //
-// Collectives are computed on whole warps, as 32-lane vectors. At W = 32 the gang is the warp. Narrower gangs exchange their lanes'
-// values through ptxrun_warp_gather first, compute the same and keep their own part.
+// Collectives are computed on whole warps, as 32-lane vectors. At W = 32 the gang is the warp.
+// Narrower gangs exchange their lanes' values through ptxrun_warp_gather first, compute the same
+// and keep their own part.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "translate/simt/prepare.h"
@@ -22,7 +23,8 @@ struct Widener::Warp {
 Widener::Value *Widener::firstLaneOf(const Value *v) {
   if (lanes_ == 1 || shapes_.isUniform(v))
     return base(v);
-  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {maskBits(mask()), b_.getFalse()});
+  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
+                                   {maskBits(mask()), b_.getFalse()});
   return b_.CreateExtractElement(vector(v), lane);
 }
 
@@ -32,7 +34,9 @@ Widener::Value *Widener::placeInWarp(Value *own, const Warp &warp) {
     return own;
   llvm::Type *element = own->getType()->getScalarType();
   auto *array = entryAlloca(vec(element, 2 * kWarp), "place");
-  b_.CreateAlignedStore(own, b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())), llvm::Align(1));
+  b_.CreateAlignedStore(own,
+                        b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())),
+                        llvm::Align(1));
   return b_.CreateAlignedLoad(vec(element, kWarp), array, llvm::Align(1));
 }
 
@@ -43,11 +47,13 @@ Widener::Value *Widener::takeOwn(Value *whole, const Warp &warp) {
   llvm::Type *element = whole->getType()->getScalarType();
   if (element->isIntegerTy(1))
     return b_.CreateTrunc(takeOwn(b_.CreateZExt(whole, vec(b_.getInt8Ty(), kWarp)), warp),
-                          lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt1Ty()) : vec(b_.getInt1Ty(), lanes_));
+                          lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt1Ty())
+                                      : vec(b_.getInt1Ty(), lanes_));
   auto *array = entryAlloca(vec(element, 2 * kWarp), "own");
   b_.CreateAlignedStore(whole, array, llvm::Align(1));
   llvm::Type *t = lanes_ == 1 ? element : vec(element, lanes_);
-  return b_.CreateAlignedLoad(t, b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())), llvm::Align(1));
+  return b_.CreateAlignedLoad(
+      t, b_.CreateGEP(element, array, b_.CreateZExt(warp.first, b_.getInt64Ty())), llvm::Align(1));
 }
 
 /// The name of a collective, for the runtime.
@@ -56,13 +62,15 @@ Widener::Value *Widener::nameConstant(llvm::StringRef text) {
   if (llvm::GlobalVariable *known = context_.module.getNamedGlobal(name))
     return known;
   llvm::Constant *bytes = llvm::ConstantDataArray::getString(b_.getContext(), text);
-  return new llvm::GlobalVariable(context_.module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, name);
+  return new llvm::GlobalVariable(context_.module, bytes->getType(), true,
+                                  llvm::GlobalValue::PrivateLinkage, bytes, name);
 }
 
 /// Brings the values of all lanes named by `members` together.
 Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *members) {
   Warp warp;
-  warp.first = lanes_ == kWarp ? static_cast<Value *>(b_.getInt32(0)) : b_.CreateAnd(argument(kFirstThread), kWarp - 1);
+  warp.first = lanes_ == kWarp ? static_cast<Value *>(b_.getInt32(0))
+                               : b_.CreateAnd(argument(kFirstThread), kWarp - 1);
   if (lanes_ == kWarp) {
     warp.values = own;
     warp.participants = maskBits(mask());
@@ -76,11 +84,13 @@ Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *
   if (own) {
     llvm::Type *bitsType = b_.getIntNTy(scalar->getScalarSizeInBits());
     Value *bits = b_.CreateBitCast(own, lanes_ == 1 ? bitsType : vec(bitsType, lanes_));
-    bits = b_.CreateZExt(bits, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt64Ty()) : vec(b_.getInt64Ty(), lanes_));
+    bits = b_.CreateZExt(bits, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt64Ty())
+                                           : vec(b_.getInt64Ty(), lanes_));
     b_.CreateAlignedStore(bits, in, llvm::Align(8));
   }
-  warp.participants = runtime("ptxrun_warp_gather", b_.getInt32Ty(), 
-                              {argument(kGang), nameConstant(operation), members, maskBits(mask()), in, out});
+  warp.participants =
+      runtime("ptxrun_warp_gather", b_.getInt32Ty(),
+              {argument(kGang), nameConstant(operation), members, maskBits(mask()), in, out});
   if (own) {
     Value *all = b_.CreateAlignedLoad(vec(b_.getInt64Ty(), kWarp), out, llvm::Align(8));
     all = b_.CreateTrunc(all, vec(b_.getIntNTy(scalar->getScalarSizeInBits()), kWarp));
@@ -101,7 +111,8 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
   if (auto *c = llvm::dyn_cast<llvm::Constant>(index)) {
     llvm::SmallVector<int> order;
     for (unsigned l = 0; l < kWarp; ++l)
-      order.push_back(int(llvm::cast<llvm::ConstantInt>(c->getAggregateElement(l))->getZExtValue() & (kWarp - 1)));
+      order.push_back(int(llvm::cast<llvm::ConstantInt>(c->getAggregateElement(l))->getZExtValue() &
+                          (kWarp - 1)));
     return b_.CreateShuffleVector(whole, order);
   }
   llvm::SmallVector<int> low, high, both;
@@ -112,7 +123,8 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
   if (context_.options.level == CpuLevel::avx512) {
     Value *a = b_.CreateShuffleVector(whole, low), *c = b_.CreateShuffleVector(whole, high);
     auto half = [&](llvm::ArrayRef<int> part) {
-      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {}, {a, b_.CreateShuffleVector(index, part), c});
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {},
+                                {a, b_.CreateShuffleVector(index, part), c});
     };
     return b_.CreateShuffleVector(half(low), half(high), both);
   }
@@ -120,15 +132,18 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
   b_.CreateStore(whole, array);
   Value *result = llvm::PoisonValue::get(whole->getType());
   for (unsigned l = 0; l < kWarp; ++l) {
-    Value *from = b_.CreateZExt(b_.CreateAnd(b_.CreateExtractElement(index, l), kWarp - 1), b_.getInt64Ty());
-    result = b_.CreateInsertElement(result, b_.CreateLoad(b_.getInt32Ty(), b_.CreateGEP(b_.getInt32Ty(), array, from)), l);
+    Value *from =
+        b_.CreateZExt(b_.CreateAnd(b_.CreateExtractElement(index, l), kWarp - 1), b_.getInt64Ty());
+    result = b_.CreateInsertElement(
+        result, b_.CreateLoad(b_.getInt32Ty(), b_.CreateGEP(b_.getInt32Ty(), array, from)), l);
   }
   return result;
 }
 
 /// shfl.sync (9.7.9.6): the source lane j and the predicate, as in the manual's pseudo-code.
 Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef mode) {
-  Warp warp = gatherWarp("shfl.sync." + mode.str(), vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(3)));
+  Warp warp = gatherWarp("shfl.sync." + mode.str(), vector(call.getArgOperand(0)),
+                         firstLaneOf(call.getArgOperand(3)));
   auto *ints = vec(b_.getInt32Ty(), kWarp);
   auto all = [&](uint32_t n) { return llvm::ConstantInt::get(ints, n); };
   auto operand = [&](const Value *v) -> Value * {
@@ -136,9 +151,11 @@ Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef
       return b_.CreateVectorSplat(kWarp, base(v));
     return placeInWarp(vector(v), warp);
   };
-  Value *b = b_.CreateAnd(operand(call.getArgOperand(1)), all(31)), *c = operand(call.getArgOperand(2));
+  Value *b = b_.CreateAnd(operand(call.getArgOperand(1)), all(31)),
+        *c = operand(call.getArgOperand(2));
   Value *lane = laneNumbers();
-  Value *segment = b_.CreateAnd(b_.CreateLShr(c, all(8)), all(31)), *clamp = b_.CreateAnd(c, all(31));
+  Value *segment = b_.CreateAnd(b_.CreateLShr(c, all(8)), all(31)),
+        *clamp = b_.CreateAnd(c, all(31));
   Value *minLane = b_.CreateAnd(lane, segment);
   Value *maxLane = b_.CreateOr(minLane, b_.CreateAnd(clamp, b_.CreateNot(segment)));
   Value *j, *isInside;
@@ -146,7 +163,7 @@ Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef
     j = b_.CreateSub(lane, b);
     isInside = b_.CreateICmpSGE(j, maxLane);
   } else {
-    j = mode == "down" ? b_.CreateAdd(lane, b)
+    j = mode == "down"   ? b_.CreateAdd(lane, b)
         : mode == "bfly" ? b_.CreateXor(lane, b)
                          : b_.CreateOr(minLane, b_.CreateAnd(b, b_.CreateNot(segment)));
     isInside = b_.CreateICmpSLE(j, maxLane);
@@ -159,23 +176,27 @@ Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef
 }
 
 /// One i32 of bits for a predicate of the warp, zero where lanes do not take part.
-Widener::Value *Widener::ballot(llvm::StringRef operation, const Value *predicate, Value *members, Value *&participants) {
+Widener::Value *Widener::ballot(llvm::StringRef operation, const Value *predicate, Value *members,
+                                Value *&participants) {
   Value *p = b_.CreateFreeze(vector(predicate));
   if (lanes_ == kWarp) {
     participants = maskBits(mask());
     return b_.CreateAnd(b_.CreateBitCast(p, b_.getInt32Ty()), participants);
   }
-  Value *byte = b_.CreateZExt(p, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt8Ty()) : vec(b_.getInt8Ty(), lanes_));
+  Value *byte = b_.CreateZExt(p, lanes_ == 1 ? static_cast<llvm::Type *>(b_.getInt8Ty())
+                                             : vec(b_.getInt8Ty(), lanes_));
   Warp warp = gatherWarp(operation, byte, members);
   participants = warp.participants;
-  Value *bits = b_.CreateBitCast(b_.CreateTrunc(warp.values, vec(b_.getInt1Ty(), kWarp)), b_.getInt32Ty());
+  Value *bits =
+      b_.CreateBitCast(b_.CreateTrunc(warp.values, vec(b_.getInt1Ty(), kWarp)), b_.getInt32Ty());
   return b_.CreateAnd(bits, participants);
 }
 
 Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mode) {
   const Value *memberOperand = call.getArgOperand(1);
   Value *participants;
-  Value *bits = ballot("vote.sync." + mode.str(), call.getArgOperand(0), firstLaneOf(memberOperand), participants);
+  Value *bits = ballot("vote.sync." + mode.str(), call.getArgOperand(0), firstLaneOf(memberOperand),
+                       participants);
   auto decide = [&](Value *members) -> Value * {
     Value *set = b_.CreateAnd(bits, members), *asked = b_.CreateAnd(participants, members);
     if (mode == "ballot")
@@ -187,13 +208,16 @@ Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mo
   };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return decide(base(memberOperand));
-  return laneByLane(call, {vector(memberOperand)}, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
+  return laneByLane(call, {vector(memberOperand)}, plain(&call),
+                    [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
 }
 
 Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
-  const std::string operation = std::string(isAll ? "match.all.sync.b" : "match.any.sync.b") +
-                                std::to_string(call.getArgOperand(0)->getType()->getIntegerBitWidth());
-  Warp warp = gatherWarp(operation, vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(1)));
+  const std::string operation =
+      std::string(isAll ? "match.all.sync.b" : "match.any.sync.b") +
+      std::to_string(call.getArgOperand(0)->getType()->getIntegerBitWidth());
+  Warp warp =
+      gatherWarp(operation, vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(1)));
   auto *ints = vec(b_.getInt32Ty(), kWarp);
   Value *members = lanes_ == 1 || shapes_.isUniform(call.getArgOperand(1))
                        ? b_.CreateVectorSplat(kWarp, base(call.getArgOperand(1)))
@@ -201,15 +225,18 @@ Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
   Value *asked = b_.CreateAnd(members, b_.CreateVectorSplat(kWarp, warp.participants));
   Value *same = llvm::ConstantInt::get(ints, 0);
   for (unsigned l = 0; l < kWarp; ++l) {
-    Value *isEqual = b_.CreateICmpEQ(warp.values, b_.CreateVectorSplat(kWarp, b_.CreateExtractElement(warp.values, l)));
-    same = b_.CreateOr(same, b_.CreateSelect(isEqual, llvm::ConstantInt::get(ints, 1u << l), llvm::ConstantInt::get(ints, 0)));
+    Value *isEqual = b_.CreateICmpEQ(
+        warp.values, b_.CreateVectorSplat(kWarp, b_.CreateExtractElement(warp.values, l)));
+    same = b_.CreateOr(same, b_.CreateSelect(isEqual, llvm::ConstantInt::get(ints, 1u << l),
+                                             llvm::ConstantInt::get(ints, 0)));
   }
   same = b_.CreateAnd(same, asked);
   if (!isAll)
     return takeOwn(same, warp);
   Value *agree = b_.CreateICmpEQ(same, asked);
   Value *result = llvm::PoisonValue::get(wide(&call));
-  result = b_.CreateInsertValue(result, takeOwn(b_.CreateSelect(agree, asked, llvm::ConstantInt::get(ints, 0)), warp), 0);
+  result = b_.CreateInsertValue(
+      result, takeOwn(b_.CreateSelect(agree, asked, llvm::ConstantInt::get(ints, 0)), warp), 0);
   return b_.CreateInsertValue(result, takeOwn(agree, warp), 1);
 }
 
@@ -217,15 +244,25 @@ Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
 Widener::Value *Widener::reduceLanes(Value *values, Value *bits, llvm::StringRef op) {
   Value *m = b_.CreateBitCast(bits, vec(b_.getInt1Ty(), kWarp));
   llvm::Type *t = values->getType();
-  auto with = [&](uint32_t neutral) { return b_.CreateSelect(m, values, llvm::ConstantInt::get(t, neutral)); };
-  if (op == "add") return b_.CreateAddReduce(with(0));
-  if (op == "and") return b_.CreateAndReduce(with(~0u));
-  if (op == "or") return b_.CreateOrReduce(with(0));
-  if (op == "xor") return b_.CreateXorReduce(with(0));
-  if (op == "min") return b_.CreateIntMinReduce(with(0x7fffffff), true);
-  if (op == "max") return b_.CreateIntMaxReduce(with(0x80000000), true);
-  if (op == "umin") return b_.CreateIntMinReduce(with(~0u), false);
-  if (op == "umax") return b_.CreateIntMaxReduce(with(0), false);
+  auto with = [&](uint32_t neutral) {
+    return b_.CreateSelect(m, values, llvm::ConstantInt::get(t, neutral));
+  };
+  if (op == "add")
+    return b_.CreateAddReduce(with(0));
+  if (op == "and")
+    return b_.CreateAndReduce(with(~0u));
+  if (op == "or")
+    return b_.CreateOrReduce(with(0));
+  if (op == "xor")
+    return b_.CreateXorReduce(with(0));
+  if (op == "min")
+    return b_.CreateIntMinReduce(with(0x7fffffff), true);
+  if (op == "max")
+    return b_.CreateIntMaxReduce(with(0x80000000), true);
+  if (op == "umin")
+    return b_.CreateIntMinReduce(with(~0u), false);
+  if (op == "umax")
+    return b_.CreateIntMaxReduce(with(0), false);
   const bool isMin = op.starts_with("fmin"), keepsNan = op.contains(".nan");
   if (op.contains(".abs"))
     values = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, values);
@@ -233,19 +270,26 @@ Widener::Value *Widener::reduceLanes(Value *values, Value *bits, llvm::StringRef
   Value *used = keepsNan ? m : b_.CreateAnd(m, b_.CreateNot(isNan));
   Value *neutral = llvm::ConstantFP::getInfinity(t, !isMin);
   Value *v = b_.CreateSelect(used, values, neutral);
-  Value *r = b_.CreateIntrinsic(isMin ? llvm::Intrinsic::vector_reduce_fminimum : llvm::Intrinsic::vector_reduce_fmaximum, {t}, {v});
-  Value *isAnyNan = b_.CreateOrReduce(b_.CreateAnd(m, isNan)), *isNoneUsed = b_.CreateNot(b_.CreateOrReduce(used));
+  Value *r = b_.CreateIntrinsic(isMin ? llvm::Intrinsic::vector_reduce_fminimum
+                                      : llvm::Intrinsic::vector_reduce_fmaximum,
+                                {t}, {v});
+  Value *isAnyNan = b_.CreateOrReduce(b_.CreateAnd(m, isNan)),
+        *isNoneUsed = b_.CreateNot(b_.CreateOrReduce(used));
   Value *canonical = b_.CreateBitCast(b_.getInt32(0x7fffffff), b_.getFloatTy());
   return b_.CreateSelect(keepsNan ? isAnyNan : isNoneUsed, canonical, r);
 }
 
 Widener::Value *Widener::emitRedux(const llvm::CallBase &call, llvm::StringRef op) {
   const Value *memberOperand = call.getArgOperand(1);
-  Warp warp = gatherWarp("redux.sync." + op.str(), vector(call.getArgOperand(0)), firstLaneOf(memberOperand));
-  auto over = [&](Value *members) { return reduceLanes(warp.values, b_.CreateAnd(members, warp.participants), op); };
+  Warp warp = gatherWarp("redux.sync." + op.str(), vector(call.getArgOperand(0)),
+                         firstLaneOf(memberOperand));
+  auto over = [&](Value *members) {
+    return reduceLanes(warp.values, b_.CreateAnd(members, warp.participants), op);
+  };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return over(base(memberOperand));
-  return laneByLane(call, {vector(memberOperand)}, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) { return over(v[0]); });
+  return laneByLane(call, {vector(memberOperand)}, plain(&call),
+                    [&](llvm::ArrayRef<Value *> v, Value *) { return over(v[0]); });
 }
 
 /// elect.sync (9.7.13.14): the lowest lane that is named and takes part.
@@ -253,7 +297,8 @@ Widener::Value *Widener::emitElect(const llvm::CallBase &call) {
   const Value *memberOperand = call.getArgOperand(0);
   Warp warp = gatherWarp("elect.sync", nullptr, firstLaneOf(memberOperand));
   auto leaderOf = [&](Value *members) {
-    return b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {b_.CreateAnd(warp.participants, members), b_.getFalse()});
+    return b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
+                              {b_.CreateAnd(warp.participants, members), b_.getFalse()});
   };
   Value *leader;
   if (lanes_ == 1 || shapes_.isUniform(memberOperand)) {
@@ -261,7 +306,8 @@ Widener::Value *Widener::emitElect(const llvm::CallBase &call) {
     if (lanes_ > 1)
       leader = b_.CreateVectorSplat(lanes_, leader);
   } else {
-    leader = laneByLane(call, {vector(memberOperand)}, b_.getInt32Ty(), [&](llvm::ArrayRef<Value *> v, Value *) { return leaderOf(v[0]); });
+    leader = laneByLane(call, {vector(memberOperand)}, b_.getInt32Ty(),
+                        [&](llvm::ArrayRef<Value *> v, Value *) { return leaderOf(v[0]); });
   }
   Value *is = b_.CreateICmpEQ(leader, takeOwn(laneNumbers(), warp));
   Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(wide(&call)), leader, 0);
@@ -277,9 +323,11 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return runtime("ptxrun_active_lanes", b_.getInt32Ty(),
                    {argument(kGang), b_.getInt32(line), bits});
   }
-  // Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may not have run their rest yet.
-  areOthersGone_ = shapes_.isInDivergentRegion(call.getParent()) && 
-                   !namesActiveLanes(call.getArgOperand(call.arg_size() - 1), call.getParent(), shapes_);
+  // Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may
+  // not have run their rest yet.
+  areOthersGone_ =
+      shapes_.isInDivergentRegion(call.getParent()) &&
+      !namesActiveLanes(call.getArgOperand(call.arg_size() - 1), call.getParent(), shapes_);
   if (name == "ptx.bar.warp.sync") {
     if (lanes_ == kWarp)
       b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
@@ -301,7 +349,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
 }
 
 void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {
-  Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)), *bits = maskBits(mask());
+  Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)),
+        *bits = maskBits(mask());
   if (name == "ptx.bar.arrive") {
     runtime("ptxrun_bar_arrive", b_.getVoidTy(), {argument(kGang), id, threads, bits});
     return;
@@ -313,7 +362,8 @@ void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {
   Value *p = b_.CreateFreeze(vector(call.getArgOperand(2)));
   Value *predicates = b_.CreateAnd(maskBits(p), bits);
   auto *participants = entryAlloca(b_.getInt32Ty(), "participants");
-  Value *count = runtime("ptxrun_bar_red", b_.getInt32Ty(), {argument(kGang), id, threads, bits, predicates, participants});
+  Value *count = runtime("ptxrun_bar_red", b_.getInt32Ty(),
+                         {argument(kGang), id, threads, bits, predicates, participants});
   Value *result = count;
   if (name == "ptx.bar.red.and")
     result = b_.CreateICmpEQ(count, b_.CreateLoad(b_.getInt32Ty(), participants));
@@ -322,4 +372,4 @@ void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {
   define(call, result);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

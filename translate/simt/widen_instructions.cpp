@@ -9,13 +9,24 @@ namespace ptxrun::simt {
 void Widener::emitInstruction(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   switch (i.getOpcode()) {
-  case I::Load: emitLoad(llvm::cast<llvm::LoadInst>(i)); return;
-  case I::Store: emitStore(llvm::cast<llvm::StoreInst>(i)); return;
+  case I::Load:
+    emitLoad(llvm::cast<llvm::LoadInst>(i));
+    return;
+  case I::Store:
+    emitStore(llvm::cast<llvm::StoreInst>(i));
+    return;
   case I::AtomicRMW:
-  case I::AtomicCmpXchg: emitAtomic(i); return;
-  case I::Fence: emitFence(llvm::cast<llvm::FenceInst>(i)); return;
-  case I::Call: emitCall(llvm::cast<llvm::CallBase>(i)); return;
-  default: break;
+  case I::AtomicCmpXchg:
+    emitAtomic(i);
+    return;
+  case I::Fence:
+    emitFence(llvm::cast<llvm::FenceInst>(i));
+    return;
+  case I::Call:
+    emitCall(llvm::cast<llvm::CallBase>(i));
+    return;
+  default:
+    break;
   }
   Shape s = shapes_.shape(&i);
   if (s.isVarying())
@@ -24,7 +35,8 @@ void Widener::emitInstruction(const llvm::Instruction &i) {
     define(i, s.hasOffsets() || i.getOpcode() == I::Alloca ? emitOffsets(i) : emitUniform(i));
 }
 
-/// GEPs are byte arithmetic: constant plus index times scale, so that pointers to `.shared` can be plain 32-bit integers.
+/// GEPs are byte arithmetic: constant plus index times scale, so that pointers to `.shared` can be
+/// plain 32-bit integers.
 Widener::Value *Widener::emitAddress(const llvm::GEPOperator &gep, bool isWide) {
   const llvm::DataLayout layout(lower::kLaneDataLayout);
   const bool isShared = gep.getPointerAddressSpace() == lower::kShared;
@@ -47,11 +59,13 @@ Widener::Value *Widener::emitAddress(const llvm::GEPOperator &gep, bool isWide) 
   return b_.CreateGEP(b_.getInt8Ty(), pointer, sum);
 }
 
-/// A scalar clone on bases. All special cases are conversions that lost their meaning with the `.shared` pointer type.
+/// A scalar clone on bases. All special cases are conversions that lost their meaning with the
+/// `.shared` pointer type.
 Widener::Value *Widener::emitUniform(const llvm::Instruction &i) {
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
     return emitAddress(*gep, false);
-  // Compares of gangs on one grid with a bound between gangs (ShapeAnalysis::evaluateCompare): the bases decide.
+  // Compares of gangs on one grid with a bound between gangs (ShapeAnalysis::evaluateCompare): the
+  // bases decide.
   llvm::SmallVector<Value *> operands;
   for (const Value *op : i.operands())
     operands.push_back(base(op));
@@ -63,15 +77,19 @@ Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   if (auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i)) {
     const llvm::DataLayout &layout = source_.getParent()->getDataLayout();
-    uint64_t stride = llvm::alignTo(alloca->getAllocationSize(layout)->getFixedValue(), alloca->getAlign());
-    llvm::AllocaInst *frame = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), stride * lanes_), i.getName());
+    uint64_t stride =
+        llvm::alignTo(alloca->getAllocationSize(layout)->getFixedValue(), alloca->getAlign());
+    llvm::AllocaInst *frame =
+        entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), stride * lanes_), i.getName());
     frame->setAlignment(std::max(alloca->getAlign(), llvm::Align(64)));
     return frame;
   }
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
     return emitAddress(*gep, false);
   if (i.getOpcode() == I::Call)
-    return emitSpecialRegister(llvm::cast<llvm::CallBase>(i), wordOf(llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName()));
+    return emitSpecialRegister(
+        llvm::cast<llvm::CallBase>(i),
+        wordOf(llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName()));
   llvm::SmallVector<Value *> operands;
   for (const Value *op : i.operands())
     operands.push_back(base(op));
@@ -83,11 +101,13 @@ Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
     if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1))) {
       Shape from = shapes_.shape(i.getOperand(0));
       unsigned width = c->getBitWidth();
-      llvm::APInt low = llvm::APInt::getLowBitsSet(width, std::min<unsigned>(from.alignment, width));
+      llvm::APInt low =
+          llvm::APInt::getLowBitsSet(width, std::min<unsigned>(from.alignment, width));
       if (i.getOpcode() == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(&i)->isDisjoint())
         return b_.CreateAdd(operands[0], operands[1], i.getName());
       Value *high = llvm::ConstantInt::get(i.getType(), c->getValue() & ~low);
-      return i.getOpcode() == I::Or ? b_.CreateOr(operands[0], high) : b_.CreateXor(operands[0], high);
+      return i.getOpcode() == I::Or ? b_.CreateOr(operands[0], high)
+                                    : b_.CreateXor(operands[0], high);
     }
   }
   Value *v = emitElementwise(i, operands);
@@ -116,8 +136,10 @@ Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::Array
     if (op[0]->getType()->getScalarType()->isPointerTy() == result->getScalarType()->isPointerTy())
       return op[0];
     llvm::report_fatal_error("simt: cast between .shared and other pointers");
-  case I::BitCast: return b_.CreateBitCast(op[0], result);
-  case I::ExtractValue: return b_.CreateExtractValue(op[0], llvm::cast<llvm::ExtractValueInst>(i).getIndices());
+  case I::BitCast:
+    return b_.CreateBitCast(op[0], result);
+  case I::ExtractValue:
+    return b_.CreateExtractValue(op[0], llvm::cast<llvm::ExtractValueInst>(i).getIndices());
   case I::InsertValue:
     return b_.CreateInsertValue(op[0], op[1], llvm::cast<llvm::InsertValueInst>(i).getIndices());
   case I::Select:
@@ -125,9 +147,12 @@ Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::Array
       return laneSelect(op[0], op[1], op[2]);
     return b_.CreateSelect(op[0], op[1], op[2]);
   case I::ICmp:
-  case I::FCmp: return b_.CreateCmp(llvm::cast<llvm::CmpInst>(i).getPredicate(), op[0], op[1]);
-  case I::Freeze: return b_.CreateFreeze(op[0]);
-  default: break;
+  case I::FCmp:
+    return b_.CreateCmp(llvm::cast<llvm::CmpInst>(i).getPredicate(), op[0], op[1]);
+  case I::Freeze:
+    return b_.CreateFreeze(op[0]);
+  default:
+    break;
   }
   if (i.isCast())
     return b_.CreateCast(llvm::cast<llvm::CastInst>(i).getOpcode(), op[0], result);
@@ -147,17 +172,23 @@ Widener::Value *Widener::emitVarying(const llvm::Instruction &i) {
   case I::UDiv:
   case I::SDiv:
   case I::URem:
-  case I::SRem: return emitVaryingDivision(i);
+  case I::SRem:
+    return emitVaryingDivision(i);
   case I::ExtractElement:
   case I::InsertElement:
-  case I::ShuffleVector: return emitVectorElement(i);
-  case I::GetElementPtr: return emitAddress(llvm::cast<llvm::GEPOperator>(i), true);
+  case I::ShuffleVector:
+    return emitVectorElement(i);
+  case I::GetElementPtr:
+    return emitAddress(llvm::cast<llvm::GEPOperator>(i), true);
   case I::Select:
     if (shapes_.isUniform(i.getOperand(0)))
-      return b_.CreateSelect(base(i.getOperand(0)), vector(i.getOperand(1)), vector(i.getOperand(2)));
+      return b_.CreateSelect(base(i.getOperand(0)), vector(i.getOperand(1)),
+                             vector(i.getOperand(2)));
     break;
-  case I::Alloca: llvm::report_fatal_error("simt: alloca of variable size outside W = 1");
-  default: break;
+  case I::Alloca:
+    llvm::report_fatal_error("simt: alloca of variable size outside W = 1");
+  default:
+    break;
   }
   llvm::SmallVector<Value *> operands;
   for (const Value *op : i.operands())
@@ -165,8 +196,8 @@ Widener::Value *Widener::emitVarying(const llvm::Instruction &i) {
   return emitElementwise(i, operands);
 }
 
-/// x86 divides no vectors of integers, and a lane that is not active must not trap. 32-bit quotients are exact in double:
-/// |a/b - q| >= 1/b > the rounding error of a/b for 32-bit a and b.
+/// x86 divides no vectors of integers, and a lane that is not active must not trap. 32-bit
+/// quotients are exact in double: |a/b - q| >= 1/b > the rounding error of a/b for 32-bit a and b.
 Widener::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   Value *a = vector(i.getOperand(0)), *d = vector(i.getOperand(1));
@@ -179,7 +210,9 @@ Widener::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
     return emitElementwise(i, {a, d});
   const bool isSigned = i.getOpcode() == I::SDiv || i.getOpcode() == I::SRem;
   llvm::Type *doubles = vec(b_.getDoubleTy(), lanes_);
-  auto toDouble = [&](Value *v) { return isSigned ? b_.CreateSIToFP(v, doubles) : b_.CreateUIToFP(v, doubles); };
+  auto toDouble = [&](Value *v) {
+    return isSigned ? b_.CreateSIToFP(v, doubles) : b_.CreateUIToFP(v, doubles);
+  };
   Value *q = b_.CreateFDiv(toDouble(a), toDouble(d));
   // A 64-bit target holds INT_MIN / -1 too; the truncation wraps as two's complement does.
   llvm::Type *longs = vec(b_.getInt64Ty(), lanes_);
@@ -189,7 +222,8 @@ Widener::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   return b_.CreateSub(a, b_.CreateMul(q, d));
 }
 
-/// Vectors of one thread lie lane by lane in one wide vector: element k of lane l is element l * n + k.
+/// Vectors of one thread lie lane by lane in one wide vector: element k of lane l is element l * n
+/// + k.
 Widener::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
   llvm::SmallVector<int> order;
   if (auto *e = llvm::dyn_cast<llvm::ExtractElementInst>(&i)) {
@@ -222,13 +256,17 @@ Widener::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
     }
   } else {
     auto &shuffle = llvm::cast<llvm::ShuffleVectorInst>(i);
-    const unsigned n = llvm::cast<llvm::FixedVectorType>(shuffle.getOperand(0)->getType())->getNumElements();
+    const unsigned n =
+        llvm::cast<llvm::FixedVectorType>(shuffle.getOperand(0)->getType())->getNumElements();
     for (unsigned l = 0; l < lanes_; ++l)
       for (int m : shuffle.getShuffleMask())
-        order.push_back(m < 0 ? -1 : unsigned(m) < n ? int(l * n + m) : int(lanes_ * n + l * n + m - n));
-    return b_.CreateShuffleVector(vector(shuffle.getOperand(0)), vector(shuffle.getOperand(1)), order);
+        order.push_back(m < 0             ? -1
+                        : unsigned(m) < n ? int(l * n + m)
+                                          : int(lanes_ * n + l * n + m - n));
+    return b_.CreateShuffleVector(vector(shuffle.getOperand(0)), vector(shuffle.getOperand(1)),
+                                  order);
   }
   llvm::report_fatal_error("simt: element of a vector with a variable index");
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

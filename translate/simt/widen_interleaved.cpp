@@ -1,6 +1,7 @@
-// Structures of arrays and arrays of structures: what lies lane by lane in memory, n elements each, against n vectors of one element per
-// lane. Register by register, in log2(n) rounds of shuffles that take two registers apart into even and odd elements (or the other way
-// round): half the shuffles of picking each vector's elements on its own, and each register is loaded once.
+// Structures of arrays and arrays of structures: what lies lane by lane in memory, n elements each,
+// against n vectors of one element per lane. Register by register, in log2(n) rounds of shuffles
+// that take two registers apart into even and odd elements (or the other way round): half the
+// shuffles of picking each vector's elements on its own, and each register is loaded once.
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -15,8 +16,10 @@ std::pair<const Value *, int64_t> splitAddress(const Value *v) {
     if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(v)) {
       v = cast->getOperand(0);
     } else if (auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
-               op && (op->getOpcode() == llvm::Instruction::Add ||
-                      (op->getOpcode() == llvm::Instruction::Or && llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())) &&
+               op &&
+               (op->getOpcode() == llvm::Instruction::Add ||
+                (op->getOpcode() == llvm::Instruction::Or &&
+                 llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())) &&
                llvm::isa<llvm::ConstantInt>(op->getOperand(1))) {
       offset += llvm::cast<llvm::ConstantInt>(op->getOperand(1))->getSExtValue();
       v = op->getOperand(0);
@@ -33,35 +36,44 @@ llvm::SmallVector<int> everySecond(unsigned first, unsigned n) {
   return order;
 }
 
-unsigned length(const Value *v) { return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements(); }
+unsigned length(const Value *v) {
+  return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
+}
 
-}  // namespace
+} // namespace
 
 unsigned Widener::elementsPerRegister(const llvm::Type *element) const {
-  const unsigned bytes = context_.options.level == CpuLevel::avx512 ? 64 : context_.options.level == CpuLevel::avx2 ? 32 : 16;
+  const unsigned bytes = context_.options.level == CpuLevel::avx512 ? 64
+                         : context_.options.level == CpuLevel::avx2 ? 32
+                                                                    : 16;
   return std::min<unsigned>(lanes_, bytes * 8 / element->getScalarSizeInBits());
 }
 
 /// `pieces`: registers in the order of memory; out[step * i + first]: the elements at those places.
-void Widener::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step, llvm::MutableArrayRef<Value *> out) {
+void Widener::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
+                        llvm::MutableArrayRef<Value *> out) {
   if (pieces.size() == 1) {
     out[first] = pieces[0];
     return;
   }
   llvm::SmallVector<Value *> even, odd;
   for (size_t k = 0; k < pieces.size(); k += 2) {
-    even.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(0, length(pieces[k]))));
-    odd.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(1, length(pieces[k]))));
+    even.push_back(
+        b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(0, length(pieces[k]))));
+    odd.push_back(
+        b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(1, length(pieces[k]))));
   }
   takeApart(even, first, step * 2, out);
   takeApart(odd, first + step, step * 2, out);
 }
 
 /// The other way round: vectors in[first], in[first + step], ... element by element.
-llvm::SmallVector<Value *> Widener::putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step) {
+llvm::SmallVector<Value *> Widener::putTogether(llvm::ArrayRef<Value *> in, unsigned first,
+                                                unsigned step) {
   if (first + step >= in.size())
     return {in[first]};
-  llvm::SmallVector<Value *> even = putTogether(in, first, step * 2), odd = putTogether(in, first + step, step * 2), out;
+  llvm::SmallVector<Value *> even = putTogether(in, first, step * 2),
+                             odd = putTogether(in, first + step, step * 2), out;
   for (size_t k = 0; k < even.size(); ++k) {
     const unsigned n = length(even[k]);
     llvm::SmallVector<int> low, high;
@@ -75,7 +87,8 @@ llvm::SmallVector<Value *> Widener::putTogether(llvm::ArrayRef<Value *> in, unsi
 }
 
 /// n vectors of one element per lane, from `piece(k)`: the k-th register of what lies lane by lane.
-llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister, llvm::function_ref<Value *(unsigned)> piece) {
+llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister,
+                                             llvm::function_ref<Value *(unsigned)> piece) {
   llvm::SmallVector<llvm::SmallVector<Value *>> parts(n);
   for (unsigned lane = 0, k = 0; lane < lanes_; lane += perRegister) {
     llvm::SmallVector<Value *> pieces, out(n);
@@ -91,11 +104,13 @@ llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister, l
   return result;
 }
 
-/// A load from an array of structures whose other elements are loaded nearby: all at once. False where that is not so.
+/// A load from an array of structures whose other elements are loaded nearby: all at once. False
+/// where that is not so.
 bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
   const unsigned bits = type->getScalarSizeInBits();
-  if (mask() || isOffMainLine_ || !load.isSimple() || type->isVectorTy() || type->isPointerTy() || (bits != 32 && bits != 64))
+  if (mask() || isOffMainLine_ || !load.isSimple() || type->isVectorTy() || type->isPointerTy() ||
+      (bits != 32 && bits != 64))
     return false;
   const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0];
   const int64_t n = stride / size;
@@ -105,14 +120,16 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
     if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
       return false;
   const auto [root, own] = splitAddress(load.getPointerOperand());
-  std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>> siblings;  // by distance
+  std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>> siblings; // by distance
   for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
     auto *other = llvm::dyn_cast<llvm::LoadInst>(i);
     if (!other || !other->isSimple() || other->getType() != load.getType() ||
-        other->getPointerAddressSpace() != load.getPointerAddressSpace() || other->getAlign() != load.getAlign())
+        other->getPointerAddressSpace() != load.getPointerAddressSpace() ||
+        other->getAlign() != load.getAlign())
       continue;
     const auto [otherRoot, at] = splitAddress(other->getPointerOperand());
-    if (otherRoot == root && shapes_.shape(other->getPointerOperand()).offsets == shapes_.shape(load.getPointerOperand()).offsets)
+    if (otherRoot == root && shapes_.shape(other->getPointerOperand()).offsets ==
+                                 shapes_.shape(load.getPointerOperand()).offsets)
       siblings[at - own].push_back(other);
   }
   // A structure that holds this element and is loaded as a whole.
@@ -125,7 +142,8 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
     const unsigned perRegister = elementsPerRegister(type);
     const int64_t low = (*a.offsets)[0] + start;
     llvm::SmallVector<Value *> elements = separate(unsigned(n), perRegister, [&](unsigned k) {
-      Value *at = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(low + int64_t(k) * perRegister * size));
+      Value *at = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base,
+                                        uint64_t(low + int64_t(k) * perRegister * size));
       llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, perRegister), at, load.getAlign());
       copyAccessTraits(l, load);
       return l;
@@ -138,19 +156,22 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
   return false;
 }
 
-/// Element k of each lane's vector, where most elements are asked for in this block; null where they are not.
+/// Element k of each lane's vector, where most elements are asked for in this block; null where
+/// they are not.
 Widener::Value *Widener::separatedElement(const llvm::ExtractElementInst &e, unsigned k) {
   const Value *whole = e.getVectorOperand();
   const unsigned n = llvm::cast<llvm::FixedVectorType>(whole->getType())->getNumElements();
   const unsigned bits = whole->getType()->getScalarSizeInBits();
-  if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) || whole->getType()->getScalarType()->isPointerTy() ||
-      isOffMainLine_ || shapes_.isUniform(whole))
+  if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) ||
+      whole->getType()->getScalarType()->isPointerTy() || isOffMainLine_ ||
+      shapes_.isUniform(whole))
     return nullptr;
   auto [it, isNew] = separated_.try_emplace(whole);
   if (isNew) {
     std::set<const Value *> asked;
     for (const llvm::User *u : whole->users())
-      if (auto *other = llvm::dyn_cast<llvm::ExtractElementInst>(u); other && other->getParent() == e.getParent())
+      if (auto *other = llvm::dyn_cast<llvm::ExtractElementInst>(u);
+          other && other->getParent() == e.getParent())
         asked.insert(other->getIndexOperand());
     if (asked.size() * 2 <= n)
       return nullptr;
@@ -166,11 +187,13 @@ Widener::Value *Widener::separatedElement(const llvm::ExtractElementInst &e, uns
   return it->second.empty() ? nullptr : it->second[k];
 }
 
-/// What a chain of insertions into nothing has made whole with `last`, lane by lane; null if it is not whole.
+/// What a chain of insertions into nothing has made whole with `last`, lane by lane; null if it is
+/// not whole.
 Widener::Value *Widener::joinedElements(const llvm::InsertElementInst &last) {
   const unsigned n = llvm::cast<llvm::FixedVectorType>(last.getType())->getNumElements();
   const unsigned bits = last.getType()->getScalarSizeInBits();
-  if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) || last.getOperand(1)->getType()->isPointerTy())
+  if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) ||
+      last.getOperand(1)->getType()->isPointerTy())
     return nullptr;
   llvm::SmallVector<const Value *> elements(n, nullptr);
   const Value *v = &last;
@@ -200,4 +223,4 @@ Widener::Value *Widener::joinedElements(const llvm::InsertElementInst &last) {
   return concatenate(pieces);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

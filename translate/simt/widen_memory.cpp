@@ -1,4 +1,5 @@
-// Loads and stores: the shape of the address decides between one scalar access, vector accesses with shuffles, and lanes one by one.
+// Loads and stores: the shape of the address decides between one scalar access, vector accesses
+// with shuffles, and lanes one by one.
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -26,7 +27,7 @@ std::vector<Run> runsOf(const std::vector<int64_t> &offsets, int64_t size) {
   return runs;
 }
 
-}  // namespace
+} // namespace
 
 void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
   to->setVolatile(from.isVolatile() || from.isAtomic());
@@ -56,9 +57,12 @@ Widener::Value *Widener::wrapsWithin(const Value *index, bool isSigned) {
     if (step == 0)
       continue;
     const bool isDown = step < 0;
-    llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow)
-                                    : (isSigned ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow);
-    Value *r = b_.CreateBinaryIntrinsic(id, scalar, llvm::ConstantInt::get(scalar->getType(), uint64_t(isDown ? -step : step)));
+    llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow
+                                                : llvm::Intrinsic::usub_with_overflow)
+                                    : (isSigned ? llvm::Intrinsic::sadd_with_overflow
+                                                : llvm::Intrinsic::uadd_with_overflow);
+    Value *r = b_.CreateBinaryIntrinsic(
+        id, scalar, llvm::ConstantInt::get(scalar->getType(), uint64_t(isDown ? -step : step)));
     wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
   }
   return wraps;
@@ -96,14 +100,17 @@ Widener::Address Widener::address(const Value *pointer) {
   Value *index;
   if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
     index = b_.CreateSExt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
-    return {field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), nullptr, index, nullptr};
+    return {field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), nullptr, index,
+            nullptr};
   }
   // uniform + varying: a scalar base with a vector index
   if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
-    if (auto *add = llvm::dyn_cast<llvm::BinaryOperator>(cast->getOperand(0)); add && add->getOpcode() == llvm::Instruction::Add)
+    if (auto *add = llvm::dyn_cast<llvm::BinaryOperator>(cast->getOperand(0));
+        add && add->getOpcode() == llvm::Instruction::Add)
       for (unsigned k = 0; k < 2; ++k)
         if (shapes_.isUniform(add->getOperand(k)) && !llvm::isa<llvm::Constant>(add->getOperand(k)))
-          return {b_.CreateIntToPtr(base(add->getOperand(k)), b_.getPtrTy()), nullptr, vector(add->getOperand(1 - k)), nullptr};
+          return {b_.CreateIntToPtr(base(add->getOperand(k)), b_.getPtrTy()), nullptr,
+                  vector(add->getOperand(1 - k)), nullptr};
   return {nullptr, nullptr, vector(pointer), nullptr};
 }
 
@@ -113,7 +120,9 @@ Widener::Value *Widener::pointers(const Address &a) {
   if (a.index) {
     // base + (index << 1..3): the shift becomes the scale of the gather.
     auto *shift = llvm::dyn_cast<llvm::BinaryOperator>(a.index);
-    auto *by = shift && shift->getOpcode() == llvm::Instruction::Shl ? llvm::dyn_cast<llvm::Constant>(shift->getOperand(1)) : nullptr;
+    auto *by = shift && shift->getOpcode() == llvm::Instruction::Shl
+                   ? llvm::dyn_cast<llvm::Constant>(shift->getOperand(1))
+                   : nullptr;
     auto *amount = by ? llvm::dyn_cast_or_null<llvm::ConstantInt>(by->getSplatValue()) : nullptr;
     if (amount && amount->getZExtValue() <= 3)
       return b_.CreateGEP(b_.getIntNTy(8u << amount->getZExtValue()), a.base, shift->getOperand(0));
@@ -140,7 +149,8 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   }
   const Value *pointer = load.getPointerOperand();
   if (shapes_.isUniform(pointer)) {
-    llvm::LoadInst *l = b_.CreateAlignedLoad(plain(&load), hostPointer(pointer), load.getAlign(), load.getName());
+    llvm::LoadInst *l =
+        b_.CreateAlignedLoad(plain(&load), hostPointer(pointer), load.getAlign(), load.getName());
     if (load.isAtomic())
       l->setAtomic(load.getOrdering(), load.getSyncScopeID());
     l->setVolatile(load.isVolatile());
@@ -157,8 +167,10 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
     // if the index wraps inside the gang: lane by lane; else as the shape says
-    Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"), *done = newBlock("load.done");
-    b_.CreateCondBr(a.wraps, slow, fast, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+    Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"),
+          *done = newBlock("load.done");
+    b_.CreateCondBr(a.wraps, slow, fast,
+                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(slow);
     Value *slowly = loadSlowly(load);
     slow = b_.GetInsertBlock();
@@ -178,10 +190,11 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   define(load, result);
 }
 
-/// A loop that strides through memory by whole grids leaves each gang with a few lines of many pages: too few for the hardware to
-/// see a stream. The gangs that follow read what follows in each page, so each fetches ahead for them. So do gangs that wait at
-/// barriers between few accesses: out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches nothing
-/// ahead. Prefetches never fault.
+/// A loop that strides through memory by whole grids leaves each gang with a few lines of many
+/// pages: too few for the hardware to see a stream. The gangs that follow read what follows in each
+/// page, so each fetches ahead for them. So do gangs that wait at barriers between few accesses:
+/// out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches
+/// nothing ahead. Prefetches never fault.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
   constexpr int64_t kGangsAhead = 8, kLine = 64;
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
@@ -191,16 +204,18 @@ void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_
     return;
   const uint32_t row = context_.options.block[0];
   if (row < 4 * lanes_)
-    return;  // the next gangs are rows of their own
+    return; // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
   for (int64_t line = 0; line < bytes; line += kLine)
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                       {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(kGangsAhead * bytes + line)), b_.getInt32(0), b_.getInt32(3),
-                        b_.getInt32(1)});
+    b_.CreateIntrinsic(
+        llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+        {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(kGangsAhead * bytes + line)),
+         b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
-/// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a window that all lanes cover is loaded
-/// once and permuted (reading between two accessed bytes less than a page apart touches no other page); the rest is lane by lane.
+/// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a
+/// window that all lanes cover is loaded once and permuted (reading between two accessed bytes less
+/// than a page apart touches no other page); the rest is lane by lane.
 Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
   auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
@@ -211,21 +226,29 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) != elementSize * 8)
     return loadEach(load, pointers(a));
   std::vector<Run> runs = runsOf(*a.offsets, size);
-  auto at = [&](int64_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset)); };
+  auto at = [&](int64_t offset) {
+    return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset));
+  };
   if (runs.size() == 1) {
     prefetchForNextGangs(load, at(runs[0].offset), size);
     if (!mask()) {
-      llvm::LoadInst *l = b_.CreateAlignedLoad(wideType, at(runs[0].offset), load.getAlign(), load.getName());
+      llvm::LoadInst *l =
+          b_.CreateAlignedLoad(wideType, at(runs[0].offset), load.getAlign(), load.getName());
       copyAccessTraits(l, load);
       return l;
     }
-    return b_.CreateMaskedLoad(wideType, at(runs[0].offset), load.getAlign(), repeatMask(mask(), perLane), nullptr, load.getName());
+    return b_.CreateMaskedLoad(wideType, at(runs[0].offset), load.getAlign(),
+                               repeatMask(mask(), perLane), nullptr, load.getName());
   }
   auto [low, high] = std::minmax_element(a.offsets->begin(), a.offsets->end());
   const int64_t span = *high - *low + size;
-  const bool isOnGrid = std::all_of(a.offsets->begin(), a.offsets->end(), [&](int64_t o) { return (o - *low) % elementSize == 0; });
-  // A gather costs what its lanes' loads cost; a window of up to 8 times the data is cheaper, if it is few registers.
-  const int64_t most = context_.options.level == CpuLevel::avx512 ? 4096 : context_.options.level == CpuLevel::avx2 ? 256 : 128;
+  const bool isOnGrid = std::all_of(a.offsets->begin(), a.offsets->end(),
+                                    [&](int64_t o) { return (o - *low) % elementSize == 0; });
+  // A gather costs what its lanes' loads cost; a window of up to 8 times the data is cheaper, if it
+  // is few registers.
+  const int64_t most = context_.options.level == CpuLevel::avx512 ? 4096
+                       : context_.options.level == CpuLevel::avx2 ? 256
+                                                                  : 128;
   if (!mask() && isOnGrid && span <= std::min(8 * size * int64_t(lanes_), most)) {
     llvm::SmallVector<int> order;
     for (int64_t o : *a.offsets)
@@ -242,8 +265,9 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
         llvm::SmallVector<int> lanesOfRun;
         for (unsigned l = 0; l < run.lanes * perLane; ++l)
           lanesOfRun.push_back(int(run.firstLane * perLane + l));
-        piece = b_.CreateMaskedLoad(part, at(run.offset), load.getAlign(),
-                                    b_.CreateShuffleVector(repeatMask(mask(), perLane), lanesOfRun));
+        piece =
+            b_.CreateMaskedLoad(part, at(run.offset), load.getAlign(),
+                                b_.CreateShuffleVector(repeatMask(mask(), perLane), lanesOfRun));
       } else {
         llvm::LoadInst *l = b_.CreateAlignedLoad(part, at(run.offset), load.getAlign());
         copyAccessTraits(l, load);
@@ -274,14 +298,21 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   return loadEach(load, pointers(a));
 }
 
-/// Elements order[0], order[1] ... of the `count` elements at `at`, all of which may be read. Register-sized pieces are loaded; each
-/// register of the result is a tree of two-source shuffles, of which the first level moves elements and the others blend.
-Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element, unsigned count, llvm::ArrayRef<int> order) {
+/// Elements order[0], order[1] ... of the `count` elements at `at`, all of which may be read.
+/// Register-sized pieces are loaded; each register of the result is a tree of two-source shuffles,
+/// of which the first level moves elements and the others blend.
+Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element,
+                                    unsigned count, llvm::ArrayRef<int> order) {
   const unsigned elementBytes = element->getScalarSizeInBits() / 8;
-  const unsigned perRegister = (context_.options.level == CpuLevel::avx512 ? 64 : context_.options.level == CpuLevel::avx2 ? 32 : 16) / elementBytes;
+  const unsigned perRegister = (context_.options.level == CpuLevel::avx512 ? 64
+                                : context_.options.level == CpuLevel::avx2 ? 32
+                                                                           : 16) /
+                               elementBytes;
   const llvm::Align align = std::min(load.getAlign(), llvm::Align(elementBytes));
   auto loadPiece = [&](unsigned first, unsigned n) {
-    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(element, n), b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(first) * elementBytes), align);
+    llvm::LoadInst *l = b_.CreateAlignedLoad(
+        vec(element, n), b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(first) * elementBytes),
+        align);
     copyAccessTraits(l, load);
     return l;
   };
@@ -297,7 +328,9 @@ Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm:
     const unsigned start = std::min(first, count - perRegister);
     pieces.push_back({start, loadPiece(start, perRegister)});
   }
-  auto pieceOf = [&](int e) { return std::min(unsigned(e) / perRegister, unsigned(pieces.size()) - 1); };
+  auto pieceOf = [&](int e) {
+    return std::min(unsigned(e) / perRegister, unsigned(pieces.size()) - 1);
+  };
   llvm::SmallVector<Value *> groups;
   for (unsigned g = 0; g < order.size(); g += perRegister) {
     const unsigned n = std::min<unsigned>(perRegister, unsigned(order.size()) - g);
@@ -343,7 +376,8 @@ Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm:
   return concatenate(groups);
 }
 
-/// Vectors one behind the other; all but the last have the same length, and all do where there are more than two.
+/// Vectors one behind the other; all but the last have the same length, and all do where there are
+/// more than two.
 Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
   while (pieces.size() > 1) {
     llvm::SmallVector<Value *> next;
@@ -353,7 +387,8 @@ Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
         continue;
       }
       llvm::SmallVector<int> order;
-      for (unsigned e = 0; e < 2 * llvm::cast<llvm::FixedVectorType>(pieces[k]->getType())->getNumElements(); ++e)
+      for (unsigned e = 0;
+           e < 2 * llvm::cast<llvm::FixedVectorType>(pieces[k]->getType())->getNumElements(); ++e)
         order.push_back(int(e));
       next.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], order));
     }
@@ -362,13 +397,15 @@ Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
   return pieces[0];
 }
 
-/// Each lane from its own pointer. Lanes that are not active read a dummy, so that nothing branches.
+/// Each lane from its own pointer. Lanes that are not active read a dummy, so that nothing
+/// branches.
 Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
   const bool isPlain = !load.isVolatile() && !load.isAtomic();
   const unsigned bits = type->getScalarSizeInBits();
   if (!type->isVectorTy() && isPlain && (bits == 32 || bits == 64))
-    return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr, load.getName());
+    return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr,
+                                 load.getName());
   if (mask()) {
     const uint64_t size = load.getDataLayout().getTypeStoreSize(type).getFixedValue();
     llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
@@ -376,17 +413,20 @@ Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
     pointers = b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, dummy));
   }
   Value *result = nullptr;
-  const unsigned perLane = type->isVectorTy() ? llvm::cast<llvm::FixedVectorType>(type)->getNumElements() : 1;
+  const unsigned perLane =
+      type->isVectorTy() ? llvm::cast<llvm::FixedVectorType>(type)->getNumElements() : 1;
   llvm::SmallVector<Value *> pieces;
   for (unsigned l = 0; l < lanes_; ++l) {
-    llvm::LoadInst *one = b_.CreateAlignedLoad(type, b_.CreateExtractElement(pointers, l), load.getAlign());
+    llvm::LoadInst *one =
+        b_.CreateAlignedLoad(type, b_.CreateExtractElement(pointers, l), load.getAlign());
     one->setVolatile(load.isVolatile());
     if (load.isAtomic())
       one->setAtomic(load.getOrdering(), load.getSyncScopeID());
     if (perLane > 1) {
       pieces.push_back(one);
     } else {
-      result = b_.CreateInsertElement(result ? result : llvm::PoisonValue::get(wide(&load)), one, l);
+      result =
+          b_.CreateInsertElement(result ? result : llvm::PoisonValue::get(wide(&load)), one, l);
     }
   }
   return result ? result : concatenate(pieces);
@@ -403,14 +443,17 @@ void Widener::emitStore(const llvm::StoreInst &store) {
     } else {
       // All lanes write one place: which one wins is open; the last active one does.
       Value *all = vector(value);
-      Value *lane = mask() ? b_.CreateSub(b_.getInt32(31), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
-                                                                              {maskBits(mask()), b_.getTrue()}))
-                           : static_cast<Value *>(b_.getInt32(lanes_ - 1));
+      Value *lane = mask()
+                        ? b_.CreateSub(b_.getInt32(31),
+                                       b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
+                                                          {maskBits(mask()), b_.getTrue()}))
+                        : static_cast<Value *>(b_.getInt32(lanes_ - 1));
       if (auto *each = llvm::dyn_cast<llvm::FixedVectorType>(plain(value))) {
         v = llvm::PoisonValue::get(each);
         Value *first = b_.CreateMul(lane, b_.getInt32(each->getNumElements()));
         for (unsigned k = 0; k < each->getNumElements(); ++k)
-          v = b_.CreateInsertElement(v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))), k);
+          v = b_.CreateInsertElement(
+              v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))), k);
       } else {
         v = b_.CreateExtractElement(all, lane);
       }
@@ -429,8 +472,10 @@ void Widener::emitStore(const llvm::StoreInst &store) {
     if (!storeOffsets(store, a, v))
       storeEach(store, pointers(a), v);
   } else {
-    Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"), *done = newBlock("store.done");
-    b_.CreateCondBr(a.wraps, slow, fast, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+    Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"),
+          *done = newBlock("store.done");
+    b_.CreateCondBr(a.wraps, slow, fast,
+                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(slow);
     storeSlowly(store, v);
     b_.CreateBr(done);
@@ -446,14 +491,16 @@ bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value
   auto *wideType = llvm::cast<llvm::FixedVectorType>(v->getType());
   llvm::Type *element = wideType->getElementType();
   const unsigned perLane = wideType->getNumElements() / lanes_;
-  const int64_t size = int64_t(store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
+  const int64_t size = int64_t(
+      store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8)
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
   std::vector<unsigned> lanesByAddress(lanes_);
   for (unsigned l = 0; l < lanes_; ++l)
     lanesByAddress[l] = l;
-  std::sort(lanesByAddress.begin(), lanesByAddress.end(), [&](unsigned x, unsigned y) { return (*a.offsets)[x] < (*a.offsets)[y]; });
+  std::sort(lanesByAddress.begin(), lanesByAddress.end(),
+            [&](unsigned x, unsigned y) { return (*a.offsets)[x] < (*a.offsets)[y]; });
   std::vector<int64_t> sorted;
   for (unsigned l : lanesByAddress)
     sorted.push_back((*a.offsets)[l]);
@@ -469,15 +516,20 @@ bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value
         order.push_back(int(lanesByAddress[l] * perLane + k));
     Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(run.offset));
     if (mask()) {
-      b_.CreateMaskedStore(b_.CreateShuffleVector(v, order), to, store.getAlign(), b_.CreateShuffleVector(repeatMask(mask(), perLane), order));
+      b_.CreateMaskedStore(b_.CreateShuffleVector(v, order), to, store.getAlign(),
+                           b_.CreateShuffleVector(repeatMask(mask(), perLane), order));
       continue;
     }
-    // Register by register, upwards: left to itself, LLVM stores the last register first, and caches follow that badly.
+    // Register by register, upwards: left to itself, LLVM stores the last register first, and
+    // caches follow that badly.
     const size_t perRegister = elementsPerRegister(element);
     for (size_t first = 0; first < order.size(); first += perRegister) {
-      const llvm::ArrayRef<int> piece = llvm::ArrayRef(order).slice(first, std::min(perRegister, order.size() - first));
-      b_.CreateAlignedStore(b_.CreateShuffleVector(v, piece), b_.CreateConstGEP1_64(b_.getInt8Ty(), to, first * uint64_t(size) / perLane),
-                            store.getAlign())
+      const llvm::ArrayRef<int> piece =
+          llvm::ArrayRef(order).slice(first, std::min(perRegister, order.size() - first));
+      b_.CreateAlignedStore(
+            b_.CreateShuffleVector(v, piece),
+            b_.CreateConstGEP1_64(b_.getInt8Ty(), to, first * uint64_t(size) / perLane),
+            store.getAlign())
           ->setVolatile(store.isVolatile() || store.isAtomic());
     }
   }
@@ -509,11 +561,12 @@ void Widener::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v)
     } else {
       one = b_.CreateExtractElement(v, l);
     }
-    llvm::StoreInst *s = b_.CreateAlignedStore(one, b_.CreateExtractElement(pointers, l), store.getAlign());
+    llvm::StoreInst *s =
+        b_.CreateAlignedStore(one, b_.CreateExtractElement(pointers, l), store.getAlign());
     s->setVolatile(store.isVolatile());
     if (store.isAtomic())
       s->setAtomic(store.getOrdering(), store.getSyncScopeID());
   }
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

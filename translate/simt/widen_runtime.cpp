@@ -1,4 +1,5 @@
-// Words that are calls of the runtime: mbarriers, asynchronous copies, cluster barriers (lower/runtime_words.h).
+// Words that are calls of the runtime: mbarriers, asynchronous copies, cluster barriers
+// (lower/runtime_words.h).
 #include "intrinsics/abi.h"
 #include "translate/lower/runtime_words.h"
 #include "translate/simt/widener.h"
@@ -26,10 +27,12 @@ Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Runti
 }
 
 Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word) {
-  if (lanes_ > 1 && isArrival(word.word) && shapes_.isUniform(&call)) {  // all lanes, with one count, at one mbarrier
+  if (lanes_ > 1 && isArrival(word.word) &&
+      shapes_.isUniform(&call)) { // all lanes, with one count, at one mbarrier
     Value *lanes = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
-    return runtime(std::string(word.entry) + "_lanes", plain(&call),
-                   {argument(kGang), base(call.getArgOperand(0)), base(call.getArgOperand(1)), lanes});
+    return runtime(
+        std::string(word.entry) + "_lanes", plain(&call),
+        {argument(kGang), base(call.getArgOperand(0)), base(call.getArgOperand(1)), lanes});
   }
   auto callOne = [&](llvm::ArrayRef<Value *> values, Value *lane) -> Value * {
     llvm::SmallVector<Value *> arguments;
@@ -40,7 +43,9 @@ Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWo
     arguments.append(values.begin(), values.end());
     return runtime(word.entry, plain(&call), arguments);
   };
-  const bool isOne = lanes_ == 1 || (call.getType()->isIntegerTy(1) && shapes_.isUniform(&call));  // a test of one mbarrier by all lanes
+  const bool isOne =
+      lanes_ == 1 || (call.getType()->isIntegerTy(1) &&
+                      shapes_.isUniform(&call)); // a test of one mbarrier by all lanes
   llvm::SmallVector<Value *> operands;
   for (const Value *a : call.args())
     operands.push_back(isOne ? firstLaneOf(a) : shapes_.isUniform(a) ? base(a) : vector(a));
@@ -63,11 +68,14 @@ Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord 
     const Value *a = call.getArgOperand(k);
     operands.push_back(shapes_.isUniform(a) ? base(a) : vector(a));
   }
-  Value *complete = laneByLane(call, operands, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) {
-    return runtime(test->entry, plain(&call), {argument(kGang), v[0], v[1], v[2]});
-  });
+  Value *complete =
+      laneByLane(call, operands, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) {
+        return runtime(test->entry, plain(&call), {argument(kGang), v[0], v[1], v[2]});
+      });
   // Lanes outside the mask were not asked.
-  Value *active = mask() ? b_.CreateSelect(mask(), complete, llvm::Constant::getNullValue(complete->getType())) : complete;
+  Value *active =
+      mask() ? b_.CreateSelect(mask(), complete, llvm::Constant::getNullValue(complete->getType()))
+             : complete;
   Block *wait = newBlock("wait"), *waited = newBlock("waited");
   b_.CreateCondBr(b_.CreateOrReduce(active), waited, wait);
   b_.SetInsertPoint(wait);
@@ -86,7 +94,8 @@ void Widener::emitCopies(const llvm::CallBase &call, const RuntimeWord &word) {
     return memory;
   };
   runtime(word.entry, b_.getVoidTy(),
-          {argument(kGang), maskBits(mask()), array(0), array(1), firstLaneOf(call.getArgOperand(2)), array(3)});
+          {argument(kGang), maskBits(mask()), array(0), array(1),
+           firstLaneOf(call.getArgOperand(2)), array(3)});
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

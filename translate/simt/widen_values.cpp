@@ -1,4 +1,5 @@
-// Values of the scalar function as scalars and vectors of the wide one, and the slots they cross blocks in.
+// Values of the scalar function as scalars and vectors of the wide one, and the slots they cross
+// blocks in.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
@@ -72,11 +73,11 @@ bool Widener::needsSlot(const llvm::Instruction &i) const {
   for (const llvm::User *u : i.users()) {
     auto *user = llvm::cast<llvm::Instruction>(u);
     if (shapes_.shape(user).isConditional)
-      return true;  // exactVector may want it anywhere
+      return true; // exactVector may want it anywhere
     if (user->getOpcode() == llvm::Instruction::Add)
       for (const llvm::User *address : user->users())
         if (llvm::isa<llvm::IntToPtrInst>(address))
-          return true;  // so may address()
+          return true; // so may address()
     if (user->getParent() != i.getParent() || llvm::isa<llvm::PHINode>(user))
       return true;
   }
@@ -88,7 +89,8 @@ void Widener::define(const llvm::Instruction &i, Value *v) {
     localVector_[&i] = v;
   else
     local_[&i] = v;
-  // A conditional shape may be recomputed exactly from its operands wherever it is needed (exactVector).
+  // A conditional shape may be recomputed exactly from its operands wherever it is needed
+  // (exactVector).
   if (needsSlot(i))
     b_.CreateStore(v, slotOf(i));
 }
@@ -104,7 +106,8 @@ Widener::Value *Widener::plainConstant(const llvm::Constant *c) {
   if (!c->getType()->isPointerTy())
     return constant;
   if (c->getType()->getPointerAddressSpace() == lower::kShared) {
-    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(c); e && e->getOpcode() == llvm::Instruction::IntToPtr)
+    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(c);
+        e && e->getOpcode() == llvm::Instruction::IntToPtr)
       return e->getOperand(0);
     if (c->isNullValue())
       return b_.getInt32(0);
@@ -117,7 +120,8 @@ Widener::Value *Widener::plainConstant(const llvm::Constant *c) {
   }
   if (c->getType() == t)
     return constant;
-  if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(c); e && e->getOpcode() == llvm::Instruction::IntToPtr)
+  if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(c);
+      e && e->getOpcode() == llvm::Instruction::IntToPtr)
     return llvm::ConstantExpr::getIntToPtr(e->getOperand(0), t);
   return b_.CreateAddrSpaceCast(constant, t);
 }
@@ -141,7 +145,8 @@ Widener::Value *Widener::splat(Value *scalar, llvm::Type *scalarType) {
   if (auto *s = llvm::dyn_cast<llvm::StructType>(scalarType)) {
     Value *result = llvm::PoisonValue::get(widenType(s, lanes_));
     for (unsigned k = 0; k < s->getNumElements(); ++k)
-      result = b_.CreateInsertValue(result, splat(b_.CreateExtractValue(scalar, k), s->getElementType(k)), k);
+      result = b_.CreateInsertValue(
+          result, splat(b_.CreateExtractValue(scalar, k), s->getElementType(k)), k);
     return result;
   }
   if (auto *v = llvm::dyn_cast<llvm::FixedVectorType>(scalarType)) {
@@ -168,7 +173,8 @@ Widener::Value *Widener::fromOffsets(Value *base, const Shape &shape, llvm::Type
   return b_.CreateAdd(b_.CreateVectorSplat(lanes_, base), steps);
 }
 
-/// A value whose offsets hold only if an index does not wrap, computed lane by lane from operands that are certain.
+/// A value whose offsets hold only if an index does not wrap, computed lane by lane from operands
+/// that are certain.
 Widener::Value *Widener::exactVector(const Value *v) {
   Shape s = shapes_.shape(v);
   if (!s.isConditional)
@@ -216,10 +222,12 @@ Widener::Value *Widener::laneSelect(Value *mask, Value *onTrue, Value *onFalse) 
     Value *result = llvm::PoisonValue::get(s);
     for (unsigned k = 0; k < s->getNumElements(); ++k)
       result = b_.CreateInsertValue(
-          result, laneSelect(mask, b_.CreateExtractValue(onTrue, k), b_.CreateExtractValue(onFalse, k)), k);
+          result,
+          laneSelect(mask, b_.CreateExtractValue(onTrue, k), b_.CreateExtractValue(onFalse, k)), k);
     return result;
   }
-  if (auto *v = llvm::dyn_cast<llvm::FixedVectorType>(onTrue->getType()); v && v->getNumElements() != lanes_)
+  if (auto *v = llvm::dyn_cast<llvm::FixedVectorType>(onTrue->getType());
+      v && v->getNumElements() != lanes_)
     mask = repeatMask(mask, v->getNumElements() / lanes_);
   return b_.CreateSelect(mask, onTrue, onFalse);
 }
@@ -268,14 +276,18 @@ Widener::Block *Widener::newBlock(const llvm::Twine &name) {
 /// What is emitted next comes from this PTX line (of whichever function it was inlined from).
 void Widener::setLine(const llvm::DebugLoc &place) {
   llvm::DISubprogram *function = target_.getSubprogram();
-  b_.SetCurrentDebugLocation(place && function ? llvm::DILocation::get(target_.getContext(), place.getLine(), 0, function) : nullptr);
+  b_.SetCurrentDebugLocation(
+      place && function ? llvm::DILocation::get(target_.getContext(), place.getLine(), 0, function)
+                        : nullptr);
 }
 
-Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments) {
+Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result,
+                                 llvm::ArrayRef<Value *> arguments) {
   llvm::SmallVector<llvm::Type *> types;
   for (Value *a : arguments)
     types.push_back(a->getType());
-  llvm::FunctionCallee f = context_.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+  llvm::FunctionCallee f =
+      context_.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
   llvm::CallInst *call = b_.CreateCall(f, arguments);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   return call;
@@ -284,16 +296,18 @@ Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result, llvm:
 /// A field of the Launch, Cta or Gang record.
 Widener::Value *Widener::field(unsigned which, size_t offset, llvm::Type *t, bool isInvariant) {
   llvm::LoadInst *load = b_.CreateAlignedLoad(
-      t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(which), offset), llvm::Align(t->isPointerTy() || t->isIntegerTy(64) ? 8 : 4));
+      t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(which), offset),
+      llvm::Align(t->isPointerTy() || t->isIntegerTy(64) ? 8 : 4));
   if (isInvariant)
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
   return load;
 }
 
-Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target, const ShapeAnalysis &shapes,
-                 bool isFull, bool isKernel)
-    : context_(context), source_(source), target_(target), shapes_(shapes), isFull_(isFull), isKernel_(isKernel),
-      lanes_(shapes.lanes()), b_(target.getContext()), entry_(target.getContext()) {}
+Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target,
+                 const ShapeAnalysis &shapes, bool isFull, bool isKernel)
+    : context_(context), source_(source), target_(target), shapes_(shapes), isFull_(isFull),
+      isKernel_(isKernel), lanes_(shapes.lanes()), b_(target.getContext()),
+      entry_(target.getContext()) {}
 
 void Widener::run() {
   Block *prologue = newBlock("prologue");
@@ -301,12 +315,14 @@ void Widener::run() {
   entry_.SetInsertPoint(prologue);
   llvm::Instruction *toFirst = entry_.CreateBr(first);
   entry_.SetInsertPoint(toFirst);
-  firstThread_ = entry_.CreateAnd(target_.getArg(kFirstThread), ~uint64_t(lanes_ - 1), "first.thread");
+  firstThread_ =
+      entry_.CreateAnd(target_.getArg(kFirstThread), ~uint64_t(lanes_ - 1), "first.thread");
   entryMask_ = isFull_ || lanes_ == 1 ? nullptr : argument(kMask);
   b_.SetInsertPoint(first);
   for (unsigned n = 0; n < source_.arg_size(); ++n) {
     const llvm::Argument *own = source_.getArg(n);
-    Value *v = isKernel_ ? field(kLaunch, offsetof(abi::Launch, params), b_.getPtrTy(), true) : argument(kFirstOwn + n);
+    Value *v = isKernel_ ? field(kLaunch, offsetof(abi::Launch, params), b_.getPtrTy(), true)
+                         : argument(kFirstOwn + n);
     auto *slot = entryAlloca(v->getType(), own->getName());
     b_.CreateStore(v, slot);
     promotable_.push_back(slot);
@@ -325,4 +341,4 @@ void Widener::run() {
   llvm::PromoteMemToReg(live, dominators);
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -1,19 +1,22 @@
 // Turns one scalar function into a function of W lanes. The heart of simt.
 //
-// Control flow is linearised partially: blocks are emitted in the order of ShapeAnalysis. A uniform branch stays a branch. At a
-// divergent branch both ways run one after the other, each under its mask; a way whose mask is empty is jumped over. What still has
-// to run later is kept as a set of pending items that travels along the emitted edges:
+// Control flow is linearised partially: blocks are emitted in the order of ShapeAnalysis. A uniform
+// branch stays a branch. At a divergent branch both ways run one after the other, each under its
+// mask; a way whose mask is empty is jumped over. What still has to run later is kept as a set of
+// pending items that travels along the emitted edges:
 //
 //     b: br divergent c, T, F    =>   mask[T] |= m & c; mask[F] |= m & ~c
 //                                     if any(mask[T]) goto T (pending: F)  else goto F
 //     end of T                   =>   if any(mask[F]) goto F (pending: join) else goto join
 //
-// A loop that lanes leave in different iterations gets an item of its own behind its blocks (LoopEnd):
+// A loop that lanes leave in different iterations gets an item of its own behind its blocks
+// (LoopEnd):
 //
 //     LoopEnd: if any(mask[header]) goto header  else goto the first exit whose mask is not empty
 //
-// Values that are used outside their block live in stack slots while code is emitted and are promoted at the end, so that no
-// dominance has to be repaired by hand. Masks are slots too: a block consumes its mask (reads and clears it).
+// Values that are used outside their block live in stack slots while code is emitted and are
+// promoted at the end, so that no dominance has to be repaired by hand. Masks are slots too: a
+// block consumes its mask (reads and clears it).
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
@@ -33,28 +36,41 @@ namespace ptxrun::simt {
 
 /// What all functions of one gang module share.
 struct ModuleContext {
-  llvm::Module &module;         ///< the module under construction: scalar functions in, wide functions out
+  llvm::Module &module; ///< the module under construction: scalar functions in, wide functions out
   unsigned lanes;
   GangOptions options;
-  bool tracksExits = false;     ///< barriers count exited lanes
+  bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide;
 };
 
 /// Leading parameters of every wide function.
-enum WideArgument : unsigned { kLaunch, kCta, kGang, kCtaX, kCtaY, kCtaZ, kFirstThread, kMask, kFirstOwn };
+enum WideArgument : unsigned {
+  kLaunch,
+  kCta,
+  kGang,
+  kCtaX,
+  kCtaY,
+  kCtaZ,
+  kFirstThread,
+  kMask,
+  kFirstOwn
+};
 
 /// What a load that replaces (part of) another keeps of it: volatile, invariant.
 void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from);
 
 class Widener {
  public:
-  /// `target` is empty and has the wide signature; with `isFull` its mask argument is known to be all ones.
-  Widener(ModuleContext &, llvm::Function &source, llvm::Function &target, const ShapeAnalysis &, bool isFull, bool isKernel);
+  /// `target` is empty and has the wide signature; with `isFull` its mask argument is known to be
+  /// all ones.
+  Widener(ModuleContext &, llvm::Function &source, llvm::Function &target, const ShapeAnalysis &,
+          bool isFull, bool isKernel);
   void run();
 
-  /// The wide type of a scalar type: <W x T>; vectors become <W*n x T> lane by lane; structs element by element.
+  /// The wide type of a scalar type: <W x T>; vectors become <W*n x T> lane by lane; structs
+  /// element by element.
   static llvm::Type *widenType(llvm::Type *, unsigned lanes);
   /// Pointers to `.shared` are 32-bit offsets, all other pointers host pointers.
   static llvm::Type *plainType(llvm::Type *);
@@ -68,14 +84,15 @@ class Widener {
     const Block *block = nullptr;
     const llvm::Loop *loopEnd = nullptr;
     Block *head = nullptr;
-    std::set<unsigned> pending;  // item numbers that wait while control is here
-    std::set<unsigned> exits;    // loopEnd: blocks that lanes left to
+    std::set<unsigned> pending; // item numbers that wait while control is here
+    std::set<unsigned> exits;   // loopEnd: blocks that lanes left to
   };
 
   // linearize.cpp
   void planItems();
   void emitItem(unsigned);
-  /// What is built from now on belongs to this PTX line. Scopes of the scalar function are left behind.
+  /// What is built from now on belongs to this PTX line. Scopes of the scalar function are left
+  /// behind.
   void emitBlock(unsigned);
   void emitLoopEnd(unsigned);
   void emitTerminator(const Block *, unsigned item);
@@ -120,14 +137,15 @@ class Widener {
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   Value *laneByLane(const llvm::Instruction &, llvm::ArrayRef<Value *> operands, llvm::Type *result,
-                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>, bool isLong = false);
+                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>,
+                    bool isLong = false);
 
   // widen_memory.cpp
   struct Address {
-    Value *base = nullptr;      // host pointer
-    const std::vector<int64_t> *offsets = nullptr;  // bytes per lane; null with index null: uniform
-    Value *index = nullptr;     // <W x i64> byte offsets, varying
-    Value *wraps = nullptr;     // i1: offsets do not hold, use exact pointers
+    Value *base = nullptr;                         // host pointer
+    const std::vector<int64_t> *offsets = nullptr; // bytes per lane; null with index null: uniform
+    Value *index = nullptr;                        // <W x i64> byte offsets, varying
+    Value *wraps = nullptr;                        // i1: offsets do not hold, use exact pointers
   };
   Address address(const Value *pointer);
   Value *pointers(const Address &);
@@ -137,7 +155,8 @@ class Widener {
   void emitStore(const llvm::StoreInst &);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
-  Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count, llvm::ArrayRef<int> order);
+  Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
+                    llvm::ArrayRef<int> order);
   Value *concatenate(llvm::SmallVector<Value *> pieces);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
@@ -159,9 +178,11 @@ class Widener {
 
   // widen_interleaved.cpp
   unsigned elementsPerRegister(const llvm::Type *element) const;
-  void takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step, llvm::MutableArrayRef<Value *> out);
+  void takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
+                 llvm::MutableArrayRef<Value *> out);
   llvm::SmallVector<Value *> putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step);
-  llvm::SmallVector<Value *> separate(unsigned n, unsigned perRegister, llvm::function_ref<Value *(unsigned)> piece);
+  llvm::SmallVector<Value *> separate(unsigned n, unsigned perRegister,
+                                      llvm::function_ref<Value *(unsigned)> piece);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);
   Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);
   Value *joinedElements(const llvm::InsertElementInst &);
@@ -176,7 +197,8 @@ class Widener {
   Value *emitIsLocal(const llvm::CallBase &);
   Value *emitThreadIndex(unsigned axis, const Shape &);
   Value *emitFunctionCall(const llvm::CallBase &);
-  Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments, Value *mask);
+  Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments,
+                  Value *mask);
   Value *emitCollective(const llvm::CallBase &, llvm::StringRef name);
   struct Warp;
   Value *emitShuffle(const llvm::CallBase &, llvm::StringRef mode);
@@ -185,7 +207,8 @@ class Widener {
   Value *emitRedux(const llvm::CallBase &, llvm::StringRef op);
   Value *reduceLanes(Value *values, Value *bits, llvm::StringRef op);
   Value *emitElect(const llvm::CallBase &);
-  Value *ballot(llvm::StringRef operation, const Value *predicate, Value *members, Value *&participants);
+  Value *ballot(llvm::StringRef operation, const Value *predicate, Value *members,
+                Value *&participants);
   Value *nameConstant(llvm::StringRef);
   Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
   Value *placeInWarp(Value *own, const Warp &);
@@ -208,10 +231,10 @@ class Widener {
   Value *emitIntrinsic(const llvm::CallBase &);
 
   // common
-  Value *mask() { return mask_; }                ///< of the block being emitted; null = all lanes
+  Value *mask() { return mask_; } ///< of the block being emitted; null = all lanes
   Value *fullMask() { return mask_ ? mask_ : allOnes(); }
   Value *allOnes();
-  Value *maskBits(Value *mask);                  ///< i32, one bit per lane
+  Value *maskBits(Value *mask); ///< i32, one bit per lane
   Value *bitsToMask(Value *bits);
   Value *runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments);
   Value *field(unsigned argument, size_t offset, llvm::Type *, bool isInvariant);
@@ -219,7 +242,9 @@ class Widener {
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
   Block *newBlock(const llvm::Twine &name);
   void setLine(const llvm::DebugLoc &);
-  llvm::FixedVectorType *vec(llvm::Type *element, unsigned n) { return llvm::FixedVectorType::get(element, n); }
+  llvm::FixedVectorType *vec(llvm::Type *element, unsigned n) {
+    return llvm::FixedVectorType::get(element, n);
+  }
 
   ModuleContext &context_;
   llvm::Function &source_;
@@ -236,17 +261,19 @@ class Widener {
   std::optional<llvm::DenseSet<const Block *>> exitsMatter_;
   llvm::DenseMap<const Value *, llvm::AllocaInst *> slots_, incoming_;
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
-  llvm::DenseMap<const Block *, const Block *> maskRoot_;  // block whose consumed mask this block shares; null: entry mask
-  llvm::DenseMap<const Value *, Value *> local_, localVector_;  // of the block being emitted
-  llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_;                 // loaded together with another
-  llvm::DenseMap<const Value *, llvm::SmallVector<Value *>> separated_;        // elements of vectors, of the block being emitted
+  llvm::DenseMap<const Block *, const Block *>
+      maskRoot_; // block whose consumed mask this block shares; null: entry mask
+  llvm::DenseMap<const Value *, Value *> local_, localVector_; // of the block being emitted
+  llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
+  llvm::DenseMap<const Value *, llvm::SmallVector<Value *>>
+      separated_; // elements of vectors, of the block being emitted
   std::vector<llvm::AllocaInst *> promotable_;
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;
   Value *entryMask_ = nullptr;
-  Value *firstThread_ = nullptr;  ///< known to be a multiple of W
-  bool areOthersGone_ = false;  // at the collective being emitted
-  bool isOffMainLine_ = false;  // inside a slow path: what is computed must not be cached
+  Value *firstThread_ = nullptr; ///< known to be a multiple of W
+  bool areOthersGone_ = false;   // at the collective being emitted
+  bool isOffMainLine_ = false;   // inside a slow path: what is computed must not be cached
 };
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -53,4 +53,4 @@ Word wordAt(const llvm::Instruction &i) {
   return call && call->getCalledFunction() ? wordOf(call->getCalledFunction()->getName()) : Word{};
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

@@ -46,12 +46,14 @@ class Cache : public ::testing::Test {
 
   std::vector<fs::path> files() const {
     std::vector<fs::path> out;
-    for (const auto &entry : fs::directory_iterator(directory_)) out.push_back(entry.path());
+    for (const auto &entry : fs::directory_iterator(directory_))
+      out.push_back(entry.path());
     return out;
   }
   uint64_t bytesOnDisk() const {
     uint64_t sum = 0;
-    for (const fs::path &file : files()) sum += fs::file_size(file);
+    for (const fs::path &file : files())
+      sum += fs::file_size(file);
     return sum;
   }
 
@@ -74,7 +76,8 @@ TEST_F(Cache, ReturnsWhatWasStored) {
 }
 
 TEST_F(Cache, KeysOfDifferentPartsDiffer) {
-  EXPECT_NE(CacheKeyBuilder().add("ab").add("c").finish(), CacheKeyBuilder().add("a").add("bc").finish());
+  EXPECT_NE(CacheKeyBuilder().add("ab").add("c").finish(),
+            CacheKeyBuilder().add("a").add("bc").finish());
   EXPECT_NE(CacheKeyBuilder().add(1).finish(), CacheKeyBuilder().add(2).finish());
   EXPECT_EQ(CacheKeyBuilder().add("ab").finish(), CacheKeyBuilder().add("ab").finish());
 }
@@ -86,7 +89,8 @@ TEST_F(Cache, IgnoresAnEntryTruncatedAtAnyByteAndReplacesIt) {
   std::string whole(fs::file_size(file), '\0');
   std::ifstream(file, std::ios::binary).read(whole.data(), std::streamsize(whole.size()));
   for (size_t size = 0; size < whole.size(); size += 3) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc).write(whole.data(), std::streamsize(size));
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(whole.data(), std::streamsize(size));
     EXPECT_FALSE(cache.find(key(1))) << size;
   }
   cache.store(key(1), object(100, 'b'));
@@ -103,7 +107,8 @@ TEST_F(Cache, IgnoresAnEntryWithAnyByteChanged) {
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = char(damaged[at] ^ 0x20);
-    std::ofstream(file, std::ios::binary | std::ios::trunc).write(damaged.data(), std::streamsize(damaged.size()));
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(damaged.data(), std::streamsize(damaged.size()));
     EXPECT_FALSE(cache.find(key(1))) << at;
   }
 }
@@ -114,7 +119,8 @@ TEST_F(Cache, IgnoresAnEntryUnderTheWrongName) {
   const fs::path first = files().at(0);
   cache.store(key(2), object(50, 'b'));
   for (const fs::path &file : files())
-    if (file != first) fs::copy_file(first, file, fs::copy_options::overwrite_existing);
+    if (file != first)
+      fs::copy_file(first, file, fs::copy_options::overwrite_existing);
   EXPECT_TRUE(cache.find(key(1)));
   EXPECT_FALSE(cache.find(key(2)));
 }
@@ -130,7 +136,7 @@ TEST_F(Cache, StaysBelowItsLimitAndKeepsWhatWasUsedLast) {
   const uint64_t limit = 100'000;
   const CodeCache cache(directory_, limit);
   for (uint64_t i = 0; i < 200; ++i) {
-    cache.store(key(i), object(2000, 'a'));  // larger than limit / 64: each store sweeps
+    cache.store(key(i), object(2000, 'a')); // larger than limit / 64: each store sweeps
     EXPECT_LE(bytesOnDisk(), limit);
   }
   EXPECT_TRUE(cache.find(key(199)));
@@ -143,7 +149,8 @@ TEST_F(Cache, FindingMarksAnOldEntryAsUsed) {
   const fs::path first = files().at(0);
   cache.store(key(2), object(1000, 'b'));
   for (const fs::path &file : files())
-    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(file == first ? 50 : 40));
+    fs::last_write_time(file, fs::file_time_type::clock::now() -
+                                  std::chrono::hours(file == first ? 50 : 40));
   ASSERT_TRUE(cache.find(key(1)));
   cache.shrinkTo(1500);
   EXPECT_TRUE(cache.find(key(1)));
@@ -153,7 +160,8 @@ TEST_F(Cache, FindingMarksAnOldEntryAsUsed) {
 TEST_F(Cache, SweepsWhatKilledProcessesLeft) {
   const CodeCache cache(directory_);
   cache.store(key(1), object(10, 'a'));
-  const fs::path old = fs::path(directory_) / "tmp-1-0-1", fresh = fs::path(directory_) / "tmp-2-0-1";
+  const fs::path old = fs::path(directory_) / "tmp-1-0-1",
+                 fresh = fs::path(directory_) / "tmp-2-0-1";
   std::ofstream(old) << "half an ent";
   std::ofstream(fresh) << "half an ent";
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(3));
@@ -172,13 +180,15 @@ TEST_F(Cache, DoesNothingWhereItCannotWrite) {
 TEST_F(Cache, ReadersSeeWholeEntriesWhileWritersAreKilled) {
   const CodeCache cache(directory_);
   const auto isWhole = [](const ObjectCode &code) {
-    return code.elf.size() == 200'000 && code.elf.find_first_not_of(code.elf[0]) == std::string::npos;
+    return code.elf.size() == 200'000 &&
+           code.elf.find_first_not_of(code.elf[0]) == std::string::npos;
   };
   for (int round = 0; round < 20; ++round) {
     const pid_t writer = ::fork();
     ASSERT_GE(writer, 0);
     if (writer == 0) {
-      for (char fill = 'a';; fill = fill == 'z' ? 'a' : char(fill + 1)) cache.store(key(7), object(200'000, fill));
+      for (char fill = 'a';; fill = fill == 'z' ? 'a' : char(fill + 1))
+        cache.store(key(7), object(200'000, fill));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(3 + round % 7));
     if (const auto found = cache.find(key(7))) {
@@ -201,7 +211,8 @@ TEST_F(Cache, GivesKernelsToAProcessThatNeverCompiled) {
     auto made = jit::compile(parseGang("define void @gang(ptr %l, ptr %c, ptr %g) {\n"
                                        "store i32 42, ptr %g\n ret void }"),
                              "k", jit::cpuLevel());
-    if (made) cache.store(key(3), *made);
+    if (made)
+      cache.store(key(3), *made);
     ::_exit(made ? 0 : 1);
   }
   int status = 0;
@@ -229,5 +240,5 @@ TEST_F(Cache, IsFoundThroughTheEnvironment) {
   EXPECT_EQ(jit::cacheDirectory(""), "/home/someone/.cache/ptxrun");
 }
 
-}  // namespace
-}  // namespace ptxrun::test
+} // namespace
+} // namespace ptxrun::test

@@ -12,7 +12,8 @@ simt::GangModule parseGang(std::string_view ir) {
   simt::GangModule out;
   out.context = std::make_unique<llvm::LLVMContext>();
   llvm::SMDiagnostic diagnostic;
-  out.module = llvm::parseAssemblyString(llvm::StringRef(ir.data(), ir.size()), diagnostic, *out.context);
+  out.module =
+      llvm::parseAssemblyString(llvm::StringRef(ir.data(), ir.size()), diagnostic, *out.context);
   if (!out.module) {
     diagnostic.print("parseGang", llvm::errs());
     std::abort();
@@ -63,4 +64,4 @@ define void @gang(ptr %launch, ptr %cta, ptr %gang) !dbg !4 {
 !13 = !DILocation(line: 13, scope: !4)
 )";
 
-}  // namespace ptxrun::test
+} // namespace ptxrun::test

@@ -30,11 +30,13 @@ std::string saxpyIr() {
 std::vector<CpuLevel> levels() {
   std::vector<CpuLevel> out;
   for (CpuLevel level : {CpuLevel::sse4, CpuLevel::avx2, CpuLevel::avx512})
-    if (level <= jit::cpuLevel()) out.push_back(level);
+    if (level <= jit::cpuLevel())
+      out.push_back(level);
   return out;
 }
 
-std::shared_ptr<jit::Kernel> build(const std::string &ir, CpuLevel level, const jit::VariableResolver &resolver = {},
+std::shared_ptr<jit::Kernel> build(const std::string &ir, CpuLevel level,
+                                   const jit::VariableResolver &resolver = {},
                                    jit::SourceMap sources = {}) {
   auto object = jit::compile(parseGang(ir), "saxpy", level);
   if (!object) {
@@ -76,7 +78,7 @@ TEST(Kernel, MultipliesAndAddsWithTwoRoundingsOnEveryLevel) {
     for (int i = 0; i < 16; ++i) {
       x[i] = 1.0f + float(i) * 0x1p-20f;
       y[i] = -1.0f - float(i) * 0x1p-19f;
-      volatile float product = (1.0f + 0x1p-12f) * x[i];  // volatile: rounded before the addition
+      volatile float product = (1.0f + 0x1p-12f) * x[i]; // volatile: rounded before the addition
       expected[i] = product + y[i];
     }
     const SaxpyParams params{x.data(), y.data(), 1.0f + 0x1p-12f, 16};
@@ -87,8 +89,9 @@ TEST(Kernel, MultipliesAndAddsWithTwoRoundingsOnEveryLevel) {
 }
 
 TEST(Kernel, FusesWhereTheModuleSaysFmaOnEveryLevel) {
-  std::string ir = replaced(saxpyIr(), "%m = fmul <8 x float> %av, %xv, !dbg !11",
-                            "%s = call <8 x float> @llvm.fma.v8f32(<8 x float> %av, <8 x float> %xv, <8 x float> %yv)");
+  std::string ir = replaced(
+      saxpyIr(), "%m = fmul <8 x float> %av, %xv, !dbg !11",
+      "%s = call <8 x float> @llvm.fma.v8f32(<8 x float> %av, <8 x float> %xv, <8 x float> %yv)");
   ir = replaced(ir, "%s = fadd <8 x float> %m, %yv, !dbg !12", "");
   ir += "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)\n";
   ir = replaced(ir, "%yv)", "%yv), !dbg !11");
@@ -105,7 +108,8 @@ TEST(Kernel, FusesWhereTheModuleSaysFmaOnEveryLevel) {
 TEST(Kernel, BindsVariablesAndRuntimeSymbolsByName) {
   static uint32_t seen = 0;
   static void *seenVariable = nullptr;
-  jit::registerRuntimeSymbol("ptxrun_jit_test_hook", reinterpret_cast<const void *>(+[](void *variable, uint32_t value) {
+  jit::registerRuntimeSymbol("ptxrun_jit_test_hook",
+                             reinterpret_cast<const void *>(+[](void *variable, uint32_t value) {
                                seen = value;
                                seenVariable = variable;
                              }));
@@ -118,8 +122,9 @@ TEST(Kernel, BindsVariablesAndRuntimeSymbolsByName) {
       call void @ptxrun_jit_test_hook(ptr @ptxrun.var.counter, i32 %v)
       ret void
     })",
-                            jit::cpuLevel(),
-                            [&](std::string_view name) -> void * { return name == "counter" ? &variable : nullptr; });
+                            jit::cpuLevel(), [&](std::string_view name) -> void * {
+                              return name == "counter" ? &variable : nullptr;
+                            });
   ASSERT_TRUE(kernel);
   runGang(*kernel, nullptr, 0);
   EXPECT_EQ(seen, 7u);
@@ -135,7 +140,8 @@ TEST(Kernel, NamesTheVariableThatNobodyKnows) {
     })"),
                              "k", jit::cpuLevel());
   ASSERT_TRUE(bool(object));
-  auto kernel = jit::load(std::move(*object), [](std::string_view) -> void * { return nullptr; }, {});
+  auto kernel =
+      jit::load(std::move(*object), [](std::string_view) -> void * { return nullptr; }, {});
   ASSERT_FALSE(bool(kernel));
   EXPECT_NE(llvm::toString(kernel.takeError()).find("lost"), std::string::npos);
 }
@@ -160,17 +166,18 @@ TEST(Kernel, RefusesAModuleWithWordsOfTheLaneVocabulary) {
 }
 
 TEST(Kernel, KnowsThePtxLineOfEveryAddress) {
-  const auto kernel = build(saxpyIr(), jit::cpuLevel(), {}, [](uint32_t line) {
-    return jit::SourceLine{"saxpy.cu", line + 100};
-  });
+  const auto kernel = build(saxpyIr(), jit::cpuLevel(), {},
+                            [](uint32_t line) { return jit::SourceLine{"saxpy.cu", line + 100}; });
   ASSERT_TRUE(kernel);
   const char *code = reinterpret_cast<const char *>(kernel->code().gang);
   std::set<uint32_t> lines;
   for (int i = 0; i < 60; ++i) {
     const auto place = kernel->placeOf(code + i);
-    if (!place) break;
+    if (!place)
+      break;
     EXPECT_EQ(place->kernel, "saxpy");
-    if (place->ptxLine == 0) continue;
+    if (place->ptxLine == 0)
+      continue;
     lines.insert(place->ptxLine);
     EXPECT_EQ(place->sourceFile, "saxpy.cu");
     EXPECT_EQ(place->sourceLine, place->ptxLine + 100);
@@ -198,12 +205,14 @@ TEST(Kernel, TellsTheListenerOfItsCodeAndItsEnd) {
 TEST(Kernel, SuspendsAndResumesAsACoroutine) {
   alignas(64) static char frame[4096];
   static std::vector<uint32_t> seen;
-  jit::registerRuntimeSymbol("ptxrun_frame_alloc",
-                             reinterpret_cast<const void *>(+[](abi::Gang *, uint64_t bytes) -> void * {
-                               return bytes <= sizeof frame ? frame : nullptr;
-                             }));
-  jit::registerRuntimeSymbol("ptxrun_jit_test_note",
-                             reinterpret_cast<const void *>(+[](uint32_t value) { seen.push_back(value); }));
+  jit::registerRuntimeSymbol(
+      "ptxrun_frame_alloc",
+      reinterpret_cast<const void *>(+[](abi::Gang *, uint64_t bytes) -> void * {
+        return bytes <= sizeof frame ? frame : nullptr;
+      }));
+  jit::registerRuntimeSymbol(
+      "ptxrun_jit_test_note",
+      reinterpret_cast<const void *>(+[](uint32_t value) { seen.push_back(value); }));
   const auto kernel = build(R"(
     declare token @llvm.coro.id(i32, ptr, ptr, ptr)
     declare i64 @llvm.coro.size.i64()
@@ -270,9 +279,10 @@ TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
         good += y[7] == 7.0f;
       }
     });
-  for (std::thread &thread : threads) thread.join();
+  for (std::thread &thread : threads)
+    thread.join();
   EXPECT_EQ(good, 20);
 }
 
-}  // namespace
-}  // namespace ptxrun::test
+} // namespace
+} // namespace ptxrun::test

@@ -10,16 +10,18 @@
 
 namespace ptxrun::simt {
 
-/// The body of `define void @k(ptr %params)` as a lane module; the words used in it are declared here.
+/// The body of `define void @k(ptr %params)` as a lane module; the words used in it are declared
+/// here.
 inline lower::LaneModule laneModule(const std::string &body) {
   lower::LaneModule lane;
   lane.context = std::make_unique<llvm::LLVMContext>();
-  std::string text = std::string("target datalayout = \"") + lower::kLaneDataLayout + "\"\n" +
-                     "define void @k(ptr %params) {\n" + body + "\n}\n" +
-                     "declare i32 @ptx.sreg.tid.x() memory(none)\ndeclare i32 @ptx.sreg.tid.y() memory(none)\n"
-                     "declare i32 @ptx.sreg.ctaid.x() memory(none)\ndeclare i32 @ptx.sreg.ntid.x() memory(none)\n"
-                     "declare void @ptx.bar.sync(i32, i32) convergent\n"
-                     "declare i1 @ptx.vote.sync.all(i1, i32) convergent\n";
+  std::string text =
+      std::string("target datalayout = \"") + lower::kLaneDataLayout + "\"\n" +
+      "define void @k(ptr %params) {\n" + body + "\n}\n" +
+      "declare i32 @ptx.sreg.tid.x() memory(none)\ndeclare i32 @ptx.sreg.tid.y() memory(none)\n"
+      "declare i32 @ptx.sreg.ctaid.x() memory(none)\ndeclare i32 @ptx.sreg.ntid.x() memory(none)\n"
+      "declare void @ptx.bar.sync(i32, i32) convergent\n"
+      "declare i1 @ptx.vote.sync.all(i1, i32) convergent\n";
   llvm::SMDiagnostic error;
   lane.module = llvm::parseAssemblyString(text, error, *lane.context);
   if (!lane.module) {
@@ -38,4 +40,4 @@ inline const llvm::Instruction *named(const llvm::Function &f, llvm::StringRef n
   return nullptr;
 }
 
-}  // namespace ptxrun::simt
+} // namespace ptxrun::simt

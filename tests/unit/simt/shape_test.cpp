@@ -32,7 +32,8 @@ TEST(Shape, ThreadIndexAlongARowAdvancesByOne) {
 }
 
 TEST(Shape, RowsOfSixteenRepeatWithinAGangOf32) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\nret void", 32, {16, 16, 1});
+  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\nret void",
+                       32, {16, 16, 1});
   ASSERT_TRUE(a["x"].hasOffsets() && a["y"].hasOffsets());
   for (unsigned l = 0; l < 32; ++l) {
     EXPECT_EQ((*a["x"].offsets)[l], l % 16);
@@ -46,60 +47,68 @@ TEST(Shape, RowsOfSixteenAreUniformInAGangOf16) {
 }
 
 TEST(Shape, WarpNumberAndComparisonWithWarpBoundAreUniform) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%w = lshr i32 %x, 5\n%c = icmp ult i32 %x, 64\n"
-                       "%d = icmp ult i32 %x, 50\nret void",
-                       32, {256, 1, 1});
+  Analysed a =
+      analyse("%x = call i32 @ptx.sreg.tid.x()\n%w = lshr i32 %x, 5\n%c = icmp ult i32 %x, 64\n"
+              "%d = icmp ult i32 %x, 50\nret void",
+              32, {256, 1, 1});
   EXPECT_TRUE(a["w"].isUniform());
   EXPECT_TRUE(a["c"].isUniform());
   EXPECT_TRUE(a["d"].isVarying());
 }
 
 TEST(Shape, XorWithAConstantPermutesOffsets) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%p = xor i32 %x, 5\n%q = xor i32 %x, 64\nret void", 32, {128, 1, 1});
+  Analysed a =
+      analyse("%x = call i32 @ptx.sreg.tid.x()\n%p = xor i32 %x, 5\n%q = xor i32 %x, 64\nret void",
+              32, {128, 1, 1});
   for (unsigned l = 0; l < 32; ++l)
     EXPECT_EQ((*a["p"].offsets)[l], l ^ 5);
   EXPECT_EQ(*a["q"].offsets, times(32, 1));
 }
 
 TEST(Shape, GlobalIndexOfWholeWarpsExtendsExactly) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%b = call i32 @ptx.sreg.ctaid.x()\n%m = mul i32 %b, 256\n"
-                       "%i = add i32 %m, %x\n%e = sext i32 %i to i64\nret void",
-                       32, {256, 1, 1});
+  Analysed a = analyse(
+      "%x = call i32 @ptx.sreg.tid.x()\n%b = call i32 @ptx.sreg.ctaid.x()\n%m = mul i32 %b, 256\n"
+      "%i = add i32 %m, %x\n%e = sext i32 %i to i64\nret void",
+      32, {256, 1, 1});
   EXPECT_FALSE(a["e"].isConditional);
   EXPECT_EQ(*a["e"].offsets, times(32, 1));
 }
 
 TEST(Shape, IndexWithUnknownBaseExtendsOnCondition) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n%i = add i32 %n, %x\n"
-                       "%e = sext i32 %i to i64\nret void",
-                       32, {256, 1, 1});
+  Analysed a =
+      analyse("%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n%i = add i32 %n, %x\n"
+              "%e = sext i32 %i to i64\nret void",
+              32, {256, 1, 1});
   EXPECT_TRUE(a["e"].isConditional);
 }
 
 TEST(Divergence, PhiAtTheJoinOfADivergentBranchVaries) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %j\n"
-                       "t:\nbr label %j\nj:\n%p = phi i32 [ 1, %t ], [ 2, %0 ]\nret void",
-                       32, {32, 1, 1});
+  Analysed a = analyse(
+      "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %j\n"
+      "t:\nbr label %j\nj:\n%p = phi i32 [ 1, %t ], [ 2, %0 ]\nret void",
+      32, {32, 1, 1});
   EXPECT_TRUE(a["p"].isVarying());
 }
 
 TEST(Divergence, CounterOfALoopLeftAtDifferentTimesIsUniformInsideAndVariesOutside) {
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\nbr label %l\nl:\n%k = phi i32 [ 0, %0 ], [ %n, %l ]\n"
-                       "%n = add i32 %k, 1\n%c = icmp ult i32 %n, %x\nbr i1 %c, label %l, label %e\n"
-                       "e:\n%out = add i32 %n, 0\n%store = add i32 %out, 0\nret void",
-                       32, {32, 1, 1});
+  Analysed a = analyse(
+      "%x = call i32 @ptx.sreg.tid.x()\nbr label %l\nl:\n%k = phi i32 [ 0, %0 ], [ %n, %l ]\n"
+      "%n = add i32 %k, 1\n%c = icmp ult i32 %n, %x\nbr i1 %c, label %l, label %e\n"
+      "e:\n%out = add i32 %n, 0\n%store = add i32 %out, 0\nret void",
+      32, {32, 1, 1});
   EXPECT_TRUE(a["k"].isUniform());
   EXPECT_TRUE(a["out"].isVarying());
 }
 
 TEST(Divergence, TwoWaysToOneBlockFromANestedBranchMeetThere) {
   // Lanes reach %m directly and by way of %b.
-  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\n%d = icmp ult i32 %x, 20\n"
-                       "br i1 %c, label %m, label %b\nb:\nbr i1 %d, label %m, label %z\n"
-                       "m:\n%p = phi i32 [ 1, %0 ], [ 2, %b ]\nbr label %z\nz:\nret void",
-                       32, {32, 1, 1});
+  Analysed a =
+      analyse("%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\n%d = icmp ult i32 %x, 20\n"
+              "br i1 %c, label %m, label %b\nb:\nbr i1 %d, label %m, label %z\n"
+              "m:\n%p = phi i32 [ 1, %0 ], [ 2, %b ]\nbr label %z\nz:\nret void",
+              32, {32, 1, 1});
   EXPECT_TRUE(a["p"].isVarying());
 }
 
-}  // namespace
-}  // namespace ptxrun::simt
+} // namespace
+} // namespace ptxrun::simt

@@ -4,7 +4,8 @@ namespace ptxrun::simt {
 namespace {
 
 struct Counts {
-  unsigned maskedLoads = 0, maskedStores = 0, gathers = 0, scatters = 0, vectorLoads = 0, vectorStores = 0;
+  unsigned maskedLoads = 0, maskedStores = 0, gathers = 0, scatters = 0, vectorLoads = 0,
+           vectorStores = 0;
 };
 
 Counts count(const llvm::Module &m) {
@@ -34,14 +35,17 @@ GangModule widened(const std::string &body, GangOptions options) {
   return std::move(*gang);
 }
 
-const char *kIndex = "%x = call i32 @ptx.sreg.tid.x()\n%b = call i32 @ptx.sreg.ctaid.x()\n%m = mul i32 %b, 256\n"
-                     "%i = add i32 %m, %x\n%e = sext i32 %i to i64\n%o = shl i64 %e, 2\n%base = load i64, ptr %params\n"
-                     "%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n";
+const char *kIndex =
+    "%x = call i32 @ptx.sreg.tid.x()\n%b = call i32 @ptx.sreg.ctaid.x()\n%m = mul i32 %b, 256\n"
+    "%i = add i32 %m, %x\n%e = sext i32 %i to i64\n%o = shl i64 %e, 2\n%base = load i64, ptr "
+    "%params\n"
+    "%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n";
 
 TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
-  GangModule g = widened(std::string(kIndex) + "%v = load float, ptr %p, align 4\n%w = fadd float %v, 1.0\n"
-                                               "store float %w, ptr %p, align 4\nret void",
-                         {.lanes = 32, .block = {256, 1, 1}});
+  GangModule g =
+      widened(std::string(kIndex) + "%v = load float, ptr %p, align 4\n%w = fadd float %v, 1.0\n"
+                                    "store float %w, ptr %p, align 4\nret void",
+              {.lanes = 32, .block = {256, 1, 1}});
   Counts c = count(*g.module);
   EXPECT_EQ(c.maskedLoads + c.maskedStores + c.gathers + c.scatters, 0u);
   EXPECT_GT(c.vectorLoads, 0u);
@@ -49,8 +53,10 @@ TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
 }
 
 TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
-  std::string body = std::string(kIndex) + "%c = icmp slt i32 %i, 1000\nbr i1 %c, label %t, label %z\nt:\n"
-                                           "%v = load float, ptr %p, align 4\nstore float %v, ptr %p, align 4\nbr label %z\nz:\nret void";
+  std::string body = std::string(kIndex) +
+                     "%c = icmp slt i32 %i, 1000\nbr i1 %c, label %t, label %z\nt:\n"
+                     "%v = load float, ptr %p, align 4\nstore float %v, ptr %p, align 4\nbr label "
+                     "%z\nz:\nret void";
   Counts c = count(*widened(body, {.lanes = 32, .block = {256, 1, 1}}).module);
   EXPECT_EQ(c.vectorLoads, 1u);
   EXPECT_EQ(c.maskedLoads, 1u);
@@ -59,70 +65,87 @@ TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
 
 /// c[y][x] = sum of a[y][k] * b[k][x]: the rows of a block of 16 x 16 all read b[k][0..15].
 TEST(Widen, GangsThatShareLoadsRunInLockstep) {
-  const char *body = "%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n%base = load i64, ptr %params\n"
-                     "%x8 = zext i32 %x to i64\n%xo = shl i64 %x8, 2\n%b0 = add i64 %base, %xo\n"
-                     "%y8 = zext i32 %y to i64\n%yo = shl i64 %y8, 8\n%a0 = add i64 %base, %yo\nbr label %l\n"
-                     "l:\n%k = phi i64 [ 0, %0 ], [ %k1, %l ]\n%s = phi float [ 0.0, %0 ], [ %s1, %l ]\n"
-                     "%ko = shl i64 %k, 6\n%bk = add i64 %b0, %ko\n%bp = inttoptr i64 %bk to ptr\n%bv = load float, ptr %bp, align 4\n"
-                     "%ao = shl i64 %k, 2\n%ak = add i64 %a0, %ao\n%ap = inttoptr i64 %ak to ptr\n%av = load float, ptr %ap, align 4\n"
-                     "%p = fmul float %av, %bv\n%s1 = fadd float %s, %p\n%k1 = add i64 %k, 1\n%z = icmp eq i64 %k1, 64\n"
-                     "br i1 %z, label %e, label %l\ne:\n%c = add i64 %a0, %xo\n%cp = inttoptr i64 %c to ptr\nstore float %s1, ptr %cp, align 4\nret void";
+  const char *body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n%base = load i64, ptr "
+      "%params\n"
+      "%x8 = zext i32 %x to i64\n%xo = shl i64 %x8, 2\n%b0 = add i64 %base, %xo\n"
+      "%y8 = zext i32 %y to i64\n%yo = shl i64 %y8, 8\n%a0 = add i64 %base, %yo\nbr label %l\n"
+      "l:\n%k = phi i64 [ 0, %0 ], [ %k1, %l ]\n%s = phi float [ 0.0, %0 ], [ %s1, %l ]\n"
+      "%ko = shl i64 %k, 6\n%bk = add i64 %b0, %ko\n%bp = inttoptr i64 %bk to ptr\n%bv = load "
+      "float, ptr %bp, align 4\n"
+      "%ao = shl i64 %k, 2\n%ak = add i64 %a0, %ao\n%ap = inttoptr i64 %ak to ptr\n%av = load "
+      "float, ptr %ap, align 4\n"
+      "%p = fmul float %av, %bv\n%s1 = fadd float %s, %p\n%k1 = add i64 %k, 1\n%z = icmp eq i64 "
+      "%k1, 64\n"
+      "br i1 %z, label %e, label %l\ne:\n%c = add i64 %a0, %xo\n%cp = inttoptr i64 %c to "
+      "ptr\nstore float %s1, ptr %cp, align 4\nret void";
   GangModule g = widened(body, {.lanes = 16, .block = {16, 16, 1}, .level = CpuLevel::avx512});
   Counts c = count(*g.module);
-  EXPECT_EQ(c.vectorLoads, 1u);   // of b, for all rows
-  EXPECT_EQ(c.vectorStores, 8u);  // of c, one per row
+  EXPECT_EQ(c.vectorLoads, 1u);  // of b, for all rows
+  EXPECT_EQ(c.vectorStores, 8u); // of c, one per row
 }
 
 TEST(Widen, BarriersOfTheWholeBlockCutTheKernelIntoRegions) {
-  GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void", {.lanes = 32, .block = {256, 1, 1}});
+  GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void",
+                         {.lanes = 32, .block = {256, 1, 1}});
   EXPECT_EQ(g.entry, EntryPoint::ctaRange);
   EXPECT_FALSE(g.needs.maySuspend);
 }
 
 TEST(Widen, GangsThatOthersScheduleAreCoroutines) {
-  GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void", {.lanes = 32, .block = {256, 1, 1}, .schedulesGangs = true});
+  GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void",
+                         {.lanes = 32, .block = {256, 1, 1}, .schedulesGangs = true});
   EXPECT_EQ(g.entry, EntryPoint::gangStart);
   EXPECT_TRUE(g.needs.maySuspend);
 }
 
-/// Which barrier a gang comes to next must not be its own affair: here warps 0 and 1 meet at one, the others at another.
+/// Which barrier a gang comes to next must not be its own affair: here warps 0 and 1 meet at one,
+/// the others at another.
 TEST(Widen, GangsThatChooseTheirBarrierAreCoroutines) {
-  const char *body = "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 64\nbr i1 %c, label %a, label %b\n"
-                     "a:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nb:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\n"
-                     "z:\nret void";
+  const char *body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 64\nbr i1 %c, label %a, label %b\n"
+      "a:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nb:\ncall void @ptx.bar.sync(i32 0, "
+      "i32 0)\nbr label %z\n"
+      "z:\nret void";
   EXPECT_EQ(widened(body, {.lanes = 32, .block = {256, 1, 1}}).entry, EntryPoint::gangStart);
 }
 
 TEST(Widen, BarriersOfSomeThreadsAreNoRegions) {
-  GangModule g = widened("call void @ptx.bar.sync(i32 1, i32 64)\nret void", {.lanes = 32, .block = {256, 1, 1}});
+  GangModule g = widened("call void @ptx.bar.sync(i32 1, i32 64)\nret void",
+                         {.lanes = 32, .block = {256, 1, 1}});
   EXPECT_EQ(g.entry, EntryPoint::gangStart);
 }
 
 TEST(Width, CollectivesKeepTheWarpTogether) {
-  GangModule g = widened("%v = call i1 @ptx.vote.sync.all(i1 true, i32 -1)\nret void", {.lanes = 0, .block = {16, 16, 1}});
+  GangModule g = widened("%v = call i1 @ptx.vote.sync.all(i1 true, i32 -1)\nret void",
+                         {.lanes = 0, .block = {16, 16, 1}});
   EXPECT_EQ(g.needs.lanes, 32u);
 }
 
 TEST(Width, LockAmongLanesRunsThreadByThread) {
-  GangModule g = widened("%base = load i64, ptr %params\n%p = inttoptr i64 %base to ptr\nbr label %l\nl:\n"
-                         "%r = cmpxchg ptr %p, i32 0, i32 1 acquire monotonic\n%ok = extractvalue { i32, i1 } %r, 1\n"
-                         "br i1 %ok, label %z, label %l\nz:\nstore atomic i32 0, ptr %p release, align 4\nret void",
-                         {.lanes = 0, .block = {64, 1, 1}});
+  GangModule g = widened(
+      "%base = load i64, ptr %params\n%p = inttoptr i64 %base to ptr\nbr label %l\nl:\n"
+      "%r = cmpxchg ptr %p, i32 0, i32 1 acquire monotonic\n%ok = extractvalue { i32, i1 } %r, 1\n"
+      "br i1 %ok, label %z, label %l\nz:\nstore atomic i32 0, ptr %p release, align 4\nret void",
+      {.lanes = 0, .block = {64, 1, 1}});
   EXPECT_EQ(g.needs.lanes, 1u);
   EXPECT_NE(g.reason.find("wait for each other"), std::string::npos);
 }
 
 TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
-  std::string body = "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %f\n"
-                     "t:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nf:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nz:\nret void";
+  std::string body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %f\n"
+      "t:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nf:\ncall void @ptx.bar.sync(i32 0, "
+      "i32 0)\nbr label %z\nz:\nret void";
   EXPECT_EQ(widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 1u);
 }
 
 TEST(Width, BarrierOfWholeWarpsStaysWide) {
-  std::string body = "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 32\nbr i1 %c, label %t, label %z\n"
-                     "t:\ncall void @ptx.bar.sync(i32 1, i32 32)\nbr label %z\nz:\nret void";
+  std::string body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 32\nbr i1 %c, label %t, label %z\n"
+      "t:\ncall void @ptx.bar.sync(i32 1, i32 32)\nbr label %z\nz:\nret void";
   EXPECT_EQ(widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 32u);
 }
 
-}  // namespace
-}  // namespace ptxrun::simt
+} // namespace
+} // namespace ptxrun::simt
