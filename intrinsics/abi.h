@@ -107,6 +107,8 @@ enum class ReduceType : uint32_t { u32, s32, u64, s64, f16, bf16, f32, f64, b32,
 
 /// .load_mode of tensor copies. tile4: .tile::gather4 and .tile::scatter4.
 enum class TensorMode : uint32_t { tile, tile4, im2col, im2colNoOffsets, im2colW, im2colW128 };
+/// A mode as the entry points take it also says, above these bits, how many coordinates there are; 0 stands for all five.
+inline constexpr uint32_t kTensorModeBits = 8;
 /// In ctaMask of a tensor load: .cta_group::2, the mbarriers told are those in the pairs' CTAs with the operand's parity.
 inline constexpr uint32_t kCtaPairSignal = 0x80000000;
 /// Fields of tensormap.replace.
@@ -226,7 +228,7 @@ void ptxrun_bulk_commit_group(ptxrun::abi::Gang *, uint32_t mask);
 void ptxrun_bulk_wait_group(ptxrun::abi::Gang *, uint32_t mask, uint32_t pending, uint32_t isRead);
 
 /// cp.async.bulk.tensor from global memory (9.7.9.25.5.2) of one lane: `map` is a tensor-map (rt/memory/tensor_map.h),
-/// coordinates has five entries of which the mode uses what it needs, im2colOffsets three (W, H, D in mode im2col; wHalo, wOffset in
+/// coordinates has as many entries as the mode says (kTensorModeBits), im2colOffsets three (W, H, D in mode im2col; wHalo, wOffset in
 /// im2colW and im2colW128). Completes the bytes of the whole box. ctaMask has CTAs: multicast, as above; kCtaPairSignal changes whom it tells.
 void ptxrun_cp_tensor_load(ptxrun::abi::Gang *, uint32_t lane, void *destination, const void *map,
                            const int32_t *coordinates, ptxrun::abi::TensorMode, const uint16_t *im2colOffsets,

@@ -1,4 +1,5 @@
 // Entry points of tensor copies and tensormap.replace.
+#include <algorithm>
 #include <cstring>
 
 #include "rt/exec/worker.h"
@@ -19,10 +20,14 @@ TensorRequest makeRequest(GangState &g, const void *map, const int32_t *coordina
                           const void *shared) {
   TensorRequest r;
   r.map = static_cast<const TensorMap *>(map);
+  const auto given = static_cast<uint32_t>(mode);
+  mode = static_cast<abi::TensorMode>(given & ((1u << abi::kTensorModeBits) - 1));
   r.mode = mode;
   r.direction = direction;
   r.shared = static_cast<char *>(const_cast<void *>(shared));
-  std::memcpy(r.coordinates, coordinates, sizeof r.coordinates);
+  const uint32_t count = given >> abi::kTensorModeBits;
+  std::copy_n(coordinates, count ? std::min<uint32_t>(count, kMaxTensorRank) : kMaxTensorRank,
+              r.coordinates);
   bool hasOffsets = mode == abi::TensorMode::im2col || mode == abi::TensorMode::im2colW ||
                     mode == abi::TensorMode::im2colW128;
   if (hasOffsets && offsets)

@@ -83,7 +83,7 @@ void measureBarriers(device::Module &module) {
   constexpr Form kForms[] = {
       {"in regions", "barriers", "withoutBarriers", false, 1, 2},
       {"in coroutines", "barriers", "withoutBarriers", true, 1, 12},
-      {"on fibers", "barriersInCalls", "withoutBarriersInCalls", false, 32, 12}};
+      {"on fibers", "barriersInFunction", "withoutBarriersInFunction", false, 32, 12}};
   Data<uint32_t> out(1);
   struct {
     uint32_t rounds, padding;

@@ -26,19 +26,21 @@ llvm::Value *mapOf(LaneBuilder &b, const Instruction &in) {
   return b.hostPointer(tensorOf(in).elements[0], StateSpace::generic);
 }
 
-/// The elements in an array of `count` entries, zeros behind them.
-llvm::Value *arrayOf(LaneBuilder &b, const Operand &vector, isa::Type type, unsigned count) {
+/// The elements in an array with room for `size`, zeros behind them as far as `filled`.
+llvm::Value *arrayOf(LaneBuilder &b, const Operand &vector, isa::Type type, unsigned size,
+                     unsigned filled) {
   llvm::Type *element = b.typeOf(type);
-  llvm::AllocaInst *array = b.temporary(llvm::ArrayType::get(element, count));
+  llvm::AllocaInst *array = b.temporary(llvm::ArrayType::get(element, size));
   llvm::SmallVector<llvm::Value *, 8> values = b.readElements(vector, type);
-  values.resize(count, llvm::Constant::getNullValue(element));
-  for (unsigned i = 0; i < count; ++i)
+  if (values.size() < filled)
+    values.resize(filled, llvm::Constant::getNullValue(element));
+  for (unsigned i = 0; i < values.size(); ++i)
     b.ir.CreateStore(values[i], b.ir.CreateConstGEP1_32(element, array, i));
   return array;
 }
 
 llvm::Value *coordinatesOf(LaneBuilder &b, const Instruction &in) {
-  return arrayOf(b, tensorOf(in).elements[1], isa::Type::s32, kCoordinates);
+  return arrayOf(b, tensorOf(in).elements[1], isa::Type::s32, kCoordinates, 0);
 }
 
 /// Null where the mode has none.
@@ -47,7 +49,7 @@ llvm::Value *offsetsOf(LaneBuilder &b, const Instruction &in) {
   for (const Operand &operand : in.operands)
     if (operand.kind == Operand::Kind::vector)
       offsets = &operand;
-  return offsets ? arrayOf(b, *offsets, isa::Type::u16, kOffsets)
+  return offsets ? arrayOf(b, *offsets, isa::Type::u16, kOffsets, kOffsets)
                  : llvm::ConstantPointerNull::get(b.ir.getPtrTy());
 }
 
@@ -70,7 +72,9 @@ llvm::Value *modeOf(LaneBuilder &b, const Instruction &in) {
       return abi::TensorMode::tile;
     }
   }();
-  return b.constant(32, static_cast<uint32_t>(mode));
+  const Operand &coordinates = tensorOf(in).elements[1];
+  const auto count = static_cast<uint32_t>(std::max<size_t>(coordinates.elements.size(), 1));
+  return b.constant(32, static_cast<uint32_t>(mode) | count << abi::kTensorModeBits);
 }
 
 } // namespace
