@@ -10,6 +10,12 @@
 namespace ptxrun::simt {
 
 void cleanUp(llvm::Function &f) {
+  // Barriers stay as many as they are: which of two copies gangs come to would differ between them.
+  for (llvm::BasicBlock &block : f)
+    for (llvm::Instruction &i : block)
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
+          call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
+        call->setCannotDuplicate();
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;

@@ -49,7 +49,6 @@ bool hasOnlyBarriers(llvm::Module &m, const llvm::Function &body, uint64_t threa
         return false;
       if (const llvm::Function *in = call->getFunction(); in != &body && !in->use_empty())
         return false; // a device function; other bodies of the kernel are not called
-      call->setCannotDuplicate();
     }
   }
   return true;
