@@ -47,63 +47,84 @@ bool isFlipped(const TensorMap &m, const char *shared) {
 
 // --- Whole lines ---------------------------------------------------------------------------------
 
-using Piece = uint64_t __attribute__((vector_size(32)));
+/// A line in registers of `Bytes` bytes.
+template <uint32_t Bytes> struct Pieces {
+  using Piece = uint64_t __attribute__((vector_size(Bytes)));
+  Piece pieces[kLine / Bytes];
+};
 
-/// One line whose chunk i stands at place i ^ Mix: pieces of two chunks change places by the upper
-/// bits of Mix, chunks in a piece by the lowest.
-template <uint32_t Mix, bool IsLoad>
-__attribute__((always_inline)) inline void moveLine(char *line, char *row) {
-  Piece pieces[4];
-  std::memcpy(pieces, IsLoad ? row : line, kLine);
+/// Chunks of a piece change places by these bits of the mix.
+template <uint32_t Mix> __attribute__((always_inline)) inline void mixPiece(Pieces<32>::Piece &p) {
   if constexpr (Mix & 1)
-    for (Piece &p : pieces)
-      p = __builtin_shufflevector(p, p, 2, 3, 0, 1);
-  char *to = IsLoad ? line : row;
-  for (uint32_t i = 0; i < 4; ++i)
-    std::memcpy(to + (i ^ Mix >> 1) * sizeof(Piece), &pieces[i], sizeof(Piece));
+    p = __builtin_shufflevector(p, p, 2, 3, 0, 1);
+}
+template <uint32_t Mix> __attribute__((always_inline)) inline void mixPiece(Pieces<64>::Piece &p) {
+  constexpr int m = (Mix & 3) * 2;
+  if constexpr (m != 0)
+    p = __builtin_shufflevector(p, p, 0 ^ m, 1 ^ m, 2 ^ m, 3 ^ m, 4 ^ m, 5 ^ m, 6 ^ m, 7 ^ m);
 }
 
-template <bool IsLoad>
+/// One line whose chunk i stands at place i ^ Mix: pieces change places by the upper bits of Mix,
+/// chunks in a piece by the lower ones.
+template <uint32_t Bytes, uint32_t Mix, bool IsLoad>
+__attribute__((always_inline)) inline void moveLine(char *line, char *row) {
+  Pieces<Bytes> whole;
+  std::memcpy(whole.pieces, IsLoad ? row : line, kLine);
+  char *to = IsLoad ? line : row;
+  for (uint32_t i = 0; i < kLine / Bytes; ++i) {
+    mixPiece<Mix>(whole.pieces[i]);
+    std::memcpy(to + (i ^ Mix * kChunk / Bytes) * Bytes, &whole.pieces[i], Bytes);
+  }
+}
+
+template <uint32_t Bytes, bool IsLoad>
 __attribute__((always_inline)) inline void moveLine(uint32_t mix, char *line, char *row) {
   switch (mix) {
   case 0:
-    return moveLine<0, IsLoad>(line, row);
+    return moveLine<Bytes, 0, IsLoad>(line, row);
   case 1:
-    return moveLine<1, IsLoad>(line, row);
+    return moveLine<Bytes, 1, IsLoad>(line, row);
   case 2:
-    return moveLine<2, IsLoad>(line, row);
+    return moveLine<Bytes, 2, IsLoad>(line, row);
   case 3:
-    return moveLine<3, IsLoad>(line, row);
+    return moveLine<Bytes, 3, IsLoad>(line, row);
   case 4:
-    return moveLine<4, IsLoad>(line, row);
+    return moveLine<Bytes, 4, IsLoad>(line, row);
   case 5:
-    return moveLine<5, IsLoad>(line, row);
+    return moveLine<Bytes, 5, IsLoad>(line, row);
   case 6:
-    return moveLine<6, IsLoad>(line, row);
+    return moveLine<Bytes, 6, IsLoad>(line, row);
   default:
-    return moveLine<7, IsLoad>(line, row);
+    return moveLine<Bytes, 7, IsLoad>(line, row);
   }
 }
 
 /// mixes: of the eight lines that the pattern repeats after.
-template <bool IsLoad>
+template <uint32_t Bytes, bool IsLoad>
 __attribute__((always_inline)) inline void moveLines(TensorRows r, const uint32_t *mixes) {
   for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += kLine)
-    moveLine<IsLoad>(mixes[reinterpret_cast<uint64_t>(r.shared) >> 7 & 7], r.shared, r.global);
+    moveLine<Bytes, IsLoad>(mixes[reinterpret_cast<uint64_t>(r.shared) >> 7 & 7], r.shared,
+                            r.global);
 }
 
 using MoveLines = void(TensorRows, const uint32_t *mixes, bool isLoad);
 
 void moveLinesPlain(TensorRows r, const uint32_t *mixes, bool isLoad) {
-  isLoad ? moveLines<true>(r, mixes) : moveLines<false>(r, mixes);
+  isLoad ? moveLines<32, true>(r, mixes) : moveLines<32, false>(r, mixes);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) void moveLinesAvx2(TensorRows r, const uint32_t *mixes,
                                                    bool isLoad) {
-  isLoad ? moveLines<true>(r, mixes) : moveLines<false>(r, mixes);
+  isLoad ? moveLines<32, true>(r, mixes) : moveLines<32, false>(r, mixes);
 }
-MoveLines *const moveWholeLines = __builtin_cpu_supports("avx2") ? moveLinesAvx2 : moveLinesPlain;
+__attribute__((target("avx512f"))) void moveLinesAvx512(TensorRows r, const uint32_t *mixes,
+                                                        bool isLoad) {
+  isLoad ? moveLines<64, true>(r, mixes) : moveLines<64, false>(r, mixes);
+}
+MoveLines *const moveWholeLines = __builtin_cpu_supports("avx512f") ? moveLinesAvx512
+                                  : __builtin_cpu_supports("avx2")  ? moveLinesAvx2
+                                                                    : moveLinesPlain;
 #else
 MoveLines *const moveWholeLines = moveLinesPlain;
 #endif
