@@ -9,6 +9,7 @@
 #include "loader/ptxrun/element.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/tensor_argument.h"
+#include "loader/ptxrun/trimmed.h"
 
 namespace ptxrun::command {
 namespace {
@@ -17,14 +18,6 @@ namespace {
 struct Mismatch {
   std::string what;
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ')
-    text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ')
-    text.remove_suffix(1);
-  return text;
-}
 
 struct Integer {
   uint64_t bits;

@@ -8,6 +8,7 @@
 
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/suggest.h"
+#include "loader/ptxrun/trimmed.h"
 
 namespace ptxrun::command {
 namespace {
@@ -51,14 +52,6 @@ const Names<rt::TensorKind> kModes = {{"tiled", rt::TensorKind::tiled},
                                       {"im2col", rt::TensorKind::im2col},
                                       {"im2col_w", rt::TensorKind::im2colW},
                                       {"im2col_w_128", rt::TensorKind::im2colW128}};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ')
-    text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ')
-    text.remove_suffix(1);
-  return text;
-}
 
 /// Calls visit(part) for what stands between separators.
 template <class Visit> void split(std::string_view text, char separator, Visit visit) {

@@ -2,7 +2,6 @@
 
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/InstrTypes.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Coroutines/CoroCleanup.h>
 #include <llvm/Transforms/Coroutines/CoroEarly.h>
 #include <llvm/Transforms/Coroutines/CoroSplit.h>
@@ -20,6 +19,8 @@
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include "translate/lower/analyses.h"
 
 namespace ptxrun::jit {
 
@@ -147,16 +148,7 @@ Effort measure(const Module &module) {
 }
 
 void optimise(Module &module, TargetMachine &machine, const Effort &effort) {
-  LoopAnalysisManager loopAnalyses;
-  FunctionAnalysisManager functionAnalyses;
-  CGSCCAnalysisManager sccAnalyses;
-  ModuleAnalysisManager moduleAnalyses;
-  PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(moduleAnalyses);
-  builder.registerCGSCCAnalyses(sccAnalyses);
-  builder.registerFunctionAnalyses(functionAnalyses);
-  builder.registerLoopAnalyses(loopAnalyses);
-  builder.crossRegisterProxies(loopAnalyses, functionAnalyses, sccAnalyses, moduleAnalyses);
+  lower::Analyses analyses(&machine);
 
   ModulePassManager passes;
   if (markInlining(module)) {
@@ -166,7 +158,7 @@ void optimise(Module &module, TargetMachine &machine, const Effort &effort) {
   if (hasCoroutine(module))
     addCoroutinePasses(passes);
   passes.addPass(createModuleToFunctionPassAdaptor(passesFor(effort)));
-  passes.run(module, moduleAnalyses);
+  passes.run(module, analyses.modules);
 }
 
 } // namespace ptxrun::jit

@@ -4,8 +4,6 @@
 #include <llvm/Analysis/CallGraph.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/PassManager.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/CorrelatedValuePropagation.h>
@@ -18,6 +16,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
+#include "translate/lower/analyses.h"
 #include "translate/lower/local_pointers.h"
 #include "translate/lower/scalar_form.h"
 
@@ -28,21 +27,6 @@ namespace {
 /// IR instructions that inlining may add by copying one function, and all of them; what would add
 /// more stays a call. A function with one caller adds nothing.
 constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
-
-struct Analyses {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  Analyses() {
-    llvm::PassBuilder builder;
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, modules);
-  }
-};
 
 /// Registers become values; what is left of the code is small before it is copied into callers.
 llvm::FunctionPassManager promotion() {

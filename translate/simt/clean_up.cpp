@@ -1,10 +1,9 @@
-#include <llvm/IR/PassManager.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "translate/lower/analyses.h"
 #include "translate/simt/entry.h"
 
 namespace ptxrun::simt {
@@ -16,23 +15,14 @@ void cleanUp(llvm::Function &f) {
       if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
           call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
         call->setCannotDuplicate();
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  lower::Analyses analyses;
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass(
       llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.run(f, functions);
+  passes.run(f, analyses.functions);
 }
 
 } // namespace ptxrun::simt

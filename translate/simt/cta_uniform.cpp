@@ -3,6 +3,8 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
 
+#include "translate/simt/prepare.h"
+
 namespace ptxrun::simt {
 namespace {
 
@@ -54,32 +56,24 @@ void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
   const llvm::BasicBlock *stop = meetingPoint(block);
   llvm::DenseMap<const llvm::BasicBlock *, unsigned>
       ways; // successors from which a block can be reached
-  for (const llvm::BasicBlock *s : llvm::successors(block)) {
-    llvm::SmallVector<const llvm::BasicBlock *> stack{s};
-    llvm::DenseSet<const llvm::BasicBlock *> seen;
-    while (!stack.empty()) {
-      const llvm::BasicBlock *b = stack.pop_back_val();
-      if (!seen.insert(b).second)
-        continue;
+  for (const llvm::BasicBlock *s : llvm::successors(block))
+    for (const llvm::BasicBlock *b : reachable(s, stop))
       ++ways[b];
-      if (b != stop)
-        stack.append(llvm::succ_begin(b), llvm::succ_end(b));
-    }
-  }
+  if (stop)
+    for (const llvm::PHINode &phi : stop->phis())
+      mark(&phi);
   const bool isInLoop = ways.contains(block);
   for (auto [b, count] : ways)
-    if (isInLoop || b == stop || count > 1)
+    if (isInLoop || count > 1)
       for (const llvm::PHINode &phi : b->phis())
         mark(&phi);
   if (!isInLoop)
     return;
   for (auto [b, count] : ways)
-    if (b != stop)
-      for (const llvm::Instruction &i : *b)
-        for (const llvm::User *u : i.users())
-          if (const llvm::BasicBlock *at = llvm::cast<llvm::Instruction>(u)->getParent();
-              at == stop || !ways.contains(at))
-            mark(&i);
+    for (const llvm::Instruction &i : *b)
+      for (const llvm::User *u : i.users())
+        if (!ways.contains(llvm::cast<llvm::Instruction>(u)->getParent()))
+          mark(&i);
 }
 
 const llvm::BasicBlock *CtaUniformity::meetingPoint(const llvm::BasicBlock *block) const {

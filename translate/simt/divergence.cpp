@@ -9,6 +9,7 @@
 
 #include <set>
 
+#include "translate/simt/prepare.h"
 #include "translate/simt/shape.h"
 
 namespace ptxrun::simt {
@@ -55,15 +56,9 @@ void ShapeAnalysis::run() {
 
 void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts,
                                const llvm::BasicBlock *stop) {
-  llvm::SmallVector<const llvm::BasicBlock *> stack(starts.begin(), starts.end());
-  llvm::DenseSet<const llvm::BasicBlock *> seen;
-  while (!stack.empty()) {
-    const llvm::BasicBlock *b = stack.pop_back_val();
-    if (b == stop || !seen.insert(b).second)
-      continue;
-    divergentRegion_.insert(b);
-    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
-  }
+  for (const llvm::BasicBlock *start : starts)
+    for (const llvm::BasicBlock *b : reachable(start, stop))
+      divergentRegion_.insert(b);
 }
 
 void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds,

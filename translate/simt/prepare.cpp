@@ -3,7 +3,6 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
@@ -12,6 +11,7 @@
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
+#include "translate/lower/analyses.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -158,22 +158,13 @@ void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
 } // namespace
 
 void normaliseLoops(llvm::Function &f) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager analyses;
-  llvm::CGSCCAnalysisManager cgscc;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(cgscc);
-  builder.registerFunctionAnalyses(analyses);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, analyses, cgscc, modules);
+  lower::Analyses analyses;
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::LowerSwitchPass());
   passes.addPass(llvm::FixIrreduciblePass());
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
-  passes.run(f, analyses);
+  passes.run(f, analyses.functions);
 }
 
 void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {

@@ -10,6 +10,8 @@
 
 #include <functional>
 
+#include "translate/simt/prepare.h"
+
 namespace ptxrun::simt {
 
 using llvm::Value;
@@ -34,19 +36,13 @@ bool isDivision(const llvm::Instruction &i) {
   }
 }
 
-llvm::DenseSet<const llvm::BasicBlock *> reachable(llvm::ArrayRef<llvm::BasicBlock *> from,
-                                                   const llvm::BasicBlock *within) {
-  llvm::DenseSet<const llvm::BasicBlock *> seen;
-  llvm::SmallVector<llvm::BasicBlock *> stack(from.begin(), from.end());
-  while (!stack.empty()) {
-    llvm::BasicBlock *b = stack.pop_back_val();
-    if (!seen.insert(b).second)
-      continue;
-    for (llvm::BasicBlock *s : llvm::successors(b))
-      if (s != within)
-        stack.push_back(s);
-  }
-  return seen;
+BlockSet reachableFromAll(llvm::ArrayRef<const llvm::BasicBlock *> starts) {
+  BlockSet all;
+  for (const llvm::BasicBlock *start : starts)
+    if (!all.contains(start))
+      for (const llvm::BasicBlock *b : reachable(start, nullptr))
+        all.insert(b);
+  return all;
 }
 
 bool touches(const llvm::DenseSet<const llvm::BasicBlock *> &set,
@@ -73,7 +69,7 @@ RegionState::RegionState(llvm::Function &f, llvm::BasicBlock *origin,
                          const CtaUniformity &uniformity, CpuLevel level)
     : f_(f), resumed_(resumed.begin(), resumed.end()), level_(level),
       helpers_(helpers.begin(), helpers.end()) {
-  body_ = reachable({origin}, origin->getSinglePredecessor());
+  body_ = reachable(origin, origin->getSinglePredecessor());
   findCarried();
   for (Carried &c : carried_)
     c.kind = findRecipe(c, uniformity)       ? Kind::computed
@@ -169,11 +165,11 @@ void RegionState::findArrays() {
         if (!user->getType()->isVoidTy() && !user->mayReadOrWriteMemory())
           stack.push_back(user);
       }
-    const auto after = reachable(users, nullptr);
+    const BlockSet after = reachableFromAll(users);
     llvm::SmallVector<llvm::BasicBlock *> behind;
     llvm::copy_if(resumed_, std::back_inserter(behind),
                   [&](llvm::BasicBlock *b) { return after.contains(b); });
-    const auto later = reachable(behind, nullptr);
+    const BlockSet later = reachableFromAll(behind);
     if (llvm::any_of(users, [&](llvm::BasicBlock *b) { return later.contains(b); }))
       arrays_.push_back({array, 0});
   }

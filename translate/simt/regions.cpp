@@ -37,13 +37,12 @@ bool needsOnlyPlace(llvm::StringRef name) {
   return !name.starts_with("ptxrun_") || llvm::is_contained(kNames, name);
 }
 
-/// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body. They stay as
-/// many as they are.
-bool hasOnlyBarriers(llvm::Module &m, const llvm::Function &body, uint64_t threads) {
-  for (llvm::Function &f : m) {
+/// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body.
+bool hasOnlyBarriers(const llvm::Module &m, const llvm::Function &body, uint64_t threads) {
+  for (const llvm::Function &f : m) {
     if (!f.isDeclaration() || f.isIntrinsic() || needsOnlyPlace(f.getName()))
       continue;
-    for (llvm::User *u : f.users()) {
+    for (const llvm::User *u : f.users()) {
       auto *call = llvm::dyn_cast<llvm::CallInst>(u);
       if (!call || !isBarrier(*call, threads))
         return false;

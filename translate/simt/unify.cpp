@@ -3,6 +3,7 @@
 #include <llvm/IR/ProfDataUtils.h>
 
 #include "translate/simt/cta_uniform.h"
+#include "translate/simt/prepare.h"
 #include "translate/simt/region_state.h"
 
 namespace ptxrun::simt {
@@ -30,18 +31,10 @@ bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &s
 bool isAroundBarrier(const llvm::BasicBlock &branch, const CtaUniformity &uniformity,
                      llvm::ArrayRef<llvm::BasicBlock *> barriers) {
   const llvm::BasicBlock *stop = uniformity.meetingPoint(&branch);
-  llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(&branch),
-                                                    llvm::succ_end(&branch));
-  llvm::DenseSet<const llvm::BasicBlock *> seen;
-  while (!stack.empty()) {
-    const llvm::BasicBlock *b = stack.pop_back_val();
-    if (b == stop || !seen.insert(b).second)
-      continue;
-    if (llvm::is_contained(barriers, b))
-      return true;
-    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
-  }
-  return false;
+  return llvm::any_of(llvm::successors(&branch), [&](const llvm::BasicBlock *s) {
+    const BlockSet parted = reachable(s, stop);
+    return llvm::any_of(barriers, [&](const llvm::BasicBlock *b) { return parted.contains(b); });
+  });
 }
 
 } // namespace

@@ -219,6 +219,43 @@ llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangSh
   return target;
 }
 
+/// The one entry point around the wide bodies, in the cheapest form that will do. Bodies that it
+/// does not call are gone afterwards.
+EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
+                      bool maySuspend) {
+  const bool schedulesGangs = context.options.schedulesGangs;
+  const bool isWhole = !schedulesGangs && !partial; // CTAs run by themselves, in full gangs
+  Jammed jammed;
+  if (isWhole && context.lanes > 1) {
+    const auto gangsPerCta = unsigned(threadsOf(context.options) / context.lanes);
+    if (context.hasBarriers)
+      unifyVersions(context, *full, gangsPerCta);
+    jammed = jamGangs(context, *full, gangsPerCta);
+  }
+  const bool isJamCut =
+      maySuspend && jammed.body && buildRegions(context, *jammed.body, jammed.gangs);
+  if (maySuspend && jammed.body && !isJamCut) {
+    jammed.body->eraseFromParent();
+    jammed = {};
+  }
+  EntryPoint entry = EntryPoint::gang;
+  if (isJamCut || (maySuspend && isWhole && buildRegions(context, *full, 1))) {
+    entry = EntryPoint::ctaRange;
+  } else if (!maySuspend && !schedulesGangs) {
+    buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
+    entry = EntryPoint::ctaRange;
+  } else if (maySuspend && hasOnlyInlineSuspensions(context.module, {full, partial})) {
+    buildGangStartEntry(context, full, partial);
+    entry = EntryPoint::gangStart;
+  } else {
+    buildGangEntry(context, full, partial);
+  }
+  for (llvm::Function *f : {jammed.body, full, partial == full ? nullptr : partial})
+    if (f && f->use_empty())
+      f->eraseFromParent(); // inlined where it is needed
+  return entry;
+}
+
 } // namespace
 
 llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options) {
@@ -280,40 +317,11 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   GangModule result;
   result.reason = width.reason;
   const bool maySuspend = suspends(m);
-  Jammed jammed;
-  if (!options.schedulesGangs && !partial && width.lanes > 1) {
-    const auto gangsPerCta = unsigned(threads / width.lanes);
-    if (context.hasBarriers)
-      unifyVersions(context, *full, gangsPerCta);
-    jammed = jamGangs(context, *full, gangsPerCta);
-  }
-  bool isInRegions = false;
-  if (maySuspend && !options.schedulesGangs && !partial) {
-    isInRegions = jammed.body && buildRegions(context, *jammed.body, jammed.gangs);
-    if (!isInRegions && jammed.body) {
-      jammed.body->eraseFromParent();
-      jammed = {};
-    }
-    isInRegions = isInRegions || buildRegions(context, *full, 1);
-  }
-  if (isInRegions) {
-    result.entry = EntryPoint::ctaRange;
-  } else if (!maySuspend && !options.schedulesGangs) {
-    buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
-    result.entry = EntryPoint::ctaRange;
-  } else if (maySuspend && hasOnlyInlineSuspensions(m, {full, partial})) {
-    buildGangStartEntry(context, full, partial);
-    result.entry = EntryPoint::gangStart;
-  } else {
-    buildGangEntry(context, full, partial);
-  }
-  for (llvm::Function *f : {jammed.body, full, partial == full ? nullptr : partial})
-    if (f && f->use_empty())
-      f->eraseFromParent(); // inlined where it is needed
+  result.entry = buildEntry(context, full, partial, maySuspend);
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
-  result.needs.maySuspend = maySuspend && !isInRegions;
+  result.needs.maySuspend = maySuspend && result.entry != EntryPoint::ctaRange;
   result.needs.stackBytes = stackBytesOf(m, !context.wide.empty());
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;

@@ -218,7 +218,7 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
   Value *result = laneByLane(
-      i, operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
+      operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
       [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); },
       rmw && isLong(*rmw) && !isLocal && areMany(*i.getFunction()));
   if (!i.use_empty())
@@ -228,9 +228,10 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
 /// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It
 /// is written out for each lane where all are active and it is not long, else a loop runs over the
 /// set bits of the mask.
-Widener::Value *Widener::laneByLane(
-    const llvm::Instruction &i, llvm::ArrayRef<Value *> operands, llvm::Type *result,
-    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body, bool isLong) {
+Widener::Value *
+Widener::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
+                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body,
+                    bool isLong) {
   const bool hasResult = !result->isVoidTy();
   auto *structure = llvm::dyn_cast<llvm::StructType>(result);
   auto scalarAt = [&](Value *v, Value *lane) -> Value * {
@@ -275,29 +276,37 @@ Widener::Value *Widener::laneByLane(
     }
     return gathered;
   }
-  // bits = mask; do { lane = lowest set bit; ...; clear it } while (bits)
+  return forEachLane(none, [&](Value *lane, Value *soFar) -> Value * {
+    Value *r = body(scalars(lane), lane);
+    return hasResult ? insert(soFar, r, lane) : nullptr;
+  });
+}
+
+/// bits = mask; do { lane = lowest set bit; body; clear it } while (bits). Starting from `none`,
+/// body makes the next state of what it has so far; null where there is no state.
+Widener::Value *Widener::forEachLane(Value *none,
+                                     llvm::function_ref<Value *(Value *, Value *)> body) {
   Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
-  Value *start = mask() ? maskBits(mask()) : b_.getInt32(~0u >> (32 - lanes_));
+  Value *start = maskBits(fullMask());
   b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
   b_.SetInsertPoint(loop);
   llvm::PHINode *bits = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");
-  llvm::PHINode *soFar = hasResult ? b_.CreatePHI(none->getType(), 2) : nullptr;
+  llvm::PHINode *soFar = none ? b_.CreatePHI(none->getType(), 2) : nullptr;
   Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getTrue()});
-  Value *r = body(scalars(lane), lane);
-  Value *gathered = hasResult ? insert(soFar, r, lane) : nullptr;
+  Value *next = body(lane, soFar);
   Value *left = b_.CreateAnd(bits, b_.CreateSub(bits, b_.getInt32(1)));
   Block *after = b_.GetInsertBlock();
   b_.CreateCondBr(b_.CreateIsNotNull(left), loop, done);
   bits->addIncoming(start, before);
   bits->addIncoming(left, after);
   b_.SetInsertPoint(done);
-  if (!hasResult)
+  if (!none)
     return nullptr;
   soFar->addIncoming(none, before);
-  soFar->addIncoming(gathered, after);
-  llvm::PHINode *end = b_.CreatePHI(none->getType(), 2, i.getName());
+  soFar->addIncoming(next, after);
+  llvm::PHINode *end = b_.CreatePHI(none->getType(), 2);
   end->addIncoming(none, before);
-  end->addIncoming(gathered, after);
+  end->addIncoming(next, after);
   return end;
 }
 

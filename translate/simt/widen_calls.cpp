@@ -112,8 +112,7 @@ void Widener::emitCall(const llvm::CallBase &call) {
     llvm::SmallVector<Value *> operands;
     for (const Value *a : call.args())
       operands.push_back(lanes_ == 1 ? base(a) : vector(a));
-    finish(lanes_ == 1 ? callOne(operands, nullptr)
-                       : laneByLane(call, operands, plain(&call), callOne));
+    finish(lanes_ == 1 ? callOne(operands, nullptr) : laneByLane(operands, plain(&call), callOne));
     return;
   }
   case Word::Kind::runtime:
@@ -317,7 +316,7 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
       id == llvm::Intrinsic::fptoui_sat || id == llvm::Intrinsic::is_fpclass ||
       id == llvm::Intrinsic::ldexp)
     return build(operands, result);
-  return laneByLane(call, operands, plain(&call),
+  return laneByLane(operands, plain(&call),
                     [&](llvm::ArrayRef<Value *> v, Value *) { return build(v, plain(&call)); });
 }
 

@@ -208,7 +208,7 @@ Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mo
   };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return decide(base(memberOperand));
-  return laneByLane(call, {vector(memberOperand)}, plain(&call),
+  return laneByLane({vector(memberOperand)}, plain(&call),
                     [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
 }
 
@@ -288,7 +288,7 @@ Widener::Value *Widener::emitRedux(const llvm::CallBase &call, llvm::StringRef o
   };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return over(base(memberOperand));
-  return laneByLane(call, {vector(memberOperand)}, plain(&call),
+  return laneByLane({vector(memberOperand)}, plain(&call),
                     [&](llvm::ArrayRef<Value *> v, Value *) { return over(v[0]); });
 }
 
@@ -306,7 +306,7 @@ Widener::Value *Widener::emitElect(const llvm::CallBase &call) {
     if (lanes_ > 1)
       leader = b_.CreateVectorSplat(lanes_, leader);
   } else {
-    leader = laneByLane(call, {vector(memberOperand)}, b_.getInt32Ty(),
+    leader = laneByLane({vector(memberOperand)}, b_.getInt32Ty(),
                         [&](llvm::ArrayRef<Value *> v, Value *) { return leaderOf(v[0]); });
   }
   Value *is = b_.CreateICmpEQ(leader, takeOwn(laneNumbers(), warp));

@@ -35,13 +35,19 @@ void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
     to->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(to->getContext(), {}));
 }
 
+/// Host pointers for `.shared` addresses, one or as many as there are lanes.
+Widener::Value *Widener::inArena(Value *offsets) {
+  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+  llvm::Type *wide = offsets->getType()->getWithNewBitWidth(64);
+  return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(offsets, wide));
+}
+
 /// A host pointer for a uniform pointer value (`.shared` ones are offsets into the arena).
 Widener::Value *Widener::hostPointer(const Value *pointer) {
   Value *p = base(pointer);
   if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
     return p;
-  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
-  return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(p, b_.getInt64Ty()));
+  return inArena(p);
 }
 
 /// Whether base + offset leaves the range of the index's type for some lane of the gang.
@@ -134,10 +140,8 @@ Widener::Value *Widener::pointers(const Address &a) {
 Widener::Value *Widener::exactPointers(const Value *pointer) {
   const bool wasOff = std::exchange(isOffMainLine_, true);
   Value *p = exactVector(pointer);
-  if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
-    Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
-    p = b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(p, vec(b_.getInt64Ty(), lanes_)));
-  }
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
+    p = inArena(p);
   isOffMainLine_ = wasOff;
   return p;
 }

@@ -51,7 +51,7 @@ Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWo
     operands.push_back(isOne ? firstLaneOf(a) : shapes_.isUniform(a) ? base(a) : vector(a));
   if (isOne)
     return callOne(operands, b_.getInt32(0));
-  return laneByLane(call, operands, plain(&call), callOne);
+  return laneByLane(operands, plain(&call), callOne);
 }
 
 // Lanes that wait for one phase of one mbarrier make one call. Otherwise:
@@ -68,10 +68,9 @@ Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord 
     const Value *a = call.getArgOperand(k);
     operands.push_back(shapes_.isUniform(a) ? base(a) : vector(a));
   }
-  Value *complete =
-      laneByLane(call, operands, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) {
-        return runtime(test->entry, plain(&call), {argument(kGang), v[0], v[1], v[2]});
-      });
+  Value *complete = laneByLane(operands, plain(&call), [&](llvm::ArrayRef<Value *> v, Value *) {
+    return runtime(test->entry, plain(&call), {argument(kGang), v[0], v[1], v[2]});
+  });
   // Lanes outside the mask were not asked.
   Value *active =
       mask() ? b_.CreateSelect(mask(), complete, llvm::Constant::getNullValue(complete->getType()))

@@ -65,24 +65,7 @@ Value *Widener::atLane(const Value *v, Value *lane) {
 
 Value *Widener::hostPointerAtLane(const Value *pointer, Value *lane) {
   Value *p = atLane(pointer, lane);
-  if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
-    return p;
-  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
-  return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(p, b_.getInt64Ty()));
-}
-
-void Widener::forEachLane(llvm::function_ref<void(Value *lane)> body) {
-  Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
-  Value *all = maskBits(fullMask());
-  b_.CreateCondBr(b_.CreateIsNotNull(all), loop, done);
-  b_.SetInsertPoint(loop);
-  llvm::PHINode *bits = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");
-  body(b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getTrue()}));
-  Value *left = b_.CreateAnd(bits, b_.CreateSub(bits, b_.getInt32(1)));
-  bits->addIncoming(all, before);
-  bits->addIncoming(left, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateIsNotNull(left), loop, done);
-  b_.SetInsertPoint(done);
+  return pointer->getType()->getPointerAddressSpace() == lower::kShared ? inArena(p) : p;
 }
 
 /// Where a lane's part of a wide value lies in memory that holds it.
@@ -100,13 +83,14 @@ Value *Widener::loadSlowly(const llvm::LoadInst &load) {
     return loadEach(load, exactPointers(pointer));
   const bool wasOff = std::exchange(isOffMainLine_, true);
   llvm::AllocaInst *buffer = scratch(wide(&load));
-  forEachLane([&](Value *lane) {
+  forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
     llvm::LoadInst *one =
         b_.CreateAlignedLoad(plain(&load), hostPointerAtLane(pointer, lane), load.getAlign());
     one->setVolatile(load.isVolatile());
     if (load.isAtomic())
       one->setAtomic(load.getOrdering(), load.getSyncScopeID());
     b_.CreateAlignedStore(one, partAtLane(buffer, lane), llvm::Align(1));
+    return nullptr;
   });
   isOffMainLine_ = wasOff;
   return b_.CreateLoad(buffer->getAllocatedType(), buffer, load.getName());
@@ -121,7 +105,7 @@ void Widener::storeSlowly(const llvm::StoreInst &store, Value *v) {
   const bool wasOff = std::exchange(isOffMainLine_, true);
   llvm::AllocaInst *buffer = scratch(v->getType());
   b_.CreateStore(v, buffer);
-  forEachLane([&](Value *lane) {
+  forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
     Value *one = b_.CreateAlignedLoad(plain(store.getValueOperand()), partAtLane(buffer, lane),
                                       llvm::Align(1));
     llvm::StoreInst *s =
@@ -129,6 +113,7 @@ void Widener::storeSlowly(const llvm::StoreInst &store, Value *v) {
     s->setVolatile(store.isVolatile());
     if (store.isAtomic())
       s->setAtomic(store.getOrdering(), store.getSyncScopeID());
+    return nullptr;
   });
   isOffMainLine_ = wasOff;
 }

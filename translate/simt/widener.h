@@ -136,7 +136,8 @@ class Widener {
   Value *emitVectorElement(const llvm::Instruction &);
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
-  Value *laneByLane(const llvm::Instruction &, llvm::ArrayRef<Value *> operands, llvm::Type *result,
+  Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
+  Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
                     llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>,
                     bool isLong = false);
 
@@ -149,6 +150,7 @@ class Widener {
   };
   Address address(const Value *pointer);
   Value *pointers(const Address &);
+  Value *inArena(Value *offsets);
   Value *exactPointers(const Value *pointer);
   Value *hostPointer(const Value *pointer);
   void emitLoad(const llvm::LoadInst &);
@@ -171,7 +173,6 @@ class Widener {
   bool hasValueAtLane(const Value *) const;
   Value *atLane(const Value *, Value *lane);
   Value *hostPointerAtLane(const Value *pointer, Value *lane);
-  void forEachLane(llvm::function_ref<void(Value *lane)> body);
   Value *partAtLane(llvm::AllocaInst *buffer, Value *lane);
   Value *loadSlowly(const llvm::LoadInst &);
   void storeSlowly(const llvm::StoreInst &, Value *);
