@@ -47,8 +47,6 @@ struct Cta {
   uint32_t smid = 0;            ///< %smid: the worker's number
   char *sharedBase = nullptr;   ///< host address of `.shared` address 0: the *cluster's* arena (rank 0's window), or with
                                 ///< KernelNeeds::hasOwnWindow the CTA's own window
-  char *localBase = nullptr;    ///< gang g (g = firstThread / W) owns localBytesPerGang bytes at localBase + g * that;
-                                ///< 64-byte aligned, contents undefined. Null where KernelNeeds::localBytesPerGang is 0
   void *rt = nullptr;           ///< rt's own record of the CTA
 };
 
@@ -79,7 +77,6 @@ struct KernelNeeds {
   uint32_t lanes = 32;               ///< W
   uint32_t staticSharedBytes = 0;    ///< from kSharedFirstOffset on
   uint32_t staticSharedAlign = 1;
-  uint32_t localBytesPerGang = 0;    ///< 0: frames live on the native stack
   uint32_t stackBytes = 64 * 1024;   ///< native stack a fiber of this kernel needs
   bool maySuspend = false;           ///< has barriers, spins or waits: needs gangFunction (or gangStart), not ctaRange
   bool tracksExits = false;
@@ -93,6 +90,11 @@ struct KernelCode {
   CtaRangeFunction ctaRange = nullptr;  ///< only where !needs.maySuspend
   GangStartFunction gangStart = nullptr;  ///< preferred to `gang`
   KernelNeeds needs;
+};
+
+/// Addresses begin to begin + bytes - 1.
+struct AddressRange {
+  uint64_t begin, bytes;
 };
 
 /// Why a gang suspends; shown in reports.
@@ -250,6 +252,10 @@ void ptxrun_cluster_try_cancel(ptxrun::abi::Gang *, uint32_t lane, void *result,
 
 /// Memory for a coroutine frame, 256-byte aligned; lives until the gang ends. At most one per gang.
 void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
+/// Where the running gang's local memory is (isspacep.local, 9.7.9.18): the whole stack it runs on, and its coroutine frame (empty
+/// where there is none). Neither changes while the gang runs.
+ptxrun::abi::AddressRange ptxrun_local_stack(ptxrun::abi::Gang *);
+ptxrun::abi::AddressRange ptxrun_local_frame(ptxrun::abi::Gang *);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.
 [[noreturn]] void ptxrun_trap(ptxrun::abi::Gang *, ptxrun::abi::TrapKind, uint32_t mask, uint32_t line);
 /// Device-side library functions, one lane each (CUDA's device runtime).

@@ -140,7 +140,7 @@ std::string faultMessage(const FaultRecord &fault, const GangState &g) {
   if (fault.isOverflow)
     return "stack overflow in " + describeGang(g);
   if (fault.isNotCanonical)
-    return "illegal address: beyond 48 bits, access by " + describeGang(g);
+    return "illegal address: misaligned, or beyond 48 bits; access by " + describeGang(g);
   if (fault.signal != SIGSEGV && fault.signal != SIGBUS)
     return std::string(describeSignal(fault.signal)) + " in " + describeGang(g);
   char access[64];

@@ -36,12 +36,8 @@ char *largeFrame(GangState &g, GroupState &group, uint64_t bytes) {
     failFrames(g);
   return large.memory;
 }
-} // namespace
-} // namespace ptxrun::rt
 
-extern "C" void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
-  using namespace ptxrun::rt;
-  GangState &g = stateOf(gang);
+void *allocateFrame(GangState &g, uint64_t bytes) {
   GroupState &group = groupOf(g);
   uint64_t slot = slotBytes(bytes);
   if (group.framesFor == group.launch->id && slot > group.frameBytes)
@@ -61,3 +57,34 @@ extern "C" void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
   }
   return group.frames + g.index * group.frameBytes;
 }
+
+bool isSlot(const GroupState &group, const void *frame) {
+  return frame >= group.frames && frame < group.frames + group.framesCapacity;
+}
+} // namespace
+} // namespace ptxrun::rt
+
+using namespace ptxrun::rt;
+
+extern "C" {
+
+void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
+  GangState &g = stateOf(gang);
+  return g.frame = allocateFrame(g, bytes);
+}
+
+ptxrun::abi::AddressRange ptxrun_local_stack(ptxrun::abi::Gang *) {
+  const Fiber &fiber = *currentWorker()->current;
+  return {reinterpret_cast<uint64_t>(fiber.stack), fiber.stackBytes};
+}
+
+ptxrun::abi::AddressRange ptxrun_local_frame(ptxrun::abi::Gang *gang) {
+  GangState &g = stateOf(gang);
+  const GroupState &group = groupOf(g);
+  if (!group.launch->usesCoroutines || !g.frame)
+    return {0, 0};
+  return {reinterpret_cast<uint64_t>(g.frame),
+          isSlot(group, g.frame) ? group.frameBytes : group.largeFrames[g.index].bytes};
+}
+
+} // extern "C"

@@ -35,18 +35,6 @@ bool growRecords(GroupState &g, const LaunchState &launch) {
   return g.gangs != nullptr;
 }
 
-bool growLocal(GroupState &g, const LaunchState &launch) {
-  uint64_t bytes =
-      uint64_t{launch.code->needs.localBytesPerGang} * launch.gangsPerCta * launch.ctasPerGroup;
-  if (bytes <= g.localCapacity)
-    return true;
-  std::free(g.local);
-  bytes = (bytes + 63) / 64 * 64;
-  g.local = static_cast<char *>(std::aligned_alloc(64, bytes));
-  g.localCapacity = g.local ? bytes : 0;
-  return g.local != nullptr;
-}
-
 /// What is the same for every group of the launch.
 void fillGangs(GroupState &g, LaunchState &launch) {
   uint32_t lanes = launch.code->needs.lanes;
@@ -91,9 +79,6 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   const uint64_t ownWindow = uint64_t{rank} << abi::kSharedWindowShift;
   cta.window = g.arena->base() + ownWindow;
   cta.cta.sharedBase = g.arena->base() + (launch.code->needs.hasOwnWindow ? ownWindow : 0);
-  cta.cta.localBase = nullptr;
-  if (uint64_t bytes = launch.code->needs.localBytesPerGang)
-    cta.cta.localBase = g.local + rank * launch.gangsPerCta * bytes;
   cta.liveWarps = cta.allWarps;
   cta.unfinishedGangs = cta.gangCount;
   cta.isLockstep = false;
@@ -156,8 +141,6 @@ GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
   if (g.preparedFor != launch.id) {
     if (!growRecords(g, launch))
       return failMemory(worker, launch, group, "the records");
-    if (!growLocal(g, launch))
-      return failMemory(worker, launch, group, "local memory");
     if (!takeArena(worker, g))
       return failMemory(worker, launch, group, "shared memory");
     for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
@@ -210,7 +193,6 @@ void freeGroupMemory(Worker &worker) {
     std::free(g->frames);
     for (auto &large : g->largeFrames)
       std::free(large.memory);
-    std::free(g->local);
     delete g;
   }
   while (WarpMeeting *m = worker.freeMeetings) {

@@ -195,8 +195,6 @@ struct GroupState {
     uint64_t bytes = 0;
   };
   std::vector<LargeFrame> largeFrames;
-  char *local = nullptr;
-  uint64_t localCapacity = 0;
   ClusterBarrier clusterBarrier;
   GroupState *nextFree = nullptr;
   uint64_t preparedFor = 0; ///< launch id the invariant fields were filled for

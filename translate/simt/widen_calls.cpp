@@ -130,14 +130,20 @@ void Widener::emitCall(const llvm::CallBase &call) {
   }
 }
 
-/// Frames of local memory lie on the native stack: an address near one of this function's own.
+/// Local memory is on the stack or, of a gang that suspends as a coroutine, in its frame.
 Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call) {
-  constexpr uint64_t kReach = 2 * 1024 * 1024;
   Value *address = lanes_ == 1 ? base(call.getArgOperand(0)) : vector(call.getArgOperand(0));
-  Value *here = b_.CreatePtrToInt(entryAlloca(b_.getInt8Ty(), "here"), b_.getInt64Ty());
-  Value *low = splat(b_.CreateSub(here, b_.getInt64(kReach)), b_.getInt64Ty());
-  return b_.CreateICmpULT(b_.CreateSub(address, low),
-                          llvm::ConstantInt::get(address->getType(), 2 * kReach));
+  auto field = [&](Value *range, unsigned k) {
+    return splat(b_.CreateExtractValue(range, k), b_.getInt64Ty());
+  };
+  auto *rangeType = llvm::StructType::get(b_.getInt64Ty(), b_.getInt64Ty());
+  Value *isLocal = nullptr;
+  for (llvm::StringRef entry : {"ptxrun_local_stack", "ptxrun_local_frame"}) {
+    Value *range = runtime(entry, rangeType, {argument(kGang)});
+    Value *isIn = b_.CreateICmpULT(b_.CreateSub(address, field(range, 0)), field(range, 1));
+    isLocal = isLocal ? b_.CreateOr(isLocal, isIn) : isIn;
+  }
+  return isLocal;
 }
 
 Widener::Value *Widener::emitThreadIndex(unsigned axis, const Shape &shape) {

@@ -92,7 +92,7 @@ TEST_F(Fault, AddressBeyond48BitsIsReported) {
   Poke p{reinterpret_cast<uint32_t *>(0x1234567812345678), 7, 64, &finished};
   Failure f = run(launch(fiberKernel(pokeGang), {50}, {128}, &p));
   EXPECT_EQ(f.status, Status::illegalAddress);
-  EXPECT_EQ(f.message.find("illegal address: beyond 48 bits"), 0u) << f.message;
+  EXPECT_EQ(f.message.find("illegal address: misaligned, or beyond 48 bits"), 0u) << f.message;
 }
 
 KERNEL void copyGang(const Launch *l, Cta *, Gang *) {
