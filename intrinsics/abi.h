@@ -15,8 +15,11 @@ inline constexpr uint32_t kWarpSize = 32;
 /// Bytes of the `.shared` window one CTA can address; the CTA of cluster rank r sees its own window at offset
 /// r << kSharedWindowShift of the cluster's arena. A `.shared` address is (rank << kSharedWindowShift) + offset.
 inline constexpr uint32_t kSharedWindowShift = 24;
-/// The first byte of a CTA's static shared memory inside its window. Offsets below are never mapped.
+/// The first byte of a CTA's static shared memory inside its window. Below lies the reserved region
+/// (%reserved_smem_offset_*), mapped only for kernels that ask where it is.
 inline constexpr uint32_t kSharedFirstOffset = 1024;
+/// %reserved_smem_offset_0 and _1. Cooperative groups keep 288 bytes of every block at the second.
+inline constexpr uint32_t kReservedSharedOffsets[2] = {0, 512};
 
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
@@ -81,6 +84,7 @@ struct KernelNeeds {
   bool maySuspend = false;           ///< has barriers, spins or waits: needs gangFunction (or gangStart), not ctaRange
   bool tracksExits = false;
   bool hasBarriers = false;  ///< whether or not a gang suspends at them
+  bool usesReservedShared = false;  ///< asks where the bytes below kSharedFirstOffset are, and may use them
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 

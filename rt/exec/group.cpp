@@ -144,7 +144,8 @@ GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
     if (!takeArena(worker, g))
       return failMemory(worker, launch, group, "shared memory");
     for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
-      if (!g.arena->commit(rank, launch.sharedBytes))
+      if (!g.arena->commit(rank, launch.sharedBytes) ||
+          (launch.code->needs.usesReservedShared && !g.arena->commitReserved(rank)))
         return failMemory(worker, launch, group, "shared memory");
     fillGangs(g, launch);
     g.preparedFor = launch.id;

@@ -16,8 +16,7 @@ SharedArena::SharedArena() {
   if (memory == MAP_FAILED)
     return;
   reservation_ = memory;
-  // kSharedFirstOffset falls on a page boundary, so that the byte before it is in a page never
-  // mapped.
+  // kSharedFirstOffset falls on a page boundary, so that the byte before it is in a page of its own.
   base_ = static_cast<char *>(memory) + kHalf + kPage - abi::kSharedFirstOffset;
 }
 
@@ -33,6 +32,11 @@ bool SharedArena::commitSlow(uint32_t rank, uint32_t bytes) {
     return false;
   committed_[rank] = rounded;
   return true;
+}
+
+bool SharedArena::commitReserved(uint32_t rank) {
+  char *end = base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
+  return base_ && mprotect(end - kPage, kPage, PROT_READ | PROT_WRITE) == 0;
 }
 
 bool SharedArena::contains(uint64_t address, int64_t *offset) const {

@@ -17,13 +17,15 @@ class SharedArena {
   SharedArena &operator=(const SharedArena &) = delete;
 
   /// Host address of `.shared` offset 0 of rank 0. 1024-byte aligned; offsets below
-  /// kSharedFirstOffset fault.
+  /// kSharedFirstOffset fault until commitReserved.
   char *base() const { return base_; }
   /// Makes [kSharedFirstOffset, kSharedFirstOffset + bytes) of `rank`'s window accessible (whole
   /// pages; never shrinks).
   bool commit(uint32_t rank, uint32_t bytes) {
     return bytes <= committed_[rank] || commitSlow(rank, bytes);
   }
+  /// Makes [0, kSharedFirstOffset) of `rank`'s window accessible (with the rest of its page).
+  bool commitReserved(uint32_t rank);
   /// Whether the address lies in the reservation; *offset is then the `.shared` address.
   bool contains(uint64_t address, int64_t *offset) const;
 

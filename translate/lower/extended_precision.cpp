@@ -1,4 +1,7 @@
 // Extended-precision integer arithmetic (PTX ISA 9.7.2): the carry flag CC.CF between instructions.
+//
+// Programs mix the two families: NVIDIA's 128-bit division reads by `addc` what `sub.cc` left. ptxas makes one adder of both,
+// a - b = a + ~b + 1, so CC.CF = 1 says "carry" to add and "no borrow" to sub.
 #include "translate/lower/lane_builder.h"
 
 namespace ptxrun::lower {
@@ -9,9 +12,9 @@ using llvm::Value;
 
 namespace {
 
-/// The carry into `addc`, `subc`, `madc`; none for `add.cc`, `sub.cc`, `mad.cc`.
+/// The carry into `addc` and `madc`; none for `add.cc` and `mad.cc`.
 Value *carryIn(LaneBuilder &b, const Instruction &in, llvm::Type *type) {
-  const bool isUsed = in.form->opcode.ends_with('c') && in.form->opcode.size() > 3;
+  const bool isUsed = in.form->opcode == "addc" || in.form->opcode == "madc";
   return isUsed ? b.extend(b.readCarry(), type, false) : llvm::ConstantInt::get(type, 0);
 }
 
@@ -31,14 +34,16 @@ void lowerAddCarry(LaneBuilder &b, const Instruction &in) {
   b.write(in, 0, addWithCarry(b, in, b.read(in, 1), b.read(in, 2)));
 }
 
-/// d = a - (b + CC.CF); CC.CF = borrow out.
+/// d = a - (b + borrow), where borrow = !CC.CF; CC.CF = no borrow out.
 void lowerSubCarry(LaneBuilder &b, const Instruction &in) {
   Value *x = b.read(in, 1), *y = b.read(in, 2);
-  Value *borrow = carryIn(b, in, x->getType());
+  Value *borrow = in.form->opcode == "subc"
+                      ? b.extend(b.ir.CreateNot(b.readCarry()), x->getType(), false)
+                      : llvm::ConstantInt::get(x->getType(), 0);
   Value *first = b.ir.CreateSub(x, y);
   Value *difference = b.ir.CreateSub(first, borrow);
   if (in.has(Token::cc))
-    b.writeCarry(b.ir.CreateOr(b.ir.CreateICmpULT(x, y), b.ir.CreateICmpULT(first, borrow)));
+    b.writeCarry(b.ir.CreateAnd(b.ir.CreateICmpUGE(x, y), b.ir.CreateICmpUGE(first, borrow)));
   b.write(in, 0, difference);
 }
 

@@ -33,6 +33,7 @@ llvm::Error failure(const check::Function &kernel) {
 void fillIn(LaneModule &lane, ModuleBuilder &builder, llvm::Function *kernel) {
   lane.kernel = kernel;
   lane.hasClusterAddresses = builder.hasClusterAddresses();
+  lane.usesReservedShared = builder.usesReservedShared();
   lane.paramBytes = builder.paramBytes();
   lane.staticSharedBytes = builder.staticSharedBytes();
   lane.staticSharedAlign = builder.staticSharedAlign();

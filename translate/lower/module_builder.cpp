@@ -80,6 +80,9 @@ void ModuleBuilder::scanInstruction(const check::Instruction &in) {
 void ModuleBuilder::scanOperand(const Operand &operand) {
   if (operand.variable && operand.variable->space == StateSpace::shared)
     shared_.insert({operand.variable, 0});
+  if (operand.kind == Operand::Kind::special)
+    usesReservedShared_ = usesReservedShared_ ||
+                          isa::spelling(operand.special).starts_with("reserved_smem_offset");
   for (const Operand &element : operand.elements)
     scanOperand(element);
 }

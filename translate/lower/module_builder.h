@@ -62,6 +62,8 @@ class ModuleBuilder {
   /// Whether `.shared` addresses carry the CTA's rank in its cluster
   /// (LaneModule::hasClusterAddresses). Valid after scan().
   bool hasClusterAddresses() const { return hasClusterAddresses_; }
+  /// Whether the kernel asks where reserved shared memory is. Valid after scan().
+  bool usesReservedShared() const { return usesReservedShared_; }
   uint32_t staticSharedBytes() const { return staticSharedBytes_; }
   uint32_t staticSharedAlign() const { return staticSharedAlign_; }
   /// Byte offset of a parameter of the kernel, null for any other variable.
@@ -97,6 +99,7 @@ class ModuleBuilder {
   std::vector<const check::Function *> addressTaken_;
   bool addressesKnown_ = false;
   bool hasClusterAddresses_ = false;
+  bool usesReservedShared_ = false;
   llvm::MapVector<const check::Variable *, uint32_t> shared_;
   llvm::DenseMap<const check::Variable *, uint32_t> params_;
   llvm::DenseMap<const check::Variable *, llvm::GlobalVariable *> bound_;

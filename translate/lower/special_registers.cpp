@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "intrinsics/abi.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
 #include "translate/lower/types.h"
@@ -47,10 +48,19 @@ bool isCounter(llvm::StringRef name) {
 }
 
 /// Registers whose value depends on nothing here: performance counters and graph handles read as
-/// zero (10.32 and on leave their values open), the reserved shared memory is empty.
+/// zero (10.32 and on leave their values open).
 bool isAlwaysZero(llvm::StringRef name) {
-  return name.starts_with("pm") || name == "current_graph_exec" ||
-         name.starts_with("reserved_smem_offset");
+  return name.starts_with("pm") || name == "current_graph_exec";
+}
+
+/// %reserved_smem_offset_begin, _end, _cap, _0, _1: the reserved region is what lies before a
+/// CTA's own variables, all of it.
+std::optional<uint32_t> reservedSharedOffset(llvm::StringRef name) {
+  if (!name.consume_front("reserved_smem_offset_"))
+    return std::nullopt;
+  if (name == "0" || name == "1")
+    return abi::kReservedSharedOffsets[name == "1"];
+  return name == "begin" ? 0 : abi::kSharedFirstOffset;
 }
 
 } // namespace
@@ -62,6 +72,8 @@ llvm::Value *LaneBuilder::specialRegister(isa::SpecialRegister special, uint8_t 
     llvm::Value *whole = word("ptx.sreg.globaltimer", intType(64), {}, WordEffect::ordered);
     return ir.CreateTrunc(name == "globaltimer_lo" ? whole : ir.CreateLShr(whole, 32), type);
   }
+  if (const auto offset = reservedSharedOffset(name))
+    return llvm::ConstantInt::get(type, *offset);
   if (isAlwaysZero(name) || component == 4)
     return llvm::Constant::getNullValue(type);
   if (name == "is_explicit_cluster")

@@ -323,6 +323,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.needs.staticSharedAlign = lane.staticSharedAlign;
   result.needs.maySuspend = maySuspend && result.entry != EntryPoint::ctaRange;
   result.needs.stackBytes = stackBytesOf(m, !context.wide.empty());
+  result.needs.usesReservedShared = lane.usesReservedShared;
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;
   result.needs.hasBarriers = context.hasBarriers;
