@@ -21,6 +21,9 @@ inline constexpr uint32_t kSharedFirstOffset = 1024;
 /// %reserved_smem_offset_0 and _1. Cooperative groups keep 288 bytes of every block at the second.
 inline constexpr uint32_t kReservedSharedOffsets[2] = {0, 512};
 
+/// Inaccessible bytes below every stack that kernels run on. Generated code touches larger frames in steps of this.
+inline constexpr uint32_t kStackGuardBytes = 64 * 1024;
+
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };

@@ -29,7 +29,8 @@ std::string print(const llvm::Module &module) {
 std::string variantName(std::string_view kernel, const VariantKey &key) {
   return std::string(kernel) + " block " + std::to_string(key.block[0]) + "x" +
          std::to_string(key.block[1]) + "x" + std::to_string(key.block[2]) + " lanes " +
-         (key.lanes ? std::to_string(key.lanes) : "auto");
+         (key.lanes ? std::to_string(key.lanes) : "auto") +
+         (key.tier == simt::Tier::baseline ? " baseline" : "");
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -72,14 +73,11 @@ class LoadedModule final : public Module {
 
   Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &key,
                                                 const VariableResolver &resolver) override {
-    Slot &slot = slotOf(name, key);
-    std::lock_guard lock(slot.mutex); // whoever comes second waits for the first one's kernel
-    if (slot.kernel)
-      return slot.kernel;
-    Expected<std::shared_ptr<jit::Kernel>> made = compile(name, key, resolver);
-    if (made)
-      slot.kernel = *made;
-    return made;
+    return kernel(name, key, resolver, /*mayCompile=*/true);
+  }
+  Expected<std::shared_ptr<jit::Kernel>> findKernel(std::string_view name, const VariantKey &key,
+                                                    const VariableResolver &resolver) override {
+    return kernel(name, key, resolver, /*mayCompile=*/false);
   }
 
  private:
@@ -87,6 +85,18 @@ class LoadedModule final : public Module {
     std::mutex mutex;
     std::shared_ptr<jit::Kernel> kernel;
   };
+
+  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &key,
+                                                const VariableResolver &resolver, bool mayCompile) {
+    Slot &slot = slotOf(name, key);
+    std::lock_guard lock(slot.mutex); // whoever comes second waits for the first one's kernel
+    if (slot.kernel)
+      return slot.kernel;
+    Expected<std::shared_ptr<jit::Kernel>> made = obtain(name, key, resolver, mayCompile);
+    if (made)
+      slot.kernel = *made;
+    return made;
+  }
 
   Slot &slotOf(std::string_view name, const VariantKey &key) {
     std::lock_guard lock(mutex_);
@@ -107,8 +117,9 @@ class LoadedModule final : public Module {
         .add(key.block[1])
         .add(key.block[2])
         .add(key.isGridBelow2G)
-        .add(key.schedulesGangs);
-    builder.add(key.defersCopies);
+        .add(key.schedulesGangs)
+        .add(key.defersCopies)
+        .add(uint64_t(key.tier));
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -119,8 +130,8 @@ class LoadedModule final : public Module {
     });
   }
 
-  Expected<std::shared_ptr<jit::Kernel>> compile(std::string_view name, const VariantKey &key,
-                                                 const VariableResolver &resolver);
+  Expected<std::shared_ptr<jit::Kernel>> obtain(std::string_view name, const VariantKey &key,
+                                                const VariableResolver &resolver, bool mayCompile);
   Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &, simt::CpuLevel,
                                       StageWatch &);
 
@@ -133,9 +144,11 @@ class LoadedModule final : public Module {
   std::optional<jit::CacheKey> textDigest_;
 };
 
-Expected<std::shared_ptr<jit::Kernel>> LoadedModule::compile(std::string_view name,
-                                                             const VariantKey &key,
-                                                             const VariableResolver &resolver) {
+/// From the disk cache, or compiled.
+Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view name,
+                                                            const VariantKey &key,
+                                                            const VariableResolver &resolver,
+                                                            bool mayCompile) {
   const check::Function *function = checked().findFunction(name);
   if (!function || !function->isEntry || function->isDeclaration)
     return llvm::createStringError("%s: there is no kernel named '%s'",
@@ -154,6 +167,8 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::compile(std::string_view na
       return kernel;
     }
 
+  if (!mayCompile)
+    return nullptr;
   Expected<jit::ObjectCode> object = runStages(*function, key, level, watch);
   if (!object)
     return object.takeError();
@@ -185,8 +200,9 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   if (watch.isLast("lower"))
     return llvm::make_error<Stopped>("lower");
 
-  Expected<simt::GangModule> gang = simt::widen(
-      std::move(*lane), {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs});
+  Expected<simt::GangModule> gang =
+      simt::widen(std::move(*lane),
+                  {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs, key.tier});
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });

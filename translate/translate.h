@@ -53,6 +53,7 @@ struct VariantKey {
   bool schedulesGangs =
       false;                 ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
   bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
+  simt::Tier tier = simt::Tier::optimised;
 
   auto operator<=>(const VariantKey &) const = default;
 };
@@ -75,6 +76,9 @@ class Module {
   /// kernel may outlive its module.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
   kernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
+  /// The same, but null instead of compiling.
+  virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
+  findKernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
 };
 
 /// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512.

@@ -79,20 +79,34 @@ struct VariableInfo {
   bool isManaged = false;
 };
 
-/// How to load; the fields are translate::Options'.
+/// Which code launches run. The results are the same bits.
+enum class Tiers {
+  optimised, ///< the best there is; each variant is compiled once, thoroughly
+  baseline,  ///< what is compiled soonest
+  tiered ///< the first launch of a variant runs baseline code and changes to optimised code on the
+         ///< way if it takes long; later launches run optimised code
+};
+/// "optimised", "baseline" or "tiered"; false for anything else.
+bool readTiers(std::string_view text, Tiers &);
+
+/// How to load.
 struct LoadOptions {
   std::string dumpDirectory;  ///< numbered files of every stage; empty: none
   std::string stopAfter;      ///< stage name (parse, check, lower, simt, jit); empty: run all
   bool useCache = true;       ///< the on-disk code cache
   std::string cacheDirectory; ///< empty: the default place
+  Tiers tiers = Tiers::optimised;
   /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran
   /// it; `kernel` is empty for stages of the whole module.
   std::function<void(std::string_view stage, std::string_view kernel, double milliseconds)> onStage;
 };
 
+class Upgrade;
+
 /// What a compiled variant looks like from outside; the code itself stays with the module.
 struct Variant {
   std::shared_ptr<const jit::Kernel> kernel;
+  std::shared_ptr<Upgrade> upgrade; ///< of baseline code that is to be replaced; else null
   abi::KernelNeeds needs;
   std::string reason;       ///< why this W
   bool needsStacks = false; ///< every gang that waits keeps a native stack
@@ -160,14 +174,20 @@ class Module {
   Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
 
-/// Readies compiler and runtime of this process ahead of the first module; returns at once when
-/// that is done.
+/// Readies compiler and runtime of this process for the first module, in the background: a compiler
+/// that has just come from disk takes twice as long for its first kernel.
 void prepare();
 
-/// The sentence for a failed launch (see Module::launch). `fileName` is the PTX's name;
-/// `nameShared` the variable at an offset in shared memory, empty where there is none.
-std::string describeFailure(const rt::Failure &, const jit::Kernel &, std::string_view kernelName,
-                            std::string_view fileName,
+/// Waits for what is compiled in the background, and drops what has not begun. A program must call
+/// it before it ends, unless its static destructors leave the compiler alone (loader/libcuda does).
+void endBackground();
+
+/// The sentence for a failed launch (see Module::launch). `kernels`: the codes it ran; `fileName`
+/// is the PTX's name; `nameShared` the variable at an offset in shared memory, empty where there is
+/// none.
+std::string describeFailure(const rt::Failure &,
+                            std::span<const std::shared_ptr<const jit::Kernel>> kernels,
+                            std::string_view kernelName, std::string_view fileName,
                             const std::function<std::string(uint64_t)> &nameShared);
 
 } // namespace ptxrun::device

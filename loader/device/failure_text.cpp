@@ -17,12 +17,20 @@ bool hasPlace(rt::Status status) {
          status == rt::Status::undefinedUse || status == rt::Status::assertion;
 }
 
+using Kernels = std::span<const std::shared_ptr<const jit::Kernel>>;
+
+std::optional<jit::CodePlace> placeOf(Kernels kernels, const void *pc) {
+  for (const auto &kernel : kernels)
+    if (auto place = kernel->placeOf(pc))
+      return place;
+  return std::nullopt;
+}
+
 /// ", at FILE:LINE (SOURCE:LINE)" as far as it is known. `line` is the PTX line, 0: the place's.
-std::string placeText(const jit::Kernel &kernel, const void *pc, uint32_t line,
-                      std::string_view fileName) {
+std::string placeText(Kernels kernels, const void *pc, uint32_t line, std::string_view fileName) {
   std::string source;
   if (pc)
-    if (const auto place = kernel.placeOf(pc)) {
+    if (const auto place = placeOf(kernels, pc)) {
       if (line == 0)
         line = place->ptxLine;
       if (!place->sourceFile.empty())
@@ -37,14 +45,13 @@ std::string placeText(const jit::Kernel &kernel, const void *pc, uint32_t line,
 }
 
 /// One line for each of those who wait: who, where in the program, for what.
-std::string waitersText(const rt::Failure &failure, const jit::Kernel &kernel,
-                        std::string_view fileName,
+std::string waitersText(const rt::Failure &failure, Kernels kernels, std::string_view fileName,
                         const std::function<std::string(uint64_t)> &nameShared) {
   std::string text;
   for (const rt::Waiter &w : failure.waiters) {
     // The address is behind the call.
     const void *call = w.pc ? static_cast<const char *>(w.pc) - 1 : nullptr;
-    text += "\n  " + rt::describe(w) + placeText(kernel, call, 0, fileName) + ": waits for ";
+    text += "\n  " + rt::describe(w) + placeText(kernels, call, 0, fileName) + ": waits for ";
     if (w.sharedAddress >= 0)
       if (std::string name = nameShared(static_cast<uint64_t>(w.sharedAddress)); !name.empty())
         text += "`" + name + "`, ";
@@ -57,18 +64,18 @@ std::string waitersText(const rt::Failure &failure, const jit::Kernel &kernel,
 
 } // namespace
 
-std::string describeFailure(const rt::Failure &failure, const jit::Kernel &kernel,
+std::string describeFailure(const rt::Failure &failure, Kernels kernels,
                             std::string_view kernelName, std::string_view fileName,
                             const std::function<std::string(uint64_t)> &nameShared) {
   const std::string text = "kernel '" + std::string(kernelName) + "': ";
   if (!failure.waiters.empty()) {
     const std::string sentence = what(failure);
     return text + sentence.substr(0, sentence.find('\n')) +
-           waitersText(failure, kernel, fileName, nameShared);
+           waitersText(failure, kernels, fileName, nameShared);
   }
   if (!hasPlace(failure.status))
     return text + what(failure);
-  return text + what(failure) + placeText(kernel, failure.pc, failure.ptxLine, fileName);
+  return text + what(failure) + placeText(kernels, failure.pc, failure.ptxLine, fileName);
 }
 
 } // namespace ptxrun::device

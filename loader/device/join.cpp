@@ -21,9 +21,4 @@ void joinTranslateAndRuntime() {
   });
 }
 
-void prepare() {
-  joinTranslateAndRuntime();
-  jit::prepare();
-}
-
 } // namespace ptxrun::device

@@ -1,15 +1,14 @@
-#include <llvm/Support/Error.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <mutex>
 #include <shared_mutex>
 
+#include "loader/device/code.h"
 #include "loader/device/device.h"
 #include "loader/device/join.h"
 #include "loader/device/kernel_info.h"
-#include "loader/device/variables.h"
+#include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"
 #include "translate/translate.h"
 
@@ -79,17 +78,18 @@ Code codeOf(rt::Status status) {
 
 class LoadedModule final : public Module {
  public:
-  LoadedModule(std::string name, std::unique_ptr<translate::Module> translated)
-      : name_(std::move(name)), translated_(std::move(translated)) {
-    kernels_ = describeKernels(translated_->checked());
+  LoadedModule(std::string name, std::unique_ptr<translate::Module> translated, Tiers tiers)
+      : name_(std::move(name)), tiers_(tiers), source_(std::make_shared<Source>()) {
+    source_->translated = std::move(translated);
+    kernels_ = describeKernels(checked());
   }
 
-  Outcome placeVariables() { return variables_.place(translated_->checked()); }
+  Outcome placeVariables() { return source_->variables.place(checked()); }
 
   const std::string &name() const override { return name_; }
-  const check::Module &checked() const override { return translated_->checked(); }
+  const check::Module &checked() const override { return source_->translated->checked(); }
   std::span<const KernelInfo> kernels() const override { return kernels_; }
-  std::span<const VariableInfo> variables() const override { return variables_.infos(); }
+  std::span<const VariableInfo> variables() const override { return source_->variables.infos(); }
 
   Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &) override;
 
@@ -100,48 +100,76 @@ class LoadedModule final : public Module {
     Variant variant;
   };
 
+  /// Null kernel on errors.
+  Variant make(const KernelInfo &, translate::VariantKey, Tiers, Outcome &);
+  void remember(const KernelInfo &, const translate::VariantKey &, const Variant &);
+
   const std::string name_;
-  std::unique_ptr<translate::Module> translated_;
+  const Tiers tiers_;
+  const std::shared_ptr<Source> source_;
   std::vector<KernelInfo> kernels_;
-  VariableMemory variables_;
   std::shared_mutex mutex_; // guards made_
   std::vector<Made> made_;  // short: few block shapes per kernel occur
 };
 
+Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {
+  if (!kernel)
+    return {};
+  const abi::KernelCode &code = kernel->code();
+  const bool needsStacks = code.needs.maySuspend && !code.gangStart;
+  return {kernel, nullptr, code.needs, kernel->reason(), needsStacks, kernel->fromCache};
+}
+
+Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, Tiers tiers,
+                           Outcome &outcome) {
+  const translate::VariantKey optimised = key;
+  if (tiers == Tiers::tiered)
+    if (Variant variant = variantOf(source_->find(kernel.name, key)); variant.kernel)
+      return variant;
+  if (tiers != Tiers::optimised)
+    key.tier = simt::Tier::baseline;
+  Variant variant = variantOf(source_->compile(kernel.name, key, outcome));
+  if (variant.kernel && tiers == Tiers::tiered)
+    variant.upgrade = std::make_shared<Upgrade>(source_, kernel.name, optimised);
+  return variant;
+}
+
+void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKey &key,
+                            const Variant &variant) {
+  std::unique_lock lock(mutex_);
+  const auto found = std::ranges::find_if(
+      made_, [&](const Made &made) { return made.kernel == &kernel && made.key == key; });
+  if (found == made_.end())
+    made_.push_back({&kernel, key, variant});
+  else
+    found->variant = variant;
+}
+
 Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
                               Outcome &outcome) {
   const translate::VariantKey key = variantFor(kernel, options);
-  const auto matches = [&](const Made &made) { return made.kernel == &kernel && made.key == key; };
+  Variant variant;
   {
     std::shared_lock lock(mutex_);
-    if (auto found = std::ranges::find_if(made_, matches); found != made_.end())
-      return found->variant;
+    const auto found = std::ranges::find_if(
+        made_, [&](const Made &made) { return made.kernel == &kernel && made.key == key; });
+    if (found != made_.end())
+      variant = found->variant;
   }
-  std::string unresolved;
-  auto compiled = translated_->kernel(kernel.name, key, [&](std::string_view name) {
-    void *address = variables_.find(name);
-    if (!address)
-      unresolved = name;
-    return address;
-  });
-  if (!compiled) {
-    llvm::Error error = compiled.takeError();
-    Code code = error.isA<translate::Stopped>() ? Code::stopped : Code::invalidPtx;
-    std::string text = llvm::toString(std::move(error));
-    if (!unresolved.empty()) {
-      code = Code::unresolved;
-      text = "kernel '" + kernel.name + "' uses the variable '" + unresolved +
-             "', which nothing defines: " + text;
-    }
-    outcome = Outcome::failed(code, std::move(text));
-    return {};
+  if (variant.kernel && !(variant.upgrade && variant.upgrade->hasLaunched()))
+    return variant;
+  // A seeded schedule repeats itself only where every run takes the same code.
+  const bool isRepeatable = options.schedule == rt::Schedule::seeded;
+  if (!variant.kernel) {
+    variant = make(kernel, key, isRepeatable && tiers_ == Tiers::tiered ? Tiers::optimised : tiers_,
+                   outcome);
+  } else if (Variant better = variantOf(variant.upgrade->finish()); better.kernel) {
+    variant = better;
+  } else {
+    variant.upgrade = nullptr;
   }
-  const jit::Kernel &made = **compiled;
-  const bool needsStacks = made.code().needs.maySuspend && !made.code().gangStart;
-  Variant variant{*compiled, made.code().needs, made.reason(), needsStacks, made.fromCache};
-  std::unique_lock lock(mutex_);
-  if (std::ranges::none_of(made_, matches))
-    made_.push_back({&kernel, key, variant});
+  if (variant.kernel)
+    remember(kernel, key, variant);
   return variant;
 }
 
@@ -162,11 +190,24 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
     outcome = Outcome::failed(Code::invalidPtx, std::move(errorText));
     return nullptr;
   }
-  auto module = std::make_unique<LoadedModule>(std::move(name), std::move(translated));
+  auto module =
+      std::make_unique<LoadedModule>(std::move(name), std::move(translated), options.tiers);
   outcome = module->placeVariables();
   if (!outcome.isOk())
     return nullptr;
   return module;
+}
+
+bool readTiers(std::string_view text, Tiers &tiers) {
+  if (text == "optimised")
+    tiers = Tiers::optimised;
+  else if (text == "baseline")
+    tiers = Tiers::baseline;
+  else if (text == "tiered")
+    tiers = Tiers::tiered;
+  else
+    return false;
+  return true;
 }
 
 bool readAsyncCopies(std::string_view text, LaunchOptions &options) {
@@ -212,6 +253,9 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
                        const LaunchOptions &options) {
   rt::LaunchRequest request;
   request.code = &variant.kernel->code();
+  request.upgrade = variant.upgrade.get();
+  if (variant.upgrade)
+    variant.upgrade->noteLaunch();
   request.grid = options.grid;
   request.block = options.block;
   if (options.cluster.x != 0)
@@ -235,8 +279,12 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
     const check::Function *function = checked().findFunction(kernel.name);
     return function ? lower::sharedVariableAt(checked(), *function, offset) : std::string();
   };
-  return Outcome::failed(codeOf(failure.status), describeFailure(failure, *variant.kernel,
-                                                                 kernel.name, name(), nameShared));
+  std::vector<std::shared_ptr<const jit::Kernel>> ran{variant.kernel};
+  if (variant.upgrade)
+    if (auto better = variant.upgrade->kernel())
+      ran.push_back(std::move(better));
+  return Outcome::failed(codeOf(failure.status),
+                         describeFailure(failure, ran, kernel.name, name(), nameShared));
 }
 
 } // namespace ptxrun::device

@@ -8,12 +8,25 @@
 
 #include "loader/image/image.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/report.h"
 
 namespace ptxrun::driver {
 
 namespace {
 
 constexpr int kMaxThreadsPerBlock = 1024;
+
+/// PTXRUN_TIERS says which code launches run, as `ptxrun run --tiers` does.
+device::Tiers wantedTiers() {
+  static const device::Tiers tiers = [] {
+    auto read = device::Tiers::tiered;
+    const char *value = getenv("PTXRUN_TIERS");
+    if (value && !device::readTiers(value, read))
+      report("PTXRUN_TIERS=%s is none of optimised, baseline, tiered; using tiered", value);
+    return read;
+  }();
+  return tiers;
+}
 
 /// What the environment asks of every module.
 device::LoadOptions loadOptions() {
@@ -22,6 +35,7 @@ device::LoadOptions loadOptions() {
     options.dumpDirectory = directory;
   if (const char *value = getenv("CUDA_CACHE_DISABLE"); value && *value == '1')
     options.useCache = false;
+  options.tiers = wantedTiers();
   return options;
 }
 

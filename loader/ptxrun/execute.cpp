@@ -55,6 +55,7 @@ class Execution {
     loadOptions.stopAfter = options_.stopAfter;
     loadOptions.useCache = options_.useCache;
     loadOptions.cacheDirectory = options_.cacheDirectory;
+    loadOptions.tiers = options_.tiers;
     module_ = loadModule(plan_.module, loadOptions);
     if (!options_.stopAfter.empty())
       return stopAfterStage();

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "loader/device/device.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 
@@ -24,9 +25,8 @@ int usage(const CLI::App &app, const CLI::ParseError &error) {
   return code == 0 ? ptxrun::command::kSuccess : ptxrun::command::kUsage;
 }
 
-} // namespace
-
-int main(int count, char **arguments) {
+/// The exit code.
+int runCommand(int count, char **arguments) {
   using namespace ptxrun::command;
   CLI::App app{
       "Runs CUDA kernels (NVIDIA PTX) on the CPU: translated to native SIMD code, on all cores.",
@@ -59,4 +59,12 @@ int main(int count, char **arguments) {
     std::fprintf(stderr, "ptxrun: %s\n", error.what());
     return kFailure;
   }
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  const int code = runCommand(count, arguments);
+  ptxrun::device::endBackground();
+  return code;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "loader/device/device.h"
 #include "loader/ptxrun/buffer.h"
 
 namespace ptxrun::command {
@@ -68,6 +69,7 @@ struct RunOptions {
   bool useCache = true;
   bool showsProgress = true; ///< where standard error is a terminal
   std::chrono::nanoseconds timeout{0};
+  device::Tiers tiers = device::Tiers::optimised;
   std::string dumpDirectory, stopAfter, cacheDirectory;
   std::string schedule = "fast"; ///< fast, serial, seed:N
   std::string async = "eager";   ///< eager, late, seed:N

@@ -36,7 +36,7 @@ is in loader/ptxrun/README.md.)";
 
 struct RunArguments {
   std::string file, kernel;
-  std::string grid = "1", block = "1", cluster, shared = "0";
+  std::string grid = "1", block = "1", cluster, shared = "0", tiers = "optimised";
   std::vector<std::string> arguments, buffers;
   bool isCooperative = false, isWithoutCache = false;
   double timeoutSeconds = 0;
@@ -117,6 +117,8 @@ void run(RunArguments &given) {
   checkStage(given.options.stopAfter);
   checkSchedule(given.options.schedule);
   checkAsync(given.options.async);
+  if (!device::readTiers(given.tiers, given.options.tiers))
+    throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given.tiers + "'");
   given.options.useCache = !given.isWithoutCache;
   given.options.timeout =
       std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
@@ -177,6 +179,11 @@ void addRun(CLI::App &app) {
           "--async", given->options.async,
           "When asynchronous copies happen: eager (at once), late (when somebody waits for "
           "them), or seed:N (either, reproducibly)")
+      ->capture_default_str();
+  command
+      ->add_option("--tiers", given->tiers,
+                   "Which code runs: optimised, baseline (compiled soonest), or tiered (baseline "
+                   "until optimised code is there)")
       ->capture_default_str();
   command->add_option("--dump", given->options.dumpDirectory,
                       "Write every stage of the translation to numbered files in this directory");

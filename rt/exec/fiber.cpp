@@ -65,7 +65,7 @@ ptxrunFiberMain(ptxrun::rt::Fiber *fiber) {
 namespace ptxrun::rt {
 
 namespace {
-constexpr size_t kGuardBytes = 64 * 1024;
+constexpr size_t kGuardBytes = abi::kStackGuardBytes;
 /// What our own entry points (printf, reports) may need below the kernel's frames.
 constexpr size_t kEntryPointBytes = 32 * 1024;
 constexpr size_t kSwitchWords = 7;

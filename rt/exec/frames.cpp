@@ -40,10 +40,11 @@ char *largeFrame(GangState &g, GroupState &group, uint64_t bytes) {
 void *allocateFrame(GangState &g, uint64_t bytes) {
   GroupState &group = groupOf(g);
   uint64_t slot = slotBytes(bytes);
-  if (group.framesFor == group.launch->id && slot > group.frameBytes)
+  const bool hasSlots = group.framesFor == group.launch->id && group.framesCode == group.code;
+  if (hasSlots && slot > group.frameBytes)
     return largeFrame(g, group, slot);
-  if (group.framesFor != group.launch->id) {
-    // The first gang of the launch in this group: no frame exists.
+  if (!hasSlots) {
+    // The first gang of the launch in this group, or of better code: no frame exists.
     uint64_t all = slot * group.gangCount;
     if (all > group.framesCapacity) {
       std::free(group.frames);
@@ -54,6 +55,7 @@ void *allocateFrame(GangState &g, uint64_t bytes) {
       failFrames(g);
     group.frameBytes = slot;
     group.framesFor = group.launch->id;
+    group.framesCode = group.code;
   }
   return group.frames + g.index * group.frameBytes;
 }

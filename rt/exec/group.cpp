@@ -138,6 +138,7 @@ GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
   GroupState &g = *group;
   g.worker = &worker;
   g.launch = &launch;
+  g.code = worker.code;
   if (g.preparedFor != launch.id) {
     if (!growRecords(g, launch))
       return failMemory(worker, launch, group, "the records");

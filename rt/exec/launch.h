@@ -58,8 +58,24 @@ enum class Schedule { fast, serial, seeded };
 /// that forgets a wait then gives wrong results, by design), or either by LaunchRequest::seed.
 enum class AsyncCopies { eager, late, seeded };
 
+/// Better code for a kernel, still in the making while its first code already runs. Owned by the
+/// caller; shared by all launches of the kernel.
+class CodeUpgrade {
+ public:
+  virtual ~CodeUpgrade() = default;
+  /// The better code (same kernel, same W) once it is there, null before. Never changes again.
+  const abi::KernelCode *code() const { return code_.load(std::memory_order_acquire); }
+  /// A worker has spent so many nanoseconds in the first code. Called from any thread, after CTAs.
+  virtual void tellRuntime(uint64_t nanoseconds) = 0;
+
+ protected:
+  std::atomic<const abi::KernelCode *> code_{nullptr};
+};
+
 struct LaunchRequest {
   const abi::KernelCode *code = nullptr;
+  /// If there may be better code soon: CTAs that start when it is there run it.
+  CodeUpgrade *upgrade = nullptr;
   abi::Dim3 grid, block, cluster;
   uint32_t dynamicSharedBytes = 0;
   const void *params = nullptr; ///< copied by the caller if it must outlive; read during the launch
@@ -81,6 +97,9 @@ struct LaunchRequest {
 /// "thread block (1,2,3), threads 32 to 63 (warp 1)".
 std::string describe(const Waiter &);
 
+/// Starts the threads that help with launches, which the first launch that wants help would
+/// otherwise wait for.
+void startHelpers();
 /// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs
 /// inline. Safe to call from several threads at once.
 Failure run(const LaunchRequest &);

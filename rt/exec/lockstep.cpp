@@ -15,7 +15,7 @@ inline bool advance(Worker &worker, const LaunchState &launch, GangState &g) {
   if (g.frame) [[likely]]
     (*static_cast<Resume *>(g.frame))(g.frame);
   else
-    g.frame = launch.code->gangStart(&launch.abi, &g.cta->cta, &g.gang);
+    g.frame = g.cta->group->code->gangStart(&launch.abi, &g.cta->cta, &g.gang);
   return !g.frame || !*static_cast<Resume *>(g.frame);
 }
 

@@ -55,6 +55,8 @@ class Pool {
  public:
   void offer(LaunchState &launch, void (*work)(LaunchState &, int, uint64_t)) {
     int helpers = launch.workers - 1;
+    if (!process_)
+      process_ = getpid();
     {
       std::lock_guard guard(lock_);
       launch.offer = {work, 1, true};
@@ -81,12 +83,32 @@ class Pool {
       futexWait(launch.helpers, left);
   }
 
+  void start() {
+    process_ = getpid();
+    std::lock_guard guard(lock_);
+    if (!isEnding_)
+      growTo(omp_get_max_threads() - 1);
+  }
+
+  /// libomp must not end while it still makes a team's threads; it makes none from here on.
+  void end() {
+    constexpr int kMostMs = 1000;
+    if (const pid_t process = process_; process && process != getpid())
+      return; // a fork's child has neither helpers nor, perhaps, anybody to open the lock
+    {
+      std::lock_guard guard(lock_);
+      isEnding_ = true;
+    }
+    for (int ms = 0; startingTeams_.load(std::memory_order_acquire) > 0 && ms < kMostMs; ++ms)
+      usleep(1000);
+  }
+
  private:
   /// Under the lock: starts a team of further helpers if there are fewer than `count`.
   void growTo(int count) {
-    int missing = std::max(count, omp_get_max_threads() - 1) - helperCount_;
-    if (count <= helperCount_ || missing <= 0)
+    if (count <= helperCount_ || isEnding_)
       return;
+    const int missing = std::max(count, omp_get_max_threads() - 1) - helperCount_;
     auto *team = new Team{this, missing};
     pthread_t thread;
     if (pthread_create(&thread, nullptr, runTeam, team) != 0) {
@@ -95,6 +117,7 @@ class Pool {
     }
     pthread_detach(thread);
     helperCount_ += missing;
+    startingTeams_.fetch_add(1, std::memory_order_relaxed);
   }
 
   struct Team {
@@ -106,7 +129,11 @@ class Pool {
     delete static_cast<Team *>(raw);
     blockSignals();
 #pragma omp parallel num_threads(team.size)
-    team.pool->helperLoop();
+    {
+      if (omp_get_thread_num() == 0)
+        team.pool->startingTeams_.fetch_sub(1, std::memory_order_release);
+      team.pool->helperLoop();
+    }
     return nullptr;
   }
 
@@ -162,24 +189,31 @@ class Pool {
   std::mutex lock_;
   std::vector<LaunchState *> launches_;
   int helperCount_ = 0;
-  std::atomic<uint32_t> posted_{0}; ///< grows with every offer; helpers sleep on it
+  bool isEnding_ = false;
+  std::atomic<pid_t> process_{0};     ///< whose threads the helpers are; 0 while there are none
+  std::atomic<int> startingTeams_{0}; ///< that libomp has not made all threads of yet
+  std::atomic<uint32_t> posted_{0};   ///< grows with every offer; helpers sleep on it
   std::atomic<uint32_t> sleepers_{0};
   static thread_local int joined_; ///< number in the launch this helper joined last
 };
 
 thread_local int Pool::joined_ = 0;
 
-Pool &pool() {
-  static auto *instance = new Pool; // never destroyed: helpers live as long as the process
-  return *instance;
-}
+/// Made before anything runs, so that a fork's child never finds it half made; never destroyed:
+/// helpers live as long as the process.
+[[clang::no_destroy]] constinit Pool pool;
+
+/// Runs before the destructors of libomp, which this library (or program) depends on.
+__attribute__((destructor)) void beforeLibompEnds() { pool.end(); }
 
 } // namespace
 
 void offerLaunch(LaunchState &launch, void (*work)(LaunchState &, int, uint64_t)) {
-  pool().offer(launch, work);
+  pool.offer(launch, work);
 }
 
-void withdrawLaunch(LaunchState &launch) { pool().withdraw(launch); }
+void withdrawLaunch(LaunchState &launch) { pool.withdraw(launch); }
+
+void startHelpers() { pool.start(); }
 
 } // namespace ptxrun::rt

@@ -170,6 +170,7 @@ struct LaunchState;
 struct GroupState {
   Worker *worker = nullptr;
   LaunchState *launch = nullptr;
+  const abi::KernelCode *code = nullptr; ///< what its gangs run
   GangList ready;
   GangList spinning; ///< yielded; run again in the next pass
   GangList mbarrierWaiters;
@@ -187,7 +188,8 @@ struct GroupState {
   char *frames = nullptr; ///< coroutine frames, one slot per gang
   uint64_t frameBytes = 0;
   uint64_t framesCapacity = 0;
-  uint64_t framesFor = 0; ///< launch id frameBytes is true for
+  uint64_t framesFor = 0;                      ///< launch id frameBytes is true for
+  const abi::KernelCode *framesCode = nullptr; ///< and the code
   /// Frames that outgrow the slots (the last gang of a CTA may run other code), by gang; kept for
   /// the next CTA.
   struct LargeFrame {

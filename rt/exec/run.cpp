@@ -120,6 +120,8 @@ void work(LaunchState &l, int number, uint64_t deadline) {
   worker.isSeeded = l.request->schedule == Schedule::seeded;
   worker.random.state = l.request->seed;
   requireStackBytes(worker, l.code->needs.stackBytes);
+  worker.code = l.code;
+  worker.toldNs = start;
   auto &slot = l.workerThreads[static_cast<size_t>(number)];
   slot.store(worker.threadId, std::memory_order_relaxed);
   if (l.usesRanges)

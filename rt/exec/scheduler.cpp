@@ -6,6 +6,7 @@
 
 #include "rt/exec/group.h"
 #include "rt/exec/lockstep.h"
+#include "rt/exec/upgrade.h"
 #include "rt/observe/report.h"
 #include "rt/sync/async_group.h"
 #include "rt/sync/exits.h"
@@ -80,7 +81,7 @@ void gangJob(Fiber &fiber) {
     GangState &gang = *fiber.gang;
     GroupState &group = groupOf(gang);
     gang.wait = WaitKind::running;
-    group.launch->code->gang(&group.launch->abi, &gang.cta->cta, &gang.gang);
+    group.code->gang(&group.launch->abi, &gang.cta->cta, &gang.gang);
     finishGang(gang);
     GangState *next = pickNext(worker, group);
     if (next && !next->fiber) {
@@ -101,7 +102,7 @@ void gangJob(Fiber &fiber) {
 void coroutineJob(Fiber &fiber) {
   Worker &worker = *fiber.worker;
   GroupState &group = *worker.coroutineGroup;
-  auto start = group.launch->code->gangStart;
+  auto start = group.code->gangStart;
   if (group.nextUnstarted == 0 && group.ctaCount == 1 && !worker.isSeeded)
     runLockstep(worker, group);
   while (GangState *gang = pickNext(worker, group)) {
@@ -123,8 +124,8 @@ void coroutineJob(Fiber &fiber) {
 void rangeJob(Fiber &fiber) {
   Worker &worker = *fiber.worker;
   GroupState &group = *worker.rangeGroup;
-  group.launch->code->ctaRange(&group.launch->abi, &group.ctas->cta, &group.gangs->gang,
-                               worker.rangeFirst, worker.rangeEnd);
+  worker.code->ctaRange(&group.launch->abi, &group.ctas->cta, &group.gangs->gang, worker.rangeFirst,
+                        worker.rangeEnd);
   worker.running = nullptr;
   worker.current = &worker.native;
   switchFiber(fiber, worker.native);
@@ -252,9 +253,10 @@ class GroupQueue {
   bool open() {
     if (first_ == end_) {
       bool isLate = deadline_ && worker_.inFlight.empty() && nowNs() > deadline_;
-      if (isLate || !takeChunk(launch_, &first_, &end_))
+      if (isLate || !takeChunk(launch_, launch_.maxChunk, &first_, &end_))
         return false;
     }
+    takeUpgrade(worker_);
     GroupState *group = openGroup(worker_, launch_, first_);
     if (!group)
       return false;
@@ -315,6 +317,8 @@ bool sweep(Worker &worker, LaunchState &launch) {
       worker.inFlight.erase(worker.inFlight.begin() + static_cast<long>(at));
       closeGroup(worker, group);
       countFinished(launch, 1);
+      if (awaitsUpgrade(worker))
+        tellRuntime(worker);
       hasProgress = true;
       if (worker.isSeeded)
         return true;
@@ -368,14 +372,14 @@ void finishGang(GangState &gang) {
   exitLanes(gang, ~0u);
 }
 
-bool takeChunk(LaunchState &launch, uint64_t *first, uint64_t *end) {
+bool takeChunk(LaunchState &launch, uint64_t limit, uint64_t *first, uint64_t *end) {
   uint64_t n = launch.next.load(std::memory_order_relaxed);
   uint64_t chunk;
   do {
     if (n >= launch.groups || launch.isStopped())
       return false;
     uint64_t share = (launch.groups - n) / (static_cast<uint64_t>(launch.workers) * 8);
-    uint64_t most = launch.hasSpun.load(std::memory_order_relaxed) ? 1 : launch.maxChunk;
+    uint64_t most = launch.hasSpun.load(std::memory_order_relaxed) ? 1 : limit;
     chunk = std::clamp<uint64_t>(share, 1, most);
   } while (!launch.next.compare_exchange_weak(n, n + chunk, std::memory_order_acq_rel));
   *first = n;
@@ -434,23 +438,37 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
   worker.inFlight.clear();
 }
 
+namespace {
+constexpr uint64_t kShortChunkNs = 100'000, kLongChunkNs = 500'000;
+
+/// How many CTAs to take next where better code may come: so many that it is taken up soon.
+uint64_t nextLimit(uint64_t limit, uint64_t spentNs, const LaunchState &launch) {
+  if (spentNs < kShortChunkNs)
+    return std::min<uint64_t>(limit * 2, launch.maxChunk);
+  return spentNs > kLongChunkNs ? std::max<uint64_t>(limit / 2, 1) : limit;
+}
+} // namespace
+
 void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
   GroupState *group = openGroup(worker, launch, 0);
   Fiber *carrier = group ? carrierFor(worker, rangeJob) : nullptr;
-  if (carrier) {
-    worker.rangeGroup = group;
-    uint64_t first = 0, end = 0;
-    while (!(deadline && nowNs() > deadline) && takeChunk(launch, &first, &end)) {
-      worker.rangeFirst = first;
-      worker.rangeEnd = end;
-      worker.running = group->gangs;
-      enterFiber(worker, *carrier);
-      if (launch.isStopped())
-        break;
-      countFinished(launch, end - first);
+  worker.rangeGroup = group;
+  uint64_t limit = awaitsUpgrade(worker) ? 1 : launch.maxChunk, first = 0, end = 0;
+  while (carrier && !(deadline && nowNs() > deadline) && takeChunk(launch, limit, &first, &end)) {
+    worker.rangeFirst = first;
+    worker.rangeEnd = end;
+    worker.running = group->gangs;
+    enterFiber(worker, *carrier);
+    if (launch.isStopped())
+      break;
+    countFinished(launch, end - first);
+    if (awaitsUpgrade(worker)) {
+      limit = nextLimit(limit, tellRuntime(worker), launch);
+      takeUpgrade(worker);
+      carrier = carrierFor(worker, rangeJob);
     }
-    worker.rangeGroup = nullptr;
   }
+  worker.rangeGroup = nullptr;
   if (group)
     closeGroup(worker, group);
 }

@@ -31,8 +31,8 @@ inline bool isToYieldSeeded(Worker &worker, GroupState &group, GangState &gang) 
   return true;
 }
 
-/// Takes the next groups [*first, *end) of the grid for this worker.
-bool takeChunk(LaunchState &, uint64_t *first, uint64_t *end);
+/// Takes the next groups [*first, *end) of the grid for this worker, at most `limit`.
+bool takeChunk(LaunchState &, uint64_t limit, uint64_t *first, uint64_t *end);
 /// Takes one group that nobody has taken, to cancel it.
 bool takeOneGroup(LaunchState &, uint64_t *number);
 /// Steady nanoseconds.

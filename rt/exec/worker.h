@@ -36,6 +36,8 @@ struct Worker {
   uint32_t fiberCount = 0;
 
   LaunchState *launch = nullptr;
+  const abi::KernelCode *code = nullptr; ///< what CTAs that it starts run
+  uint64_t toldNs = 0;                   ///< when it last told the launch's CodeUpgrade
   /// The gang that runs, for entry points that are not told and for reports of faults.
   GangState *running = nullptr;
   bool isInRuntimeForGuest =

@@ -11,6 +11,7 @@
 #include "tests/isa/compare.h"
 #include "tests/isa/lane_run.h"
 #include "tests/isa/ptx_writer.h"
+#include "tests/tiers.h"
 
 namespace ptxrun::isa_test {
 namespace {
@@ -45,6 +46,7 @@ constexpr unsigned kScalar = 0;
 device::LoadOptions uncached() {
   device::LoadOptions options;
   options.useCache = false;
+  options.tiers = wantedTiers();
   return options;
 }
 

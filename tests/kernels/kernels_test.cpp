@@ -11,6 +11,7 @@
 #include "loader/device/device.h"
 #include "loader/device/memory.h"
 #include "tests/kernels/cases.h"
+#include "tests/tiers.h"
 
 namespace ptxrun {
 namespace {
@@ -89,6 +90,7 @@ std::unique_ptr<device::Module> loadModule(const std::string &path, device::Outc
     entry->second = readFile(path);
   device::LoadOptions options;
   options.useCache = false;
+  options.tiers = wantedTiers();
   return device::Module::load(path.substr(path.rfind('/') + 1), entry->second, options, outcome);
 }
 
@@ -211,7 +213,8 @@ TEST_P(Kernels, W8) { check(8); }
 TEST_P(Kernels, W16) { check(16); }
 TEST_P(Kernels, W32) { check(32); }
 TEST_P(Kernels, Wauto) { check(0); }
-/// Gangs in an order that is drawn: no barrier may be passed because of the order they happen to run in.
+/// Gangs in an order that is drawn: no barrier may be passed because of the order they happen to
+/// run in.
 TEST_P(Kernels, Seeded) { check(0, rt::Schedule::seeded); }
 
 } // namespace

@@ -11,6 +11,7 @@
 
 #include "loader/device/device.h"
 #include "loader/device/memory.h"
+#include "tests/tiers.h"
 
 namespace ptxrun {
 namespace {
@@ -327,6 +328,7 @@ void check(uint32_t seed, unsigned lanes, rt::Schedule schedule = rt::Schedule::
   device::Outcome outcome;
   device::LoadOptions loadOptions;
   loadOptions.useCache = false;
+  loadOptions.tiers = wantedTiers();
   auto module = device::Module::load("program.ptx", text, loadOptions, outcome);
   ASSERT_TRUE(module) << outcome.message << text;
   auto *out = static_cast<uint32_t *>(device::allocateMemory(kBlocks * shape.threads() * 16));

@@ -9,6 +9,7 @@
 
 #include "loader/device/device.h"
 #include "loader/device/memory.h"
+#include "tests/tiers.h"
 
 namespace ptxrun {
 namespace {
@@ -161,6 +162,7 @@ void check(uint32_t seed, unsigned lanes) {
   device::Outcome outcome;
   device::LoadOptions loadOptions;
   loadOptions.useCache = false;
+  loadOptions.tiers = wantedTiers();
   auto module = device::Module::load("graph.ptx", text, loadOptions, outcome);
   ASSERT_TRUE(module) << outcome.message << text;
   auto *out = static_cast<uint32_t *>(device::allocateMemory(kThreads * 24));

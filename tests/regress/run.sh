@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh PTXRUN FILE: runs one description at every W on every CPU level.
+# run.sh PTXRUN FILE: runs one description at every W on every CPU level, and its baseline code.
 set -uo pipefail
 ptxrun=$1 file=$2 failed=0
 levels=(sse4)
@@ -12,4 +12,5 @@ for level in "${levels[@]}"; do
     failed=1
   done
 done
+"$ptxrun" run "$file" --tiers baseline --no-cache --quiet --timeout 20 || { echo "FAILED with --tiers baseline"; failed=1; }
 exit $failed

@@ -1,10 +1,13 @@
 // GangModule to relocatable object: verify, name, optimise, generate code.
 #include <llvm/ADT/SmallString.h>
+#include <llvm/CodeGen/MachineFrameInfo.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -63,6 +66,9 @@ void setFunctionAttributes(Module &module, simt::CpuLevel level) {
     function.addFnAttr("tune-cpu", tuneCpu());
     function.addFnAttr(Attribute::NoUnwind);
     function.setUWTableKind(UWTableKind::None);
+    // Frames that could reach over the guard below a stack touch it on the way.
+    function.addFnAttr("probe-stack", "inline-asm");
+    function.addFnAttr("stack-probe-size", std::to_string(abi::kStackGuardBytes));
     if (level != simt::CpuLevel::avx512)
       continue;
     function.addFnAttr("prefer-vector-width", "512");
@@ -95,12 +101,46 @@ void placeEntries(Module &module) {
   }
 }
 
+/// Tells LLVM's passes whether to run. Loop strength reduction takes up to a fifth of code
+/// generation and wins nothing on code whose addresses are a base and constants already.
+class PassGate final : public OptPassGate {
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(StringRef pass, StringRef) override {
+    return pass != "Loop Strength Reduction";
+  }
+};
+
+CodeGenOptLevel codegenLevel(const Effort &effort) {
+  if (effort.isBaseline())
+    return CodeGenOptLevel::None;
+  return effort.isHuge() ? CodeGenOptLevel::Less : CodeGenOptLevel::Default;
+}
+
+/// Adds up the stack frames of what is generated.
+class FrameSizes final : public MachineFunctionPass {
+ public:
+  explicit FrameSizes(uint64_t &bytes) : MachineFunctionPass(ID), bytes_(bytes) {}
+  bool runOnMachineFunction(MachineFunction &function) override {
+    bytes_ += function.getFrameInfo().getStackSize();
+    return false;
+  }
+  void getAnalysisUsage(AnalysisUsage &usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+ private:
+  static char ID;
+  uint64_t &bytes_;
+};
+char FrameSizes::ID = 0;
+
 /// The code generator's pass list, without what costs time and gives nothing here: a scheduler
 /// after register allocation (quadratic in the block; the CPUs of these levels reorder by
 /// themselves) and the tracking of debug values (there are none). Returns true if the target cannot
 /// emit such a file.
 bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out,
-                      CodeGenFileType type, bool isOrdered) {
+                      CodeGenFileType type, bool isOrdered, uint64_t &frameBytes) {
   auto &target = static_cast<LLVMTargetMachine &>(machine);
   auto *info =
       new MachineModuleInfoWrapperPass(&target); // owned by the pass manager, as is the next
@@ -118,18 +158,27 @@ bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   config->setInitialized();
   if (target.addAsmPrinter(passes, out, nullptr, type, info->getMMI().getContext()))
     return true;
+  passes.add(new FrameSizes(frameBytes)); // owned by the pass manager
   passes.add(createFreeMachineFunctionPass());
   return false;
 }
 
-std::string generate(Module &module, TargetMachine &machine, CodeGenFileType type, bool isOrdered) {
+struct Generated {
+  std::string text;        ///< the file
+  uint64_t frameBytes = 0; ///< of all functions' stack frames
+};
+
+Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type, bool isOrdered) {
+  Generated made;
   SmallString<0> text;
   raw_svector_ostream out(text);
   legacy::PassManager passes;
-  [[maybe_unused]] const bool hasFailed = addCodegenPasses(passes, machine, out, type, isOrdered);
+  [[maybe_unused]] const bool hasFailed =
+      addCodegenPasses(passes, machine, out, type, isOrdered, made.frameBytes);
   assert(!hasFailed && "jit: X86 can emit objects and assembly");
   passes.run(module);
-  return std::string(text.str());
+  made.text = text.str();
+  return made;
 }
 
 std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort,
@@ -137,7 +186,7 @@ std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLev
   const std::unique_ptr<Module> copy = CloneModule(module); // code generation changes the module
   const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
   machine->Options.MCOptions.AsmVerbose = true;
-  return generate(*copy, *machine, CodeGenFileType::AssemblyFile, isOrdered);
+  return generate(*copy, *machine, CodeGenFileType::AssemblyFile, isOrdered).text;
 }
 
 } // namespace
@@ -147,9 +196,10 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   if (const std::string wrong = whatIsWrong(in); !wrong.empty())
     return createStringError("jit: kernel '%s': %s", std::string(kernel).c_str(), wrong.c_str());
   Module &module = *in.module;
-  const Effort effort = measure(module);
-  const CodeGenOptLevel codegen =
-      effort.isHuge() ? CodeGenOptLevel::Less : CodeGenOptLevel::Default;
+  const Effort effort = measure(module, in.tier);
+  const CodeGenOptLevel codegen = codegenLevel(effort);
+  static PassGate gate;
+  module.getContext().setOptPassGate(gate);
   BorrowedTarget target(level, codegen);
   module.setTargetTriple(target->getTargetTriple().str());
   module.setDataLayout(target->createDataLayout());
@@ -160,11 +210,12 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   optimise(module, *target, effort);
   bool isOrdered = false;
   for (Function &function : module)
-    isOrdered |= orderForRegisters(function,
-                                   level == simt::CpuLevel::avx512 ? 64
-                                   : level == simt::CpuLevel::avx2 ? 32
-                                                                   : 16,
-                                   level == simt::CpuLevel::avx512 ? 32 : 16);
+    isOrdered |=
+        !effort.isBaseline() && orderForRegisters(function,
+                                                  level == simt::CpuLevel::avx512 ? 64
+                                                  : level == simt::CpuLevel::avx2 ? 32
+                                                                                  : 16,
+                                                  level == simt::CpuLevel::avx512 ? 32 : 16);
   if (observer.afterOptimise)
     observer.afterOptimise(module);
   if (observer.afterAssembly)
@@ -175,7 +226,10 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   out.needs = in.needs;
   out.reason = std::move(in.reason);
   out.entry = in.entry;
-  out.elf = generate(module, *target, CodeGenFileType::ObjectFile, isOrdered);
+  Generated made = generate(module, *target, CodeGenFileType::ObjectFile, isOrdered);
+  out.elf = std::move(made.text);
+  out.needs.stackBytes = static_cast<uint32_t>(
+      std::min<uint64_t>(alignTo(out.needs.stackBytes + made.frameBytes, 4096), 1u << 30));
   return out;
 }
 

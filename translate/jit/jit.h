@@ -69,8 +69,4 @@ const char *levelName(simt::CpuLevel);
 /// and of ptxrun itself.
 std::string codeFingerprint(simt::CpuLevel);
 
-/// Creates the process-wide session and code generator ahead of the first kernel; safe to call on
-/// any thread.
-void prepare();
-
 } // namespace ptxrun::jit

@@ -118,10 +118,11 @@ void addCoroutinePasses(ModulePassManager &passes) {
 FunctionPassManager passesFor(const Effort &effort) {
   FunctionPassManager passes;
   passes.addPass(SROAPass(SROAOptions::ModifyCFG));
-  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/!effort.isLarge()));
-  passes.addPass(InstCombinePass(oneRound()));
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/!effort.isLarge() && !effort.isBaseline()));
+  if (!effort.isBaseline())
+    passes.addPass(InstCombinePass(oneRound()));
   passes.addPass(SimplifyCFGPass());
-  if (effort.isHuge())
+  if (effort.isHuge() || effort.isBaseline())
     return passes;
 
   LoopPassManager loops;
@@ -140,8 +141,8 @@ FunctionPassManager passesFor(const Effort &effort) {
 
 } // namespace
 
-Effort measure(const Module &module) {
-  Effort effort;
+Effort measure(const Module &module, simt::Tier tier) {
+  Effort effort{.tier = tier};
   for (const Function &function : module)
     effort.instructions += function.getInstructionCount();
   return effort;

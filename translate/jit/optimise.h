@@ -3,15 +3,19 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "translate/simt/gang_module.h"
+
 namespace ptxrun::jit {
 
-/// How much work a module is worth, by its size.
+/// How much work a module is worth, by its tier and size.
 struct Effort {
+  simt::Tier tier = simt::Tier::optimised;
   size_t instructions = 0; ///< in defined functions
+  bool isBaseline() const { return tier == simt::Tier::baseline; }
   bool isLarge() const { return instructions > 20000; }
   bool isHuge() const { return instructions > 100000; }
 };
-Effort measure(const llvm::Module &);
+Effort measure(const llvm::Module &, simt::Tier);
 
 /// Optimises what simt made: it is SSA already, mostly straight vector code, so cleaning up, moving
 /// invariants out of loops, and unrolling a little is what pays. No pass that changes

@@ -147,11 +147,4 @@ Expected<LLJIT *> session() {
 
 CodeRange takeCodeRange(const JITDylib &dylib) { return rangePlugin()->take(dylib); }
 
-void prepare() {
-  Expected<LLJIT *> made = session();
-  if (!made)
-    consumeError(made.takeError());
-  const BorrowedTarget target(cpuLevel(), CodeGenOptLevel::Default);
-}
-
 } // namespace ptxrun::jit

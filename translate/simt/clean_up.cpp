@@ -1,5 +1,6 @@
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
@@ -8,7 +9,7 @@
 
 namespace ptxrun::simt {
 
-void cleanUp(llvm::Function &f) {
+void cleanUp(llvm::Function &f, Tier tier) {
   // Barriers stay as many as they are: which of two copies gangs come to would differ between them.
   for (llvm::BasicBlock &block : f)
     for (llvm::Instruction &i : block)
@@ -19,8 +20,11 @@ void cleanUp(llvm::Function &f) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass(
-      llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
+  if (tier == Tier::baseline)
+    passes.addPass(llvm::InstSimplifyPass());
+  else
+    passes.addPass(llvm::InstCombinePass(
+        llvm::InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false)));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.run(f, analyses.functions);
 }

@@ -16,8 +16,8 @@ void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *parti
 void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial,
                         unsigned gangsPerBody = 1);
 /// Computes what is constant, or the same as something before, only once, so that less is to be
-/// carried, copied and compared.
-void cleanUp(llvm::Function &);
+/// carried, copied and compared; the baseline leaves it at what is simple.
+void cleanUp(llvm::Function &, Tier);
 
 /// `gang_start` (coroutine.cpp); only where hasOnlyInlineSuspensions.
 void buildGangStartEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);

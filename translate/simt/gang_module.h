@@ -13,6 +13,12 @@ namespace ptxrun::simt {
 
 enum class CpuLevel : uint8_t { sse4, avx2, avx512 };
 
+/// How much work goes into code. W and every bit of the results are the same in both.
+enum class Tier : uint8_t {
+  baseline,  ///< ready soon: one version of the code, under masks; for the first launch
+  optimised, ///< three times the compilation, code that is up to five times as fast
+};
+
 struct GangOptions {
   unsigned lanes = 0;              ///< 1, 8, 16, 32; 0 lets simt choose
   std::array<uint32_t, 3> block{}; ///< %ntid, compiled in; 0,0,0 = read from the Launch at run time
@@ -23,6 +29,7 @@ struct GangOptions {
   /// Somebody else decides which gang runs next (clusters, cooperative grids, seeded schedules):
   /// every gang must be able to suspend.
   bool schedulesGangs = false;
+  Tier tier = Tier::optimised;
 };
 
 /// The form in which a module offers the kernel; the function of that name is its entry point
@@ -40,6 +47,7 @@ struct GangModule {
   abi::KernelNeeds needs;
   std::string reason; ///< why this W: one sentence for `ptxrun inspect`
   EntryPoint entry = EntryPoint::gang;
+  Tier tier = Tier::optimised;
 };
 
 /// Widens a LaneModule. Never declines: what it cannot widen runs lane by lane; what needs lanes to

@@ -390,7 +390,7 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
   if (gangsPerCta < 2 || !hasLoopWithVectorLoads(full))
     return {};
-  cleanUp(full);
+  cleanUp(full, Tier::optimised);
   if (hasOtherCalls(full))
     return {};
   llvm::ValueToValueMapTy map;

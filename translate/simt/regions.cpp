@@ -333,7 +333,7 @@ bool buildRegions(ModuleContext &context, llvm::Function &body, unsigned gangsPe
   if (context.lanes == 1 || threads == 0 || threads % lanes != 0 ||
       !hasOnlyBarriers(context.module, body, threads))
     return false;
-  cleanUp(body);
+  cleanUp(body, context.options.tier);
   return Regions(context, body, unsigned(threads / lanes), lanes).build();
 }
 

@@ -159,19 +159,11 @@ bool suspends(const llvm::Module &m) {
   });
 }
 
-/// Native stack for the frames of the widest path of calls, and for some hundred rounds where
-/// functions call themselves.
-uint32_t stackBytesOf(const llvm::Module &m, bool hasCalls) {
-  constexpr uint64_t kBase = 64 * 1024, kForCalls = 1024 * 1024;
-  uint64_t frames = 0;
-  for (const llvm::Function &f : m)
-    for (const llvm::BasicBlock &b : f)
-      for (const llvm::Instruction &i : b)
-        if (auto *memory = llvm::dyn_cast<llvm::AllocaInst>(&i))
-          if (auto size = memory->getAllocationSize(m.getDataLayout()))
-            frames += size->getFixedValue();
-  return static_cast<uint32_t>(std::min<uint64_t>(
-      llvm::alignTo(kBase + frames + (hasCalls ? kForCalls : 0), 4096), 1u << 30));
+/// Native stack besides the frames of all functions, which are known when code is generated: for
+/// some hundred rounds where functions call themselves.
+uint32_t stackBytesFor(bool hasCalls) {
+  constexpr uint32_t kBase = 64 * 1024, kForCalls = 1024 * 1024;
+  return kBase + (hasCalls ? kForCalls : 0);
 }
 
 llvm::Error broken(const llvm::Module &m, const char *when) {
@@ -226,7 +218,7 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
   const bool schedulesGangs = context.options.schedulesGangs;
   const bool isWhole = !schedulesGangs && !partial; // CTAs run by themselves, in full gangs
   Jammed jammed;
-  if (isWhole && context.lanes > 1) {
+  if (isWhole && context.lanes > 1 && context.options.tier == Tier::optimised) {
     const auto gangsPerCta = unsigned(threadsOf(context.options) / context.lanes);
     if (context.hasBarriers)
       unifyVersions(context, *full, gangsPerCta);
@@ -279,7 +271,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   for (llvm::Function *f : scalar) {
     if (found.spins)
       addYields(*f, gang, f == kernel, waits);
-    if (f == kernel && width.lanes > 1)
+    if (f == kernel && width.lanes > 1 && options.tier == Tier::optimised)
       addFullGangVersions(*f, gang);
   }
   if (llvm::Error e = broken(m, "prepared"))
@@ -316,13 +308,14 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
 
   GangModule result;
   result.reason = width.reason;
+  result.tier = options.tier;
   const bool maySuspend = suspends(m);
   result.entry = buildEntry(context, full, partial, maySuspend);
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
   result.needs.maySuspend = maySuspend && result.entry != EntryPoint::ctaRange;
-  result.needs.stackBytes = stackBytesOf(m, !context.wide.empty());
+  result.needs.stackBytes = stackBytesFor(!context.wide.empty());
   result.needs.usesReservedShared = lane.usesReservedShared;
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;

@@ -7,9 +7,10 @@ namespace ptxrun::simt {
 
 using llvm::Value;
 
-/// One vector instruction for all lanes is smaller still.
+/// One vector instruction for all lanes is smaller still (but takes longer to generate code for).
 bool Widener::isGatherSmall(llvm::Type *type) const {
-  return context_.options.level == CpuLevel::avx512 && !type->isVectorTy() &&
+  return context_.options.level == CpuLevel::avx512 && context_.options.tier == Tier::optimised &&
+         !type->isVectorTy() &&
          (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
 }
 

@@ -1,0 +1,75 @@
+#include "loader/device/code.h"
+
+#include <llvm/Support/Error.h>
+
+#include "loader/device/background.h"
+
+namespace ptxrun::device {
+
+namespace {
+/// Time in baseline code from which on better code is made: about what that takes itself, for a
+/// short kernel, divided by how much it gains.
+constexpr uint64_t kWorthNs = 1'000'000;
+} // namespace
+
+std::shared_ptr<const jit::Kernel>
+Source::compile(const std::string &kernel, const translate::VariantKey &key, Outcome &outcome) {
+  std::string unresolved;
+  auto compiled = translated->kernel(kernel, key, [&](std::string_view name) {
+    void *address = variables.find(name);
+    if (!address)
+      unresolved = name;
+    return address;
+  });
+  if (compiled)
+    return *compiled;
+  llvm::Error error = compiled.takeError();
+  Code code = error.isA<translate::Stopped>() ? Code::stopped : Code::invalidPtx;
+  std::string text = llvm::toString(std::move(error));
+  if (!unresolved.empty()) {
+    code = Code::unresolved;
+    text = "kernel '" + kernel + "' uses the variable '" + unresolved +
+           "', which nothing defines: " + text;
+  }
+  outcome = Outcome::failed(code, std::move(text));
+  return nullptr;
+}
+
+std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel,
+                                                const translate::VariantKey &key) {
+  auto found = translated->findKernel(kernel, key,
+                                      [&](std::string_view name) { return variables.find(name); });
+  if (found)
+    return *found;
+  llvm::consumeError(found.takeError()); // compiling it will say the same
+  return nullptr;
+}
+
+void Upgrade::tellRuntime(uint64_t nanoseconds) {
+  const uint64_t before = spentNs_.fetch_add(nanoseconds, std::memory_order_relaxed);
+  if (before + nanoseconds < kWorthNs || isAsked_.exchange(true, std::memory_order_relaxed))
+    return;
+  runInBackground([upgrade = weak_from_this()] {
+    if (const std::shared_ptr<Upgrade> wanted = upgrade.lock())
+      wanted->finish();
+  });
+}
+
+std::shared_ptr<const jit::Kernel> Upgrade::finish() {
+  isAsked_.store(true, std::memory_order_relaxed);
+  Outcome ignored;
+  std::shared_ptr<const jit::Kernel> made = source_->compile(name_, key_, ignored);
+  if (!made)
+    return nullptr;
+  std::lock_guard lock(mutex_);
+  kernel_ = made;
+  code_.store(&made->code(), std::memory_order_release);
+  return made;
+}
+
+std::shared_ptr<const jit::Kernel> Upgrade::kernel() const {
+  std::lock_guard lock(mutex_);
+  return kernel_;
+}
+
+} // namespace ptxrun::device

@@ -1,0 +1,54 @@
+// The code of a module's kernels and how it gets better: compiled quickly for the first launch,
+// thoroughly for those that follow.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "loader/device/device.h"
+#include "loader/device/variables.h"
+#include "rt/exec/launch.h"
+#include "translate/translate.h"
+
+namespace ptxrun::device {
+
+/// What kernels are compiled from, and the variables they refer to. Outlives its Module while a
+/// compilation in the background uses it.
+struct Source {
+  std::unique_ptr<translate::Module> translated;
+  VariableMemory variables;
+
+  /// Null on errors, and `outcome` says why.
+  std::shared_ptr<const jit::Kernel> compile(const std::string &kernel,
+                                             const translate::VariantKey &, Outcome &outcome);
+  /// What an earlier launch or process compiled; null if there is nothing.
+  std::shared_ptr<const jit::Kernel> find(const std::string &kernel, const translate::VariantKey &);
+};
+
+/// From baseline to optimised code of one variant. The compilation starts in the background as soon
+/// as launches have spent so much time in the baseline code that it will pay.
+class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_this<Upgrade> {
+ public:
+  /// `key` is the optimised variant's.
+  Upgrade(std::shared_ptr<Source> source, std::string kernel, const translate::VariantKey &key)
+      : source_(std::move(source)), name_(std::move(kernel)), key_(key) {}
+
+  void noteLaunch() { hasLaunched_.store(true, std::memory_order_relaxed); }
+  bool hasLaunched() const { return hasLaunched_.load(std::memory_order_relaxed); }
+  void tellRuntime(uint64_t nanoseconds) override;
+  /// Compiles, or waits for the compilation that runs. Null if that fails; the baseline then stays.
+  std::shared_ptr<const jit::Kernel> finish();
+  /// The kernel code() belongs to; null before.
+  std::shared_ptr<const jit::Kernel> kernel() const;
+
+ private:
+  const std::shared_ptr<Source> source_;
+  const std::string name_;
+  const translate::VariantKey key_;
+  std::atomic<bool> hasLaunched_{false}, isAsked_{false};
+  std::atomic<uint64_t> spentNs_{0};
+  mutable std::mutex mutex_; ///< guards kernel_
+  std::shared_ptr<const jit::Kernel> kernel_;
+};
+
+} // namespace ptxrun::device

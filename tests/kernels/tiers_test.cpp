@@ -1,0 +1,180 @@
+// Baseline and optimised code of one kernel: when each of them runs.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "loader/device/code.h"
+#include "loader/device/device.h"
+#include "loader/device/memory.h"
+
+namespace ptxrun {
+namespace {
+
+/// out[i] = i after `rounds` rounds of arithmetic that cancels out.
+constexpr const char *kText = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry count(.param .u64 out, .param .u32 rounds, .param .u32 zero)
+{
+  .reg .pred %p; .reg .b32 %r<8>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r5, [rounds];
+  ld.param.u32 %r6, [zero];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r1, %r1, %r2, %r3;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd1, %rd1, %rd2;
+again:
+  mad.lo.u32 %r1, %r1, %r6, %r1;
+  sub.u32 %r5, %r5, 1;
+  setp.ne.u32 %p, %r5, 0;
+  @%p bra again;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+/// Nothing is compiled any more when static destructors run.
+struct Environment : testing::Environment {
+  void TearDown() override { device::endBackground(); }
+};
+[[maybe_unused]] const auto *const environment = testing::AddGlobalTestEnvironment(new Environment);
+
+class Tiers : public testing::Test {
+ protected:
+  static constexpr uint32_t kBlock = 128;
+
+  std::unique_ptr<device::Module> load(device::Tiers tiers, const std::string &cache = "") {
+    device::LoadOptions options;
+    options.tiers = tiers;
+    options.useCache = !cache.empty();
+    options.cacheDirectory = cache;
+    device::Outcome outcome;
+    auto module = device::Module::load("count.ptx", kText, options, outcome);
+    EXPECT_TRUE(module) << outcome.message;
+    return module;
+  }
+
+  static device::LaunchOptions shape(uint32_t grid) {
+    device::LaunchOptions options;
+    options.grid = {grid, 1, 1};
+    options.block = {kBlock, 1, 1};
+    return options;
+  }
+
+  device::Variant compile(device::Module &module, uint32_t grid = 1) {
+    device::Outcome outcome;
+    auto variant = module.compile(module.kernels()[0], shape(grid), outcome);
+    EXPECT_TRUE(outcome.isOk()) << outcome.message;
+    return variant;
+  }
+
+  void launch(device::Module &module, const device::Variant &variant, uint32_t grid,
+              uint32_t rounds) {
+    auto *out = static_cast<uint32_t *>(device::allocateMemory(uint64_t{grid} * kBlock * 4));
+    struct {
+      uint32_t *out;
+      uint32_t rounds, zero;
+    } params{out, rounds, 0};
+    device::LaunchOptions options = shape(grid);
+    options.params = &params;
+    const device::Outcome outcome = module.launch(module.kernels()[0], variant, options);
+    EXPECT_TRUE(outcome.isOk()) << outcome.message;
+    for (uint32_t i = 0; i < grid * kBlock; ++i)
+      ASSERT_EQ(out[i], i);
+    device::freeMemory(out);
+  }
+};
+
+TEST_F(Tiers, TheFirstLaunchRunsBaselineAndTheSecondOptimisedCode) {
+  auto module = load(device::Tiers::tiered);
+  const device::Variant first = compile(*module);
+  ASSERT_TRUE(first.upgrade);
+  EXPECT_EQ(compile(*module).kernel, first.kernel); // nothing was launched yet
+  launch(*module, first, 1, 1);
+  const device::Variant second = compile(*module);
+  EXPECT_FALSE(second.upgrade);
+  EXPECT_NE(second.kernel, first.kernel);
+  EXPECT_EQ(second.needs.lanes, first.needs.lanes);
+  launch(*module, second, 1, 1);
+  EXPECT_EQ(compile(*module).kernel, second.kernel);
+}
+
+TEST_F(Tiers, ALongLaunchGetsOptimisedCodeOnTheWay) {
+  auto module = load(device::Tiers::tiered);
+  const device::Variant variant = compile(*module, 4096);
+  ASSERT_TRUE(variant.upgrade);
+  launch(*module, variant, 4096, 20'000);
+  EXPECT_TRUE(variant.upgrade->code());
+  EXPECT_EQ(compile(*module, 4096).kernel, variant.upgrade->kernel());
+}
+
+TEST_F(Tiers, AShortLaunchAsksForNothing) {
+  auto module = load(device::Tiers::tiered);
+  const device::Variant variant = compile(*module);
+  launch(*module, variant, 1, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(variant.upgrade->code());
+}
+
+TEST_F(Tiers, AModuleMayGoWhileItsKernelIsCompiled) {
+  for (int k = 0; k < 5; ++k) {
+    auto module = load(device::Tiers::tiered);
+    const device::Variant variant = compile(*module);
+    variant.upgrade->noteLaunch();
+    variant.upgrade->tellRuntime(1'000'000'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 * k));
+  }
+}
+
+TEST_F(Tiers, OptimisedCodeOfAnEarlierProcessIsUsedAtOnce) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("ptxrun-tiers-" + std::to_string(getpid()));
+  for (int k = 0; k < 2; ++k) {
+    auto module = load(device::Tiers::tiered, folder.string());
+    device::Variant variant = compile(*module);
+    EXPECT_EQ(variant.upgrade == nullptr, k == 1);
+    EXPECT_EQ(variant.isFromCache, k == 1);
+    launch(*module, variant, 1, 1);
+    compile(*module); // the optimised code goes to disk
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(Tiers, FixedTiersNeverChange) {
+  for (const device::Tiers tiers : {device::Tiers::optimised, device::Tiers::baseline}) {
+    auto module = load(tiers);
+    const device::Variant variant = compile(*module);
+    EXPECT_FALSE(variant.upgrade);
+    launch(*module, variant, 1, 1);
+    EXPECT_EQ(compile(*module).kernel, variant.kernel);
+  }
+}
+
+TEST_F(Tiers, ASeededScheduleRunsTheSameCodeEveryTime) {
+  auto module = load(device::Tiers::tiered);
+  device::LaunchOptions options = shape(1);
+  options.schedule = rt::Schedule::seeded;
+  device::Outcome outcome;
+  EXPECT_FALSE(module->compile(module->kernels()[0], options, outcome).upgrade);
+}
+
+TEST(ReadTiers, KnowsThreeNames) {
+  auto tiers = device::Tiers::optimised;
+  EXPECT_TRUE(device::readTiers("tiered", tiers));
+  EXPECT_EQ(tiers, device::Tiers::tiered);
+  EXPECT_FALSE(device::readTiers("fast", tiers));
+  EXPECT_EQ(tiers, device::Tiers::tiered);
+}
+
+} // namespace
+} // namespace ptxrun
