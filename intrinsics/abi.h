@@ -168,11 +168,12 @@ uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, const char *operation, uint32_t
                             const uint64_t *in, uint64_t *out);
 bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, const char *operation, uint32_t memberMask, uint32_t mask,
                               const uint64_t *in, uint64_t *out, uint32_t *participants);
-/// activemask for gangs narrower than a warp: the lanes of the warp that come to the same PTX line, as far as they come without
-/// waiting for anything. Suspends until no thread of the CTA's group can run and no lane of the warp waits here at a line
-/// before this one (or all live lanes of the warp are here).
-uint32_t ptxrun_active_lanes(ptxrun::abi::Gang *, uint32_t line, uint32_t mask);
-bool ptxrun_active_lanes_begin(ptxrun::abi::Gang *, uint32_t line, uint32_t mask, uint32_t *active);
+/// activemask for gangs narrower than a warp: the lanes of the warp that come to the same site, as far as they come without
+/// waiting for anything. Suspends until no thread of the CTA's group can run and no lane of the warp waits here at a site
+/// before this one (or all live lanes of the warp are here). Each place in the kernel, each call that was inlined too, is a
+/// site of its own, numbered in the order in which gangs come to them.
+uint32_t ptxrun_active_lanes(ptxrun::abi::Gang *, uint32_t site, uint32_t mask);
+bool ptxrun_active_lanes_begin(ptxrun::abi::Gang *, uint32_t site, uint32_t mask, uint32_t *active);
 /// barrier.cluster.arrive / .wait (9.7.13.3). Counting as for bar_sync. Arrive never suspends; wait ends when all threads of
 /// the cluster that have not exited have arrived. In a launch without clusters the CTA is its own cluster.
 void ptxrun_cluster_arrive(ptxrun::abi::Gang *, uint32_t mask);

@@ -127,7 +127,7 @@ struct CtaBarrier {
 struct WarpMeeting {
   const char *operation = nullptr;
   bool isOpen = false; ///< activemask: ends when nobody can run
-  uint32_t line = 0;   ///< activemask: which
+  uint32_t site = 0;   ///< activemask: which
   uint32_t memberMask = 0;
   uint32_t arrived = 0;
   GangList waiters;

@@ -45,14 +45,14 @@ WarpMeeting *findMeeting(GangState &g, const char *operation, uint32_t memberMas
   return newMeeting(g, operation, memberMask);
 }
 
-/// The warp's meeting at the activemask of this line.
-WarpMeeting *findOpenMeeting(GangState &g, uint32_t line) {
+/// The warp's meeting at the activemask of this site.
+WarpMeeting *findOpenMeeting(GangState &g, uint32_t site) {
   for (WarpMeeting *m = g.cta->meetings[g.warp]; m; m = m->next)
-    if (m->isOpen && m->line == line)
+    if (m->isOpen && m->site == site)
       return m;
   WarpMeeting *m = newMeeting(g, "activemask", ~0u);
   m->isOpen = true;
-  m->line = line;
+  m->site = site;
   ++groupOf(g).openMeetings;
   return m;
 }
@@ -115,10 +115,10 @@ bool begin(abi::Gang *gang, const char *operation, uint32_t memberMask, uint32_t
   return meet(g, m, mask, out, participants);
 }
 
-bool beginActive(abi::Gang *gang, uint32_t line, uint32_t mask, uint32_t *active) {
+bool beginActive(abi::Gang *gang, uint32_t site, uint32_t mask, uint32_t *active) {
   GangState &g = stateOf(gang);
   leaveLockstep(g);
-  return meet(g, findOpenMeeting(g, line), mask, nullptr, active);
+  return meet(g, findOpenMeeting(g, site), mask, nullptr, active);
 }
 
 } // namespace
@@ -138,7 +138,7 @@ void endOpenMeetings(GroupState &group) {
     for (uint32_t w = 0; w < cta.warpCount; ++w) {
       WarpMeeting *first = nullptr;
       for (WarpMeeting *m = cta.meetings[w]; m; m = m->next)
-        if (m->isOpen && (!first || m->line < first->line))
+        if (m->isOpen && (!first || m->site < first->site))
           first = m;
       if (first)
         complete(cta, w, first);
@@ -169,16 +169,16 @@ bool ptxrun_warp_gather_begin(abi::Gang *gang, const char *operation, uint32_t m
   return begin(gang, operation, memberMask, mask, in, out, participants);
 }
 
-uint32_t ptxrun_active_lanes(abi::Gang *gang, uint32_t line, uint32_t mask) {
+uint32_t ptxrun_active_lanes(abi::Gang *gang, uint32_t site, uint32_t mask) {
   stateOf(gang).waitPc = __builtin_return_address(0);
   uint32_t active = 0;
-  if (beginActive(gang, line, mask, &active))
+  if (beginActive(gang, site, mask, &active))
     suspendGang(stateOf(gang));
   return active;
 }
 
-bool ptxrun_active_lanes_begin(abi::Gang *gang, uint32_t line, uint32_t mask, uint32_t *active) {
+bool ptxrun_active_lanes_begin(abi::Gang *gang, uint32_t site, uint32_t mask, uint32_t *active) {
   stateOf(gang).waitPc = __builtin_return_address(0);
-  return beginActive(gang, line, mask, active);
+  return beginActive(gang, site, mask, active);
 }
 }

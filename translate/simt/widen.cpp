@@ -262,7 +262,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   Width width = widthFor(m, kernel, options);
   const GangShape gang{width.lanes, options.block};
 
-  ModuleContext context{m, width.lanes, options, false, false, {}};
+  ModuleContext context{m, width.lanes, options, false, false, {}, {}};
   Findings found = examineAll(m, kernel, gang);
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
@@ -279,8 +279,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   for (llvm::Function *f : scalar)
     if (f != kernel)
       context.wide[f] = wideFunction(context, *f, false, f->getName() + ".gang");
-  for (auto &[f, wide] : context.wide)
-    widenOne(context, const_cast<llvm::Function &>(*f), gang, wide, false, false);
+  for (llvm::Function *f : scalar)
+    if (f != kernel)
+      widenOne(context, *f, gang, context.wide.at(f), false, false);
   const uint64_t threads = threadsOf(options);
   const bool hasPartial = width.lanes > 1 && threads % width.lanes != 0;
   const bool hasFull = threads == 0 || threads >= width.lanes;

@@ -3,6 +3,7 @@
 // Collectives are computed on whole warps, as 32-lane vectors. At W = 32 the gang is the warp.
 // Narrower gangs exchange their lanes' values through ptxrun_warp_gather first, compute the same
 // and keep their own part.
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "translate/simt/prepare.h"
@@ -11,7 +12,15 @@
 namespace ptxrun::simt {
 namespace {
 constexpr unsigned kWarp = abi::kWarpSize;
+
+/// The PTX lines of an instruction: the kernel's first, those of inlined calls, its own.
+std::vector<unsigned> linesOf(const llvm::Instruction &i) {
+  std::vector<unsigned> lines;
+  for (const llvm::DILocation *at = i.getDebugLoc().get(); at; at = at->getInlinedAt())
+    lines.insert(lines.begin(), at->getLine());
+  return lines;
 }
+} // namespace
 
 /// A warp as one collective sees it.
 struct Widener::Warp {
@@ -319,9 +328,12 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     Value *bits = maskBits(mask());
     if (lanes_ == kWarp)
       return bits;
-    const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
+    // Threads that execute a function's activemask by way of different calls are apart on hardware,
+    // and use what they get in different places.
+    auto &sites = context_.activeMaskSites;
+    const unsigned site = sites.try_emplace(linesOf(call), unsigned(sites.size())).first->second;
     return runtime("ptxrun_active_lanes", b_.getInt32Ty(),
-                   {argument(kGang), b_.getInt32(line), bits});
+                   {argument(kGang), b_.getInt32(site), bits});
   }
   // Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may
   // not have run their rest yet.

@@ -23,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "translate/simt/gang_module.h"
 #include "translate/simt/shape.h"
@@ -43,6 +44,9 @@ struct ModuleContext {
   bool hasBarriers = false;
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide;
+  /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
+  /// in which gangs come to them.
+  std::map<std::vector<unsigned>, unsigned> activeMaskSites;
 };
 
 /// Leading parameters of every wide function.
