@@ -131,6 +131,8 @@ const check::Register *findRegister(const check::Function &function, std::string
 void LaneBuilder::bindParameters() {
   if (source_.isEntry) {
     target_->getArg(0)->setName("params");
+    target_->addDereferenceableParamAttr(0,
+                                         module_.paramBytes()); // whether or not a load is come to
     return;
   }
   unsigned next = 0;

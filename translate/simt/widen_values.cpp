@@ -303,6 +303,22 @@ Widener::Value *Widener::field(unsigned which, size_t offset, llvm::Type *t, boo
   return load;
 }
 
+/// The address of the kernel's `.param` space, which is there whether or not a thread comes to read
+/// it: loads from it may move out of the loop over gangs. (Streams of stores behind pointers read
+/// anew for each gang are a tenth slower. Between barriers registers are worth more.)
+Widener::Value *Widener::kernelParams(const llvm::Argument &params) {
+  Value *address = field(kLaunch, offsetof(abi::Launch, params), b_.getPtrTy(), true);
+  auto number = [&](uint64_t n) {
+    return llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt64(n)));
+  };
+  if (const uint64_t bytes = params.getDereferenceableBytes(); bytes && !context_.hasBarriers) {
+    auto *load = llvm::cast<llvm::LoadInst>(address);
+    load->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(bytes));
+    load->setMetadata(llvm::LLVMContext::MD_align, number(8));
+  }
+  return address;
+}
+
 Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target,
                  const ShapeAnalysis &shapes, bool isFull, bool isKernel)
     : context_(context), source_(source), target_(target), shapes_(shapes), isFull_(isFull),
@@ -321,8 +337,7 @@ void Widener::run() {
   b_.SetInsertPoint(first);
   for (unsigned n = 0; n < source_.arg_size(); ++n) {
     const llvm::Argument *own = source_.getArg(n);
-    Value *v = isKernel_ ? field(kLaunch, offsetof(abi::Launch, params), b_.getPtrTy(), true)
-                         : argument(kFirstOwn + n);
+    Value *v = isKernel_ ? kernelParams(*own) : argument(kFirstOwn + n);
     auto *slot = entryAlloca(v->getType(), own->getName());
     b_.CreateStore(v, slot);
     promotable_.push_back(slot);

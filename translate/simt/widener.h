@@ -242,6 +242,7 @@ class Widener {
   Value *maskBits(Value *mask); ///< i32, one bit per lane
   Value *bitsToMask(Value *bits);
   Value *runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments);
+  Value *kernelParams(const llvm::Argument &params);
   Value *field(unsigned argument, size_t offset, llvm::Type *, bool isInvariant);
   Value *argument(unsigned n) { return n == kFirstThread ? firstThread_ : target_.getArg(n); }
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
