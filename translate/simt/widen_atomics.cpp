@@ -12,6 +12,32 @@
 namespace ptxrun::simt {
 namespace {
 
+/// The lesser or greater number as min and max have it (9.7.4.9): -0 is less than +0, a number wins
+/// over NaN, of two NaNs comes the canonical one. (What LLVM makes of fmin and fmax leaves the sign
+/// of zero open.)
+llvm::Value *extreme(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v, bool isMax) {
+  const llvm::fltSemantics &format = v->getType()->getFltSemantics();
+  const unsigned width = v->getType()->getPrimitiveSizeInBits();
+  llvm::Type *bits = b.getIntNTy(width);
+  auto constant = [&](const llvm::APInt &n) { return llvm::ConstantInt::get(bits, n); };
+  llvm::Value *magnitude = constant(llvm::APInt::getSignedMaxValue(width));
+  llvm::Value *infinity = constant(llvm::APFloat::getInf(format).bitcastToAPInt());
+  llvm::Value *x = b.CreateBitCast(old, bits), *y = b.CreateBitCast(v, bits);
+  auto isNan = [&](llvm::Value *n) { return b.CreateICmpUGT(b.CreateAnd(n, magnitude), infinity); };
+  auto rank = [&](llvm::Value *n) { // signed integers in the order of the floats
+    return b.CreateXor(n, b.CreateAnd(b.CreateAShr(n, width - 1), magnitude));
+  };
+  llvm::Value *isOldLess = b.CreateICmpSLT(rank(x), rank(y));
+  llvm::Value *number = isMax ? b.CreateSelect(isOldLess, y, x) : b.CreateSelect(isOldLess, x, y);
+  llvm::Value *other = b.CreateSelect(isNan(y), magnitude, y); // 0x7fff: the canonical NaN
+  llvm::Value *r = b.CreateSelect(isNan(x), other, b.CreateSelect(isNan(y), x, number));
+  return b.CreateBitCast(r, v->getType());
+}
+
+bool isExtreme(llvm::AtomicRMWInst::BinOp op) {
+  return op == llvm::AtomicRMWInst::FMin || op == llvm::AtomicRMWInst::FMax;
+}
+
 /// The new value that a read-modify-write stores.
 llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old,
                      llvm::Value *v) {
@@ -44,9 +70,9 @@ llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::
   case A::FSub:
     return b.CreateFSub(old, v);
   case A::FMax:
-    return b.CreateMaxNum(old, v);
+    return extreme(b, old, v, true);
   case A::FMin:
-    return b.CreateMinNum(old, v);
+    return extreme(b, old, v, false);
   case A::UIncWrap:
     return b.CreateSelect(b.CreateICmpUGE(old, v), llvm::ConstantInt::get(old->getType(), 0),
                           b.CreateAdd(old, llvm::ConstantInt::get(old->getType(), 1)));
@@ -132,9 +158,34 @@ llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::V
 
 } // namespace
 
-// An addition that flushes has no instruction:
-//     old = load; do { seen = old; old = cmpxchg(p, seen, flush(flush(seen) + flush(v))) } while
-//     (old != seen)
+// What the host has no instruction for:
+//     old = load; do { seen = old; old = cmpxchg(p, seen, next(seen)) } while (old != seen)
+Widener::Value *Widener::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bool isLocal,
+                                      llvm::function_ref<Value *(Value *)> next) {
+  const llvm::Align align = rmw.getAlign();
+  if (isLocal) {
+    Value *old = b_.CreateAlignedLoad(rmw.getType(), p, align);
+    b_.CreateAlignedStore(next(old), p, align);
+    return old;
+  }
+  llvm::Type *bits = b_.getIntNTy(rmw.getType()->getPrimitiveSizeInBits());
+  llvm::LoadInst *first = b_.CreateAlignedLoad(bits, p, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  Block *before = b_.GetInsertBlock(), *loop = newBlock("update"), *done = newBlock("updated");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *seen = b_.CreatePHI(bits, 2);
+  seen->addIncoming(first, before);
+  Value *old = b_.CreateBitCast(seen, rmw.getType());
+  Value *exchanged = b_.CreateAtomicCmpXchg(
+      p, seen, b_.CreateBitCast(next(old), bits), align, rmw.getOrdering(),
+      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
+  seen->addIncoming(b_.CreateExtractValue(exchanged, 0), loop);
+  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), done, loop);
+  b_.SetInsertPoint(done);
+  return old;
+}
+
 // Through a generic address the memory may be shared, where nothing is flushed.
 Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
                                      bool isLocal) {
@@ -147,28 +198,8 @@ Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, V
   }
   auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
   Value *addend = flush(v);
-  auto sum = [&](Value *old) { return flush(b_.CreateFAdd(flush(old), addend)); };
-  const llvm::Align align = rmw.getAlign();
-  if (isLocal) {
-    Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
-    b_.CreateAlignedStore(sum(old), p, align);
-    return old;
-  }
-  llvm::LoadInst *first = b_.CreateAlignedLoad(b_.getInt32Ty(), p, align);
-  first->setAtomic(llvm::AtomicOrdering::Monotonic);
-  Block *before = b_.GetInsertBlock(), *loop = newBlock("add"), *done = newBlock("added");
-  b_.CreateBr(loop);
-  b_.SetInsertPoint(loop);
-  llvm::PHINode *seen = b_.CreatePHI(b_.getInt32Ty(), 2);
-  seen->addIncoming(first, before);
-  Value *old = b_.CreateBitCast(seen, v->getType());
-  Value *exchanged = b_.CreateAtomicCmpXchg(
-      p, seen, b_.CreateBitCast(sum(old), b_.getInt32Ty()), align, rmw.getOrdering(),
-      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
-  seen->addIncoming(b_.CreateExtractValue(exchanged, 0), loop);
-  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), done, loop);
-  b_.SetInsertPoint(done);
-  return old;
+  return updateInLoop(rmw, p, isLocal,
+                      [&](Value *old) { return flush(b_.CreateFAdd(flush(old), addend)); });
 }
 
 void Widener::emitAtomic(const llvm::Instruction &i) {
@@ -185,11 +216,10 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
       if (rmw->hasMetadata(lower::vocabulary::kFlushes) &&
           pointer->getType()->getPointerAddressSpace() != lower::kShared)
         return flushingAdd(*rmw, p, v, isLocal);
-      if (!isLocal)
+      if (!isLocal && !isExtreme(rmw->getOperation()))
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
-      Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
-      b_.CreateAlignedStore(combine(b_, rmw->getOperation(), old, v), p, align);
-      return old;
+      return updateInLoop(*rmw, p, isLocal,
+                          [&](Value *old) { return combine(b_, rmw->getOperation(), old, v); });
     }
     if (!isLocal)
       return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),

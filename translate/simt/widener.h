@@ -139,6 +139,8 @@ class Widener {
   Value *emitVaryingDivision(const llvm::Instruction &);
   Value *emitVectorElement(const llvm::Instruction &);
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
+  Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
+                      llvm::function_ref<Value *(Value *)> next);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
   Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
