@@ -210,12 +210,17 @@ Pass runPass(Worker &worker, GroupState &group) {
       // put off.
       if (++group.spinPasses % kPassesPerTimeLimit == 0) {
         performLateCopies(worker, group);
+        if (launch.isStopped())
+          return Pass::stopped; // one of the copies failed: its fiber was left for good
         endTimedWaits(group);
       }
       return Pass::spinning;
     }
-    if (performLateCopies(worker, group))
+    if (performLateCopies(worker, group)) {
+      if (launch.isStopped())
+        return Pass::stopped;
       continue;
+    }
     if (releaseTimedWaits(group))
       return Pass::spinning;
     failDeadlock(group);

@@ -32,13 +32,24 @@ void copyBytes(const AsyncOperation &o) {
     std::memset(to + o.sourceBytes, 0, o.bytes - o.sourceBytes);
 }
 
+/// A copy that was put off finds the tensor-map of now, which may not be the one that was checked.
+void performTensor(GangState &g, const AsyncOperation &o) {
+  if (groupOf(g).worker->launch->request->asyncCopies != AsyncCopies::eager)
+    if (const char *error = checkTensorRequest(o.tensor)) {
+      recordFailure(g, Status::undefinedUse,
+                    std::string("tensor copy: ") + error + " in " + describeGang(g));
+      leaveKernel(g);
+    }
+  performTensorCopy(o.tensor);
+}
+
 void perform(GangState &g, const AsyncOperation &o) {
   {
     GuestAccess access(*groupOf(g).worker);
     if (o.kind == AsyncKind::reduce)
       reduceArray(o.op, o.type, o.destination, o.source, o.bytes, o.mbarrier != nullptr);
     else if (o.kind == AsyncKind::tensor)
-      performTensorCopy(o.tensor);
+      performTensor(g, o);
     else if (o.kind == AsyncKind::store)
       std::memcpy(o.destination, o.payload, o.bytes);
     else if (o.kind == AsyncKind::reduceValue)

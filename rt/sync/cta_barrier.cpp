@@ -70,7 +70,7 @@ inline void arriveWarp(CtaState &cta, CtaBarrier &b, uint32_t id, uint32_t w, ui
 }
 
 [[noreturn]] void failBarrierNumber(GangState &g, uint32_t id) {
-  recordFailure(g, Status::invalid,
+  recordFailure(g, Status::undefinedUse,
                 "barrier " + std::to_string(id) + " does not exist; barriers are 0 to 15");
   leaveKernel(g);
 }

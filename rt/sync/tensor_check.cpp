@@ -45,6 +45,8 @@ bool isMapFor(TensorKind kind, TensorMode mode) {
 
 const char *checkMode(const TensorRequest &r) {
   const TensorMap &m = *r.map;
+  if (r.dimensions && r.dimensions != m.rank)
+    return "the instruction's dimensions (.1d to .5d) are not as many as the tensor-map's";
   if (!isMapFor(m.kind, r.mode))
     return "the tensor-map was encoded for another mode (tiled or im2col)";
   if (r.mode == TensorMode::tile4 && (m.rank != 2 || m.box[1] != 1))

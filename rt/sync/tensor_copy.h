@@ -15,6 +15,7 @@ struct TensorRequest {
   abi::TensorMode mode = abi::TensorMode::tile;
   TensorDirection direction = TensorDirection::load;
   abi::ReduceOp op = abi::ReduceOp::add;
+  uint32_t dimensions = 0; ///< what the instruction says (`.2d`); 0: as many as the map has
   int32_t coordinates[kMaxTensorRank] = {};
   uint16_t offsets[3] = {}; ///< im2col: along W, H, D; im2col::w: wHalo, wOffset
   char *shared = nullptr;   ///< swizzle patterns follow the bits of this address

@@ -11,14 +11,16 @@ namespace ptxrun::rt {
 namespace {
 
 [[noreturn]] void failTensor(GangState &g, const char *what) {
-  recordFailure(g, Status::invalid, std::string("tensor copy: ") + what + " in " + describeGang(g));
+  recordFailure(g, Status::undefinedUse,
+                std::string("tensor copy: ") + what + " in " + describeGang(g));
   leaveKernel(g);
 }
 
 TensorRequest makeRequest(GangState &g, const void *map, const int32_t *coordinates,
                           abi::TensorMode mode, const uint16_t *offsets, TensorDirection direction,
-                          const void *shared) {
+                          const void *shared, abi::ReduceOp op = abi::ReduceOp::add) {
   TensorRequest r;
+  r.op = op;
   r.map = static_cast<const TensorMap *>(map);
   const auto given = static_cast<uint32_t>(mode);
   mode = static_cast<abi::TensorMode>(given & ((1u << abi::kTensorModeBits) - 1));
@@ -28,6 +30,7 @@ TensorRequest makeRequest(GangState &g, const void *map, const int32_t *coordina
   const uint32_t count = given >> abi::kTensorModeBits;
   std::copy_n(coordinates, count ? std::min<uint32_t>(count, kMaxTensorRank) : kMaxTensorRank,
               r.coordinates);
+  r.dimensions = mode == abi::TensorMode::tile4 ? 2 : count;
   bool hasOffsets = mode == abi::TensorMode::im2col || mode == abi::TensorMode::im2colW ||
                     mode == abi::TensorMode::im2colW128;
   if (hasOffsets && offsets)
@@ -57,8 +60,7 @@ void storeTensor(abi::Gang *gang, uint32_t lane, const void *map, const int32_t 
                  abi::TensorMode mode, const void *source, TensorDirection direction,
                  abi::ReduceOp op) {
   GangState &g = stateOf(gang);
-  TensorRequest r = makeRequest(g, map, coordinates, mode, nullptr, direction, source);
-  r.op = op;
+  TensorRequest r = makeRequest(g, map, coordinates, mode, nullptr, direction, source, op);
   submitAsync(g, makeOperation(r, lane, nullptr));
 }
 

@@ -253,7 +253,7 @@ DUAL_KERNEL(wrongNumber)
 
 TEST_P(Barrier, RejectsNumbersAboveFifteen) {
   Failure f = run(launch(wrongNumberCode(GetParam().lanes, GetParam().isCoroutine), {1}, {64}));
-  EXPECT_EQ(f.status, Status::invalid);
+  EXPECT_EQ(f.status, Status::undefinedUse);
   EXPECT_NE(f.message.find("barrier 16"), std::string::npos);
 }
 

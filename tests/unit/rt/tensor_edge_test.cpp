@@ -130,8 +130,8 @@ TEST(TensorEdge, MapsThatNobodyEncodedAreRefusedOrFault) {
       coordinate = static_cast<int32_t>(random() % 9);
     c.direction = Copy::store;
     Failure f = perform(c);
-    refused += f.status == Status::invalid;
-    ASSERT_TRUE(f.status == Status::invalid || f.status == Status::illegalAddress ||
+    refused += f.status == Status::undefinedUse;
+    ASSERT_TRUE(f.status == Status::undefinedUse || f.status == Status::illegalAddress ||
                 f.status == Status::ok)
         << f.message;
   }

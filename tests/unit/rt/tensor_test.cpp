@@ -282,7 +282,7 @@ TEST(TensorCopy, NamesWhatItCannotDo) {
   auto messageOf = [](Copy &c) {
     c.bytes = 16;
     Failure f = perform(c);
-    EXPECT_EQ(f.status, Status::invalid);
+    EXPECT_EQ(f.status, Status::undefinedUse);
     return f.message;
   };
   Copy c;
