@@ -3,9 +3,13 @@ import os
 import re
 
 # Literals that may stand anywhere behind the opcode. Any other literal directly behind the opcode (and behind other such
-# literals) is part of the instruction's name and keeps its place: cp.async.bulk, mul.wide, bar.arrive.
+# literals) is part of the instruction's name and keeps its place: mul.wide, bar.arrive, but for SHORT_NAMES.
 FREE_WORDS = set("""sync aligned approx full ftz sat rn rna rs relu satfinite noftz NaN abs oob weak volatile relaxed acquire
-release mmio nc add popc ballot uni L1 L2 tensormap cc trans all any unified""".split())
+release mmio nc add popc ballot uni L1 L2 tensormap cc trans all any unified mbarrier_init noComplete
+tensormap::generic async::generic""".split())
+# Instructions whose name ends where it does in the heading: literals behind it may stand anywhere.
+SHORT_NAMES = set("""cp.async cp.async.bulk cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor
+cp.async.bulk.prefetch.tensor tensormap.replace tensormap.cp_fenceproxy clusterlaunchcontrol.query_cancel""".split())
 
 TYPES = set("""pred b1 b2 b4 b8 b16 b32 b64 b128 u2 u4 u8 u16 u32 u64 s2 s4 s8 s16 s32 s64 f16 f32 f64 f16x2 f32x2 bf16 bf16x2
 tf32 e4m3 e5m2 e4m3x2 e5m2x2 e4m3x4 e5m2x4 e2m1 e2m3 e3m2 e2m1x2 e2m3x2 e3m2x2 e2m1x4 e2m3x4 e3m2x4 ue8m0 ue4m3 ue8m0x2 s2f6x2
@@ -195,7 +199,8 @@ def buildForm(path, number, heading, notation, attributes, sets):
     form.section, form.instruction = heading
     head, _, tail = notation.partition(" ")
     form.opcode = re.match(r"[a-z0-9]+", head)[0]
-    form.slots = readSlots(path, number, head[len(form.opcode):], sets)
+    nameEnd = len(form.instruction if form.instruction in SHORT_NAMES else head) - len(form.opcode)
+    form.slots = readSlots(path, number, head[len(form.opcode):], nameEnd, sets)
     form.notation = printable(notation, form, sets)
     readAttributes(form, attributes)
     form.operands = OperandReader(form, tail).read()
@@ -231,7 +236,7 @@ def readAttributes(form, words):
         raise SpecError(form.path, form.line, "a form needs an effect, and a handler or `todo`")
 
 
-def readSlots(path, number, text, sets):
+def readSlots(path, number, text, nameEnd, sets):
     slots, depth, group, position = [], 0, 0, 0
     inName = True
     groups = 0
@@ -253,7 +258,7 @@ def readSlots(path, number, text, sets):
             else:
                 choices, isInPlace = [readChoice(path, number, word)], False
                 word = choices[0].token
-                if inName and not depth and word not in FREE_WORDS and word not in TYPES and word not in SPACES:
+                if inName and not depth and position < nameEnd and word not in FREE_WORDS and word not in TYPES and word not in SPACES:
                     isInPlace = True
             inName = inName and isInPlace
             slots.append(Slot(word, choices, depth > 0, isInPlace, group))

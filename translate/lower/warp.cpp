@@ -65,9 +65,8 @@ void lowerMatchSync(LaneBuilder &b, const Instruction &in) {
   const bool isAll = in.has(Token::all);
   const std::string name =
       std::string("ptx.match.") + (isAll ? "all" : "any") + ".sync.i" + std::to_string(bits);
-  const size_t first = isAll ? 2 : 1;
-  llvm::Value *value = b.readBits(in.operands[first], bits);
-  llvm::Value *mask = b.readBits(in.operands[first + 1], 32);
+  llvm::Value *value = b.readBits(in.operands[2], bits);
+  llvm::Value *mask = b.readBits(in.operands[3], 32);
   if (isAll)
     writePair(b, in, b.word(name, valueAndPredicate(b), {value, mask}, kConvergent));
   else
