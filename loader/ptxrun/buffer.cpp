@@ -161,14 +161,19 @@ Array readRaw(const std::string &path, Element element) {
   return array;
 }
 
+/// The file's name in FILE or FILE:TYPE.
+std::string_view fileOf(std::string_view source) {
+  const size_t colon = source.rfind(':');
+  const bool hasType = colon != std::string_view::npos && isElementName(source.substr(colon + 1));
+  return hasType ? source.substr(0, colon) : source;
+}
+
 Array readFile(const std::string &source, const std::string &directory) {
   if (source.ends_with(".npy"))
     return readNpy(joinPath(directory, source));
-  size_t colon = source.rfind(':');
-  if (colon != std::string::npos && isElementName(source.substr(colon + 1)))
-    return readRaw(joinPath(directory, source.substr(0, colon)),
-                   elementNamed(source.substr(colon + 1)));
-  return readRaw(joinPath(directory, source), Element::u8);
+  const std::string file(fileOf(source));
+  return readRaw(joinPath(directory, file),
+                 file == source ? Element::u8 : elementNamed(source.substr(file.size() + 1)));
 }
 
 } // namespace
@@ -209,7 +214,7 @@ BufferSpec parseBufferSpec(std::string_view text) {
   } else if (isGenerated(text)) {
     spec.role = BufferSpec::Role::print;
   } else {
-    spec.output = text;
+    spec.output = fileOf(text);
   }
   return spec;
 }
@@ -220,7 +225,7 @@ Array makeArray(const BufferSpec &spec, const std::string &directory,
     throw UsageError("a buffer without a source; write for example f32[1024]:iota or x.npy");
   if (isGenerated(spec.source))
     return generated(spec.source, earlier);
-  bool isOutOnly = spec.role == BufferSpec::Role::out && spec.source == spec.output;
+  bool isOutOnly = spec.role == BufferSpec::Role::out && fileOf(spec.source) == spec.output;
   if (isOutOnly && !std::filesystem::exists(joinPath(directory, spec.source)))
     throw UsageError("how large is out:" + spec.output + "? Write out:" + spec.output + "=f32[N]");
   Array array = readFile(spec.source, directory);

@@ -27,6 +27,9 @@ TEST(BufferSpec, TakesRoleFileAndSourceApart) {
   EXPECT_EQ(spec.role, Role::print) << "without a file it is shown";
   EXPECT_EQ(spec.source, "f32[8]:expr:i==2");
   EXPECT_EQ(parseBufferSpec("x.npy").role, Role::in);
+  spec = parseBufferSpec("inout:y.bin:f32"); // the type is no part of the name
+  EXPECT_EQ(spec.source, "y.bin:f32");
+  EXPECT_EQ(spec.output, "y.bin");
 }
 
 TEST(BufferSource, GeneratesContents) {
