@@ -27,15 +27,32 @@ struct LinkedImage {
   std::string wrapper;
 };
 
+bool isArchive(std::span<const std::byte> bytes) {
+  constexpr std::string_view kMagic = "!<arch>\n";
+  return bytes.size() >= kMagic.size() && memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+/// libcudadevrt.a, by the name of its member.
+bool isDeviceRuntime(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  return isArchive(bytes) && text.find("cuda_device_runtime.o") != std::string_view::npos;
+}
+
 class Linker final : public Object {
  public:
   static constexpr Kind kKind = Kind::linker;
   explicit Linker(JitOptions options) : Object(kKind), options_(options) {}
 
   CUresult add(std::span<const std::byte> bytes) {
+    if (isDeviceRuntime(bytes))
+      return CUDA_SUCCESS; // its functions are translate/lower's to provide
     image::Image parts;
     const ptxrun::device::Outcome outcome =
-        image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
+        isArchive(bytes)
+            ? ptxrun::device::Outcome::failed(
+                  ptxrun::device::Code::unsupportedImage,
+                  "libraries (.a) cannot be linked yet, except libcudadevrt.a: add their PTX")
+            : image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
     options_.writeErrorLog(outcome.message);
     if (!outcome.isOk())
       return toResult(outcome.code);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "translate/lower/function_address.h"
+#include "translate/lower/grid_barrier.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
 #include "translate/lower/types.h"
@@ -142,6 +143,19 @@ void callAssertfail(LaneBuilder &b, const Call &call) {
   b.ir.CreateUnreachable();
 }
 
+/// cudaCGGetIntrinsicHandle(scope): what the functions below take for a grid.
+void callGridHandle(LaneBuilder &b, const Call &call) {
+  if (!call.results.empty())
+    writeResult(b, call.results[0], gridWorkspace(b));
+}
+
+/// cudaCGSynchronize(handle, flags), cudaCGSynchronizeGrid: no error.
+void callGridBarrier(LaneBuilder &b, const Call &call) {
+  emitGridBarrier(b, readArgument(b, call.arguments[0], isa::Type::u64));
+  if (!call.results.empty())
+    writeResult(b, call.results[0], b.constant(32, 0));
+}
+
 struct LibraryFunction {
   size_t arguments = 0;
   void (*lower)(LaneBuilder &, const Call &) = nullptr;
@@ -153,6 +167,8 @@ LibraryFunction findLibraryFunction(std::string_view name) {
       .Case("malloc", {1, callMalloc})
       .Case("free", {1, callFree})
       .Case("__assertfail", {5, callAssertfail})
+      .Case("cudaCGGetIntrinsicHandle", {1, callGridHandle})
+      .Cases("cudaCGSynchronize", "cudaCGSynchronizeGrid", {2, callGridBarrier})
       .Default({});
 }
 
