@@ -85,22 +85,40 @@ void complete(CtaState &cta, uint32_t warp, WarpMeeting *m) {
   group.worker->freeMeetings = m;
 }
 
-/// The gang waits for the others of the meeting, unless it is the last. True when it must suspend.
+bool isBefore(const GangState &a, const GangState &b) { return a.laneShift < b.laneShift; }
+
+void insertByLane(GangList &list, GangState &g) {
+  if (!list.tail || isBefore(*list.tail, g))
+    return list.push(&g);
+  GangState **link = &list.head;
+  while (isBefore(**link, g))
+    link = &(*link)->next;
+  g.next = *link;
+  *link = &g;
+}
+
+/// The gang waits for the others of the meeting; the last one too, unless its lanes are the first of
+/// the warp: lanes go on in their order. Code in which lane 0 tells other warps what its own warp did
+/// relies on that (on hardware the warp stays converged there), cooperative groups' own tiles of
+/// several warps for one. True when the gang must suspend.
 bool meet(GangState &g, WarpMeeting *m, uint32_t mask, uint64_t *out, uint32_t *participants) {
   CtaState &cta = *g.cta;
   m->arrived |= warpLanes(g, mask);
-  if (!isComplete(cta, g.warp, *m)) {
-    g.wait = WaitKind::warp;
-    g.waitMask = m->memberMask;
-    g.waitAddress = reinterpret_cast<uint64_t>(m->operation);
-    g.values = out;
-    g.result = participants;
-    m->waiters.push(&g);
-    return true;
+  const bool isLast = isComplete(cta, g.warp, *m);
+  if (isLast && (m->waiters.empty() || isBefore(g, *m->waiters.head))) {
+    tell(*m, out, participants);
+    complete(cta, g.warp, m);
+    return isToYieldSeeded(*cta.group->worker, *cta.group, g);
   }
-  tell(*m, out, participants);
-  complete(cta, g.warp, m);
-  return isToYieldSeeded(*cta.group->worker, *cta.group, g);
+  g.wait = WaitKind::warp;
+  g.waitMask = m->memberMask;
+  g.waitAddress = reinterpret_cast<uint64_t>(m->operation);
+  g.values = out;
+  g.result = participants;
+  insertByLane(m->waiters, g);
+  if (isLast)
+    complete(cta, g.warp, m);
+  return true;
 }
 
 bool begin(abi::Gang *gang, const char *operation, uint32_t memberMask, uint32_t mask,
