@@ -66,8 +66,17 @@ void chooseForm(LaunchState &l) {
     l.maxChunk = 1u << 16;
   else
     l.maxChunk = l.request->isCooperative || l.ctasPerGroup > 1 ? 1 : 8;
-  uint32_t gangsPerGroup = l.gangsPerCta * l.ctasPerGroup;
-  l.maxInFlight = l.request->isCooperative ? ~0u : std::max(8u, 8192 / gangsPerGroup);
+}
+
+/// How many groups a worker may have begun. A fiber is two mappings, of which Linux gives a process
+/// 65530: all workers together stay below half of that.
+uint32_t mostInFlight(const LaunchState &l) {
+  constexpr uint32_t kMostGangs = 8192, kMostFibers = 24576;
+  if (l.request->isCooperative)
+    return ~0u;
+  const uint32_t fibers = kMostFibers / static_cast<uint32_t>(l.workers);
+  const uint32_t gangs = l.usesCoroutines ? kMostGangs : std::min(kMostGangs, fibers);
+  return std::max(8u, gangs / (l.gangsPerCta * l.ctasPerGroup));
 }
 
 void fill(LaunchState &l, const LaunchRequest &r) {
@@ -158,6 +167,7 @@ Failure run(const LaunchRequest &request) {
   LaunchState l;
   fill(l, request);
   l.workers = workersFor(l);
+  l.maxInFlight = mostInFlight(l);
   l.abi.workerCount = static_cast<uint32_t>(l.workers);
   l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
   watch(l);

@@ -287,6 +287,9 @@ uint64_t shareOf(const LaunchState &launch) {
   return (launch.groups + workers - 1) / workers;
 }
 
+/// Sweeps without progress before a worker starts another group, and how many more it starts.
+constexpr size_t kPatientSweeps = 8;
+
 /// Every group in flight spins: whether to start another one. Beyond its share of a small grid a
 /// worker first gives the others time to come; blocks that wait for each other then run on
 /// different threads.
@@ -294,16 +297,19 @@ bool isTimeToOpen(const Worker &worker, const LaunchState &launch, uint32_t idle
                   uint64_t idleSince) {
   if (worker.inFlight.size() >= shareOf(launch))
     return nowNs() - idleSince > kShareWaitNs;
-  return launch.request->isCooperative || idleSweeps >= worker.inFlight.size();
+  return launch.request->isCooperative ||
+         idleSweeps >= std::min<size_t>(worker.inFlight.size(), kPatientSweeps);
 }
 
 /// How many groups to start at that time. All of a cooperative grid will have to be: as many as
-/// there are, so that a sweep over those that spin comes only after every doubling.
+/// there are, so that a sweep over those that spin comes only after every doubling. Others may wait
+/// for groups far behind as well: the more there are, the more are started at a time.
 uint64_t groupsToOpen(const Worker &worker, const LaunchState &launch) {
-  uint64_t share = shareOf(launch), open = worker.inFlight.size();
-  if (!launch.request->isCooperative || open >= share)
+  const uint64_t share = shareOf(launch), open = worker.inFlight.size();
+  if (open >= share)
     return 1;
-  return std::min(open, share - open);
+  const uint64_t more = launch.request->isCooperative ? open : open / kPatientSweeps;
+  return std::clamp<uint64_t>(more, 1, share - open);
 }
 
 /// One pass over each group in flight. Tells whether any made progress.
@@ -429,7 +435,8 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
     if (idleSweeps == 1)
       idleSince = nowNs();
     if (isTimeToOpen(worker, launch, idleSweeps, idleSince) && queue.hasRoom() && queue.open()) {
-      for (uint64_t more = groupsToOpen(worker, launch); more > 1 && queue.open(); --more) {
+      for (uint64_t more = groupsToOpen(worker, launch);
+           more > 1 && queue.hasRoom() && queue.open(); --more) {
       }
       idleSweeps = 0;
       continue;

@@ -309,7 +309,7 @@ KERNEL void callBadBarrierGang(const Launch *, Cta *, Gang *g) {
 
 TEST_F(Trap, ErrorsFoundInTheRuntimeNameTheCallInTheKernel) {
   Failure f = run(launch(fiberKernel(callBadBarrierGang), {1}, {32}));
-  EXPECT_EQ(f.status, Status::invalid);
+  EXPECT_EQ(f.status, Status::undefinedUse);
   auto pc = reinterpret_cast<uint64_t>(f.pc),
        start = reinterpret_cast<uint64_t>(callBadBarrierGang);
   EXPECT_TRUE(pc > start && pc < start + 256);
