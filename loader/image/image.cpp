@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "loader/image/layout.h"
+#include "loader/image/link_text.h"
 
 namespace ptxrun::image {
 
@@ -83,6 +84,12 @@ std::span<const std::byte> fatBinaryAt(const void *address) {
                      readAs<uint64_t>(header, fat_layout::kBodySizeOffset)};
 }
 
+/// CUDA's device runtime library, which nvcc links to everything. Its functions are provided where
+/// calls are lowered.
+bool isDeviceRuntime(const std::string &text) {
+  return text.find("__CNPRT_VERSION_NUMBER__ =") != std::string::npos;
+}
+
 Outcome readWrapper(const void *address, Target target, Image &image) {
   const std::span bytes(static_cast<const std::byte *>(address), wrapper_layout::kBytes);
   const auto *data = reinterpret_cast<const void *>(readAs<uint64_t>(bytes, wrapper_layout::kData));
@@ -91,14 +98,15 @@ Outcome readWrapper(const void *address, Target target, Image &image) {
   if (readAs<uint32_t>(bytes, wrapper_layout::kVersion) != wrapper_layout::kVersionLinked ||
       !objects)
     return readFatBinary(fatBinaryAt(data), target, image);
-  // Objects without PTX (the device runtime library among them) are left out as long as one has
-  // some.
+  // Objects without PTX are left out as long as one has some.
   Outcome first;
   for (; *objects; ++objects) {
     Outcome outcome = readFatBinary(fatBinaryAt(*objects), target, image);
     if (!outcome.isOk() && first.isOk())
       first = std::move(outcome);
   }
+  if (image.ptx.size() > 1)
+    std::erase_if(image.ptx, isDeviceRuntime);
   return image.ptx.empty() ? first : Outcome{};
 }
 
@@ -131,7 +139,8 @@ Outcome readText(std::string_view text, Image &image) {
   if (first < ' ' || first >= 0x7f)
     return Outcome::failed(Code::unsupportedImage,
                            "the image is neither PTX text nor a fat binary nor an ELF file");
-  image.ptx.emplace_back(text);
+  for (std::string &part : splitLinked(text))
+    image.ptx.push_back(std::move(part));
   return {};
 }
 

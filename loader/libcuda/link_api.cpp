@@ -1,7 +1,6 @@
-// The linker interface: PTX is collected, and what comes out as the "cubin" is an image that
-// cuModuleLoadData understands: the PTX itself, or several behind a wrapper as nvcc makes it for
-// -rdc=true. The parts are loaded side by side; references from one to another are not resolved
-// yet.
+// The linker interface: PTX is collected, and what comes out as the "cubin" is text that
+// cuModuleLoadData understands and programs may copy: the PTX itself, or several behind marks.
+// Module::load joins them.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "loader/image/image.h"
-#include "loader/image/layout.h"
+#include "loader/image/link_text.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -19,13 +18,6 @@ using namespace ptxrun::driver;
 namespace image = ptxrun::image;
 
 namespace {
-
-/// A linked image: the wrapper, the array it points to, and one fat binary per part.
-struct LinkedImage {
-  std::vector<std::string> binaries;
-  std::vector<const void *> pointers;
-  std::string wrapper;
-};
 
 bool isArchive(std::span<const std::byte> bytes) {
   constexpr std::string_view kMagic = "!<arch>\n";
@@ -77,50 +69,16 @@ class Linker final : public Object {
       options_.writeErrorLog(log);
       return result;
     }
-    wrap();
-    *data = linked_.wrapper.data();
-    *bytes = linked_.wrapper.size();
+    linked_ = image::joinLinked(texts_);
+    *data = linked_.data();
+    *bytes = linked_.size() + 1;
     return CUDA_SUCCESS;
   }
 
  private:
-  template <class T> static void put(std::string &out, size_t at, T value) {
-    memcpy(out.data() + at, &value, sizeof value);
-  }
-
-  static std::string makeFatBinary(const std::string &text) {
-    constexpr size_t kEntryHeader = 64;
-    const size_t payload = (text.size() + 8) / 8 * 8; // with the final NUL
-    std::string out(image::fat_layout::kHeaderBytes + kEntryHeader + payload, '\0');
-    put<uint32_t>(out, 0, image::fat_layout::kMagic);
-    put<uint16_t>(out, image::fat_layout::kHeaderSizeOffset, image::fat_layout::kHeaderBytes);
-    put<uint64_t>(out, image::fat_layout::kBodySizeOffset, kEntryHeader + payload);
-    const size_t entry = image::fat_layout::kHeaderBytes;
-    put<uint16_t>(out, entry + image::entry_layout::kKind, 1);
-    put<uint32_t>(out, entry + image::entry_layout::kHeaderBytes, kEntryHeader);
-    put<uint64_t>(out, entry + image::entry_layout::kPayloadBytes, payload);
-    memcpy(out.data() + entry + kEntryHeader, text.data(), text.size());
-    return out;
-  }
-
-  void wrap() {
-    linked_ = {};
-    for (const std::string &text : texts_)
-      linked_.binaries.push_back(makeFatBinary(text));
-    for (const std::string &binary : linked_.binaries)
-      linked_.pointers.push_back(binary.data());
-    linked_.pointers.push_back(nullptr);
-    linked_.wrapper.assign(image::wrapper_layout::kBytes, '\0');
-    put<uint32_t>(linked_.wrapper, 0, image::wrapper_layout::kMagic);
-    put<uint32_t>(linked_.wrapper, image::wrapper_layout::kVersion,
-                  image::wrapper_layout::kVersionLinked);
-    put<const void *>(linked_.wrapper, image::wrapper_layout::kData, linked_.binaries[0].data());
-    put<const void *>(linked_.wrapper, image::wrapper_layout::kSecond, linked_.pointers.data());
-  }
-
   const JitOptions options_;
   std::vector<std::string> texts_;
-  LinkedImage linked_;
+  std::string linked_;
 };
 
 CUresult enterLinker(CUlinkState state, std::shared_ptr<Linker> &linker) {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "loader/image/image.h"
+#include "loader/image/link_text.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/report.h"
 
@@ -96,6 +97,14 @@ int Function::maxThreadsPerBlock() const {
 
 CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
                       std::string &errorLog) {
+  if (ptx.size() > 1 && std::any_of(ptx.begin(), ptx.end(), image::refersElsewhere)) {
+    device::Outcome ignored;
+    if (auto merged = image::mergeTexts(ptx))
+      if (auto whole = device::Module::load(name, std::move(*merged), loadOptions(), ignored)) {
+        parts_.push_back(std::move(whole));
+        return CUDA_SUCCESS;
+      }
+  }
   for (std::string &text : ptx) {
     device::Outcome outcome;
     auto part = device::Module::load(name, std::move(text), loadOptions(), outcome);

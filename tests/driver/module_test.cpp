@@ -173,6 +173,76 @@ TEST_F(Linker, TakesTheDeviceRuntimeForItsOwn) {
   EXPECT_CUDA(cuLinkDestroy(state));
 }
 
+TEST_F(Linker, ResolvesWhatOneInputDeclaresAndAnotherDefines) {
+  constexpr const char *kCaller = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 result) twice (.param .b32 x);
+.extern .global .align 4 .u32 shift;
+.global .align 1 .b8 $str[2] = {65};
+.weak .global .align 4 .b32 table[2] = {0, 1};
+.weak .func (.param .b32 result) inlined (.param .b32 x) { ret; } // as every text has it
+.visible .entry callTwice(.param .u64 out)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  cvta.to.global.u64 %rd1, %rd1;
+  {
+    .param .b32 x;
+    .param .b32 result;
+    st.param.b32 [x], 20;
+    call.uni (result), twice, (x);
+    ld.param.b32 %r1, [result];
+  }
+  ld.global.u32 %r2, [shift];
+  add.u32 %r1, %r1, %r2;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+  constexpr const char *kCallee = R"(
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .global .align 4 .u32 shift = 2;
+.global .align 1 .b8 $str[2] = {66};
+.weak .global .align 4 .b32 table[2] = {0, 1};
+.weak .func (.param .b32 result) inlined (.param .b32 x) { ret; }
+.visible .func (.param .b32 result) twice (.param .b32 x)
+{
+  .reg .b32 %r<3>;
+  ld.param.b32 %r1, [x];
+  add.u32 %r2, %r1, %r1;
+  st.param.b32 [result], %r2;
+  ret;
+}
+)";
+  CUlinkState state = nullptr;
+  ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
+  for (const char *text : {kCaller, kCallee})
+    ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(text), strlen(text) + 1,
+                              "part", 0, nullptr, nullptr));
+  void *image = nullptr;
+  size_t bytes = 0;
+  ASSERT_CUDA(cuLinkComplete(state, &image, &bytes));
+  // Programs keep a copy and let the linker go.
+  const std::string copy(static_cast<const char *>(image), bytes);
+  EXPECT_CUDA(cuLinkDestroy(state));
+  CUmodule module = nullptr;
+  ASSERT_CUDA(cuModuleLoadData(&module, copy.data()));
+  CUfunction function = nullptr;
+  ASSERT_CUDA(cuModuleGetFunction(&function, module, "callTwice"));
+  CUdeviceptr out = 0;
+  ASSERT_CUDA(cuMemAlloc(&out, 4));
+  void *arguments[] = {&out};
+  ASSERT_CUDA(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
+  uint32_t value = 0;
+  EXPECT_CUDA(cuMemcpyDtoH(&value, out, 4));
+  EXPECT_EQ(value, 42u);
+}
+
 using Function = DriverTest;
 
 TEST_F(Function, TellsItsAttributes) {
