@@ -72,7 +72,10 @@ extern "C" {
 
 void *ptxrun_frame_alloc(ptxrun::abi::Gang *gang, uint64_t bytes) {
   GangState &g = stateOf(gang);
-  return g.frame = allocateFrame(g, bytes);
+  void *frame = allocateFrame(g, bytes);
+  if (groupOf(g).launch->usesCoroutines)
+    g.frame = frame; // before the gang's first suspension tells it: its local memory may be asked for
+  return frame;
 }
 
 ptxrun::abi::AddressRange ptxrun_local_stack(ptxrun::abi::Gang *) {
