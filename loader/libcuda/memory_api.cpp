@@ -56,7 +56,14 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   PTXRUN_TRY(checkInitialised());
   if (address == 0)
     return CUDA_SUCCESS;
-  PTXRUN_TRY(enter(context));
+  if (const CUresult result = enter(context); result != CUDA_SUCCESS) {
+    // Without a current context the memory's own will do: programs free late, their contexts popped.
+    const auto record = findMemory(reinterpret_cast<const void *>(address));
+    if (result != CUDA_ERROR_INVALID_CONTEXT || !record || !record->context ||
+        record->context->isDestroyed())
+      return result;
+    context = record->context;
+  }
   context->synchronise(); // nothing that was launched may still use it
   return release(address);
 }

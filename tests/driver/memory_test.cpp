@@ -22,6 +22,16 @@ TEST_F(Memory, AllocatesAlignedAndFrees) {
   EXPECT_RESULT(cuMemAlloc(&address, size_t{1} << 50), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+TEST_F(Memory, IsFreedWithoutACurrentContext) {
+  CUdeviceptr address = 0;
+  ASSERT_CUDA(cuMemAlloc(&address, 1000));
+  CUcontext context = nullptr;
+  ASSERT_CUDA(cuCtxPopCurrent(&context));
+  EXPECT_CUDA(cuMemFree(address));
+  EXPECT_RESULT(cuMemFree(address), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_CUDA(cuCtxPushCurrent(context));
+}
+
 TEST_F(Memory, CountsWhatIsInUse) {
   size_t freeBefore = 0, freeAfter = 0, total = 0;
   EXPECT_CUDA(cuMemGetInfo(&freeBefore, &total));
