@@ -5,6 +5,7 @@
 #include "rt/exec/costs.h"
 #include "rt/exec/launch.h"
 #include "rt/exec/pool.h"
+#include "rt/exec/sanitizers.h"
 #include "rt/exec/scheduler.h"
 #include "rt/exec/watchdog.h"
 #include "rt/observe/printf.h"
@@ -71,7 +72,11 @@ void chooseForm(LaunchState &l) {
 /// How many groups a worker may have begun. A fiber is two mappings, of which Linux gives a process
 /// 65530: all workers together stay below half of that.
 uint32_t mostInFlight(const LaunchState &l) {
+#ifdef PTXRUN_TSAN // which maps more for each
+  constexpr uint32_t kMostGangs = 8192, kMostFibers = 4096;
+#else
   constexpr uint32_t kMostGangs = 8192, kMostFibers = 24576;
+#endif
   if (l.request->isCooperative)
     return ~0u;
   const uint32_t fibers = kMostFibers / static_cast<uint32_t>(l.workers);
