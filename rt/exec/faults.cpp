@@ -210,7 +210,9 @@ void handleFault(int signal, siginfo_t *info, void *raw) {
   auto stackPointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
   tlsFault = {};
   tlsFault.signal = signal;
-  tlsFault.pc = kernelPlace(*worker->current, pc, stackPointer);
+  tlsFault.pc = worker->latePlace && !isKernelCode(pc)
+                    ? worker->latePlace
+                    : kernelPlace(*worker->current, pc, stackPointer);
   tlsFault.address = address;
   tlsFault.isNotCanonical = signal == SIGSEGV && info->si_code == SI_KERNEL;
   tlsFault.isWrite = (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;

@@ -115,6 +115,7 @@ void leaveForGood(Worker &worker) {
   Fiber &from = *worker.current;
   worker.current = &worker.native;
   worker.isInRuntimeForGuest = false;
+  worker.latePlace = 0;
   switchFiber(from, worker.native);
   __builtin_unreachable();
 }

@@ -42,6 +42,7 @@ struct Worker {
   GangState *running = nullptr;
   bool isInRuntimeForGuest =
       false; ///< an entry point touches the kernel's memory: a fault there is the kernel's
+  uint64_t latePlace = 0; ///< where the kernel asked for the put-off copy that runs now; 0: none
   volatile sig_atomic_t isStopping = 0;
   int number = 0;
   int threadId = 0;

@@ -159,13 +159,6 @@ _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
   return _URC_END_OF_STACK;
 }
 
-/// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
-uint64_t callingKernelPlace() {
-  uint64_t pc = 0;
-  _Unwind_Backtrace(stopInKernel, &pc);
-  return pc;
-}
-
 constexpr uint32_t kMaxLines = 64;
 
 } // namespace
@@ -180,6 +173,12 @@ std::string describe(const Waiter &w) {
          " (warp " + std::to_string(w.firstThread / abi::kWarpSize) + ")";
 }
 
+uint64_t callingKernelPlace() {
+  uint64_t pc = 0;
+  _Unwind_Backtrace(stopInKernel, &pc);
+  return pc;
+}
+
 void fillPlace(Failure &f, const GangState &g) {
   f.ctaid = g.cta->cta.ctaid;
   f.firstThread = g.gang.firstThread;
@@ -192,7 +191,8 @@ void recordFailure(GangState &g, Status status, std::string message, uint32_t li
   f.message = std::move(message);
   f.ptxLine = line;
   fillPlace(f, g);
-  f.pc = reinterpret_cast<const void *>(callingKernelPlace());
+  const uint64_t late = groupOf(g).worker->latePlace;
+  f.pc = reinterpret_cast<const void *>(late ? late : callingKernelPlace());
   failLaunch(*groupOf(g).launch, std::move(f));
 }
 

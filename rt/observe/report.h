@@ -16,6 +16,8 @@ void failDeadlock(GroupState &);
 /// The launch has run out of time: adds who waits for what in this group to its report.
 void reportUnfinished(GroupState &);
 /// Where the gang is, for a Failure.
+/// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
+uint64_t callingKernelPlace();
 void fillPlace(Failure &, const GangState &);
 /// "thread block (1,2,3), threads 32 to 63".
 std::string describeGang(const GangState &);

@@ -76,9 +76,11 @@ void ptxrun_cp_async(abi::Gang *gang, uint32_t mask, void *const *destinations,
     copyAtOnce(worker, mask, destinations, sources, bytes, sourceBytes);
     return;
   }
+  const uint64_t place = callingKernelPlace();
   for (; mask; mask &= mask - 1) {
     int lane = __builtin_ctz(mask);
     AsyncOperation o;
+    o.place = place;
     o.lane = static_cast<uint8_t>(lane);
     o.isTracked = 1;
     o.bytes = bytes;

@@ -70,9 +70,12 @@ template <typename Predicate> void performWhere(GangState &g, Predicate isDue) {
   size_t kept = 0;
   for (size_t i = 0; i < pending.size(); ++i) {
     AsyncOperation o = pending[i];
-    if (isDue(o))
+    if (isDue(o)) {
+      Worker &worker = *groupOf(g).worker;
+      worker.latePlace = o.place;
       perform(g, o);
-    else
+      worker.latePlace = 0;
+    } else
       pending[kept++] = o;
   }
   pending.resize(kept);
@@ -124,6 +127,8 @@ void submitAsync(GangState &g, const AsyncOperation &o) {
     return;
   }
   groups.pending.push_back(o);
+  if (!o.place)
+    groups.pending.back().place = callingKernelPlace();
   groups.pending.back().group =
       isBulkKind(o.kind) ? groups.bulkGroups[o.lane] : groups.copyGroups[o.lane];
 }

@@ -37,6 +37,7 @@ struct AsyncOperation {
   void *destination = nullptr;
   const void *source = nullptr;
   uint64_t *mbarrier = nullptr;
+  uint64_t place = 0; ///< in the kernel, where the operation is put off; 0: found when it is
   abi::ReduceOp op = abi::ReduceOp::add;
   abi::ReduceType type = abi::ReduceType::u32;
   uint64_t payload[2] = {};
