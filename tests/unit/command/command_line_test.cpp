@@ -59,6 +59,9 @@ TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   EXPECT_EQ(call("walk").exitCode, 2);
   EXPECT_EQ(call("run").exitCode, 2);
   EXPECT_EQ(call("run --lanes 7 " + kSamples + "/saxpy.ptx").exitCode, 2);
+  Outcome tiers = call("run --tiers fast " + kSamples + "/saxpy.ptx");
+  EXPECT_EQ(tiers.exitCode, 2);
+  EXPECT_TRUE(has(tiers, "--tiers takes optimised, baseline or tiered, not 'fast'"));
   EXPECT_EQ(call("verify").exitCode, 2);
   EXPECT_EQ(call("version").exitCode, 0);
 }
