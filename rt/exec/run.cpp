@@ -70,12 +70,12 @@ void chooseForm(LaunchState &l) {
 }
 
 /// How many groups a worker may have begun. A fiber is two mappings, of which Linux gives a process
-/// 65530: all workers together stay below half of that.
+/// 65530: all workers together stay at half of that.
 uint32_t mostInFlight(const LaunchState &l) {
-#ifdef PTXRUN_TSAN // which maps more for each
+#if defined(PTXRUN_TSAN) || defined(PTXRUN_ASAN) // which map more for each
   constexpr uint32_t kMostGangs = 8192, kMostFibers = 4096;
 #else
-  constexpr uint32_t kMostGangs = 8192, kMostFibers = 24576;
+  constexpr uint32_t kMostGangs = 8192, kMostFibers = 16384;
 #endif
   if (l.request->isCooperative)
     return ~0u;
