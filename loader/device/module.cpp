@@ -103,6 +103,8 @@ class LoadedModule final : public Module {
   /// Null kernel on errors.
   Variant make(const KernelInfo &, translate::VariantKey, Tiers, Outcome &);
   void remember(const KernelInfo &, const translate::VariantKey &, const Variant &);
+  /// Null if there is none. Under the lock.
+  Made *findMade(const KernelInfo &, const translate::VariantKey &);
 
   const std::string name_;
   const Tiers tiers_;
@@ -134,15 +136,20 @@ Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, 
   return variant;
 }
 
+LoadedModule::Made *LoadedModule::findMade(const KernelInfo &kernel,
+                                           const translate::VariantKey &key) {
+  const auto found = std::ranges::find_if(
+      made_, [&](const Made &made) { return made.kernel == &kernel && made.key == key; });
+  return found == made_.end() ? nullptr : &*found;
+}
+
 void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKey &key,
                             const Variant &variant) {
   std::unique_lock lock(mutex_);
-  const auto found = std::ranges::find_if(
-      made_, [&](const Made &made) { return made.kernel == &kernel && made.key == key; });
-  if (found == made_.end())
-    made_.push_back({&kernel, key, variant});
+  if (Made *made = findMade(kernel, key))
+    made->variant = variant;
   else
-    found->variant = variant;
+    made_.push_back({&kernel, key, variant});
 }
 
 Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
@@ -151,10 +158,8 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   Variant variant;
   {
     std::shared_lock lock(mutex_);
-    const auto found = std::ranges::find_if(
-        made_, [&](const Made &made) { return made.kernel == &kernel && made.key == key; });
-    if (found != made_.end())
-      variant = found->variant;
+    if (const Made *made = findMade(kernel, key))
+      variant = made->variant;
   }
   if (variant.kernel && !(variant.upgrade && variant.upgrade->hasLaunched()))
     return variant;

@@ -16,7 +16,7 @@ enum class CpuLevel : uint8_t { sse4, avx2, avx512 };
 /// How much work goes into code. W and every bit of the results are the same in both.
 enum class Tier : uint8_t {
   baseline,  ///< ready soon: one version of the code, under masks; for the first launch
-  optimised, ///< three times the compilation, code that is up to five times as fast
+  optimised, ///< up to six times the compilation, code that is up to five times as fast
 };
 
 struct GangOptions {
