@@ -12,8 +12,10 @@ bool isWideMode(TensorMode mode) {
   return mode == TensorMode::im2colW || mode == TensorMode::im2colW128;
 }
 
+/// Kernels also build maps out of zeros, by tensormap.replace of every field that counts (Triton
+/// does): only their magic number stays zero.
 bool isSoundMap(const TensorMap &m) {
-  if (m.magic != TensorMap::kMagic || m.rank < 1 || m.rank > kMaxTensorRank ||
+  if ((m.magic != TensorMap::kMagic && m.magic != 0) || m.rank < 1 || m.rank > kMaxTensorRank ||
       m.kind > TensorKind::im2colW128 || m.type > TensorType::b6 ||
       m.interleave > TensorInterleave::bytes32 || m.swizzle > TensorSwizzle::bytes96 ||
       m.atomicity > TensorAtomicity::bytes64 || m.fill > TensorFill::nan)
@@ -135,7 +137,7 @@ const char *checkType(const TensorRequest &r) {
 
 const char *checkTensorRequest(const TensorRequest &r) {
   if (!isSoundMap(*r.map))
-    return "the tensor-map is not one that cuTensorMapEncode made";
+    return "the tensor-map is not one that cuTensorMapEncode made, nor complete";
   for (const char *error : {checkMode(r), checkOffsets(r), checkSwizzle(r), checkType(r)})
     if (error)
       return error;

@@ -7,6 +7,8 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "translate/lower/vocabulary.h"
+
 namespace ptxrun::lower {
 
 namespace {
@@ -55,17 +57,126 @@ llvm::Value *rebuild(llvm::Instruction &before, const Sum &sum) {
   return ir.CreateGEP(ir.getInt8Ty(), sum.variable, offset);
 }
 
+/// The one variable that a 32-bit address points into, if there is one.
+class ShortAddress {
+ public:
+  /// Null where `value` is no address of a variable, or might be one of several.
+  static llvm::Value *variableOf(llvm::Value *value) {
+    ShortAddress address;
+    return address.reach(value) == Kind::address ? address.variable_ : nullptr;
+  }
+
+ private:
+  /// `unknown`: depends on what is being looked at (a phi on its own way round a loop).
+  enum class Kind { unknown, number, address, conflict };
+
+  Kind reach(llvm::Value *value) {
+    llvm::Value *pointer;
+    if (match(value, m_PtrToInt(m_Value(pointer))) ||
+        match(value, m_Trunc(m_PtrToInt(m_Value(pointer)))))
+      return take(llvm::getUnderlyingObject(pointer));
+    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(value)) {
+      if (!visited_.insert(phi).second)
+        return Kind::unknown;
+      Kind kind = Kind::unknown;
+      for (llvm::Value *incoming : phi->incoming_values())
+        kind = either(kind, reach(incoming));
+      return kind;
+    }
+    llvm::Value *left, *right;
+    if (match(value, m_Select(m_Value(), m_Value(left), m_Value(right))))
+      return either(reach(left), reach(right));
+    if (match(value, m_Add(m_Value(left), m_Value(right))) ||
+        match(value, m_Or(m_Value(left), m_Value(right))))
+      return sum(reach(left), reach(right));
+    if (match(value, m_Sub(m_Value(left), m_Value(right))))
+      return reach(right) == Kind::number ? reach(left) : Kind::conflict;
+    return Kind::number;
+  }
+
+  Kind take(llvm::Value *object) {
+    if (!llvm::isa<llvm::AllocaInst>(object))
+      return Kind::number;
+    if (variable_ && variable_ != object)
+      return Kind::conflict;
+    variable_ = object;
+    return Kind::address;
+  }
+
+  static Kind either(Kind a, Kind b) {
+    return a == Kind::unknown || a == b ? b : b == Kind::unknown ? a : Kind::conflict;
+  }
+
+  static Kind sum(Kind a, Kind b) {
+    return a == Kind::number ? b : b == Kind::number ? a : Kind::conflict;
+  }
+
+  llvm::Value *variable_ = nullptr;
+  llvm::SmallPtrSet<llvm::PHINode *, 8> visited_;
+};
+
+/// The pointer whose lower half is `low`, near `base`.
+llvm::Value *nearby(llvm::IRBuilder<> &ir, llvm::Value *base, llvm::Value *low) {
+  llvm::Value *distance = ir.CreateSub(low, ir.CreatePtrToInt(base, low->getType()));
+  return ir.CreateGEP(ir.getInt8Ty(), base, ir.CreateSExt(distance, ir.getInt64Ty()));
+}
+
+llvm::AllocaInst *anyVariable(llvm::Function &function) {
+  for (llvm::Instruction &instruction : function.getEntryBlock())
+    if (auto *variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+      return variable;
+  llvm::Type *byte = llvm::Type::getInt8Ty(function.getContext());
+  return new llvm::AllocaInst(byte, 0, "local", function.getEntryBlock().begin());
+}
+
+/// The pointer that a 32-bit address of local memory stands for, null where it cannot be told.
+llvm::Value *wholeAddress(llvm::Instruction &before, llvm::Value *low,
+                          const llvm::DataLayout &layout) {
+  Sum sum;
+  if (takeApart(low, sum, 0, layout) && sum.variable)
+    return rebuild(before, sum);
+  llvm::Value *variable = ShortAddress::variableOf(low);
+  llvm::IRBuilder<> ir(&before);
+  return variable ? nearby(ir, variable, low) : nullptr;
+}
+
 /// Programs may hold addresses of local memory in 32 bits, where they fit on a GPU (Triton and LLVM
 /// with short pointers do). Where such an address becomes 64 bits wide again it is whole.
 bool widenShortAddress(llvm::ZExtInst &extension, const llvm::DataLayout &layout) {
-  Sum sum;
-  if (!extension.getSrcTy()->isIntegerTy(32) || !extension.getDestTy()->isIntegerTy(64) ||
-      !takeApart(extension.getOperand(0), sum, 0, layout) || !sum.variable)
+  if (!extension.getSrcTy()->isIntegerTy(32) || !extension.getDestTy()->isIntegerTy(64))
+    return false;
+  llvm::Value *whole = wholeAddress(extension, extension.getOperand(0), layout);
+  if (!whole)
     return false;
   llvm::IRBuilder<> ir(&extension);
-  extension.replaceAllUsesWith(ir.CreatePtrToInt(rebuild(extension, sum), ir.getInt64Ty()));
+  extension.replaceAllUsesWith(ir.CreatePtrToInt(whole, ir.getInt64Ty()));
   extension.eraseFromParent();
   return true;
+}
+
+/// The same where an access to `.local` says that it is such an address.
+bool widenLocalAddress(llvm::CallInst &call, bool isLast, const llvm::DataLayout &layout) {
+  llvm::Value *low = call.getArgOperand(0), *whole = wholeAddress(call, low, layout);
+  if (!whole && !isLast)
+    return false;
+  llvm::IRBuilder<> ir(&call);
+  if (!whole) {
+    // Frozen, lest somebody take what is near the variable for the variable itself.
+    llvm::Value *near =
+        ir.CreateFreeze(ir.CreatePtrToInt(anyVariable(*call.getFunction()), ir.getInt64Ty()));
+    llvm::Value *distance = ir.CreateSub(low, ir.CreateTrunc(near, low->getType()));
+    llvm::Value *address = ir.CreateAdd(near, ir.CreateSExt(distance, near->getType()));
+    call.replaceAllUsesWith(address);
+  } else {
+    call.replaceAllUsesWith(ir.CreatePtrToInt(whole, ir.getInt64Ty()));
+  }
+  call.eraseFromParent();
+  return true;
+}
+
+bool isLocalAddress(const llvm::CallInst &call) {
+  const llvm::Function *callee = call.getCalledFunction();
+  return callee && callee->getName() == vocabulary::kWholeLocalAddress;
 }
 
 } // namespace
@@ -77,6 +188,10 @@ llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     if (auto *extension = llvm::dyn_cast<llvm::ZExtInst>(&instruction)) {
       isChanged |= widenShortAddress(*extension, layout);
+      continue;
+    }
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && isLocalAddress(*call)) {
+      isChanged |= widenLocalAddress(*call, isLast_, layout);
       continue;
     }
     auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);

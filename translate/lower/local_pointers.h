@@ -6,11 +6,17 @@
 namespace ptxrun::lower {
 
 /// inttoptr (ptrtoint(alloca) + x + ...)  becomes  getelementptr i8, alloca, x + ...
-/// zext (trunc(ptrtoint(alloca)) + x + ...) to i64  becomes  ptrtoint (getelementptr i8, alloca, sext(x) + ...)
-/// Only sums with exactly one variable in them, taken with a positive sign; anything else stays as
-/// it is.
+/// zext (trunc(ptrtoint(alloca)) + x + ...) to i64  becomes  ptrtoint (getelementptr i8, alloca,
+/// sext(x) + ...) Only sums with exactly one variable in them, taken with a positive sign; anything
+/// else stays as it is. Addresses that programs hold in 32 bits become whole also where they come
+/// round a loop from one variable; the last time also those that come from anywhere (a variable of
+/// the function tells the upper half: all of a thread's local memory is close together).
 struct LocalPointersPass : llvm::PassInfoMixin<LocalPointersPass> {
+  explicit LocalPointersPass(bool isLast) : isLast_(isLast) {}
   llvm::PreservedAnalyses run(llvm::Function &, llvm::FunctionAnalysisManager &);
+
+ private:
+  bool isLast_;
 };
 
 } // namespace ptxrun::lower

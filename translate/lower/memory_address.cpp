@@ -3,6 +3,7 @@
 #include "intrinsics/abi.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
+#include "translate/lower/vocabulary.h"
 
 namespace ptxrun::lower {
 
@@ -81,8 +82,10 @@ llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
   if (!operand.reg)
     return constant(bits, offset);
   llvm::Value *base =
-      extend(toBits(readRegister(*operand.reg, operand.component ? operand.component - 1 : 0)),
-             intType(bits), false);
+      toBits(readRegister(*operand.reg, operand.component ? operand.component - 1 : 0));
+  if (space == StateSpace::local && base->getType()->isIntegerTy(32))
+    base = word(vocabulary::kWholeLocalAddress, intType(64), {base}, WordEffect::pure);
+  base = extend(base, intType(bits), false);
   return offset == 0 ? base : ir.CreateAdd(base, constant(bits, offset));
 }
 

@@ -32,7 +32,7 @@ constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
 llvm::FunctionPassManager promotion() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::PromotePass());
-  passes.addPass(LocalPointersPass());
+  passes.addPass(LocalPointersPass(/*isLast=*/false));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
@@ -41,7 +41,8 @@ llvm::FunctionPassManager promotion() {
 
 llvm::FunctionPassManager cleaning() {
   llvm::FunctionPassManager passes;
-  passes.addPass(LocalPointersPass()); // addresses that inlining brought to their variables
+  // Addresses that inlining brought to their variables.
+  passes.addPass(LocalPointersPass(/*isLast=*/true));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());

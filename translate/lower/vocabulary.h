@@ -41,4 +41,6 @@
 namespace ptxrun::lower::vocabulary {
 inline constexpr const char *kPrefix = "ptx.";
 inline constexpr const char *kFlushes = "ptx.ftz";
+/// (i32) -> i64: the `.local` address with this lower half. Gone when lower is done.
+inline constexpr const char *kWholeLocalAddress = "ptx.local.whole";
 }
