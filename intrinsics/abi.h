@@ -104,6 +104,22 @@ struct AddressRange {
   uint64_t begin, bytes;
 };
 
+/// The most bytes one thread reads or writes at once (`.v8.b32`).
+inline constexpr uint64_t kMaxAccessBytes = 32;
+
+/// How a gang's lanes access memory by an index of fewer than 64 bits that is extended: where it wraps between lanes, they
+/// lie 2^indexBits * scale apart from where they would otherwise. Constant data beside the kernel's code; lane l's address
+/// is base + addressOffsets()[l] + scale * (extend(index + indexOffsets()[l]) - extend(index) - indexOffsets()[l]).
+struct WrappedAccess {
+  uint64_t lanes;
+  uint64_t bytes;  ///< of each lane: 1, 2, 4, 8, 16 or 32
+  uint64_t indexBits;
+  uint64_t isSigned;  ///< how the index is extended
+  uint64_t scale;
+  const uint64_t *addressOffsets() const { return &scale + 1; }
+  const uint64_t *indexOffsets() const { return addressOffsets() + lanes; }
+};
+
 /// Why a gang suspends; shown in reports.
 enum class WaitReason : uint32_t { barrier, warp, spin, sleep, mbarrier, clusterBarrier, asyncCopy, grid };
 
@@ -264,6 +280,10 @@ void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 /// where there is none). Neither changes while the gang runs.
 ptxrun::abi::AddressRange ptxrun_local_stack(ptxrun::abi::Gang *);
 ptxrun::abi::AddressRange ptxrun_local_frame(ptxrun::abi::Gang *);
+/// Loads and stores of the lanes in `mask`, in the order of lanes, where the index of lane 0 (zero-extended) wraps on the way to
+/// others. `wide` holds the lanes' parts one behind the other; `base` is lane 0's address.
+void ptxrun_load_wrapped(char *wide, const char *base, uint64_t index, const ptxrun::abi::WrappedAccess *, uint32_t mask);
+void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index, const ptxrun::abi::WrappedAccess *, uint32_t mask);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.
 [[noreturn]] void ptxrun_trap(ptxrun::abi::Gang *, ptxrun::abi::TrapKind, uint32_t mask, uint32_t line);
 /// Device-side library functions, one lane each (CUDA's device runtime).

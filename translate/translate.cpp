@@ -186,7 +186,9 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   support::Diagnostics diagnostics(source_->file);
   Expected<lower::LaneModule> lane =
       lower::lowerKernel(checked(), function,
-                         {.deferAsyncCopies = key.defersCopies,
+                         {.cleaning = key.tier == simt::Tier::baseline ? lower::Cleaning::quick
+                                                                       : lower::Cleaning::full,
+                          .deferAsyncCopies = key.defersCopies,
                           .hasDirectedRounding = level == simt::CpuLevel::avx512},
                          diagnostics);
   if (!lane) {
@@ -256,6 +258,8 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const O
 }
 
 simt::CpuLevel cpuLevel() { return jit::cpuLevel(); }
+
+bool hasCachedCode() { return jit::hasEntries(jit::cacheDirectory("")); }
 
 char Stopped::ID = 0;
 void Stopped::log(llvm::raw_ostream &out) const { out << "stopped after " << stage; }

@@ -84,4 +84,7 @@ class Module {
 /// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512.
 simt::CpuLevel cpuLevel();
 
+/// Whether the code cache (Options::cacheDirectory's default) is in use and holds any code.
+bool hasCachedCode();
+
 } // namespace ptxrun::translate

@@ -174,9 +174,13 @@ class Module {
   Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
 
-/// Readies compiler and runtime of this process for the first module, in the background: a compiler
-/// that has just come from disk takes twice as long for its first kernel.
+/// Starts making this process ready for its first kernel, in the background.
 void prepare();
+
+/// Makes the compiler ready, on the calling thread (3 ms), unless the code cache holds code and it
+/// may not be needed: then prepare() does that. For what a program does once before its first
+/// module.
+void readyCompiler();
 
 /// Waits for what is compiled in the background, and drops what has not begun. A program must call
 /// it before it ends, unless its static destructors leave the compiler alone (loader/libcuda does).

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "loader/device/device.h"
+
 namespace ptxrun::driver {
 
 namespace {
@@ -63,6 +65,7 @@ Context::Context(unsigned contextFlags, bool isPrimary)
 }
 
 Context *Context::create(unsigned flags, bool isPrimary) {
+  device::readyCompiler();
   auto *context = new Context(flags, isPrimary);
   {
     static std::mutex mutex;

@@ -286,4 +286,9 @@ std::string cacheDirectory(const std::string &wanted) {
   return "";
 }
 
+bool hasEntries(const std::string &directory) {
+  std::error_code none;
+  return !directory.empty() && fs::directory_iterator(directory, none) != fs::directory_iterator();
+}
+
 } // namespace ptxrun::jit

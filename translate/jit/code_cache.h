@@ -57,4 +57,7 @@ class CodeCache {
 /// ~/.cache/ptxrun; empty if PTXRUN_CACHE is `off` (or 0) or there is no such place.
 std::string cacheDirectory(const std::string &wanted);
 
+/// Whether there are entries in this directory (of whatever module or version).
+bool hasEntries(const std::string &directory);
+
 } // namespace ptxrun::jit

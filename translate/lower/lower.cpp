@@ -60,8 +60,8 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   builder.debug().finalize();
   if (llvm::Error error = linkLaneLibrary(*lane.module))
     return std::move(error);
-  if (options.optimise)
-    optimise(*lane.module, *target);
+  if (options.cleaning != Cleaning::none)
+    optimise(*lane.module, *target, options.cleaning);
   fillIn(lane, builder, target);
   assert(verifyLaneModule(lane).empty() && "lower: the LaneModule breaks its contract");
   return lane;

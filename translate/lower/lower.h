@@ -8,9 +8,12 @@
 
 namespace ptxrun::lower {
 
+/// How much of the scalar pass list runs. `quick`: registers become values, inlining, one
+/// InstCombine; `full`: GVN, LICM and so on as well.
+enum class Cleaning : uint8_t { none, quick, full };
+
 struct LowerOptions {
-  bool optimise =
-      true; ///< run the scalar pass list (mem2reg/SROA, inlining, InstCombine, GVN, LICM ...)
+  Cleaning cleaning = Cleaning::full;
   /// Leave the moment when cp.async copies to the runtime (checking modes); else they copy at once,
   /// which is legal and fast.
   bool deferAsyncCopies = false;

@@ -39,13 +39,17 @@ llvm::FunctionPassManager promotion() {
   return passes;
 }
 
-llvm::FunctionPassManager cleaning() {
+llvm::FunctionPassManager cleaning(Cleaning effort) {
   llvm::FunctionPassManager passes;
   // Addresses that inlining brought to their variables.
   passes.addPass(LocalPointersPass(/*isLast=*/true));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
+  if (effort == Cleaning::quick) {
+    passes.addPass(ScalarFormPass());
+    return passes;
+  }
   passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
   passes.addPass(llvm::CorrelatedValuePropagationPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
@@ -120,9 +124,9 @@ void runOnAll(llvm::Module &module, llvm::FunctionPassManager &passes, Analyses 
 
 } // namespace
 
-void optimise(llvm::Module &module, llvm::Function &kernel) {
+void optimise(llvm::Module &module, llvm::Function &kernel, Cleaning effort) {
   Analyses analyses;
-  llvm::FunctionPassManager promote = promotion(), clean = cleaning();
+  llvm::FunctionPassManager promote = promotion(), clean = cleaning(effort);
   runOnAll(module, promote, analyses);
   if (markInlining(module, kernel)) {
     llvm::ModulePassManager inlining;

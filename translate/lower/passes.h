@@ -3,11 +3,13 @@
 #pragma once
 #include <llvm/IR/Module.h>
 
+#include "translate/lower/lower.h"
+
 namespace ptxrun::lower {
 
 /// Promotes registers, inlines, cleans up. Makes no vectors, unrolls nothing, and moves no
 /// convergent call. Afterwards only the kernel, recursive functions and those too large to inline
 /// are left.
-void optimise(llvm::Module &, llvm::Function &kernel);
+void optimise(llvm::Module &, llvm::Function &kernel, Cleaning);
 
 } // namespace ptxrun::lower

@@ -262,7 +262,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   Width width = widthFor(m, kernel, options);
   const GangShape gang{width.lanes, options.block};
 
-  ModuleContext context{m, width.lanes, options, false, false, {}, {}};
+  ModuleContext context{m, width.lanes, options};
   Findings found = examineAll(m, kernel, gang);
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
@@ -274,8 +274,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
     if (f == kernel && width.lanes > 1 && options.tier == Tier::optimised)
       addFullGangVersions(*f, gang);
   }
-  if (llvm::Error e = broken(m, "prepared"))
-    return e;
+  if (options.tier == Tier::optimised)
+    if (llvm::Error e = broken(m, "prepared"))
+      return e;
   for (llvm::Function *f : scalar)
     if (f != kernel)
       context.wide[f] = wideFunction(context, *f, false, f->getName() + ".gang");

@@ -176,7 +176,7 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
     b_.CreateCondBr(a.wraps, slow, fast,
                     llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(slow);
-    Value *slowly = loadSlowly(load);
+    Value *slowly = loadSlowly(load, a);
     slow = b_.GetInsertBlock();
     b_.CreateBr(done);
     b_.SetInsertPoint(fast);
@@ -481,7 +481,7 @@ void Widener::emitStore(const llvm::StoreInst &store) {
     b_.CreateCondBr(a.wraps, slow, fast,
                     llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(slow);
-    storeSlowly(store, v);
+    storeSlowly(store, a, v);
     b_.CreateBr(done);
     b_.SetInsertPoint(fast);
     if (!storeOffsets(store, a, v))

@@ -1,122 +1,126 @@
-// Slow paths: accesses whose addresses turn out not to lie as their shape says, because an index
-// wraps within the gang. They hardly ever run, and there is one for each access with a conditional
-// shape, so they are small: a loop over the active lanes that computes one address at a time.
+// Slow paths: accesses whose addresses turn out not to lie as their shape says, because a narrow
+// index wraps between the lanes of the gang. They hardly ever run, and there is one for each access
+// with a conditional shape, so they are small: one call of the runtime, which takes the lanes one
+// by one.
+#include <llvm/IR/Operator.h>
+
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
 
 using llvm::Value;
 
-/// One vector instruction for all lanes is smaller still (but takes longer to generate code for).
-bool Widener::isGatherSmall(llvm::Type *type) const {
-  return context_.options.level == CpuLevel::avx512 && context_.options.tier == Tier::optimised &&
-         !type->isVectorTy() &&
-         (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
+/// `address` depends on one extension of a narrow index, and on that linearly: adds how often
+/// (times `factor`) it is contained. False where it is otherwise.
+bool Widener::addExtension(const Value *address, int64_t factor, IndexExtension &found) const {
+  if (!shapes_.shape(address).isConditional)
+    return true;
+  if (plain(address)->isIntegerTy()
+          ? !plain(address)->isIntegerTy(64)
+          : address->getType()->getPointerAddressSpace() == lower::kShared)
+    return false;
+  auto *i = llvm::cast<llvm::Instruction>(address);
+  auto operand = [&](unsigned k, int64_t times) {
+    return addExtension(i->getOperand(k), int64_t(uint64_t(factor) * uint64_t(times)), found);
+  };
+  auto *c =
+      i->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1)) : nullptr;
+  switch (i->getOpcode()) {
+  case llvm::Instruction::SExt:
+  case llvm::Instruction::ZExt:
+    if (found.cast && found.cast != i)
+      return false;
+    found.cast = llvm::cast<llvm::CastInst>(i);
+    found.scale += factor;
+    return true;
+  case llvm::Instruction::IntToPtr:
+  case llvm::Instruction::PtrToInt:
+  case llvm::Instruction::Freeze:
+    return operand(0, 1);
+  case llvm::Instruction::Add:
+  case llvm::Instruction::Or: // of disjoint bits
+    return operand(0, 1) && operand(1, 1);
+  case llvm::Instruction::Sub:
+    return operand(0, 1) && operand(1, -1);
+  case llvm::Instruction::Mul:
+    return c && operand(0, c->getSExtValue());
+  case llvm::Instruction::Shl:
+    return c && operand(0, int64_t(uint64_t{1} << c->getZExtValue()));
+  case llvm::Instruction::GetElementPtr: {
+    llvm::MapVector<Value *, llvm::APInt> variable;
+    llvm::APInt constant(64, 0);
+    if (!llvm::cast<llvm::GEPOperator>(i)->collectOffset(context_.module.getDataLayout(), 64,
+                                                         variable, constant))
+      return false;
+    return operand(0, 1) && llvm::all_of(variable, [&](const auto &term) {
+             return addExtension(term.first, int64_t(uint64_t(factor) * term.second.getZExtValue()),
+                                 found);
+           });
+  }
+  default:
+    return false;
+  }
 }
 
-/// Memory for the time of one slow path.
-llvm::AllocaInst *Widener::scratch(llvm::Type *type) {
-  llvm::AllocaInst *buffer = entryAlloca(type, "slow");
-  buffer->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+/// The abi::WrappedAccess of an access, one per module for all that are alike.
+llvm::Constant *Widener::wrappedAccess(const IndexExtension &e,
+                                       const std::vector<int64_t> &addressOffsets, uint64_t bytes) {
+  const Value *index = e.cast->getOperand(0);
+  std::vector<uint64_t> words = {lanes_, bytes, index->getType()->getScalarSizeInBits(),
+                                 e.cast->getOpcode() == llvm::Instruction::SExt, uint64_t(e.scale)};
+  const std::vector<int64_t> *indexOffsets = shapes_.shape(index).offsets;
+  for (unsigned l = 0; l < lanes_; ++l)
+    words.push_back(uint64_t(addressOffsets[l]));
+  for (unsigned l = 0; l < lanes_; ++l)
+    words.push_back(indexOffsets ? uint64_t((*indexOffsets)[l]) : 0);
+  llvm::Constant *data = llvm::ConstantDataArray::get(b_.getContext(), words);
+  llvm::GlobalVariable *&known = context_.wrappedAccesses[data];
+  if (!known) {
+    known = new llvm::GlobalVariable(context_.module, data->getType(), true,
+                                     llvm::GlobalValue::PrivateLinkage, data, "wrapped");
+    known->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  }
+  return known;
+}
+
+/// Calls the runtime to move the active lanes' parts between a buffer of a wide value and where
+/// they belong. Null (and nothing emitted) where the address is no simple function of the index, or
+/// the access is atomic in more than a register.
+llvm::AllocaInst *Widener::accessWrapped(const llvm::Instruction &access, const Address &a,
+                                         llvm::Type *type, Value *stored) {
+  IndexExtension e;
+  const Value *pointer = llvm::getLoadStorePointerOperand(&access);
+  const llvm::DataLayout &layout = context_.module.getDataLayout();
+  const uint64_t bytes = layout.getTypeStoreSize(type).getFixedValue();
+  llvm::Type *wideType = widenType(type, lanes_);
+  if (!addExtension(pointer, 1, e) || !e.cast || bytes > abi::kMaxAccessBytes ||
+      !llvm::isPowerOf2_64(bytes) || (access.isAtomic() && bytes > 8) ||
+      layout.getTypeSizeInBits(wideType).getFixedValue() != bytes * 8 * lanes_)
+    return nullptr;
+  llvm::AllocaInst *&buffer = slowBuffers_[wideType];
+  if (!buffer) {
+    buffer = entryAlloca(wideType, "slow");
+    buffer->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+  }
+  if (stored)
+    b_.CreateStore(stored, buffer);
+  const bool wasOff = std::exchange(isOffMainLine_, true);
+  runtime(stored ? "ptxrun_store_wrapped" : "ptxrun_load_wrapped", b_.getVoidTy(),
+          {buffer, a.base, b_.CreateZExt(base(e.cast->getOperand(0)), b_.getInt64Ty()),
+           wrappedAccess(e, *a.offsets, bytes), maskBits(mask())});
+  isOffMainLine_ = wasOff;
   return buffer;
 }
 
-/// Whether atLane can compute the value.
-bool Widener::hasValueAtLane(const Value *v) const {
-  const Shape s = shapes_.shape(v);
-  if (!s.isConditional)
-    return !s.isVarying();
-  return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(v) &&
-         llvm::all_of(llvm::cast<llvm::Instruction>(v)->operands(),
-                      [&](const llvm::Use &u) { return hasValueAtLane(u); });
+Value *Widener::loadSlowly(const llvm::LoadInst &load, const Address &a) {
+  if (llvm::AllocaInst *buffer = accessWrapped(load, a, plain(&load), nullptr))
+    return b_.CreateLoad(buffer->getAllocatedType(), buffer, load.getName());
+  return loadEach(load, exactPointers(load.getPointerOperand()));
 }
 
-/// A conditional or certain value of one lane, exactly.
-Value *Widener::atLane(const Value *v, Value *lane) {
-  const Shape s = shapes_.shape(v);
-  if (!s.isConditional) {
-    Value *scalar = base(v);
-    if (!s.offsets)
-      return scalar;
-    llvm::Type *row = llvm::ArrayType::get(b_.getInt64Ty(), lanes_);
-    llvm::SmallVector<llvm::Constant *> offsets;
-    for (int64_t o : *s.offsets)
-      offsets.push_back(b_.getInt64(uint64_t(o)));
-    auto *table = new llvm::GlobalVariable(
-        context_.module, row, true, llvm::GlobalValue::PrivateLinkage,
-        llvm::ConstantArray::get(llvm::cast<llvm::ArrayType>(row), offsets), "offsets");
-    table->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    Value *offset =
-        b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(row, table, {b_.getInt32(0), lane}));
-    return scalar->getType()->isPointerTy()
-               ? b_.CreateGEP(b_.getInt8Ty(), scalar, offset)
-               : b_.CreateAdd(scalar, b_.CreateSExtOrTrunc(offset, scalar->getType()));
-  }
-  auto *i = llvm::cast<llvm::Instruction>(v);
-  if (auto *cast = llvm::dyn_cast<llvm::CastInst>(i)) {
-    Value *from = atLane(cast->getOperand(0), lane);
-    llvm::Type *to = plain(cast);
-    if (from->getType() == to)
-      return from; // pointers to `.shared` are offsets already
-    return b_.CreateCast(cast->getOpcode(), from, to);
-  }
-  return b_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(i)->getOpcode(),
-                        atLane(i->getOperand(0), lane), atLane(i->getOperand(1), lane));
-}
-
-Value *Widener::hostPointerAtLane(const Value *pointer, Value *lane) {
-  Value *p = atLane(pointer, lane);
-  return pointer->getType()->getPointerAddressSpace() == lower::kShared ? inArena(p) : p;
-}
-
-/// Where a lane's part of a wide value lies in memory that holds it.
-Value *Widener::partAtLane(llvm::AllocaInst *buffer, Value *lane) {
-  auto *wide = llvm::cast<llvm::FixedVectorType>(buffer->getAllocatedType());
-  const uint64_t bytes =
-      context_.module.getDataLayout().getTypeStoreSize(wide).getFixedValue() / lanes_;
-  return b_.CreateInBoundsGEP(b_.getInt8Ty(), buffer,
-                              b_.CreateMul(lane, b_.getInt32(uint32_t(bytes))));
-}
-
-Value *Widener::loadSlowly(const llvm::LoadInst &load) {
-  const Value *pointer = load.getPointerOperand();
-  if (!hasValueAtLane(pointer) || isGatherSmall(plain(&load)))
-    return loadEach(load, exactPointers(pointer));
-  const bool wasOff = std::exchange(isOffMainLine_, true);
-  llvm::AllocaInst *buffer = scratch(wide(&load));
-  forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
-    llvm::LoadInst *one =
-        b_.CreateAlignedLoad(plain(&load), hostPointerAtLane(pointer, lane), load.getAlign());
-    one->setVolatile(load.isVolatile());
-    if (load.isAtomic())
-      one->setAtomic(load.getOrdering(), load.getSyncScopeID());
-    b_.CreateAlignedStore(one, partAtLane(buffer, lane), llvm::Align(1));
-    return nullptr;
-  });
-  isOffMainLine_ = wasOff;
-  return b_.CreateLoad(buffer->getAllocatedType(), buffer, load.getName());
-}
-
-void Widener::storeSlowly(const llvm::StoreInst &store, Value *v) {
-  const Value *pointer = store.getPointerOperand();
-  if (!hasValueAtLane(pointer) || isGatherSmall(plain(store.getValueOperand()))) {
-    storeEach(store, exactPointers(pointer), v);
-    return;
-  }
-  const bool wasOff = std::exchange(isOffMainLine_, true);
-  llvm::AllocaInst *buffer = scratch(v->getType());
-  b_.CreateStore(v, buffer);
-  forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
-    Value *one = b_.CreateAlignedLoad(plain(store.getValueOperand()), partAtLane(buffer, lane),
-                                      llvm::Align(1));
-    llvm::StoreInst *s =
-        b_.CreateAlignedStore(one, hostPointerAtLane(pointer, lane), store.getAlign());
-    s->setVolatile(store.isVolatile());
-    if (store.isAtomic())
-      s->setAtomic(store.getOrdering(), store.getSyncScopeID());
-    return nullptr;
-  });
-  isOffMainLine_ = wasOff;
+void Widener::storeSlowly(const llvm::StoreInst &store, const Address &a, Value *v) {
+  if (!accessWrapped(store, a, plain(store.getValueOperand()), v))
+    storeEach(store, exactPointers(store.getPointerOperand()), v);
 }
 
 } // namespace ptxrun::simt

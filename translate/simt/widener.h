@@ -43,10 +43,12 @@ struct ModuleContext {
   bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;
   /// Wide versions of device functions that were not inlined.
-  std::map<const llvm::Function *, llvm::Function *> wide;
+  std::map<const llvm::Function *, llvm::Function *> wide = {};
   /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
   /// in which gangs come to them.
-  std::map<std::vector<unsigned>, unsigned> activeMaskSites;
+  std::map<std::vector<unsigned>, unsigned> activeMaskSites = {};
+  /// abi::WrappedAccess records, by content.
+  std::map<const llvm::Constant *, llvm::GlobalVariable *> wrappedAccesses = {};
 };
 
 /// Leading parameters of every wide function.
@@ -127,7 +129,7 @@ class Widener {
   Value *splat(Value *scalar, llvm::Type *scalarType);
   Value *exactVector(const Value *);
   Value *fromOffsets(Value *base, const Shape &, llvm::Type *scalarType);
-  llvm::Type *plain(const Value *v) { return plainType(v->getType()); }
+  static llvm::Type *plain(const Value *v) { return plainType(v->getType()); }
   llvm::Type *wide(const Value *v) { return widenType(v->getType(), lanes_); }
 
   // widen_instructions.cpp
@@ -174,14 +176,18 @@ class Widener {
   Value *repeatMask(Value *mask, unsigned times);
 
   // widen_slow.cpp
-  bool isGatherSmall(llvm::Type *) const;
-  llvm::AllocaInst *scratch(llvm::Type *);
-  bool hasValueAtLane(const Value *) const;
-  Value *atLane(const Value *, Value *lane);
-  Value *hostPointerAtLane(const Value *pointer, Value *lane);
-  Value *partAtLane(llvm::AllocaInst *buffer, Value *lane);
-  Value *loadSlowly(const llvm::LoadInst &);
-  void storeSlowly(const llvm::StoreInst &, Value *);
+  /// The narrow index that an address is made of: `scale` times what `cast` makes of it.
+  struct IndexExtension {
+    const llvm::CastInst *cast = nullptr;
+    int64_t scale = 0;
+  };
+  bool addExtension(const Value *address, int64_t factor, IndexExtension &) const;
+  llvm::Constant *wrappedAccess(const IndexExtension &, const std::vector<int64_t> &addressOffsets,
+                                uint64_t bytes);
+  llvm::AllocaInst *accessWrapped(const llvm::Instruction &, const Address &, llvm::Type *,
+                                  Value *stored);
+  Value *loadSlowly(const llvm::LoadInst &, const Address &);
+  void storeSlowly(const llvm::StoreInst &, const Address &, Value *);
 
   // widen_interleaved.cpp
   unsigned elementsPerRegister(const llvm::Type *element) const;
@@ -275,6 +281,7 @@ class Widener {
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
   llvm::DenseMap<const Value *, llvm::SmallVector<Value *>>
       separated_; // elements of vectors, of the block being emitted
+  llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_; // by what lies in them
   std::vector<llvm::AllocaInst *> promotable_;
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;

@@ -26,7 +26,7 @@ Lowered lowerModule(std::string_view text, bool optimise) {
     return result;
   const check::Function *kernel = result.checked->module().findFunction("k");
   LowerOptions options;
-  options.optimise = optimise;
+  options.cleaning = optimise ? Cleaning::full : Cleaning::none;
   auto lane = lowerKernel(result.checked->module(), *kernel, options, diagnostics);
   result.diagnostics = diagnostics.text();
   if (!lane) {
