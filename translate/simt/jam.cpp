@@ -25,17 +25,19 @@ using llvm::Value;
 
 constexpr size_t kMaxRepeated = 2000; // instructions, all gangs together
 
-bool isBarrier(const llvm::Instruction &i) {
+llvm::StringRef calledName(const llvm::Instruction &i) {
   auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-  return call && call->getCalledFunction() &&
-         call->getCalledFunction()->getName() == "ptxrun_bar_sync";
+  return call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
 }
+
+bool isBarrier(const llvm::Instruction &i) { return calledName(i) == "ptxrun_bar_sync"; }
 
 /// Calls of anything that keeps records of a gang, or that one call per gang would not stand for.
 bool hasOtherCalls(const llvm::Function &f) {
   for (const BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
-      if (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i))
+      if (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i) &&
+          !isWrappedAccess(calledName(i)))
         return true;
   return false;
 }

@@ -32,10 +32,11 @@ bool isBarrier(const llvm::CallInst &call, uint64_t threads) {
 /// Entry points of rt that need no record of the gang but its place in the CTA.
 bool needsOnlyPlace(llvm::StringRef name) {
   static constexpr llvm::StringLiteral kNames[] = {
-      "ptxrun_trap",        "ptxrun_vprintf",      "ptxrun_malloc",       "ptxrun_free",
-      "ptxrun_assertfail",  "ptxrun_clock64",      "ptxrun_globaltimer",  "ptxrun_local_stack",
-      "ptxrun_local_frame", "ptxrun_load_wrapped", "ptxrun_store_wrapped"};
-  return !name.starts_with("ptxrun_") || llvm::is_contained(kNames, name);
+      "ptxrun_trap",        "ptxrun_vprintf",     "ptxrun_malloc",
+      "ptxrun_free",        "ptxrun_assertfail",  "ptxrun_clock64",
+      "ptxrun_globaltimer", "ptxrun_local_stack", "ptxrun_local_frame"};
+  return !name.starts_with("ptxrun_") || isWrappedAccess(name) ||
+         llvm::is_contained(kNames, name);
 }
 
 /// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body.

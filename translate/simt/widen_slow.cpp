@@ -1,7 +1,7 @@
 // Slow paths: accesses whose addresses turn out not to lie as their shape says, because a narrow
 // index wraps between the lanes of the gang. They hardly ever run, and there is one for each access
-// with a conditional shape, so they are small: one call of the runtime, which takes the lanes one
-// by one.
+// with a conditional shape, so they are small: a call of the runtime, which takes the lanes one by
+// one, or one vector instruction.
 #include <llvm/IR/Operator.h>
 
 #include "translate/simt/widener.h"
@@ -83,11 +83,21 @@ llvm::Constant *Widener::wrappedAccess(const IndexExtension &e,
   return known;
 }
 
+/// One vector instruction for all lanes takes longer to generate code for, but leaves the registers
+/// alone.
+bool Widener::isGatherSmall(const llvm::Type *type) const {
+  return context_.options.level == CpuLevel::avx512 && context_.options.tier == Tier::optimised &&
+         !type->isVectorTy() &&
+         (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
+}
+
 /// Calls the runtime to move the active lanes' parts between a buffer of a wide value and where
-/// they belong. Null (and nothing emitted) where the address is no simple function of the index, or
-/// the access is atomic in more than a register.
+/// they belong. Null (and nothing emitted) where a gather is better, the address is no simple
+/// function of the index, or the access is atomic in more than a register.
 llvm::AllocaInst *Widener::accessWrapped(const llvm::Instruction &access, const Address &a,
                                          llvm::Type *type, Value *stored) {
+  if (isGatherSmall(type))
+    return nullptr;
   IndexExtension e;
   const Value *pointer = llvm::getLoadStorePointerOperand(&access);
   const llvm::DataLayout &layout = context_.module.getDataLayout();

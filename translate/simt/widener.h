@@ -184,6 +184,7 @@ class Widener {
   bool addExtension(const Value *address, int64_t factor, IndexExtension &) const;
   llvm::Constant *wrappedAccess(const IndexExtension &, const std::vector<int64_t> &addressOffsets,
                                 uint64_t bytes);
+  bool isGatherSmall(const llvm::Type *) const;
   llvm::AllocaInst *accessWrapped(const llvm::Instruction &, const Address &, llvm::Type *,
                                   Value *stored);
   Value *loadSlowly(const llvm::LoadInst &, const Address &);

@@ -44,6 +44,11 @@ inline bool isArrival(llvm::StringRef name) {
   return name == "ptx.mbarrier.arrive" || name == "ptx.mbarrier.arrive_drop";
 }
 
+/// True for the entry points of rt that stand for loads and stores.
+inline bool isWrappedAccess(llvm::StringRef entry) {
+  return entry == "ptxrun_load_wrapped" || entry == "ptxrun_store_wrapped";
+}
+
 /// True for the words that wait for other lanes of the warp and take a membermask as their last
 /// argument.
 inline bool isCollective(Word::Kind k) {
