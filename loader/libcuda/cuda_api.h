@@ -235,6 +235,10 @@ CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, CUmemLoca
 CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice);
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
                         CUmemLocation location);
+CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute, CUdeviceptr,
+                                size_t bytes);
+CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *,
+                                 size_t count, CUdeviceptr, size_t bytes);
 CUresult cuStreamAttachMemAsync(CUstream streamHandle, CUdeviceptr address, size_t bytes,
                                 unsigned int flags);
 CUresult cuStreamAttachMemAsync_ptsz(CUstream streamHandle, CUdeviceptr address, size_t bytes,

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "loader/libcuda/memory_advice.h"
+
 namespace ptxrun::driver {
 
 namespace {
@@ -56,6 +58,8 @@ CUresult release(CUdeviceptr address) {
     const auto found = all.byAddress.find(address);
     if (found == all.byAddress.end() || found->second.use == MemoryUse::registered)
       return CUDA_ERROR_INVALID_VALUE;
+    if (found->second.use == MemoryUse::managed)
+      forget(address, found->second.bytes);
     all.byAddress.erase(found);
   }
   return device::freeMemory(reinterpret_cast<void *>(address)) ? CUDA_SUCCESS

@@ -81,36 +81,6 @@ PTXRUN_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CU
   return CUDA_SUCCESS;
 }
 
-// Hints about where memory should live: there is one place.
-
-PTXRUN_STREAM_API(cuMemPrefetchAsync, _ptsz,
-                  (CUdeviceptr address, size_t bytes, CUdevice, CUstream streamHandle),
-                  (address, bytes, 0, streamHandle)) {
-  Context *context = nullptr;
-  std::shared_ptr<Stream> stream;
-  PTXRUN_TRY(enter(streamHandle, context, stream));
-  return address && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-PTXRUN_STREAM_API(cuMemPrefetchAsync_v2, _ptsz,
-                  (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
-                   CUstream stream),
-                  (address, bytes, location, flags, stream)) {
-  if (flags != 0 || location.type == CU_MEM_LOCATION_TYPE_INVALID)
-    return CUDA_ERROR_INVALID_VALUE;
-  return cuMemPrefetchAsync(address, bytes, location.id, stream);
-}
-PTXRUN_API CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice) {
-  Context *context = nullptr;
-  PTXRUN_TRY(enter(context));
-  if (!address || !bytes || advice < CU_MEM_ADVISE_SET_READ_MOSTLY ||
-      advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
-    return CUDA_ERROR_INVALID_VALUE;
-  return CUDA_SUCCESS;
-}
-PTXRUN_API CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
-                                   CUmemLocation location) {
-  return cuMemAdvise(address, bytes, advice, location.id);
-}
 PTXRUN_STREAM_API(cuStreamAttachMemAsync, _ptsz,
                   (CUstream streamHandle, CUdeviceptr address, size_t bytes, unsigned flags),
                   (streamHandle, address, bytes, flags)) {

@@ -100,7 +100,7 @@ class Watcher {
 
 Stream::Stream(Context &context, Role role, unsigned flags, int priority)
     : Object(kKind), context_(&context), role_(role), flags_(flags), priority_(priority),
-      id_(nextStreamId++) {}
+      id_(nextStreamId++), attributes_(priority) {}
 
 Stream::~Stream() = default;
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -46,6 +47,21 @@ struct Ticket {
   bool isDone() const;
 };
 
+/// What programs say of a stream (cuStreamSetAttribute). Nothing here depends on it; it is
+/// remembered.
+class StreamAttributes {
+ public:
+  explicit StreamAttributes(int priority);
+  StreamAttributes &operator=(const StreamAttributes &);
+  /// False for an attribute that streams do not have.
+  bool set(CUstreamAttrID, const CUstreamAttrValue &);
+  bool get(CUstreamAttrID, CUstreamAttrValue &) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int, CUstreamAttrValue> values_;
+};
+
 class Stream : public Object, public std::enable_shared_from_this<Stream> {
  public:
   static constexpr Kind kKind = Kind::stream;
@@ -59,6 +75,7 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   unsigned flags() const { return flags_; }
   int priority() const { return priority_; }
   uint64_t id() const { return id_; }
+  StreamAttributes &attributes() { return attributes_; }
   /// Ordered against the legacy default stream.
   bool isBlocking() const { return role_ != Role::legacy && !(flags_ & CU_STREAM_NON_BLOCKING); }
 
@@ -96,6 +113,7 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   const unsigned flags_;
   const int priority_;
   const uint64_t id_;
+  StreamAttributes attributes_;
 
   // Guarded by the context's queue mutex.
   std::deque<Entry> entries_; // not yet started

@@ -125,7 +125,7 @@ PTXRUN_API CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags,
 PTXRUN_API CUresult cuStreamDestroy_v2(CUstream handle) {
   PTXRUN_TRY(checkInitialised());
   if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
-    return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_INVALID_HANDLE;
   auto stream = withdraw<Stream>(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -279,8 +279,9 @@ PTXRUN_STREAM_API(cuStreamSetAttribute, _ptsz,
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
-  (void)attribute;
-  return value ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (!value || !stream->attributes().set(attribute, *value))
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
 }
 PTXRUN_STREAM_API(cuStreamGetAttribute, _ptsz,
                   (CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue *value),
@@ -288,20 +289,17 @@ PTXRUN_STREAM_API(cuStreamGetAttribute, _ptsz,
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
-  if (!value)
+  if (!value || !stream->attributes().get(attribute, *value))
     return CUDA_ERROR_INVALID_VALUE;
-  *value = {};
-  if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
-    value->priority = 1; // automatic
-  else if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY)
-    value->priority = stream->priority();
   return CUDA_SUCCESS;
 }
 PTXRUN_STREAM_API(cuStreamCopyAttributes, _ptsz, (CUstream to, CUstream from), (to, from)) {
   Context *context = nullptr;
-  std::shared_ptr<Stream> stream;
-  PTXRUN_TRY(enter(to, context, stream));
-  return enter(from, context, stream);
+  std::shared_ptr<Stream> target, source;
+  PTXRUN_TRY(enter(to, context, target));
+  PTXRUN_TRY(enter(from, context, source));
+  target->attributes() = source->attributes();
+  return CUDA_SUCCESS;
 }
 
 // Capture: no stream is ever capturing.

@@ -189,6 +189,44 @@ TEST_F(Memory, UnknownPointersHaveNoAttributesButAreNoError) {
   EXPECT_EQ(ordinal, -2);
 }
 
+TEST_F(Memory, RangesTellWhatWasAdvised) {
+  constexpr size_t kBytes = 1 << 16;
+  constexpr int kNone = -2, kCpu = -1;
+  CUdeviceptr memory = 0, device = 0;
+  ASSERT_CUDA(cuMemAllocManaged(&memory, kBytes, CU_MEM_ATTACH_GLOBAL));
+  const auto ask = [&](CUmem_range_attribute attribute, size_t bytes) {
+    int answer = -100;
+    EXPECT_CUDA(cuMemRangeGetAttribute(&answer, sizeof answer, attribute, memory, bytes));
+    return answer;
+  };
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, kBytes), kNone);
+  const CUmemLocation gpu{CU_MEM_LOCATION_TYPE_DEVICE, 0}, host{CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_CUDA(cuMemAdvise(memory, kBytes / 2, CU_MEM_ADVISE_SET_READ_MOSTLY, gpu));
+  EXPECT_CUDA(cuMemAdvise(memory, kBytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, host));
+  EXPECT_CUDA(cuMemAdvise(memory, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, gpu));
+  EXPECT_CUDA(cuMemPrefetchAsync_v2(memory, kBytes / 2, gpu, 0, nullptr));
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, kBytes / 2), 1);
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, kBytes), 0);
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, kBytes), kCpu);
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, kBytes / 2), 0);
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, kBytes), kNone);
+  int devices[2] = {9, 9}, type = 0;
+  void *answers[] = {devices, &type};
+  size_t sizes[] = {sizeof devices, sizeof type};
+  CUmem_range_attribute attributes[] = {CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+                                        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE};
+  EXPECT_CUDA(cuMemRangeGetAttributes(answers, sizes, attributes, 2, memory + 4096, 4096));
+  EXPECT_EQ(devices[0], 0);
+  EXPECT_EQ(devices[1], kNone);
+  EXPECT_EQ(type, CU_MEM_LOCATION_TYPE_DEVICE);
+  ASSERT_CUDA(cuMemAlloc(&device, 64));
+  EXPECT_RESULT(cuMemRangeGetAttribute(&type, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, device, 64),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuMemRangeGetAttribute(&type, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, 64),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuMemFree(memory));
+}
+
 TEST_F(Memory, PoolsAllocateInStreamOrder) {
   CUstream stream = nullptr;
   ASSERT_CUDA(cuStreamCreate(&stream, 0));

@@ -175,6 +175,27 @@ TEST_F(Stream, WorkOutlivesItsDestruction) {
   EXPECT_EQ(word(0).load(), 8u);
 }
 
+TEST_F(Stream, RemembersItsAttributes) {
+  constexpr int kAutomatic = 1, kBlocking = 4;
+  CUstream stream = makeStream(0), other = makeStream(0);
+  CUstreamAttrValue value{}, answer{};
+  EXPECT_CUDA(cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &answer));
+  EXPECT_EQ(answer.priority, kAutomatic);
+  value.priority = kBlocking;
+  EXPECT_CUDA(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+  EXPECT_CUDA(cuStreamCopyAttributes(other, stream));
+  EXPECT_CUDA(cuStreamCopyAttributes(other, other));
+  EXPECT_CUDA(cuStreamGetAttribute(other, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &answer));
+  EXPECT_EQ(answer.priority, kBlocking);
+  EXPECT_RESULT(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
+                CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Stream, DefaultOnesAreNotDestroyed) {
+  for (const CUstream stream : {CUstream{}, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD})
+    EXPECT_RESULT(cuStreamDestroy(stream), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(Stream, WaitsForAndWritesValues) {
   CUstream stream = makeStream(CU_STREAM_NON_BLOCKING);
   ASSERT_CUDA(cuStreamWaitValue32_v2(stream, address(0), 5, CU_STREAM_WAIT_VALUE_GEQ));
