@@ -208,6 +208,7 @@ void sha256(Table &table) {
 } // namespace
 
 void measureComputeKernels(Table &table) {
+  table.expectScaling();
   if (table.wants("blackscholes"))
     blackScholes(table);
   if (table.wants("mandelbrot"))

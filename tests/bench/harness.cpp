@@ -101,6 +101,24 @@ std::string compareBytes(const void *got, const void *expected, size_t bytes) {
   return "byte " + std::to_string(at) + " of " + std::to_string(bytes) + " differs";
 }
 
+/// One thread's time divided by all threads' time, taken in turn: the median of the rounds.
+double Table::scaling(const Subject &subject) const {
+  std::vector<double> ratios;
+  for (int round = 0; round < options_.rounds; ++round) {
+    double seconds[2];
+    for (int k = 0; k < 2; ++k) {
+      setThreads(k == 0 ? 1 : options_.threads);
+      if (subject.prepare)
+        subject.prepare();
+      double start = wallSecondsNow();
+      subject.ours();
+      seconds[k] = wallSecondsNow() - start;
+    }
+    ratios.push_back(seconds[0] / seconds[1]);
+  }
+  return medianMs(ratios) / 1e3;
+}
+
 void Table::measure(const Subject &subject) {
   if (!wants(subject.name))
     return;
@@ -143,6 +161,11 @@ void Table::measure(const Subject &subject) {
               subject.bar, subject.reach);
   if (hasOpenCl)
     std::printf(" %9.3f %7.2f", rival, mine / rival);
+  if (expectsScaling_ && options_.threads > 1) {
+    const double times = scaling(subject), bar = kScalingBar * options_.threads;
+    std::printf("  %4.2f%s", times, times < bar ? " below the bar" : "");
+    missed_ += times < bar;
+  }
   std::printf("  %s\n", !wrong.empty() ? ("WRONG: " + wrong).c_str()
                         : isMissed     ? "above the bar"
                                        : "");
@@ -165,7 +188,7 @@ void Table::summary() const {
   std::printf("geometric mean: %.2f of the loops' time", mean(toLoop_));
   if (!toOpenCl_.empty())
     std::printf(", %.2f of PoCL's (%.1f times as fast)", mean(toOpenCl_), 1 / mean(toOpenCl_));
-  std::printf("; %u above the bar, %u wrong\n", missed_, failures_);
+  std::printf("; %u missed their bars, %u wrong\n", missed_, failures_);
 }
 
 } // namespace ptxrun::bench

@@ -88,6 +88,9 @@ class Table {
   explicit Table(const Options &options) : options_(options) {}
   /// Validates, times in turn, prints a line.
   void measure(const Subject &);
+  /// What follows is bound by arithmetic: with several threads, how many times as fast as one they
+  /// are is held to kScalingBar (of two threads).
+  void expectScaling() { expectsScaling_ = true; }
   bool wants(const std::string &name) const {
     return options_.only.empty() || name.find(options_.only) != std::string::npos;
   }
@@ -97,6 +100,9 @@ class Table {
 
  private:
   Options options_;
+  static constexpr double kScalingBar = 0.95; ///< of a thread's work, for each thread
+  double scaling(const Subject &) const;
+  bool expectsScaling_ = false;
   std::vector<double> toLoop_, toOpenCl_;
   unsigned failures_ = 0, missed_ = 0;
 };

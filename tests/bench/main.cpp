@@ -38,8 +38,9 @@ int main(int count, char **arguments) {
   std::printf("%d thread%s, medians of %d rounds in turn, %s ms; ratios are our time / theirs\n",
               options.threads, options.threads == 1 ? "" : "s", options.rounds,
               options.threads == 1 ? "CPU" : "wall");
-  std::printf("%-14s %9s %9s %7s %6s %6s%s\n", "kernel", "ptxrun", "loop", "ratio", "bar", "reach",
-              options.hasOpenCl ? "     PoCL   ratio" : "");
+  std::printf("%-14s %9s %9s %7s %6s %6s%s%s\n", "kernel", "ptxrun", "loop", "ratio", "bar",
+              "reach", options.hasOpenCl ? "     PoCL   ratio" : "",
+              options.threads > 1 ? "  one thread's time / ours" : "");
   Table table(options);
   measureMemoryKernels(table);
   measureComputeKernels(table);
