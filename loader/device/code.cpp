@@ -10,6 +10,10 @@ namespace {
 /// Time in baseline code from which on better code is made: about what that takes itself, for a
 /// short kernel, divided by how much it gains.
 constexpr uint64_t kWorthNs = 1'000'000;
+/// Time of launches in baseline code from which on the next one waits for better code. Most kernels
+/// are launched a few times on little data and never come here; what takes longer is waited for, so
+/// that whoever measures it finds it at its speed from the second launch on.
+constexpr uint64_t kWaitNs = 100'000;
 } // namespace
 
 std::shared_ptr<const jit::Kernel>
@@ -43,6 +47,15 @@ std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel,
     return *found;
   llvm::consumeError(found.takeError()); // compiling it will say the same
   return nullptr;
+}
+
+void Upgrade::noteLaunch(uint64_t nanoseconds) {
+  launchNs_.fetch_add(nanoseconds, std::memory_order_relaxed);
+}
+
+bool Upgrade::isDue() const {
+  return isAsked_.load(std::memory_order_relaxed) ||
+         launchNs_.load(std::memory_order_relaxed) >= kWaitNs;
 }
 
 void Upgrade::tellRuntime(uint64_t nanoseconds) {

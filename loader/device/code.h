@@ -26,15 +26,17 @@ struct Source {
 };
 
 /// From baseline to optimised code of one variant. The compilation starts in the background as soon
-/// as launches have spent so much time in the baseline code that it will pay.
+/// as one launch has spent so much time in the baseline code that it will pay; launches to come wait
+/// for it (isDue) once those before took so long that it is worth while.
 class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_this<Upgrade> {
  public:
   /// `key` is the optimised variant's.
   Upgrade(std::shared_ptr<Source> source, std::string kernel, const translate::VariantKey &key)
       : source_(std::move(source)), name_(std::move(kernel)), key_(key) {}
 
-  void noteLaunch() { hasLaunched_.store(true, std::memory_order_relaxed); }
-  bool hasLaunched() const { return hasLaunched_.load(std::memory_order_relaxed); }
+  /// A launch ended that ran the baseline code, at least in the beginning.
+  void noteLaunch(uint64_t nanoseconds);
+  bool isDue() const;
   void tellRuntime(uint64_t nanoseconds) override;
   /// Compiles, or waits for the compilation that runs. Null if that fails; the baseline then stays.
   std::shared_ptr<const jit::Kernel> finish();
@@ -45,8 +47,9 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   const std::shared_ptr<Source> source_;
   const std::string name_;
   const translate::VariantKey key_;
-  std::atomic<bool> hasLaunched_{false}, isAsked_{false};
-  std::atomic<uint64_t> spentNs_{0};
+  std::atomic<bool> isAsked_{false};
+  std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time
+  std::atomic<uint64_t> spentNs_{0};  ///< by all workers, as far as they told
   mutable std::mutex mutex_; ///< guards kernel_
   std::shared_ptr<const jit::Kernel> kernel_;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <mutex>
 #include <shared_mutex>
 
@@ -161,7 +162,7 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
     if (const Made *made = findMade(kernel, key))
       variant = made->variant;
   }
-  if (variant.kernel && !(variant.upgrade && variant.upgrade->hasLaunched()))
+  if (variant.kernel && !(variant.upgrade && variant.upgrade->isDue()))
     return variant;
   // A seeded schedule repeats itself only where every run takes the same code.
   const bool isRepeatable = options.schedule == rt::Schedule::seeded;
@@ -176,6 +177,14 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   if (variant.kernel)
     remember(kernel, key, variant);
   return variant;
+}
+
+rt::Failure runBaseline(const rt::LaunchRequest &request, Upgrade &upgrade) {
+  const auto start = std::chrono::steady_clock::now();
+  rt::Failure failure = rt::run(request);
+  const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - start;
+  upgrade.noteLaunch(uint64_t(taken.count()));
+  return failure;
 }
 
 template <class Infos> auto *findByName(const Infos &infos, std::string_view name) {
@@ -259,8 +268,6 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   rt::LaunchRequest request;
   request.code = &variant.kernel->code();
   request.upgrade = variant.upgrade.get();
-  if (variant.upgrade)
-    variant.upgrade->noteLaunch();
   request.grid = options.grid;
   request.block = options.block;
   if (options.cluster.x != 0)
@@ -277,7 +284,8 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   request.asyncCopies = options.asyncCopies;
   request.seed = options.seed + options.asyncSeed * 0x9e3779b97f4a7c15u; // one generator for both
   request.printf = options.printf;
-  const rt::Failure failure = rt::run(request);
+  const rt::Failure failure =
+      variant.upgrade ? runBaseline(request, *variant.upgrade) : rt::run(request);
   if (failure.status == rt::Status::ok)
     return {};
   const auto nameShared = [&](uint64_t offset) {
