@@ -13,7 +13,7 @@ constexpr uint64_t kWorthNs = 1'000'000;
 /// Time of launches in baseline code from which on the next one waits for better code. Most kernels
 /// are launched a few times on little data and never come here; what takes longer is waited for, so
 /// that whoever measures it finds it at its speed from the second launch on.
-constexpr uint64_t kWaitNs = 100'000;
+constexpr uint64_t kWaitNs = 300'000;
 } // namespace
 
 std::shared_ptr<const jit::Kernel>
