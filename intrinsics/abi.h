@@ -87,7 +87,7 @@ struct KernelNeeds {
   bool maySuspend = false;           ///< has barriers, spins or waits: needs gangFunction (or gangStart), not ctaRange
   bool tracksExits = false;
   bool hasBarriers = false;  ///< whether or not a gang suspends at them
-  bool usesReservedShared = false;  ///< asks where the bytes below kSharedFirstOffset are, and may use them
+  bool usesReservedShared = false;  ///< may use the bytes below kSharedFirstOffset
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 

@@ -37,7 +37,7 @@ struct LaneModule {
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
   bool hasClusterAddresses = false;  ///< the kernel looks beyond its own CTA's shared memory, or may
-  bool usesReservedShared = false;  ///< reads %reserved_smem_offset_*
+  bool usesReservedShared = false;  ///< may use what is below abi::kSharedFirstOffset (module_builder.h)
   uint32_t paramBytes = 0;
   uint32_t staticSharedBytes = 0;  ///< from abi::kSharedFirstOffset on
   uint32_t staticSharedAlign = 1;

@@ -60,7 +60,14 @@ bool ModuleBuilder::namesCluster(const check::Instruction &in) const {
          });
 }
 
+/// True for `ld.shared` and the like: an access that may go to memory no variable stands for.
+bool ModuleBuilder::namesShared(const check::Instruction &in) {
+  return std::any_of(in.modifiers.begin(), in.modifiers.end(),
+                     [](isa::Token token) { return isa::spelling(token).starts_with("shared"); });
+}
+
 void ModuleBuilder::scanInstruction(const check::Instruction &in) {
+  namesShared_ = namesShared_ || namesShared(in);
   hasClusterAddresses_ = hasClusterAddresses_ || namesCluster(in);
   for (const Operand &operand : in.operands) {
     scanOperand(operand);
@@ -81,8 +88,8 @@ void ModuleBuilder::scanOperand(const Operand &operand) {
   if (operand.variable && operand.variable->space == StateSpace::shared)
     shared_.insert({operand.variable, 0});
   if (operand.kind == Operand::Kind::special)
-    usesReservedShared_ = usesReservedShared_ ||
-                          isa::spelling(operand.special).starts_with("reserved_smem_offset");
+    usesReservedShared_ =
+        usesReservedShared_ || isa::spelling(operand.special).starts_with("reserved_smem_offset");
   for (const Operand &element : operand.elements)
     scanOperand(element);
 }

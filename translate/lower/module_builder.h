@@ -62,8 +62,12 @@ class ModuleBuilder {
   /// Whether `.shared` addresses carry the CTA's rank in its cluster
   /// (LaneModule::hasClusterAddresses). Valid after scan().
   bool hasClusterAddresses() const { return hasClusterAddresses_; }
-  /// Whether the kernel asks where reserved shared memory is. Valid after scan().
-  bool usesReservedShared() const { return usesReservedShared_; }
+  /// Whether the kernel may use what is below its variables: it asks where reserved shared memory
+  /// is, or accesses shared memory without a variable in it, by addresses from 0 on (Halide counts
+  /// dynamic shared memory so). Valid after scan().
+  bool usesReservedShared() const {
+    return usesReservedShared_ || (namesShared_ && shared_.empty());
+  }
   uint32_t staticSharedBytes() const { return staticSharedBytes_; }
   uint32_t staticSharedAlign() const { return staticSharedAlign_; }
   /// Byte offset of a parameter of the kernel, null for any other variable.
@@ -82,6 +86,7 @@ class ModuleBuilder {
   void scanInstruction(const check::Instruction &);
   void scanOperand(const check::Operand &);
   bool namesCluster(const check::Instruction &) const;
+  static bool namesShared(const check::Instruction &);
   void findAddressTaken();
   static bool matches(const check::Prototype &, const check::Prototype &);
   void layOutShared();
@@ -100,6 +105,7 @@ class ModuleBuilder {
   bool addressesKnown_ = false;
   bool hasClusterAddresses_ = false;
   bool usesReservedShared_ = false;
+  bool namesShared_ = false;
   llvm::MapVector<const check::Variable *, uint32_t> shared_;
   llvm::DenseMap<const check::Variable *, uint32_t> params_;
   llvm::DenseMap<const check::Variable *, llvm::GlobalVariable *> bound_;
