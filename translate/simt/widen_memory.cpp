@@ -403,11 +403,18 @@ Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
 
 /// Each lane from its own pointer. Lanes that are not active read a dummy, so that nothing
 /// branches.
+/// Whether gathers and scatters of this type are the CPU's own, or have no mask. Where LLVM makes a
+/// branch of each lane's bit, lanes that part by chance (comparisons of keys) cost a misprediction
+/// each.
+bool Widener::isGathered(const llvm::Type *type) {
+  const unsigned bits = type->getScalarSizeInBits();
+  return !type->isVectorTy() && (bits == 32 || bits == 64) &&
+         (context_.options.level == CpuLevel::avx512 || !mask());
+}
+
 Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
-  const bool isPlain = !load.isVolatile() && !load.isAtomic();
-  const unsigned bits = type->getScalarSizeInBits();
-  if (!type->isVectorTy() && isPlain && (bits == 32 || bits == 64))
+  if (!load.isVolatile() && !load.isAtomic() && isGathered(type))
     return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr,
                                  load.getName());
   if (mask()) {
@@ -543,9 +550,7 @@ bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value
 /// Each lane to its own pointer, in lane order; lanes that are not active write a dummy.
 void Widener::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v) {
   llvm::Type *type = plain(store.getValueOperand());
-  const bool isPlain = !store.isVolatile() && !store.isAtomic();
-  const unsigned bits = type->getScalarSizeInBits();
-  if (!type->isVectorTy() && isPlain && (bits == 32 || bits == 64)) {
+  if (!store.isVolatile() && !store.isAtomic() && isGathered(type)) {
     b_.CreateMaskedScatter(v, pointers, store.getAlign(), fullMask());
     return;
   }

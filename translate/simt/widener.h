@@ -168,6 +168,7 @@ class Widener {
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *concatenate(llvm::SmallVector<Value *> pieces);
+  bool isGathered(const llvm::Type *);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
   void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
