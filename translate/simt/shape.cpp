@@ -464,6 +464,8 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
 
 Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
   using I = llvm::Instruction;
+  if (&i == taken_)
+    return uniform();
   if (i.isBinaryOp())
     return evaluateBinary(i);
   switch (i.getOpcode()) {

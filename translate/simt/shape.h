@@ -63,7 +63,9 @@ struct GangShape {
 class ShapeAnalysis {
  public:
   /// `varyingArguments`: the function's arguments differ per lane (non-inlined device functions).
-  ShapeAnalysis(llvm::Function &, const GangShape &, bool varyingArguments);
+  /// `taken`: taken for uniform, to see what would follow.
+  ShapeAnalysis(llvm::Function &, const GangShape &, bool varyingArguments,
+                const llvm::Instruction *taken = nullptr);
 
   Shape shape(const llvm::Value *) const;
   bool isUniform(const llvm::Value *v) const { return shape(v).isUniform(); }
@@ -117,6 +119,7 @@ class ShapeAnalysis {
   llvm::Function &function_;
   GangShape gang_;
   bool varyingArguments_;
+  const llvm::Instruction *taken_;
   llvm::DominatorTree dominators_;
   llvm::PostDominatorTree postDominators_;
   llvm::LoopInfo loops_;

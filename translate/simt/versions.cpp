@@ -13,6 +13,8 @@
 //   index   p = base + sext(i) where i might wrap between lanes and a loop moves p on
 //           =>  br ptx.nowrap(i), code with sext exact, copy with sext lane by lane
 //
+//   value   see same_values.cpp
+//
 // ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes
 // of a gang reach is copied, and only where it accesses memory that lies in a row for the lanes.
 #include <llvm/IR/IRBuilder.h>
@@ -25,15 +27,44 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "translate/simt/prepare.h"
+#include "translate/simt/versions.h"
 
 namespace ptxrun::simt {
+
+void expectFirst(llvm::BranchInst *branch, const llvm::DebugLoc &line) {
+  branch->setDebugLoc(line);
+  branch->setMetadata(llvm::LLVMContext::MD_prof,
+                      llvm::MDBuilder(branch->getContext()).createLikelyBranchWeights());
+  branch->setMetadata(kVersion, llvm::MDNode::get(branch->getContext(), {}));
+}
+
+void copyBlocks(llvm::ArrayRef<llvm::BasicBlock *> blocks, llvm::ValueToValueMapTy &map) {
+  llvm::SmallVector<llvm::BasicBlock *> copies;
+  for (llvm::BasicBlock *b : blocks) {
+    llvm::BasicBlock *c = llvm::CloneBasicBlock(b, map, ".all", b->getParent());
+    map[b] = c;
+    copies.push_back(c);
+  }
+  for (llvm::BasicBlock *c : copies)
+    for (llvm::Instruction &i : *c)
+      llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+  for (unsigned k = 0; k < blocks.size(); ++k)
+    for (llvm::BasicBlock *s : llvm::successors(copies[k])) {
+      if (llvm::is_contained(copies, s))
+        continue;
+      for (llvm::PHINode &phi : s->phis()) {
+        if (phi.getBasicBlockIndex(copies[k]) >= 0)
+          continue;
+        llvm::Value *v = phi.getIncomingValueForBlock(blocks[k]);
+        auto it = map.find(v);
+        phi.addIncoming(it == map.end() ? v : static_cast<llvm::Value *>(it->second), copies[k]);
+      }
+    }
+}
+
 namespace {
 
-constexpr unsigned kCopiedInstructions = 2000; // per kernel
-constexpr unsigned kRounds = 10;
-/// So many instructions may be copied to save the mask of one access: where memory is the limit,
-/// the mask costs as much again as the access, and next to more computation than this, nothing.
-constexpr unsigned kPerLoad = 64, kPerStore = 16;
+constexpr unsigned kRounds = 16;
 
 class Versions {
  public:
@@ -144,7 +175,7 @@ class Versions {
     }
     copied_ += size;
     llvm::ValueToValueMapTy map;
-    copy(region, map);
+    copyBlocks(region, map);
     llvm::Value *x = index.getOperand(0);
     llvm::IRBuilder<> builder(before->getTerminator());
     llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(
@@ -162,10 +193,10 @@ class Versions {
 
   bool addOne() {
     ShapeAnalysis shapes(function_, gang_, false);
-    if (checkIndex(shapes))
+    if (checkIndex(shapes) || addVersionForSameValue(shapes, function_, gang_, copied_, general_))
       return true;
     for (llvm::BasicBlock *a : shapes.order()) {
-      if (!shapes.isDivergentBranch(a) || rests_.contains(a))
+      if (!shapes.isDivergentBranch(a) || rests_.contains(a) || general_.contains(a))
         continue;
       const llvm::Loop *loop = shapes.loops().getLoopFor(a);
       if (loop && shapes.isDivergentLoop(loop)) {
@@ -185,40 +216,6 @@ class Versions {
     llvm::FunctionCallee f =
         function_.getParent()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
     return b.CreateCall(f, isNegated ? b.CreateNot(condition) : condition);
-  }
-
-  /// The first successor is the version for the common case.
-  static void expectFirst(llvm::BranchInst *branch, const llvm::DebugLoc &line) {
-    branch->setDebugLoc(line);
-    branch->setMetadata(llvm::LLVMContext::MD_prof,
-                        llvm::MDBuilder(branch->getContext()).createLikelyBranchWeights());
-    branch->setMetadata(kVersion, llvm::MDNode::get(branch->getContext(), {}));
-  }
-
-  /// Copies blocks; edges that leave them gain a second source.
-  void copy(llvm::ArrayRef<llvm::BasicBlock *> blocks, llvm::ValueToValueMapTy &map) {
-    llvm::SmallVector<llvm::BasicBlock *> copies;
-    for (llvm::BasicBlock *b : blocks) {
-      llvm::BasicBlock *c = llvm::CloneBasicBlock(b, map, ".all", &function_);
-      map[b] = c;
-      copies.push_back(c);
-    }
-    for (llvm::BasicBlock *c : copies)
-      for (llvm::Instruction &i : *c)
-        llvm::RemapInstruction(&i, map,
-                               llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
-    for (unsigned k = 0; k < blocks.size(); ++k)
-      for (llvm::BasicBlock *s : llvm::successors(copies[k])) {
-        if (llvm::is_contained(copies, s))
-          continue;
-        for (llvm::PHINode &phi : s->phis()) {
-          if (phi.getBasicBlockIndex(copies[k]) >= 0)
-            continue;
-          llvm::Value *v = phi.getIncomingValueForBlock(blocks[k]);
-          auto it = map.find(v);
-          phi.addIncoming(it == map.end() ? v : static_cast<llvm::Value *>(it->second), copies[k]);
-        }
-      }
   }
 
   /// `v` at the end of block `a`: itself, or a copy of integer arithmetic on values that are known
@@ -287,7 +284,7 @@ class Versions {
       if (!affordable(region, shapes))
         continue;
       llvm::ValueToValueMapTy map;
-      copy(region, map);
+      copyBlocks(region, map);
       auto *fast = llvm::cast<llvm::BasicBlock>(map[t]);
       // a: ...; br all(c), fast, rest     rest: br c, T, F
       llvm::BasicBlock *rest = llvm::SplitBlock(a, branch);
@@ -328,7 +325,7 @@ class Versions {
     if (!affordable(blocks, shapes))
       return false;
     llvm::ValueToValueMapTy map;
-    copy(blocks, map);
+    copyBlocks(blocks, map);
     auto mapped = [&](llvm::Value *v) -> llvm::Value * {
       auto it = map.find(v);
       return it == map.end() ? v : static_cast<llvm::Value *>(it->second);
@@ -373,7 +370,7 @@ class Versions {
   llvm::Function &function_;
   const GangShape gang_;
   unsigned copied_ = 0;
-  llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_;
+  llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_, general_;
 };
 
 } // namespace

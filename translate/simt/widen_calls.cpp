@@ -2,11 +2,64 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "translate/lower/runtime_words.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
+
+/// Whether a condition (its opposite) holds for all lanes of a full gang, by scalar arithmetic: a
+/// comparison of a value that has known offsets holds for all if it does at one end of them. False
+/// too where lanes wrap. Null where that cannot be told so.
+Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
+  using namespace llvm::PatternMatch;
+  const Value *x, *y;
+  // What only blocks before this one use was not kept.
+  auto isKept = [&](const Value *v) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    return !i || local_.contains(i) || needsSlot(*i);
+  };
+  if (shapes_.isUniform(condition)) {
+    if (!isKept(condition))
+      return nullptr;
+    Value *c = base(condition);
+    return isNegated ? b_.CreateNot(c) : c;
+  }
+  if (match(condition, m_Not(m_Value(x))))
+    return holdsForAll(x, !isNegated);
+  if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y)))
+                : match(condition, m_LogicalAnd(m_Value(x), m_Value(y)))) {
+    Value *first = holdsForAll(x, isNegated), *second = first ? holdsForAll(y, isNegated) : nullptr;
+    return second ? b_.CreateLogicalAnd(first, second) : nullptr;
+  }
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!compare || !compare->isRelational() || !compare->getOperand(0)->getType()->isIntegerTy())
+    return nullptr;
+  auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
+  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
+  if (shapes_.isUniform(left)) {
+    std::swap(left, right);
+    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+  }
+  const Shape shape = shapes_.shape(left);
+  if (!shape.hasOffsets() || shape.isConditional || !shapes_.isUniform(right) || !isKept(left) ||
+      !isKept(right))
+    return nullptr;
+  const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
+  if (*least < 0)
+    return nullptr;
+  Value *from = base(left);
+  auto plus = [&](int64_t offset) {
+    return b_.CreateAdd(from, llvm::ConstantInt::get(from->getType(), uint64_t(offset)));
+  };
+  Value *end = plus(*most);
+  Value *isInOrder = llvm::CmpInst::isSigned(predicate) ? b_.CreateICmpSGE(end, from)
+                                                        : b_.CreateICmpUGE(end, from);
+  const bool isBelow = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+  return b_.CreateAnd(b_.CreateICmp(predicate, isBelow ? end : plus(*least), base(right)),
+                      isInOrder);
+}
 
 void Widener::emitCall(const llvm::CallBase &call) {
   const llvm::Function *callee = call.getCalledFunction();
@@ -39,12 +92,26 @@ void Widener::emitCall(const llvm::CallBase &call) {
       return;
     }
     Value *c = vector(call.getArgOperand(0));
+    if (name.starts_with("ptx.first.") || name.starts_with("ptx.same.")) {
+      // Code that all lanes of the gang reach: if it has any, it has the first.
+      Value *first = lanes_ == 1 ? c : b_.CreateExtractElement(c, uint64_t(0));
+      if (name.starts_with("ptx.first.")) {
+        finish(first);
+        return;
+      }
+      c = lanes_ == 1 ? b_.getTrue() : b_.CreateICmpEQ(c, b_.CreateVectorSplat(lanes_, first));
+    }
     if (lanes_ == 1) {
       finish(c);
       return;
     }
-    const bool isAll = name == "ptx.all";
+    const bool isAll = name != "ptx.any";
     Value *m = mask();
+    if (name == "ptx.all" && !m)
+      if (Value *holds = holdsForAll(call.getArgOperand(0), false)) {
+        finish(holds);
+        return;
+      }
     if (m)
       c = b_.CreateFreeze(c);
     if (isAll)

@@ -208,6 +208,7 @@ class Widener {
 
   // widen_calls.cpp, widen_collectives.cpp
   void emitCall(const llvm::CallBase &);
+  Value *holdsForAll(const Value *condition, bool isNegated);
   Value *emitSpecialRegister(const llvm::CallBase &, const Word &);
   Value *emitIsLocal(const llvm::CallBase &);
   Value *emitThreadIndex(unsigned axis, const Shape &);

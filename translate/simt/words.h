@@ -17,7 +17,7 @@ struct Word {
     laneMask,        ///< %lanemask_*
     specialRegister, ///< the same for all lanes of a gang
     uniformValue,    ///< addresses of windows, counters: one value per gang
-    laneTest,        ///< ptx.all, ptx.any, ptx.nowrap (made by versions.cpp): one i1 for the gang
+    laneTest,        ///< ptx.all, any, nowrap, same, first (made by versions.cpp): one for the gang
     warpUniform,     ///< a collective whose result is the same for all lanes that take part
     warpVarying,     ///< a collective with a result per lane
     barrier,         ///< CTA barriers

@@ -1,0 +1,28 @@
+// What the passes that add versions of code share. See versions.cpp.
+#pragma once
+#include <llvm/IR/Instructions.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include "translate/simt/shape.h"
+
+namespace ptxrun::simt {
+
+constexpr unsigned kCopiedInstructions = 2000; ///< by all versions of a kernel together
+
+/// So many instructions may be copied to save the mask of one access: where memory is the limit,
+/// the mask costs as much again as the access, and next to more computation than this, nothing.
+constexpr unsigned kPerLoad = 64, kPerStore = 16;
+
+/// Copies blocks; edges that leave them gain a second source.
+void copyBlocks(llvm::ArrayRef<llvm::BasicBlock *>, llvm::ValueToValueMapTy &);
+/// Marks a choice between versions whose first successor is the one for the common case.
+void expectFirst(llvm::BranchInst *, const llvm::DebugLoc &line);
+
+/// Adds a version of code for gangs whose lanes hold the same in a value that the analysis knows
+/// nothing of (same_values.cpp): a quotient by which lanes count the rounds of a loop, or find
+/// their row. Adds to `copied` what it copies, and to `general` the blocks for gangs whose lanes do
+/// not agree. Returns true if the function changed; its loops then need to be normalised.
+bool addVersionForSameValue(const ShapeAnalysis &, llvm::Function &, const GangShape &,
+                            unsigned &copied, llvm::DenseSet<const llvm::BasicBlock *> &general);
+
+} // namespace ptxrun::simt
