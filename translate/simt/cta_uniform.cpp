@@ -20,8 +20,9 @@ bool readsTheWorld(const llvm::Instruction &i, bool inLockstep) {
 } // namespace
 
 CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang,
-                             bool inLockstep, llvm::DenseSet<const llvm::BasicBlock *> agreed)
-    : function_(f), postDominators_(f), agreed_(std::move(agreed)) {
+                             bool inLockstep, llvm::DenseSet<const llvm::BasicBlock *> agreed,
+                             llvm::DenseSet<const llvm::Use *> same)
+    : function_(f), postDominators_(f), agreed_(std::move(agreed)), same_(std::move(same)) {
   for (const llvm::Value *v : perGang)
     mark(v);
   for (const llvm::BasicBlock &b : f)
@@ -30,9 +31,9 @@ CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value
         mark(&i);
   while (!worklist_.empty()) {
     const llvm::Value *v = worklist_.pop_back_val();
-    for (const llvm::User *u : v->users()) {
-      auto *i = llvm::dyn_cast<llvm::Instruction>(u);
-      if (!i || i->getFunction() != &f)
+    for (const llvm::Use &u : v->uses()) {
+      auto *i = llvm::dyn_cast<llvm::Instruction>(u.getUser());
+      if (!i || i->getFunction() != &f || same_.contains(&u))
         continue;
       if (i->isTerminator())
         branchVaries(i->getParent());

@@ -15,9 +15,11 @@ class CtaUniformity {
  public:
   /// `perGang`: the values that differ between gangs to begin with. `inLockstep`: all gangs execute
   /// an instruction at once, so that ordinary loads from one address give all the same. `agreed`:
-  /// ends of blocks where gangs will be made to go the same way.
+  /// ends of blocks where gangs will be made to go the same way. `same`: uses that gangs reach only
+  /// with the same value.
   CtaUniformity(llvm::Function &, llvm::ArrayRef<const llvm::Value *> perGang,
-                bool inLockstep = false, llvm::DenseSet<const llvm::BasicBlock *> agreed = {});
+                bool inLockstep = false, llvm::DenseSet<const llvm::BasicBlock *> agreed = {},
+                llvm::DenseSet<const llvm::Use *> same = {});
 
   bool isUniform(const llvm::Value *v) const { return !varying_.contains(v); }
   /// Whether gangs may part at the end of the block.
@@ -36,6 +38,7 @@ class CtaUniformity {
   llvm::PostDominatorTree postDominators_;
   llvm::DenseSet<const llvm::Value *> varying_;
   const llvm::DenseSet<const llvm::BasicBlock *> agreed_;
+  const llvm::DenseSet<const llvm::Use *> same_;
   llvm::DenseSet<const llvm::BasicBlock *> varyingBranches_;
   llvm::SmallVector<const llvm::Value *> worklist_;
 };

@@ -210,4 +210,28 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
   thread->addIncoming(nextThread, gangsEnd);
 }
 
+void chooseByGrid(ModuleContext &context, llvm::Function &small, llvm::Function &large,
+                  uint64_t threads) {
+  llvm::Function *f = makeCtaRange(context, large);
+  llvm::LLVMContext &c = f->getContext();
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
+  Entry e{llvm::IRBuilder<>(block("entry")), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  setLine(e.b, *f);
+  llvm::BasicBlock *onSmall = block("small"), *onLarge = block("large");
+  llvm::Type *i64 = e.b.getInt64Ty();
+  Value *count = e.b.CreateZExt(e.threadCount(), i64);
+  for (unsigned a = 0; a < 3; ++a)
+    count = e.b.CreateMul(count,
+                          e.b.CreateZExt(e.readLaunch(offsetof(abi::Launch, grid) + 4 * a), i64));
+  e.b.CreateCondBr(e.b.CreateICmpULT(count, e.b.getInt64(threads)), onSmall, onLarge);
+  for (auto [at, callee] : {std::pair{onSmall, &small}, std::pair{onLarge, &large}}) {
+    e.b.SetInsertPoint(at);
+    llvm::SmallVector<Value *> arguments;
+    for (llvm::Argument &a : f->args())
+      arguments.push_back(&a);
+    e.b.CreateCall(callee, arguments)->addFnAttr(llvm::Attribute::NoInline);
+    e.b.CreateRetVoid();
+  }
+}
+
 } // namespace ptxrun::simt

@@ -15,6 +15,9 @@ void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *parti
 /// more than one only without `partial`.
 void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial,
                         unsigned gangsPerBody = 1);
+/// Makes of two functions like it a `cta_range` that runs `small` in grids of fewer than `threads`
+/// threads, else `large`.
+void chooseByGrid(ModuleContext &, llvm::Function &small, llvm::Function &large, uint64_t threads);
 /// Computes what is constant, or the same as something before, only once, so that less is to be
 /// carried, copied and compared; the baseline leaves it at what is simple.
 void cleanUp(llvm::Function &, Tier);

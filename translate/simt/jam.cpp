@@ -61,6 +61,7 @@ class Jam {
       emit();
     return count_;
   }
+  bool isForStrides() const { return isForStrides_; }
 
  private:
   /// Blocks that gangs run through one after the other.
@@ -74,11 +75,22 @@ class Jam {
     loops_.emplace(*dominators_);
     uniformity_.emplace(f_,
                         llvm::ArrayRef<const Value *>{f_.getArg(kFirstThread), f_.getArg(kGang)},
-                        /*inLockstep=*/true, agreed_);
+                        /*inLockstep=*/true, agreed_, sameUses());
     sharing_.clear();
     for (const llvm::Loop *l : loops_->getLoopsInPreorder())
       if (l->isInnermost() && sharesLoads(*l))
         sharing_.push_back(l);
+    isForStrides_ = sharing_.empty();
+    if (!isForStrides_)
+      return;
+    size_t numSame = 0;
+    for (const llvm::Loop *l : loops_->getLoopsInPreorder())
+      if (l->isInnermost() && stridesFar(*l))
+        sharing_.push_back(l);
+    for (auto &[block, counts] : same_)
+      numSame += counts.size();
+    if (numSame > std::exchange(numSame_, numSame))
+      analyse(); // with what they agree on
   }
 
   /// Has something for each lane.
@@ -101,15 +113,143 @@ class Jam {
     return false;
   }
 
+  /// Uses of what gangs have to agree on before they come there.
+  llvm::DenseSet<const llvm::Use *> sameUses() const {
+    llvm::DenseSet<const llvm::Use *> uses;
+    for (auto &[block, counts] : same_)
+      for (llvm::ExtractElementInst *count : counts)
+        for (const llvm::Use &u : count->uses()) {
+          auto *user = llvm::cast<llvm::Instruction>(u.getUser());
+          auto *phi = llvm::dyn_cast<llvm::PHINode>(user);
+          if (dominators_->dominates(specialVersion(*block),
+                                     phi ? phi->getIncomingBlock(u) : user->getParent()))
+            uses.insert(&u);
+        }
+    return uses;
+  }
+
+  static const BasicBlock *specialVersion(const BasicBlock &choice) {
+    auto *branch = llvm::cast<llvm::BranchInst>(choice.getTerminator());
+    return branch->getSuccessor(1 - *generalVersion(*branch));
+  }
+
+  /// The end of `exiting` depends on a number of rounds that each gang has from its first lane, and
+  /// before the loop there is a choice that gangs can be made to agree at only if they have the
+  /// same one. Finds them.
+  bool canAgreeOnRounds(const BasicBlock &exiting, const llvm::Loop &loop) {
+    constexpr unsigned kSteps = 32;
+    llvm::SmallVector<const Value *> stack{exiting.getTerminator()->getOperand(0)};
+    llvm::DenseSet<const Value *> seen;
+    llvm::SmallVector<std::pair<BasicBlock *, llvm::ExtractElementInst *>> found;
+    while (!stack.empty()) {
+      const Value *v = stack.pop_back_val();
+      if (uniformity_->isUniform(v) || !seen.insert(v).second)
+        continue;
+      auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+      if (!i || i->mayReadOrWriteMemory() || seen.size() > kSteps)
+        return false;
+      if (auto *first =
+              llvm::dyn_cast<llvm::ExtractElementInst>(const_cast<llvm::Instruction *>(i))) {
+        BasicBlock *choice = choiceBetween(*first, loop);
+        if (!choice || !llvm::isa<llvm::ConstantInt>(first->getIndexOperand()))
+          return false;
+        found.push_back({choice, first});
+      } else if (i->getType()->isVectorTy()) {
+        return false;
+      } else {
+        stack.append(i->value_op_begin(), i->value_op_end());
+      }
+    }
+    for (auto &[choice, first] : found)
+      if (!llvm::is_contained(same_[choice], first))
+        same_[choice].push_back(first);
+    return true;
+  }
+
+  /// The innermost choice between versions where the vector is known that `first` is from, and
+  /// whose special version `loop` belongs to.
+  BasicBlock *choiceBetween(const llvm::ExtractElementInst &first, const llvm::Loop &loop) const {
+    for (auto *node = dominators_->getNode(loop.getHeader()); node; node = node->getIDom()) {
+      BasicBlock *before = node->getBlock()->getSinglePredecessor();
+      auto *branch = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
+      const std::optional<unsigned> general = branch ? generalVersion(*branch) : std::nullopt;
+      if (!general || loop.contains(before))
+        continue;
+      auto *vector = llvm::dyn_cast<llvm::Instruction>(first.getVectorOperand());
+      if (vector && dominators_->dominates(vector, branch))
+        return branch->getSuccessor(*general) != node->getBlock() ? before : nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Reads or writes rows of lanes that move on by a distance known only at run time: the threads
+  /// of the grid, mostly. Gang after gang, each line would be a stream of its own.
+  bool stridesFar(const llvm::Loop &loop) {
+    bool isFar = false;
+    for (const BasicBlock *b : loop.blocks())
+      for (const llvm::Instruction &i : *b) {
+        if (i.isAtomic() || llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i))
+          return false;
+        auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+        if (load && load->isSimple() && isWide(*load->getType()) && !uniformity_->isUniform(load))
+          isFar |= movesFar(load->getPointerOperand(), loop);
+      }
+    llvm::SmallVector<BasicBlock *> exiting;
+    loop.getExitingBlocks(exiting);
+    return isFar && llvm::all_of(exiting, [&](const BasicBlock *b) {
+             return !uniformity_->varies(*b) || leavesSpecialVersion(*b, loop) ||
+                    canAgreeOnRounds(*b, loop);
+           });
+  }
+
+  /// Gangs stay in the loop while the special version is right for all of them.
+  static bool leavesSpecialVersion(const BasicBlock &exiting, const llvm::Loop &loop) {
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(exiting.getTerminator());
+    const std::optional<unsigned> general = branch ? generalVersion(*branch) : std::nullopt;
+    return general && !loop.contains(branch->getSuccessor(*general));
+  }
+
+  /// The address is computed from a value that the loop steps by one it has not computed and that
+  /// is no constant.
+  static bool movesFar(const Value *address, const llvm::Loop &loop) {
+    constexpr unsigned kSteps = 32;
+    llvm::SmallVector<const Value *> stack{address};
+    for (unsigned n = 0; !stack.empty() && n < kSteps; ++n) {
+      auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+      if (!i || !loop.contains(i) || i->mayReadOrWriteMemory() || i->getType()->isVectorTy())
+        continue;
+      auto *phi = llvm::dyn_cast<llvm::PHINode>(i);
+      if (!phi) {
+        stack.append(i->value_op_begin(), i->value_op_end());
+        continue;
+      }
+      if (phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
+        continue;
+      auto *next =
+          llvm::dyn_cast<llvm::Instruction>(phi->getIncomingValueForBlock(loop.getLoopLatch()));
+      if (!next || (next->getOpcode() != llvm::Instruction::Add &&
+                    !llvm::isa<llvm::GetElementPtrInst>(next)))
+        continue;
+      for (unsigned k : {0u, 1u})
+        if (next->getOperand(k) == phi && next->getNumOperands() == 2)
+          if (const Value *step = next->getOperand(1 - k);
+              !llvm::isa<llvm::Constant>(step) && loop.isLoopInvariant(step))
+            return true;
+    }
+    return false;
+  }
+
   bool plan();
   std::optional<Hammock> hammockAt(BasicBlock *) const;
+  std::optional<Hammock> hammockAroundLoop(BasicBlock *) const;
+  std::optional<Hammock> hammock(BasicBlock *branch, const BasicBlock *meeting) const;
   bool isBeforeAllEffects(const BasicBlock *) const;
   unsigned gangsThatFit(unsigned gangsPerCta) const;
   void isolate(BasicBlock *branch, BasicBlock *meeting);
   void emit();
   void repeat(BasicBlock &);
   void repeatHammock(const Hammock &);
-  Value *allTake(const llvm::BranchInst &, unsigned way, llvm::IRBuilder<> &);
+  Value *allTake(llvm::BranchInst &, unsigned way, llvm::IRBuilder<> &);
   void agree(llvm::BranchInst &);
   void followTogether(BasicBlock &, unsigned likely, BasicBlock *apart);
   BasicBlock *emitApart();
@@ -128,6 +268,10 @@ class Jam {
   std::vector<std::pair<BasicBlock *, unsigned>> together_;     // branch, likely successor
   llvm::DenseSet<const BasicBlock *>
       agreed_; // choices of a version: the special one where it is right for all
+  /// Where gangs have to agree on the numbers of rounds too (canAgreeOnRounds).
+  llvm::MapVector<BasicBlock *, llvm::SmallVector<llvm::ExtractElementInst *>> same_;
+  size_t numSame_ = 0;
+  bool isForStrides_ = false;
   unsigned count_ = 1;
   std::vector<llvm::DenseMap<Value *, Value *>> copies_; // per gang; nothing for gang 0
   std::vector<std::pair<llvm::Instruction *, unsigned>>
@@ -142,7 +286,10 @@ bool Jam::plan() {
   for (BasicBlock *b : llvm::ReversePostOrderTraversal<llvm::Function *>(&f_)) {
     if (covered.contains(b) || !uniformity_->varies(*b))
       continue;
-    if (std::optional<Hammock> h = hammockAt(b)) {
+    std::optional<Hammock> h = hammockAt(b);
+    if (!h)
+      h = hammockAroundLoop(b);
+    if (h) {
       hammocks_.push_back({h->branch, h->meeting});
       covered.insert(h->blocks.begin(), h->blocks.end());
       continue;
@@ -151,7 +298,9 @@ bool Jam::plan() {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
     if (!branch || !llvm::extractBranchWeights(*branch, onTrue, onFalse))
       return false;
-    if (!context_.hasBarriers && isBeforeAllEffects(b)) {
+    const bool isLoopEnd = llvm::any_of(
+        sharing_, [&](const llvm::Loop *l) { return l->contains(b) && l->isLoopExiting(b); });
+    if (!isLoopEnd && !context_.hasBarriers && isBeforeAllEffects(b)) {
       together_.push_back({b, onTrue >= onFalse ? 0 : 1});
     } else if (generalVersion(*branch)) {
       agreed_.insert(b);
@@ -165,7 +314,21 @@ bool Jam::plan() {
 }
 
 std::optional<Jam::Hammock> Jam::hammockAt(BasicBlock *branch) const {
-  Hammock h{branch, const_cast<BasicBlock *>(uniformity_->meetingPoint(branch)), {}};
+  return hammock(branch, uniformity_->meetingPoint(branch));
+}
+
+/// A loop that gangs may leave in different rounds: from before it to where all have left it.
+std::optional<Jam::Hammock> Jam::hammockAroundLoop(BasicBlock *inside) const {
+  const llvm::Loop *loop = loops_->getLoopFor(inside);
+  BasicBlock *before = loop ? loop->getLoopPreheader() : nullptr;
+  const BasicBlock *meeting = inside;
+  while (before && meeting && loop->contains(meeting))
+    meeting = uniformity_->meetingPoint(meeting);
+  return before ? hammock(before, meeting) : std::nullopt;
+}
+
+std::optional<Jam::Hammock> Jam::hammock(BasicBlock *branch, const BasicBlock *meeting) const {
+  Hammock h{branch, const_cast<BasicBlock *>(meeting), {}};
   if (!h.meeting)
     return std::nullopt;
   llvm::SmallVector<BasicBlock *> stack(llvm::succ_begin(branch), llvm::succ_end(branch));
@@ -217,7 +380,8 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
     for (const llvm::Instruction &i : b)
       repeated += !uniformity_->isUniform(&i) || i.mayHaveSideEffects();
   for (unsigned n : {8u, 4u, 2u})
-    if (gangsPerCta % n == 0 && n * most <= registers * 3 / 4 && n * repeated <= kMaxRepeated)
+    if (n <= (isForStrides_ ? 4 : 8) && gangsPerCta % n == 0 && n * most <= registers * 3 / 4 &&
+        n * repeated <= kMaxRepeated)
       return n;
   return 1;
 }
@@ -228,7 +392,7 @@ void Jam::isolate(BasicBlock *branch, BasicBlock *meeting) {
   for (BasicBlock *p : llvm::predecessors(meeting))
     if (dominators_->dominates(branch, p) && !llvm::is_contained(ways, p))
       ways.push_back(p);
-  llvm::SplitBlockPredecessors(meeting, ways, ".met");
+  llvm::SplitBlockPredecessors(meeting, ways, ".met", &*dominators_);
 }
 
 void Jam::emit() {
@@ -240,7 +404,7 @@ void Jam::emit() {
   std::vector<Hammock> hammocks;
   llvm::DenseSet<const BasicBlock *> passed;
   for (auto &[branch, meeting] : hammocks_) {
-    hammocks.push_back(*hammockAt(branch));
+    hammocks.push_back(*hammock(branch, meeting));
     passed.insert(hammocks.back().blocks.begin(), hammocks.back().blocks.end());
     passed.insert(meeting); // phis and a branch
   }
@@ -330,7 +494,7 @@ void Jam::repeatHammock(const Hammock &h) {
 }
 
 /// Whether all gangs take successor `way`.
-Value *Jam::allTake(const llvm::BranchInst &branch, unsigned way, llvm::IRBuilder<> &b) {
+Value *Jam::allTake(llvm::BranchInst &branch, unsigned way, llvm::IRBuilder<> &b) {
   Value *all = nullptr;
   for (unsigned gang = 0; gang < count_; ++gang) {
     Value *c = of(gang, branch.getCondition());
@@ -338,6 +502,17 @@ Value *Jam::allTake(const llvm::BranchInst &branch, unsigned way, llvm::IRBuilde
       c = b.CreateNot(c);
     all = all ? b.CreateAnd(all, c) : c;
   }
+  // What gangs that do not take the special version hold may be anything.
+  if (auto it = same_.find(branch.getParent()); it != same_.end() && count_ > 1)
+    for (llvm::ExtractElementInst *count : it->second) {
+      auto ofGang = [&](unsigned gang) {
+        return b.CreateFreeze(
+            b.CreateExtractElement(of(gang, count->getVectorOperand()), count->getIndexOperand()));
+      };
+      Value *first = ofGang(0);
+      for (unsigned gang = 1; gang < count_; ++gang)
+        all = b.CreateAnd(all, b.CreateICmpEQ(first, ofGang(gang)));
+    }
   return all;
 }
 
@@ -390,7 +565,8 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
 } // namespace
 
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
-  if (gangsPerCta < 2 || !hasLoopWithVectorLoads(full))
+  // In lockstep, what another gang has stored would be lost to plain updates.
+  if (gangsPerCta < 2 || context.hasPlainUpdates || !hasLoopWithVectorLoads(full))
     return {};
   cleanUp(full, Tier::optimised);
   if (hasOtherCalls(full))
@@ -398,8 +574,9 @@ Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerC
   llvm::ValueToValueMapTy map;
   llvm::Function *copy = llvm::CloneFunction(&full, map);
   copy->setName(full.getName() + ".jam");
-  if (const unsigned gangs = Jam(context, full, *copy).run(gangsPerCta); gangs > 1)
-    return {copy, gangs};
+  Jam jam(context, full, *copy);
+  if (const unsigned gangs = jam.run(gangsPerCta); gangs > 1)
+    return {copy, gangs, jam.isForStrides()};
   copy->eraseFromParent();
   return {};
 }

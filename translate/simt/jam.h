@@ -8,6 +8,9 @@
 //     for k: acc += a[k] * b[k]       =>      for k: t = b[k]; acc0 += a0[k] * t; acc1 += a1[k] *
 //     t; ...
 //
+// Loops that stride by the threads of the grid read a line of each of as many places as they have
+// rounds: gangs in lockstep read several neighbouring lines of each.
+//
 // What all gangs compute alike (CtaUniformity) is computed once. Where gangs may part, each runs
 // its own way to where they meet, one after the other; or, where the loop lies behind the parting
 // and nothing has been written yet, all are sent through the body for one gang unless they agree.
@@ -20,8 +23,10 @@ struct Jammed {
   llvm::Function *body = nullptr; ///< as the body for one gang; its first thread is that of the
                                   ///< first of `gangs` neighbours
   unsigned gangs = 1;
+  bool isForStrides = false; ///< not because gangs share loads, but to read along lines
 };
-/// The body for several gangs, if `full` has a loop in which they share loads of vectors, and if
+/// The body for several gangs, if `full` has a loop in which they share loads of vectors or
+/// stride far, and if
 /// `gangsPerCta` is a multiple of some number of gangs whose values find room in registers; else a
 /// null body. `full` is cleaned up; the new body may call it.
 Jammed jamGangs(ModuleContext &, llvm::Function &full, unsigned gangsPerCta);

@@ -211,6 +211,33 @@ llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangSh
   return target;
 }
 
+/// Loops that stride by the threads of the grid: of a large grid they have few rounds, and as many
+/// streams of lines are better read one after the other, gang by gang.
+void chooseStrides(ModuleContext &context, const Jammed &jammed, llvm::Function &full,
+                   bool isJamCut) {
+  constexpr uint64_t kManyThreads = 3 << 19;
+  auto takeEntry = [&](const char *name) {
+    llvm::Function *f = context.module.getFunction("cta_range");
+    f->setName(name);
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    return f;
+  };
+  llvm::Function *small = nullptr;
+  if (isJamCut) {
+    small = takeEntry("cta_range.lockstep");
+    if (!buildRegions(context, full, 1)) {
+      small->setName("cta_range");
+      small->setLinkage(llvm::GlobalValue::ExternalLinkage);
+      return;
+    }
+  } else {
+    buildCtaRangeEntry(context, jammed.body, nullptr, jammed.gangs);
+    small = takeEntry("cta_range.lockstep");
+    buildCtaRangeEntry(context, &full, nullptr);
+  }
+  chooseByGrid(context, *small, *takeEntry("cta_range.gangs"), kManyThreads);
+}
+
 /// The one entry point around the wide bodies, in the cheapest form that will do. Bodies that it
 /// does not call are gone afterwards.
 EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
@@ -231,7 +258,10 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
     jammed = {};
   }
   EntryPoint entry = EntryPoint::gang;
-  if (isJamCut || (maySuspend && isWhole && buildRegions(context, *full, 1))) {
+  if (jammed.isForStrides) {
+    chooseStrides(context, jammed, *full, isJamCut);
+    entry = EntryPoint::ctaRange;
+  } else if (isJamCut || (maySuspend && isWhole && buildRegions(context, *full, 1))) {
     entry = EntryPoint::ctaRange;
   } else if (!maySuspend && !schedulesGangs) {
     buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);

@@ -210,6 +210,7 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   const bool isLocal =
       lower::staysOnOneThread(c, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID(),
                               pointer->getType()->getPointerAddressSpace());
+  context_.hasPlainUpdates |= isLocal;
   const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {

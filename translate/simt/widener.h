@@ -42,6 +42,8 @@ struct ModuleContext {
   GangOptions options;
   bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;
+  bool hasPlainUpdates =
+      false; ///< atomics of memory that one thread works on: a load, then a store
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide = {};
   /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
