@@ -26,6 +26,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "translate/lower/lane_module.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
 
@@ -82,9 +83,10 @@ class Versions {
  private:
   using Blocks = llvm::SmallVector<llvm::BasicBlock *>;
 
-  /// What a copy without masks saves: memory accesses that need no mask if all lanes are active.
-  /// Masked loads keep the hardware from fetching ahead, stores do not; those in loops count as
-  /// often as a short loop makes them.
+  /// What a copy without masks saves: memory accesses that need no mask if all lanes are active,
+  /// and atomics of shared memory that need no search for the lanes that are. Masked loads keep the
+  /// hardware from fetching ahead, stores do not; those in loops count as often as a short loop
+  /// makes them.
   uint64_t gain(const ShapeAnalysis &shapes, llvm::ArrayRef<llvm::BasicBlock *> blocks,
                 unsigned &size) const {
     uint64_t n = 0;
@@ -96,6 +98,9 @@ class Versions {
         if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i);
             p && shapes.shape(p).hasOffsets())
           n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kPerLoad : kPerStore) << (4 * depth);
+        else if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
+                 rmw && rmw->getPointerAddressSpace() == lower::kShared && depth > 0)
+          n += kPerStore;
     }
     return n;
   }

@@ -248,6 +248,25 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   llvm::SmallVector<Value *> operands{all, vector(value)};
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
+  if (rmw && isLocal && i.use_empty() && mask() && lanes_ > 8) {
+    // Most lanes: all of them, those that are not active somewhere else.
+    Block *dense = newBlock("atomic.dense"), *sparse = newBlock("atomic.sparse"),
+          *done = newBlock("atomic.done");
+    Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
+    b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / 4)), dense, sparse);
+    b_.SetInsertPoint(dense);
+    llvm::AllocaInst *nowhere = entryAlloca(plain(value), "nowhere");
+    Value *places = b_.CreateSelect(mask(), all, b_.CreateVectorSplat(lanes_, nowhere));
+    for (unsigned l = 0; l < lanes_; ++l)
+      one(b_.CreateExtractElement(places, l), b_.CreateExtractElement(operands[1], l), nullptr);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(sparse);
+    laneByLane(operands, b_.getVoidTy(),
+               [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], nullptr); });
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    return;
+  }
   Value *result = laneByLane(
       operands, i.use_empty() ? b_.getVoidTy() : plain(&i),
       [&](llvm::ArrayRef<Value *> v, Value *) { return one(v[0], v[1], cas ? v[2] : nullptr); },
