@@ -448,27 +448,8 @@ void Widener::emitStore(const llvm::StoreInst &store) {
   if (store.isAtomic() && llvm::isReleaseOrStronger(store.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
   if (shapes_.isUniform(pointer)) {
-    Value *v;
-    if (shapes_.isUniform(value)) {
-      v = base(value);
-    } else {
-      // All lanes write one place: which one wins is open; the last active one does.
-      Value *all = vector(value);
-      Value *lane = mask()
-                        ? b_.CreateSub(b_.getInt32(31),
-                                       b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
-                                                          {maskBits(mask()), b_.getTrue()}))
-                        : static_cast<Value *>(b_.getInt32(lanes_ - 1));
-      if (auto *each = llvm::dyn_cast<llvm::FixedVectorType>(plain(value))) {
-        v = llvm::PoisonValue::get(each);
-        Value *first = b_.CreateMul(lane, b_.getInt32(each->getNumElements()));
-        for (unsigned k = 0; k < each->getNumElements(); ++k)
-          v = b_.CreateInsertElement(
-              v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))), k);
-      } else {
-        v = b_.CreateExtractElement(all, lane);
-      }
-    }
+    // All lanes write one place: which one wins is open.
+    Value *v = shapes_.isUniform(value) ? base(value) : ofLastLane(value, store);
     llvm::StoreInst *s = b_.CreateAlignedStore(v, hostPointer(pointer), store.getAlign());
     s->setVolatile(store.isVolatile());
     if (store.isAtomic())

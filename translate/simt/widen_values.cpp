@@ -194,6 +194,51 @@ Widener::Value *Widener::exactVector(const Value *v) {
   return result;
 }
 
+/// The bytes from one lane's address to the next one's, where that is the same for all lanes and
+/// certain.
+std::optional<int64_t> Widener::strideOf(const Value *pointer) const {
+  const Shape s = shapes_.shape(pointer);
+  if (!s.hasOffsets() || s.isConditional || lanes_ < 2)
+    return std::nullopt;
+  const int64_t stride = (*s.offsets)[1];
+  for (unsigned l = 0; l < lanes_; ++l)
+    if ((*s.offsets)[l] != int64_t(l) * stride)
+      return std::nullopt;
+  return stride;
+}
+
+/// The value in the last active lane, for `user`. Of what was loaded for it alone, only that lane's
+/// element is loaded: the vector is then nobody's.
+Widener::Value *Widener::ofLastLane(const Value *value, const llvm::Instruction &user) {
+  Value *lane = mask() ? b_.CreateSub(b_.getInt32(31),
+                                      b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
+                                                         {maskBits(mask()), b_.getTrue()}))
+                       : static_cast<Value *>(b_.getInt32(lanes_ - 1));
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(value);
+      load && load->isSimple() && load->hasOneUse() && load->getParent() == user.getParent())
+    if (std::optional<int64_t> stride = strideOf(load->getPointerOperand());
+        stride && std::none_of(load->getIterator(), user.getIterator(),
+                               [](const auto &i) { return i.mayWriteToMemory(); })) {
+      Value *offset =
+          b_.CreateMul(b_.CreateZExt(lane, b_.getInt64Ty()), b_.getInt64(uint64_t(*stride)));
+      llvm::LoadInst *one = b_.CreateAlignedLoad(
+          plain(load), b_.CreateGEP(b_.getInt8Ty(), hostPointer(load->getPointerOperand()), offset),
+          load->getAlign(), load->getName());
+      copyAccessTraits(one, *load);
+      return one;
+    }
+  Value *all = vector(value);
+  auto *each = llvm::dyn_cast<llvm::FixedVectorType>(plain(value));
+  if (!each)
+    return b_.CreateExtractElement(all, lane);
+  Value *v = llvm::PoisonValue::get(each);
+  Value *first = b_.CreateMul(lane, b_.getInt32(each->getNumElements()));
+  for (unsigned k = 0; k < each->getNumElements(); ++k)
+    v = b_.CreateInsertElement(v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))),
+                               k);
+  return v;
+}
+
 /// The value as W lanes (or as the scalar it is at W = 1).
 Widener::Value *Widener::vector(const Value *v) {
   if (lanes_ == 1)

@@ -127,6 +127,8 @@ class Widener {
   void define(const llvm::Instruction &, Value *);
   Value *base(const Value *);
   Value *vector(const Value *);
+  std::optional<int64_t> strideOf(const Value *pointer) const;
+  Value *ofLastLane(const Value *, const llvm::Instruction &user);
   Value *plainConstant(const llvm::Constant *);
   Value *splat(Value *scalar, llvm::Type *scalarType);
   Value *exactVector(const Value *);
