@@ -9,7 +9,7 @@
 namespace ptxrun::lower {
 
 /// How much of the scalar pass list runs. `quick`: registers become values, inlining, one
-/// InstCombine; `full`: GVN, LICM and so on as well.
+/// InstCombine, LICM; `full`: GVN and so on as well.
 enum class Cleaning : uint8_t { none, quick, full };
 
 struct LowerOptions {

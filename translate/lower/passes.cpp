@@ -46,14 +46,18 @@ llvm::FunctionPassManager cleaning(Cleaning effort) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
+  const auto hoistFromLoops = [&] { // simt tells loops that only wait by what is left in them
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
+  };
   if (effort == Cleaning::quick) {
+    hoistFromLoops();
     passes.addPass(ScalarFormPass());
     return passes;
   }
   passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
   passes.addPass(llvm::CorrelatedValuePropagationPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                       /*UseMemorySSA=*/true));
+  hoistFromLoops();
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(ScalarFormPass());

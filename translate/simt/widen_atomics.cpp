@@ -248,7 +248,8 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   llvm::SmallVector<Value *> operands{all, vector(value)};
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
-  if (rmw && isLocal && i.use_empty() && mask() && lanes_ > 8) {
+  if (rmw && isLocal && i.use_empty() && mask() && lanes_ > 8 &&
+      context_.options.tier == Tier::optimised) {
     // Most lanes: all of them, those that are not active somewhere else.
     Block *dense = newBlock("atomic.dense"), *sparse = newBlock("atomic.sparse"),
           *done = newBlock("atomic.done");
