@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "rt/exec/faults.h"
+#include "rt/exec/openmp.h"
 #include "rt/exec/sanitizers.h"
 #include "rt/exec/scheduler.h"
 
@@ -87,7 +88,7 @@ class Pool {
     process_ = getpid();
     std::lock_guard guard(lock_);
     if (!isEnding_)
-      growTo(omp_get_max_threads() - 1);
+      growTo(openMpThreads() - 1);
   }
 
   /// libomp must not end while it still makes a team's threads; it makes none from here on.
@@ -108,7 +109,7 @@ class Pool {
   void growTo(int count) {
     if (count <= helperCount_ || isEnding_)
       return;
-    const int missing = std::max(count, omp_get_max_threads() - 1) - helperCount_;
+    const int missing = std::max(count, openMpThreads() - 1) - helperCount_;
     auto *team = new Team{this, missing};
     pthread_t thread;
     if (pthread_create(&thread, nullptr, runTeam, team) != 0) {

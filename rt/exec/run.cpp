@@ -1,9 +1,8 @@
-#include <omp.h>
-
 #include <algorithm>
 
 #include "rt/exec/costs.h"
 #include "rt/exec/launch.h"
+#include "rt/exec/openmp.h"
 #include "rt/exec/pool.h"
 #include "rt/exec/sanitizers.h"
 #include "rt/exec/scheduler.h"
@@ -116,7 +115,7 @@ int workersFor(const LaunchState &l) {
   const LaunchRequest &r = *l.request;
   if (r.schedule != Schedule::fast || l.groups == 1)
     return 1;
-  int threads = r.threads > 0 ? r.threads : omp_get_max_threads();
+  int threads = r.threads > 0 ? r.threads : openMpThreads();
   return static_cast<int>(
       std::min<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), l.groups));
 }
