@@ -269,7 +269,7 @@ class Jam {
   llvm::DenseSet<const BasicBlock *>
       agreed_; // choices of a version: the special one where it is right for all
   /// Where gangs have to agree on the numbers of rounds too (canAgreeOnRounds).
-  llvm::MapVector<BasicBlock *, llvm::SmallVector<llvm::ExtractElementInst *>> same_;
+  llvm::MapVector<const BasicBlock *, llvm::SmallVector<llvm::ExtractElementInst *>> same_;
   size_t numSame_ = 0;
   bool isForStrides_ = false;
   unsigned count_ = 1;
@@ -284,10 +284,17 @@ bool Jam::plan() {
   together_.clear();
   llvm::DenseSet<const BasicBlock *> covered;
   for (BasicBlock *b : llvm::ReversePostOrderTraversal<llvm::Function *>(&f_)) {
-    if (covered.contains(b) || !uniformity_->varies(*b))
+    // A choice that is the same for all gangs in itself may have to make them agree on more.
+    const bool isForMore = same_.contains(b) && !agreed_.contains(b);
+    if (covered.contains(b)) {
+      if (isForMore)
+        return false;
       continue;
-    std::optional<Hammock> h = hammockAt(b);
-    if (!h)
+    }
+    if (!uniformity_->varies(*b) && !isForMore)
+      continue;
+    std::optional<Hammock> h = isForMore ? std::nullopt : hammockAt(b);
+    if (!h && !isForMore)
       h = hammockAroundLoop(b);
     if (h) {
       hammocks_.push_back({h->branch, h->meeting});

@@ -16,17 +16,6 @@
 namespace ptxrun::simt {
 namespace {
 
-constexpr uint8_t kMaxAlignment = 63;
-
-unsigned widthOf(const llvm::Value *v) {
-  const llvm::Type *t = v->getType();
-  if (t->isIntegerTy())
-    return t->getIntegerBitWidth();
-  if (t->isPointerTy())
-    return t->getPointerAddressSpace() == lower::kShared ? 32 : 64;
-  return 0;
-}
-
 int64_t truncateTo(int64_t value, unsigned width) {
   if (width >= 64 || width == 0)
     return value;
@@ -57,6 +46,15 @@ const llvm::ConstantInt *constantRight(const llvm::Instruction &i) {
 }
 
 } // namespace
+
+unsigned widthOf(const llvm::Value *v) {
+  const llvm::Type *t = v->getType();
+  if (t->isIntegerTy())
+    return t->getIntegerBitWidth();
+  if (t->isPointerTy())
+    return t->getPointerAddressSpace() == lower::kShared ? 32 : 64;
+  return 0;
+}
 
 const std::vector<int64_t> *ShapeAnalysis::intern(std::vector<int64_t> offsets) const {
   if (std::all_of(offsets.begin(), offsets.end(), [](int64_t o) { return o == 0; }))
@@ -283,32 +281,6 @@ Shape ShapeAnalysis::evaluateCompare(const llvm::Instruction &i) const {
   default:
     return varying();
   }
-}
-
-bool ShapeAnalysis::isExtensionExact(const llvm::Value *v, bool isSigned) const {
-  // Bounded walk: a chain of no-wrap additions of exact parts is exact.
-  llvm::SmallVector<const llvm::Value *> parts{v};
-  for (unsigned steps = 0; !parts.empty(); ++steps) {
-    if (steps > 16)
-      return false;
-    const llvm::Value *p = parts.pop_back_val();
-    Shape s = shape(p);
-    if (s.isUniform())
-      continue;
-    if (s.kind != Shape::Kind::offsets || s.isConditional)
-      return false;
-    unsigned width = widthOf(p);
-    if (isDisjoint(s) && (!isSigned || s.alignment >= kMaxAlignment || s.alignment < width))
-      continue;
-    auto *o = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(p);
-    if (!o || !(isSigned ? o->hasNoSignedWrap() : o->hasNoUnsignedWrap()))
-      return false;
-    if (o->getOpcode() == llvm::Instruction::Shl || o->getOpcode() == llvm::Instruction::Mul)
-      parts.push_back(o->getOperand(0));
-    else
-      parts.append({o->getOperand(0), o->getOperand(1)});
-  }
-  return true;
 }
 
 Shape ShapeAnalysis::evaluateGep(const llvm::Instruction &i) const {

@@ -8,6 +8,7 @@
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Function.h>
+#include <llvm/IR/Operator.h>
 
 #include <array>
 #include <cstdint>
@@ -40,6 +41,12 @@ struct Shape {
            isConditional == o.isConditional;
   }
 };
+
+/// Alignment of zero.
+inline constexpr uint8_t kMaxAlignment = 63;
+/// Bits of an integer or pointer as gangs compute with it (`.shared` pointers have 32); 0 for other
+/// types.
+unsigned widthOf(const llvm::Value *);
 
 /// Metadata on sext and zext: the lanes were tested not to wrap on the way here, or may.
 inline constexpr const char *kExact = "ptx.exact", *kWrapping = "ptx.wrapping";
@@ -81,6 +88,7 @@ class ShapeAnalysis {
   /// the masks are the same.
   bool reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const;
   /// Sign- or zero-extending this value cannot tear its lanes apart (no wrap within the gang).
+  /// extension.cpp
   bool isExtensionExact(const llvm::Value *, bool isSigned) const;
 
   const llvm::DominatorTree &dominators() const { return dominators_; }
@@ -107,6 +115,7 @@ class ShapeAnalysis {
   Shape meetAll(const llvm::User &) const;
   /// Offsets lie in [0, 2^alignment): base and offset do not share bits.
   bool isDisjoint(const Shape &) const;
+  bool holdsForBase(const llvm::OverflowingBinaryOperator &, bool isSigned) const;
   Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
              bool isConditional) const;
   void branchDiverges(const llvm::BasicBlock *);

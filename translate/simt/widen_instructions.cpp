@@ -69,7 +69,16 @@ Widener::Value *Widener::emitUniform(const llvm::Instruction &i) {
   llvm::SmallVector<Value *> operands;
   for (const Value *op : i.operands())
     operands.push_back(base(op));
-  return emitElementwise(i, operands);
+  if (llvm::none_of(i.operands(), [&](const Value *op) { return shapes_.shape(op).hasOffsets(); }))
+    return emitElementwise(i, operands);
+  // Flags were proven for each lane, not for the bases.
+  if (i.getOpcode() == llvm::Instruction::Or &&
+      llvm::cast<llvm::PossiblyDisjointInst>(i).isDisjoint())
+    return b_.CreateAdd(operands[0], operands[1], i.getName());
+  Value *v = emitElementwise(i, operands);
+  if (auto *clone = llvm::dyn_cast<llvm::Instruction>(v))
+    clone->dropPoisonGeneratingFlags();
+  return v;
 }
 
 /// The base of a value with offsets; mirrors ShapeAnalysis::evaluate.
