@@ -104,6 +104,25 @@ llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister,
   return result;
 }
 
+/// The loads that may be done where `load` is, at constant distances from it, by distance: nothing
+/// between writes to memory.
+Widener::Siblings Widener::loadsNear(const llvm::LoadInst &load) const {
+  const auto [root, own] = splitAddress(load.getPointerOperand());
+  Siblings siblings;
+  for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
+    auto *other = llvm::dyn_cast<llvm::LoadInst>(i);
+    if (!other || !other->isSimple() || other->getType() != load.getType() ||
+        other->getPointerAddressSpace() != load.getPointerAddressSpace() ||
+        other->getAlign() != load.getAlign())
+      continue;
+    const auto [otherRoot, at] = splitAddress(other->getPointerOperand());
+    if (otherRoot == root && shapes_.shape(other->getPointerOperand()).offsets ==
+                                 shapes_.shape(load.getPointerOperand()).offsets)
+      siblings[at - own].push_back(other);
+  }
+  return siblings;
+}
+
 /// A load from an array of structures whose other elements are loaded nearby: all at once. False
 /// where that is not so.
 bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
@@ -119,19 +138,7 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
   for (unsigned l = 1; l < lanes_; ++l)
     if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
       return false;
-  const auto [root, own] = splitAddress(load.getPointerOperand());
-  std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>> siblings; // by distance
-  for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
-    auto *other = llvm::dyn_cast<llvm::LoadInst>(i);
-    if (!other || !other->isSimple() || other->getType() != load.getType() ||
-        other->getPointerAddressSpace() != load.getPointerAddressSpace() ||
-        other->getAlign() != load.getAlign())
-      continue;
-    const auto [otherRoot, at] = splitAddress(other->getPointerOperand());
-    if (otherRoot == root && shapes_.shape(other->getPointerOperand()).offsets ==
-                                 shapes_.shape(load.getPointerOperand()).offsets)
-      siblings[at - own].push_back(other);
-  }
+  const Siblings siblings = loadsNear(load);
   // A structure that holds this element and is loaded as a whole.
   for (int64_t start = -(n - 1) * size; start <= 0; start += size) {
     bool isWhole = true;
@@ -149,11 +156,87 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
       return l;
     });
     for (int64_t m = 0; m < n; ++m)
-      for (const llvm::LoadInst *one : siblings[start + m * size])
+      for (const llvm::LoadInst *one : siblings.at(start + m * size))
         neighbours_[one] = elements[size_t(m)];
     return true;
   }
   return false;
+}
+
+/// One round of interleaving in every 16 bytes: element by element, the lower or the upper halves.
+Widener::Value *Widener::interleave(Value *x, Value *y, bool isUpper) {
+  const unsigned all = length(x);
+  const unsigned block = 128 / x->getType()->getScalarSizeInBits();
+  llvm::SmallVector<int> order;
+  for (unsigned first = 0; first < all; first += block)
+    for (unsigned e = 0; e < block / 2; ++e) {
+      const unsigned from = first + e + (isUpper ? block / 2 : 0);
+      order.append({int(from), int(all + from)});
+    }
+  return b_.CreateShuffleVector(x, y, order);
+}
+
+/// Lanes that each read 16 bytes on end, wherever they are, by several loads: one load of 16 bytes
+/// per lane, and a transposition. It costs what one gather of a quarter of the bytes does. False
+/// where the loads nearby are not so.
+bool Widener::loadRows(const llvm::LoadInst &load, const Address &a) {
+  llvm::Type *type = plain(&load);
+  const unsigned bits = type->getScalarSizeInBits();
+  if (isOffMainLine_ || !load.isSimple() || type->isVectorTy() || type->isPointerTy() || bits < 8 ||
+      bits > 64 || !llvm::isPowerOf2_32(bits))
+    return false;
+  const unsigned n = 128 / bits;
+  if (lanes_ % n != 0)
+    return false;
+  const int64_t size = bits / 8;
+  const Siblings siblings = loadsNear(load);
+  auto isLeft = [&](int64_t at) {
+    auto it = siblings.find(at);
+    return it != siblings.end() && !neighbours_.contains(it->second.front());
+  };
+  // Rows of 16 bytes are cut from the first element on.
+  int64_t first = 0;
+  while (isLeft(first - size))
+    first -= size;
+  first += -first / 16 * 16;
+  for (int64_t at = first; at < first + 16; at += size)
+    if (!isLeft(at))
+      return false;
+  Value *each = a.offsets && !mask() ? nullptr : orDummy(pointers(a), 16, -first);
+  auto row = [&](unsigned lane) {
+    Value *at = each ? b_.CreateExtractElement(each, lane)
+                     : b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[lane]));
+    at = b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(first));
+    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, n), at, load.getAlign());
+    copyAccessTraits(l, load);
+    return l;
+  };
+  const unsigned blocks = std::min(elementsPerRegister(type), lanes_) / n;
+  llvm::SmallVector<llvm::SmallVector<Value *>> parts(n);
+  for (unsigned lane = 0; lane < lanes_; lane += blocks * n) {
+    llvm::SmallVector<Value *> rows;
+    for (unsigned k = 0; k < n; ++k) {
+      llvm::SmallVector<Value *> pieces;
+      for (unsigned block = 0; block < blocks; ++block)
+        pieces.push_back(row(lane + block * n + k));
+      rows.push_back(concatenate(pieces));
+    }
+    for (unsigned round = n; round > 1; round /= 2) {
+      llvm::SmallVector<Value *> next;
+      for (unsigned k = 0; k < n / 2; ++k)
+        for (bool isUpper : {false, true})
+          next.push_back(interleave(rows[k], rows[k + n / 2], isUpper));
+      rows = next;
+    }
+    for (unsigned k = 0; k < n; ++k)
+      parts[k].push_back(rows[k]);
+  }
+  for (unsigned k = 0; k < n; ++k) {
+    Value *element = concatenate(parts[k]);
+    for (const llvm::LoadInst *one : siblings.at(first + int64_t(k) * size))
+      neighbours_[one] = element;
+  }
+  return true;
 }
 
 /// Element k of each lane's vector, where most elements are asked for in this block; null where

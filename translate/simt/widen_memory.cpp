@@ -166,7 +166,7 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   Address a = address(pointer);
   Value *result;
   if (!a.offsets) {
-    result = loadEach(load, pointers(a));
+    result = loadRows(load, a) ? neighbours_[&load] : loadEach(load, pointers(a));
   } else if (!a.wraps) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
@@ -289,6 +289,8 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
     }
     return result;
   }
+  if (!a.wraps && loadRows(load, a))
+    return neighbours_[&load];
   // Loads from places that are known cost no more than a gather, and on some CPUs a third of it.
   if (!mask() && perLane == 1 && load.isSimple()) {
     Value *result = llvm::PoisonValue::get(wideType);
@@ -401,8 +403,17 @@ Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
   return pieces[0];
 }
 
-/// Each lane from its own pointer. Lanes that are not active read a dummy, so that nothing
-/// branches.
+/// Pointers to `size` bytes each, from `before` bytes ahead of them on; those of lanes that are not
+/// active are pointers into a dummy, so that nothing branches.
+Widener::Value *Widener::orDummy(Value *pointers, uint64_t size, int64_t before) {
+  if (!mask())
+    return pointers;
+  llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
+  dummy->setAlignment(llvm::Align(64));
+  Value *at = b_.CreateConstGEP1_64(b_.getInt8Ty(), dummy, uint64_t(before));
+  return b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, at));
+}
+
 /// Whether gathers and scatters of this type are the CPU's own, or have no mask. Where LLVM makes a
 /// branch of each lane's bit, lanes that part by chance (comparisons of keys) cost a misprediction
 /// each.
@@ -412,17 +423,13 @@ bool Widener::isGathered(const llvm::Type *type) {
          (context_.options.level == CpuLevel::avx512 || !mask());
 }
 
+/// Each lane from its own pointer.
 Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
   if (!load.isVolatile() && !load.isAtomic() && isGathered(type))
     return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr,
                                  load.getName());
-  if (mask()) {
-    const uint64_t size = load.getDataLayout().getTypeStoreSize(type).getFixedValue();
-    llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
-    dummy->setAlignment(llvm::Align(64));
-    pointers = b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, dummy));
-  }
+  pointers = orDummy(pointers, load.getDataLayout().getTypeStoreSize(type).getFixedValue());
   Value *result = nullptr;
   const unsigned perLane =
       type->isVectorTy() ? llvm::cast<llvm::FixedVectorType>(type)->getNumElements() : 1;
@@ -535,12 +542,7 @@ void Widener::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v)
     b_.CreateMaskedScatter(v, pointers, store.getAlign(), fullMask());
     return;
   }
-  const uint64_t size = store.getDataLayout().getTypeStoreSize(type).getFixedValue();
-  if (mask()) {
-    llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
-    dummy->setAlignment(llvm::Align(64));
-    pointers = b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, dummy));
-  }
+  pointers = orDummy(pointers, store.getDataLayout().getTypeStoreSize(type).getFixedValue());
   for (unsigned l = 0; l < lanes_; ++l) {
     Value *one;
     if (auto *each = llvm::dyn_cast<llvm::FixedVectorType>(type)) {

@@ -172,6 +172,7 @@ class Widener {
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *concatenate(llvm::SmallVector<Value *> pieces);
+  Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
   bool isGathered(const llvm::Type *);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
@@ -202,6 +203,10 @@ class Widener {
   llvm::SmallVector<Value *> putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step);
   llvm::SmallVector<Value *> separate(unsigned n, unsigned perRegister,
                                       llvm::function_ref<Value *(unsigned)> piece);
+  using Siblings = std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>>;
+  Siblings loadsNear(const llvm::LoadInst &) const;
+  Value *interleave(Value *, Value *, bool isUpper);
+  bool loadRows(const llvm::LoadInst &, const Address &);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);
   Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);
   Value *joinedElements(const llvm::InsertElementInst &);
