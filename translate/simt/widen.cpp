@@ -7,6 +7,8 @@
 #include "translate/simt/jam.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
+#include "translate/simt/repeated_stores.h"
+#include "translate/simt/rows.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/widener.h"
@@ -301,8 +303,11 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   for (llvm::Function *f : scalar) {
     if (found.spins)
       addYields(*f, gang, f == kernel, waits);
-    if (f == kernel && width.lanes > 1 && options.tier == Tier::optimised)
+    if (f == kernel && width.lanes > 1 && options.tier == Tier::optimised) {
       addFullGangVersions(*f, gang);
+      sinkRepeatedStores(*f, gang);
+      unrollRows(*f, gang, options.level);
+    }
   }
   if (options.tier == Tier::optimised)
     if (llvm::Error e = broken(m, "prepared"))

@@ -2,32 +2,13 @@
 // against n vectors of one element per lane. Register by register, in log2(n) rounds of shuffles
 // that take two registers apart into even and odd elements (or the other way round): half the
 // shuffles of picking each vector's elements on its own, and each register is loaded once.
+#include "translate/simt/rows.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
 namespace {
 
 using llvm::Value;
-
-/// A lane's address as something computed, and a constant.
-std::pair<const Value *, int64_t> splitAddress(const Value *v) {
-  int64_t offset = 0;
-  while (true) {
-    if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(v)) {
-      v = cast->getOperand(0);
-    } else if (auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
-               op &&
-               (op->getOpcode() == llvm::Instruction::Add ||
-                (op->getOpcode() == llvm::Instruction::Or &&
-                 llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())) &&
-               llvm::isa<llvm::ConstantInt>(op->getOperand(1))) {
-      offset += llvm::cast<llvm::ConstantInt>(op->getOperand(1))->getSExtValue();
-      v = op->getOperand(0);
-    } else {
-      return {v, offset};
-    }
-  }
-}
 
 llvm::SmallVector<int> everySecond(unsigned first, unsigned n) {
   llvm::SmallVector<int> order;
@@ -107,7 +88,7 @@ llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister,
 /// The loads that may be done where `load` is, at constant distances from it, by distance: nothing
 /// between writes to memory.
 Widener::Siblings Widener::loadsNear(const llvm::LoadInst &load) const {
-  const auto [root, own] = splitAddress(load.getPointerOperand());
+  const SplitAddress own = splitAddress(load.getPointerOperand());
   Siblings siblings;
   for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
     auto *other = llvm::dyn_cast<llvm::LoadInst>(i);
@@ -115,10 +96,10 @@ Widener::Siblings Widener::loadsNear(const llvm::LoadInst &load) const {
         other->getPointerAddressSpace() != load.getPointerAddressSpace() ||
         other->getAlign() != load.getAlign())
       continue;
-    const auto [otherRoot, at] = splitAddress(other->getPointerOperand());
-    if (otherRoot == root && shapes_.shape(other->getPointerOperand()).offsets ==
-                                 shapes_.shape(load.getPointerOperand()).offsets)
-      siblings[at - own].push_back(other);
+    const SplitAddress at = splitAddress(other->getPointerOperand());
+    if (at.terms == own.terms && shapes_.shape(other->getPointerOperand()).offsets ==
+                                     shapes_.shape(load.getPointerOperand()).offsets)
+      siblings[at.bytes - own.bytes].push_back(other);
   }
   return siblings;
 }
@@ -163,77 +144,108 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
   return false;
 }
 
-/// One round of interleaving in every 16 bytes: element by element, the lower or the upper halves.
-Widener::Value *Widener::interleave(Value *x, Value *y, bool isUpper) {
-  const unsigned all = length(x);
-  const unsigned block = 128 / x->getType()->getScalarSizeInBits();
-  llvm::SmallVector<int> order;
-  for (unsigned first = 0; first < all; first += block)
-    for (unsigned e = 0; e < block / 2; ++e) {
-      const unsigned from = first + e + (isUpper ? block / 2 : 0);
-      order.append({int(from), int(all + from)});
-    }
-  return b_.CreateShuffleVector(x, y, order);
+/// n registers of n blocks of 16 bytes, transposed; n is 1, 2 or 4.
+llvm::SmallVector<Widener::Value *> Widener::transposeBlocks(llvm::SmallVector<Value *> rows) {
+  auto pick = [&](Value *x, Value *y, llvm::ArrayRef<int> blocks) {
+    const int each = int(length(x) / blocks.size());
+    llvm::SmallVector<int> order;
+    for (int block : blocks)
+      for (int e = 0; e < each; ++e)
+        order.push_back(block * each + e);
+    return b_.CreateShuffleVector(x, y, order);
+  };
+  if (rows.size() == 1)
+    return rows;
+  if (rows.size() == 4)
+    rows = {pick(rows[0], rows[1], {0, 1, 4, 5}), pick(rows[2], rows[3], {0, 1, 4, 5}),
+            pick(rows[0], rows[1], {2, 3, 6, 7}), pick(rows[2], rows[3], {2, 3, 6, 7})};
+  const int places[] = {0, 2, 4, 6, 1, 3, 5, 7}, two[] = {0, 2, 1, 3};
+  const llvm::ArrayRef<int> order = rows.size() == 2 ? llvm::ArrayRef(two) : llvm::ArrayRef(places);
+  llvm::SmallVector<Value *> out;
+  for (unsigned k = 0; k < rows.size(); k += 2)
+    for (bool isOdd : {false, true})
+      out.push_back(pick(rows[k], rows[k + 1], order.slice(isOdd ? rows.size() : 0, rows.size())));
+  return out;
 }
 
-/// Lanes that each read 16 bytes on end, wherever they are, by several loads: one load of 16 bytes
-/// per lane, and a transposition. It costs what one gather of a quarter of the bytes does. False
-/// where the loads nearby are not so.
+/// The same for the elements in every block: n registers whose blocks have n elements.
+llvm::SmallVector<Widener::Value *> Widener::transposeElements(llvm::SmallVector<Value *> rows) {
+  const unsigned n = unsigned(rows.size());
+  for (unsigned round = n; round > 1; round /= 2) {
+    llvm::SmallVector<Value *> next;
+    for (unsigned k = 0; k < n / 2; ++k)
+      for (unsigned half : {0u, n / 2}) {
+        llvm::SmallVector<int> order;
+        for (unsigned first = half, all = length(rows[k]); first < all; first += n)
+          for (unsigned e = first; e < first + n / 2; ++e)
+            order.append({int(e), int(all + e)});
+        next.push_back(b_.CreateShuffleVector(rows[k], rows[k + n / 2], order));
+      }
+    rows = next;
+  }
+  return rows;
+}
+
+/// Lanes that each read 16 bytes or a register's width on end, wherever they are, by several loads:
+/// one load per lane, and a transposition. It costs what one gather of a quarter of the bytes does.
+/// False where the loads nearby are not so.
 bool Widener::loadRows(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
-  const unsigned bits = type->getScalarSizeInBits();
-  if (isOffMainLine_ || !load.isSimple() || type->isVectorTy() || type->isPointerTy() || bits < 8 ||
-      bits > 64 || !llvm::isPowerOf2_32(bits))
+  const unsigned bits = type->getScalarSizeInBits(), perBlock = 128 / std::max(bits, 1u);
+  if (isOffMainLine_ || context_.options.tier != Tier::optimised || !load.isSimple() ||
+      type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
+      !llvm::isPowerOf2_32(bits) || lanes_ % perBlock != 0)
     return false;
-  const unsigned n = 128 / bits;
-  if (lanes_ % n != 0)
-    return false;
-  const int64_t size = bits / 8;
   const Siblings siblings = loadsNear(load);
   auto isLeft = [&](int64_t at) {
     auto it = siblings.find(at);
     return it != siblings.end() && !neighbours_.contains(it->second.front());
   };
-  // Rows of 16 bytes are cut from the first element on.
-  int64_t first = 0;
+  const int64_t size = bits / 8;
+  int64_t first = 0; // rows are cut from there on
   while (isLeft(first - size))
     first -= size;
-  first += -first / 16 * 16;
-  for (int64_t at = first; at < first + 16; at += size)
-    if (!isLeft(at))
-      return false;
-  Value *each = a.offsets && !mask() ? nullptr : orDummy(pointers(a), 16, -first);
+  auto cut = [&](unsigned blocks) -> std::optional<int64_t> {
+    const int64_t bytes = 16 * int64_t(blocks), start = first + -first / bytes * bytes;
+    for (int64_t at = start; at < start + bytes; at += size)
+      if (!isLeft(at))
+        return std::nullopt;
+    return start;
+  };
+  const unsigned together = elementsPerRegister(type), blocks = together / perBlock;
+  const std::optional<int64_t> wide = cut(blocks), start = wide ? wide : cut(1);
+  if (!start)
+    return false;
+  const unsigned perRow = perBlock * (wide ? blocks : 1);
+  Value *each =
+      a.offsets && !mask() ? nullptr : orDummy(pointers(a), perRow * uint64_t(size), -*start);
   auto row = [&](unsigned lane) {
     Value *at = each ? b_.CreateExtractElement(each, lane)
                      : b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[lane]));
-    at = b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(first));
-    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, n), at, load.getAlign());
+    at = b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(*start));
+    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, perRow), at, load.getAlign());
     copyAccessTraits(l, load);
     return l;
   };
-  const unsigned blocks = std::min(elementsPerRegister(type), lanes_) / n;
-  llvm::SmallVector<llvm::SmallVector<Value *>> parts(n);
-  for (unsigned lane = 0; lane < lanes_; lane += blocks * n) {
-    llvm::SmallVector<Value *> rows;
-    for (unsigned k = 0; k < n; ++k) {
-      llvm::SmallVector<Value *> pieces;
+  llvm::SmallVector<llvm::SmallVector<Value *>> parts(perRow);
+  for (unsigned lane = 0; lane < lanes_; lane += together) {
+    // By place in the row, then by lane: registers with a block from every perBlock-th lane.
+    llvm::SmallVector<llvm::SmallVector<Value *>> places(perRow / perBlock);
+    for (unsigned k = 0; k < perBlock; ++k) {
+      llvm::SmallVector<Value *> rows;
       for (unsigned block = 0; block < blocks; ++block)
-        pieces.push_back(row(lane + block * n + k));
-      rows.push_back(concatenate(pieces));
+        rows.push_back(row(lane + block * perBlock + k));
+      rows = wide ? transposeBlocks(rows) : llvm::SmallVector<Value *>{concatenate(rows)};
+      for (unsigned place = 0; place < places.size(); ++place)
+        places[place].push_back(rows[place]);
     }
-    for (unsigned round = n; round > 1; round /= 2) {
-      llvm::SmallVector<Value *> next;
-      for (unsigned k = 0; k < n / 2; ++k)
-        for (bool isUpper : {false, true})
-          next.push_back(interleave(rows[k], rows[k + n / 2], isUpper));
-      rows = next;
-    }
-    for (unsigned k = 0; k < n; ++k)
-      parts[k].push_back(rows[k]);
+    for (unsigned place = 0; place < places.size(); ++place)
+      for (auto [k, element] : llvm::enumerate(transposeElements(places[place])))
+        parts[place * perBlock + k].push_back(element);
   }
-  for (unsigned k = 0; k < n; ++k) {
+  for (unsigned k = 0; k < perRow; ++k) {
     Value *element = concatenate(parts[k]);
-    for (const llvm::LoadInst *one : siblings.at(first + int64_t(k) * size))
+    for (const llvm::LoadInst *one : siblings.at(*start + int64_t(k) * size))
       neighbours_[one] = element;
   }
   return true;

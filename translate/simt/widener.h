@@ -205,7 +205,8 @@ class Widener {
                                       llvm::function_ref<Value *(unsigned)> piece);
   using Siblings = std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>>;
   Siblings loadsNear(const llvm::LoadInst &) const;
-  Value *interleave(Value *, Value *, bool isUpper);
+  llvm::SmallVector<Value *> transposeBlocks(llvm::SmallVector<Value *> rows);
+  llvm::SmallVector<Value *> transposeElements(llvm::SmallVector<Value *> rows);
   bool loadRows(const llvm::LoadInst &, const Address &);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);
   Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);

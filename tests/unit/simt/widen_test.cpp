@@ -85,6 +85,43 @@ TEST(Widen, GangsThatShareLoadsRunInLockstep) {
   EXPECT_EQ(c.vectorStores, 8u); // of c, one per row
 }
 
+/// Each thread goes through a row of `*(i64 *)(params + 8)` words; rows begin as many bytes apart.
+std::string overRows(const std::string &inLoop) {
+  return "%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n"
+         "%second = getelementptr i8, ptr %params, i64 8\n%length = load i64, ptr %second\n"
+         "%x8 = zext i32 %x to i64\n%row = mul i64 %x8, %length\n%start = add i64 %base, %row\n"
+         "%to = shl i64 %x8, 2\n%place = add i64 %to, %length\n%q = inttoptr i64 %place to ptr\n"
+         "br label %l\nl:\n%k = phi i64 [ 0, %0 ], [ %k1, %l ]\n"
+         "%a = phi i64 [ %start, %0 ], [ %a1, %l ]\n%s = phi float [ 0.0, %0 ], [ %s1, %l ]\n" +
+         inLoop +
+         "%a1 = add i64 %a, 4\n%k1 = add i64 %k, 1"
+         "\n%z = icmp eq i64 %k1, %length\nbr i1 %z, label %e, label %l\ne:\n"
+         "store float %s1, ptr %q, align 4\nret void";
+}
+const char *kOneOfRow =
+    "%p = inttoptr i64 %a to ptr\n%v = load float, ptr %p, align 4\n%s1 = fadd float %s, %v\n";
+
+/// The sixteen values of a line are one load per lane and shuffles; what is left over is gathered.
+TEST(Widen, LoopsOverRowsOfLanesReadLinesWhole) {
+  GangModule g =
+      widened(overRows(kOneOfRow), {.lanes = 16, .block = {256, 1, 1}, .level = CpuLevel::avx512});
+  Counts c = count(*g.module);
+  EXPECT_EQ(c.vectorLoads, 16u);
+  EXPECT_EQ(c.gathers, 1u);
+  GangModule narrow =
+      widened(overRows(kOneOfRow), {.lanes = 16, .block = {256, 1, 1}, .level = CpuLevel::avx2});
+  EXPECT_EQ(count(*narrow.module).vectorLoads, 16u); // of 32 bytes
+}
+
+/// A store that every round repeats leaves the loop in the version for rows that lie elsewhere.
+TEST(Widen, StoresThatEveryRoundRepeatsGoBehindTheLoop) {
+  GangModule g = widened(overRows(std::string(kOneOfRow) + "store float %s1, ptr %q, align 4\n"),
+                         {.lanes = 16, .block = {256, 1, 1}, .level = CpuLevel::avx512});
+  Counts c = count(*g.module);
+  EXPECT_EQ(c.vectorLoads, 16u); // a store in the loop would keep its loads apart
+  EXPECT_EQ(c.gathers, 2u);      // of what is left over, and of the version that stores
+}
+
 TEST(Widen, BarriersOfTheWholeBlockCutTheKernelIntoRegions) {
   GangModule g = widened("call void @ptx.bar.sync(i32 0, i32 0)\nret void",
                          {.lanes = 32, .block = {256, 1, 1}});

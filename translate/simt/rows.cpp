@@ -1,0 +1,155 @@
+// Loops in which each lane reads a row of its own, on and on: all that a lane reads of a line of
+// the cache is read at once. Rows whose distance is a large power of two share the places of a
+// cache; of the lines of 32 such rows only a few are still there one round later.
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Transforms/Utils/UnrollLoop.h>
+
+#include <map>
+#include <set>
+
+#include "translate/lower/analyses.h"
+#include "translate/simt/prepare.h"
+#include "translate/simt/rows.h"
+
+namespace ptxrun::simt {
+
+namespace {
+
+/// Adds the constants that `v` is a sum with to `bytes`; returns the rest.
+const llvm::Value *stripConstants(const llvm::Value *v, int64_t &bytes) {
+  while (true) {
+    if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(v)) {
+      v = cast->getOperand(0);
+    } else if (auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
+               op &&
+               (op->getOpcode() == llvm::Instruction::Add ||
+                (op->getOpcode() == llvm::Instruction::Or &&
+                 llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())) &&
+               llvm::isa<llvm::ConstantInt>(op->getOperand(1))) {
+      bytes += llvm::cast<llvm::ConstantInt>(op->getOperand(1))->getSExtValue();
+      v = op->getOperand(0);
+    } else {
+      return v;
+    }
+  }
+}
+
+} // namespace
+
+SplitAddress splitAddress(const llvm::Value *v) {
+  SplitAddress split;
+  const llvm::Value *rest = stripConstants(v, split.bytes);
+  split.terms = {rest, nullptr};
+  if (auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(rest);
+      sum && sum->getOpcode() == llvm::Instruction::Add) {
+    split.terms = {stripConstants(sum->getOperand(0), split.bytes),
+                   stripConstants(sum->getOperand(1), split.bytes)};
+    if (std::less<>()(split.terms.second, split.terms.first))
+      std::swap(split.terms.first, split.terms.second);
+  }
+  return split;
+}
+
+namespace {
+
+/// Unrolled loops may grow to this many instructions.
+constexpr uint64_t kUnrolled = 512;
+
+/// By how many bytes the loop moves this sum on in each round; 0 if it does something else.
+int64_t stepOf(const SplitAddress &address, const llvm::Loop &loop) {
+  int64_t step = 0;
+  for (const llvm::Value *v : {address.terms.first, address.terms.second}) {
+    if (!v || loop.isLoopInvariant(v))
+      continue;
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
+    if (step || !phi || phi->getParent() != loop.getHeader())
+      return 0;
+    if (stripConstants(phi->getIncomingValueForBlock(loop.getLoopLatch()), step) != phi)
+      return 0;
+  }
+  return step;
+}
+
+/// The bytes of its own that each lane reads in a round, on end, where that is just as far as the
+/// loop moves on; the fewest where there are several such rows, 0 where there is none.
+uint64_t bytesOfRows(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
+  std::map<decltype(SplitAddress::terms), std::set<int64_t>> rows;
+  std::map<decltype(SplitAddress::terms), uint64_t> sizes;
+  for (const llvm::BasicBlock *b : loop.blocks())
+    for (const llvm::Instruction &i : *b)
+      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+          load && load->isSimple() && shapes.shape(load->getPointerOperand()).isVarying()) {
+        const SplitAddress address = splitAddress(load->getPointerOperand());
+        const uint64_t size = load->getDataLayout().getTypeStoreSize(load->getType());
+        if (sizes.try_emplace(address.terms, size).first->second == size)
+          rows[address.terms].insert(address.bytes);
+      }
+  uint64_t least = 0;
+  for (auto &[terms, starts] : rows) {
+    const uint64_t size = sizes[terms], bytes = starts.size() * size;
+    const int64_t step = stepOf({terms, 0}, loop);
+    if (std::abs(step) == int64_t(bytes) &&
+        *starts.rbegin() - *starts.begin() == int64_t(bytes - size))
+      least = least ? std::min(least, bytes) : bytes;
+  }
+  return least;
+}
+
+/// How often the loop has to run for a line of `line` bytes; 1 if it reads no rows, or cannot be
+/// unrolled without a second thought.
+unsigned roundsPerLine(const llvm::Loop &loop, const ShapeAnalysis &shapes, uint64_t line) {
+  if (!loop.isInnermost() || shapes.isDivergentLoop(&loop) || !loop.getLoopLatch() ||
+      loop.getExitingBlock() != loop.getLoopLatch())
+    return 1;
+  uint64_t size = 0;
+  for (const llvm::BasicBlock *b : loop.blocks())
+    for (const llvm::Instruction &i : *b) {
+      if (i.mayHaveSideEffects() ||
+          (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i)))
+        return 1;
+      ++size;
+    }
+  const uint64_t bytes = bytesOfRows(loop, shapes);
+  uint64_t rounds = bytes && line % bytes == 0 ? line / bytes : 1;
+  while (rounds * size > kUnrolled)
+    rounds /= 2;
+  return unsigned(std::max<uint64_t>(rounds, 1));
+}
+
+} // namespace
+
+bool unrollRows(llvm::Function &f, const GangShape &gang, CpuLevel level) {
+  const uint64_t line = level == CpuLevel::avx512 ? 64 : level == CpuLevel::avx2 ? 32 : 16;
+  const ShapeAnalysis shapes(f, gang, false);
+  llvm::SmallVector<std::pair<const llvm::BasicBlock *, unsigned>> chosen;
+  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
+    if (const unsigned rounds = roundsPerLine(*l, shapes, line); rounds > 1)
+      chosen.push_back({l->getHeader(), rounds});
+  if (chosen.empty())
+    return false;
+  lower::Analyses analyses;
+  llvm::FunctionAnalysisManager &a = analyses.functions;
+  auto &loops = a.getResult<llvm::LoopAnalysis>(f);
+  bool isChanged = false;
+  for (auto [header, rounds] : chosen) {
+    llvm::UnrollLoopOptions options{};
+    options.Count = rounds;
+    options.Runtime = true;
+    isChanged |= llvm::UnrollLoop(loops.getLoopFor(header), options, &loops,
+                                  &a.getResult<llvm::ScalarEvolutionAnalysis>(f),
+                                  &a.getResult<llvm::DominatorTreeAnalysis>(f),
+                                  &a.getResult<llvm::AssumptionAnalysis>(f),
+                                  &a.getResult<llvm::TargetIRAnalysis>(f),
+                                  &a.getResult<llvm::OptimizationRemarkEmitterAnalysis>(f),
+                                  true) != llvm::LoopUnrollResult::Unmodified;
+  }
+  if (isChanged)
+    normaliseLoops(f);
+  return isChanged;
+}
+
+} // namespace ptxrun::simt
