@@ -4,6 +4,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <cmath>
+
 #include "translate/lower/runtime_words.h"
 #include "translate/simt/widener.h"
 
@@ -350,6 +352,26 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
 }
 
 /// LLVM's elementwise intrinsics take vectors as they are; others run lane by lane.
+/// llvm.fptosi.sat and llvm.fptoui.sat of vectors, for which LLVM takes lane by lane: out of range
+/// to the nearest integer there is, NaN to 0.
+Widener::Value *Widener::convertSaturating(Value *x, llvm::Type *result, bool isSigned) {
+  const unsigned bits = result->getScalarSizeInBits();
+  auto number = [&](double v) { return llvm::ConstantFP::get(x->getType(), v); };
+  auto integer = [&](const llvm::APInt &v) { return llvm::ConstantInt::get(result, v); };
+  Value *low = number(isSigned ? -std::ldexp(1, int(bits) - 1) : 0),
+        *high = number(std::ldexp(1, int(bits) - isSigned)); // powers of two: exact
+  Value *isTooHigh = b_.CreateFCmpOGE(x, high);
+  Value *fits = b_.CreateAnd(b_.CreateFCmpOGE(x, low), b_.CreateNot(isTooHigh));
+  Value *inRange = b_.CreateSelect(fits, x, number(0));
+  Value *r = isSigned ? b_.CreateFPToSI(inRange, result) : b_.CreateFPToUI(inRange, result);
+  r = b_.CreateSelect(
+      isTooHigh,
+      integer(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)), r);
+  return isSigned ? b_.CreateSelect(b_.CreateFCmpOLT(x, low),
+                                    integer(llvm::APInt::getSignedMinValue(bits)), r)
+                  : r;
+}
+
 Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
   const llvm::Intrinsic::ID id = call.getIntrinsicID();
   if (id == llvm::Intrinsic::dbg_value || id == llvm::Intrinsic::dbg_declare ||
@@ -384,9 +406,10 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
   };
   if (!isWide)
     return build(operands, result);
+  if (id == llvm::Intrinsic::fptosi_sat || id == llvm::Intrinsic::fptoui_sat)
+    return convertSaturating(operands[0], result, id == llvm::Intrinsic::fptosi_sat);
   if (llvm::isTriviallyVectorizable(id) || id == llvm::Intrinsic::fshl ||
-      id == llvm::Intrinsic::fshr || result->isStructTy() || id == llvm::Intrinsic::fptosi_sat ||
-      id == llvm::Intrinsic::fptoui_sat || id == llvm::Intrinsic::is_fpclass ||
+      id == llvm::Intrinsic::fshr || result->isStructTy() || id == llvm::Intrinsic::is_fpclass ||
       id == llvm::Intrinsic::ldexp)
     return build(operands, result);
   return laneByLane(operands, plain(&call),

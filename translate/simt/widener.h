@@ -254,6 +254,7 @@ class Widener {
   Value *emitWait(const llvm::CallBase &, const lower::RuntimeWord &);
   void emitCopies(const llvm::CallBase &, const lower::RuntimeWord &);
 
+  Value *convertSaturating(Value *x, llvm::Type *result, bool isSigned);
   Value *emitIntrinsic(const llvm::CallBase &);
 
   // common
