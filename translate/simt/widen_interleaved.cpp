@@ -251,6 +251,150 @@ bool Widener::loadRows(const llvm::LoadInst &load, const Address &a) {
   return true;
 }
 
+/// The stores that fill, with `store` first of them, structures of n elements, in order of address;
+/// empty where there are not as many, or something between them may touch memory.
+llvm::SmallVector<const llvm::StoreInst *> Widener::storesNear(const llvm::StoreInst &store,
+                                                               int64_t size, int64_t n) const {
+  const SplitAddress own = splitAddress(store.getPointerOperand());
+  std::map<int64_t, const llvm::StoreInst *> found;
+  for (const llvm::Instruction *i = &store; i && int64_t(found.size()) < n; i = i->getNextNode()) {
+    auto *other = llvm::dyn_cast<llvm::StoreInst>(i);
+    if (!other) {
+      if (i->mayReadOrWriteMemory() || i->mayHaveSideEffects())
+        break;
+      continue;
+    }
+    const Value *pointer = other->getPointerOperand();
+    const SplitAddress at = splitAddress(pointer);
+    const Shape shape = shapes_.shape(pointer);
+    if (!other->isSimple() || shape.isConditional ||
+        shape.offsets != shapes_.shape(store.getPointerOperand()).offsets ||
+        other->getValueOperand()->getType() != store.getValueOperand()->getType() ||
+        other->getPointerAddressSpace() != store.getPointerAddressSpace() ||
+        other->getAlign() != store.getAlign() || at.terms != own.terms ||
+        !found.try_emplace(at.bytes, other).second)
+      break;
+  }
+  if (int64_t(found.size()) != n)
+    return {};
+  llvm::SmallVector<const llvm::StoreInst *> list;
+  for (auto &[bytes, one] : found) {
+    if (bytes != found.begin()->first + int64_t(list.size()) * size)
+      return {};
+    list.push_back(one);
+  }
+  return list;
+}
+
+/// n registers of single elements: n registers of structures, in the order of memory.
+llvm::SmallVector<Widener::Value *> Widener::interleave(llvm::ArrayRef<Value *> in) {
+  const unsigned n = unsigned(in.size()), each = length(in[0]);
+  if (llvm::isPowerOf2_32(n))
+    return putTogether(in, 0, 1);
+  llvm::SmallVector<Value *> out;
+  for (unsigned r = 0; r < n; ++r) {
+    Value *all = llvm::PoisonValue::get(in[0]->getType());
+    for (unsigned k = 0; k < n; ++k) {
+      llvm::SmallVector<int> order;
+      for (unsigned p = 0, at = r * each; p < each; ++p, ++at)
+        order.push_back(at % n < k ? int(p) : at % n == k ? int(each + at / n) : -1);
+      all = b_.CreateShuffleVector(all, in[k], order);
+    }
+    out.push_back(all);
+  }
+  return out;
+}
+
+/// A store into an array of structures: together with those to the structures' other elements,
+/// where the last of them stands; on AVX-512 also alone, with a mask that leaves out what lies
+/// between. False where neither will do.
+bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
+  const llvm::Type *type = store.getValueOperand()->getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  const bool isAvx512 = context_.options.level == CpuLevel::avx512;
+  if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
+      type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
+      !llvm::isPowerOf2_32(bits) || (mask() && bits < 32 && !isAvx512))
+    return false;
+  constexpr int64_t kMost = 8;
+  const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
+  if (stride % size != 0 || n < 2 || n > kMost)
+    return false;
+  for (unsigned l = 1; l < lanes_; ++l)
+    if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
+      return false;
+  auto last = structures_.find(&store);
+  if (last == structures_.end()) {
+    llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, size, n);
+    if (all.empty()) {
+      if (isAvx512)
+        storeStructures(store, a, {}, unsigned(n));
+      return isAvx512;
+    }
+    const llvm::StoreInst *end = all[0];
+    for (const llvm::StoreInst *one : all)
+      end = end->comesBefore(one) ? one : end;
+    for (const llvm::StoreInst *one : all)
+      if (one != end)
+        putOff_.insert(one);
+    structures_[end] = all;
+    return true; // it is not the last
+  }
+  storeStructures(store, a, last->second, unsigned(n));
+  return true;
+}
+
+/// Stores structures of n elements: all of them, which `stores` give, or only that of `store`.
+void Widener::storeStructures(const llvm::StoreInst &store, const Address &a,
+                              llvm::ArrayRef<const llvm::StoreInst *> stores, unsigned n) {
+  llvm::Type *type = plain(store.getValueOperand());
+  const uint64_t size = type->getScalarSizeInBits() / 8;
+  const unsigned each = elementsPerRegister(type);
+  llvm::SmallVector<Value *> wides;
+  for (const llvm::StoreInst *one : stores)
+    wides.push_back(vector(one->getValueOperand()));
+  Value *own = stores.empty() ? vector(store.getValueOperand()) : nullptr;
+  int64_t at = (*a.offsets)[0];
+  if (!own)
+    at -= splitAddress(store.getPointerOperand()).bytes -
+          splitAddress(stores[0]->getPointerOperand()).bytes;
+  Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(at));
+  for (unsigned lane = 0; lane < lanes_; lane += each) {
+    auto part = [&](Value *wide) {
+      llvm::SmallVector<int> order;
+      for (unsigned p = 0; p < each; ++p)
+        order.push_back(int(lane + p));
+      return each == lanes_ ? wide : b_.CreateShuffleVector(wide, order);
+    };
+    llvm::SmallVector<Value *> registers;
+    if (!own) {
+      llvm::SmallVector<Value *> in;
+      for (Value *w : wides)
+        in.push_back(part(w));
+      registers = interleave(in);
+    }
+    for (unsigned r = 0; r < n; ++r) {
+      llvm::SmallVector<int> source, active;
+      for (unsigned p = 0; p < each; ++p) {
+        const unsigned from = r * each + p;
+        const bool isHere = !own || from % n == 0;
+        source.push_back(isHere ? int(lane + from / n) : -1);
+        active.push_back(isHere ? int(lane + from / n) : int(lanes_));
+      }
+      Value *v = own ? b_.CreateShuffleVector(own, source) : registers[r];
+      Value *place = b_.CreateConstGEP1_64(b_.getInt8Ty(), to,
+                                           uint64_t(lane) * n * size + uint64_t(r) * each * size);
+      if (own || mask())
+        b_.CreateMaskedStore(
+            v, place, store.getAlign(),
+            b_.CreateShuffleVector(fullMask(), llvm::Constant::getNullValue(fullMask()->getType()),
+                                   active));
+      else
+        b_.CreateAlignedStore(v, place, store.getAlign());
+    }
+  }
+}
+
 /// Element k of each lane's vector, where most elements are asked for in this block; null where
 /// they are not.
 Widener::Value *Widener::separatedElement(const llvm::ExtractElementInst &e, unsigned k) {

@@ -451,6 +451,8 @@ Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
 }
 
 void Widener::emitStore(const llvm::StoreInst &store) {
+  if (putOff_.contains(&store))
+    return;
   const Value *pointer = store.getPointerOperand(), *value = store.getValueOperand();
   if (store.isAtomic() && llvm::isReleaseOrStronger(store.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
@@ -468,7 +470,7 @@ void Widener::emitStore(const llvm::StoreInst &store) {
   if (!a.offsets) {
     storeEach(store, pointers(a), v);
   } else if (!a.wraps) {
-    if (!storeOffsets(store, a, v))
+    if (!storeStrided(store, a) && !storeOffsets(store, a, v))
       storeEach(store, pointers(a), v);
   } else {
     Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"),

@@ -208,6 +208,12 @@ class Widener {
   llvm::SmallVector<Value *> transposeBlocks(llvm::SmallVector<Value *> rows);
   llvm::SmallVector<Value *> transposeElements(llvm::SmallVector<Value *> rows);
   bool loadRows(const llvm::LoadInst &, const Address &);
+  llvm::SmallVector<const llvm::StoreInst *> storesNear(const llvm::StoreInst &, int64_t size,
+                                                        int64_t n) const;
+  llvm::SmallVector<Value *> interleave(llvm::ArrayRef<Value *>);
+  bool storeStrided(const llvm::StoreInst &, const Address &);
+  void storeStructures(const llvm::StoreInst &, const Address &,
+                       llvm::ArrayRef<const llvm::StoreInst *>, unsigned n);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);
   Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);
   Value *joinedElements(const llvm::InsertElementInst &);
@@ -293,6 +299,9 @@ class Widener {
       maskRoot_; // block whose consumed mask this block shares; null: entry mask
   llvm::DenseMap<const Value *, Value *> local_, localVector_; // of the block being emitted
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
+  llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
+  llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>
+      structures_; // all that are stored together, by the last of them
   llvm::DenseMap<const Value *, llvm::SmallVector<Value *>>
       separated_; // elements of vectors, of the block being emitted
   llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_; // by what lies in them

@@ -113,6 +113,26 @@ TEST(Widen, LoopsOverRowsOfLanesReadLinesWhole) {
   EXPECT_EQ(count(*narrow.module).vectorLoads, 16u); // of 32 bytes
 }
 
+/// Three floats a thread: as many vectors as they fill, and no mask. One of three alone, on
+/// AVX-512: the same vectors under masks.
+TEST(Widen, StructuresAreStoredWhole) {
+  std::string body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n%x8 = zext i32 %x to i64\n"
+      "%o = mul i64 %x8, 12\n%a = add i64 %base, %o\n%b = add i64 %a, 4\n%c = add i64 %a, 8\n"
+      "%p = inttoptr i64 %a to ptr\n%q = inttoptr i64 %b to ptr\n%r = inttoptr i64 %c to ptr\n"
+      "%v = sitofp i32 %x to float\n%w = fmul float %v, %v\nstore float %w, ptr %r, align 4\n";
+  Counts alone = count(
+      *widened(body + "ret void", {.lanes = 16, .block = {64, 1, 1}, .level = CpuLevel::avx512})
+           .module);
+  EXPECT_EQ(alone.maskedStores, 3u);
+  body += "store float %v, ptr %p, align 4\nstore float %v, ptr %q, align 4\nret void";
+  for (CpuLevel level : {CpuLevel::avx512, CpuLevel::avx2}) {
+    Counts c = count(*widened(body, {.lanes = 16, .block = {64, 1, 1}, .level = level}).module);
+    EXPECT_EQ(c.vectorStores, level == CpuLevel::avx512 ? 3u : 6u);
+    EXPECT_EQ(c.maskedStores + c.scatters, 0u);
+  }
+}
+
 /// A store that every round repeats leaves the loop in the version for rows that lie elsewhere.
 TEST(Widen, StoresThatEveryRoundRepeatsGoBehindTheLoop) {
   GangModule g = widened(overRows(std::string(kOneOfRow) + "store float %s1, ptr %q, align 4\n"),
