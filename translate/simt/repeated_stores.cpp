@@ -253,12 +253,18 @@ bool repeatsStores(const llvm::Loop &loop) {
 } // namespace
 
 bool sinkRepeatedStores(llvm::Function &f, const GangShape &gang) {
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo found(dominators);
   llvm::SmallVector<const llvm::BasicBlock *> chosen;
-  const ShapeAnalysis shapes(f, gang, false);
-  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
-    if (l->isInnermost() && l->getLoopPreheader() && repeatsStores(*l) &&
-        !shapes.isInDivergentRegion(l->getLoopPreheader()))
+  for (const llvm::Loop *l : found.getLoopsInPreorder())
+    if (l->isInnermost() && l->getLoopPreheader() && repeatsStores(*l))
       chosen.push_back(l->getHeader());
+  if (chosen.empty())
+    return false;
+  const ShapeAnalysis shapes(f, gang, false);
+  llvm::erase_if(chosen, [&](const llvm::BasicBlock *header) {
+    return shapes.isInDivergentRegion(found.getLoopFor(header)->getLoopPreheader());
+  });
   bool isChanged = false;
   for (const llvm::BasicBlock *header : chosen) {
     lower::Analyses analyses;

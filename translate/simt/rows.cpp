@@ -99,20 +99,27 @@ uint64_t bytesOfRows(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
   return least;
 }
 
-/// How often the loop has to run for a line of `line` bytes; 1 if it reads no rows, or cannot be
-/// unrolled without a second thought.
-unsigned roundsPerLine(const llvm::Loop &loop, const ShapeAnalysis &shapes, uint64_t line) {
-  if (!loop.isInnermost() || shapes.isDivergentLoop(&loop) || !loop.getLoopLatch() ||
-      loop.getExitingBlock() != loop.getLoopLatch())
-    return 1;
+/// How many instructions an innermost loop of a form that can be unrolled without a second thought
+/// has; 0 for other loops.
+uint64_t sizeOfSimpleLoop(const llvm::Loop &loop) {
+  if (!loop.isInnermost() || !loop.getLoopLatch() || loop.getExitingBlock() != loop.getLoopLatch())
+    return 0;
   uint64_t size = 0;
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
       if (i.mayHaveSideEffects() ||
           (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i)))
-        return 1;
+        return 0;
       ++size;
     }
+  return size;
+}
+
+/// How often the loop has to run for a line of `line` bytes; 1 if it reads no rows.
+unsigned roundsPerLine(const llvm::Loop &loop, const ShapeAnalysis &shapes, uint64_t line,
+                       uint64_t size) {
+  if (shapes.isDivergentLoop(&loop))
+    return 1;
   const uint64_t bytes = bytesOfRows(loop, shapes);
   uint64_t rounds = bytes && line % bytes == 0 ? line / bytes : 1;
   while (rounds * size > kUnrolled)
@@ -124,10 +131,20 @@ unsigned roundsPerLine(const llvm::Loop &loop, const ShapeAnalysis &shapes, uint
 
 bool unrollRows(llvm::Function &f, const GangShape &gang, CpuLevel level) {
   const uint64_t line = level == CpuLevel::avx512 ? 64 : level == CpuLevel::avx2 ? 32 : 16;
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo found(dominators);
+  llvm::SmallVector<std::pair<const llvm::Loop *, uint64_t>> simple;
+  for (const llvm::Loop *l : found.getLoopsInPreorder())
+    if (const uint64_t size = sizeOfSimpleLoop(*l))
+      simple.push_back({l, size});
+  if (simple.empty())
+    return false;
   const ShapeAnalysis shapes(f, gang, false);
   llvm::SmallVector<std::pair<const llvm::BasicBlock *, unsigned>> chosen;
-  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
-    if (const unsigned rounds = roundsPerLine(*l, shapes, line); rounds > 1)
+  for (auto [l, size] : simple)
+    if (const unsigned rounds =
+            roundsPerLine(*shapes.loops().getLoopFor(l->getHeader()), shapes, line, size);
+        rounds > 1)
       chosen.push_back({l->getHeader(), rounds});
   if (chosen.empty())
     return false;
