@@ -12,8 +12,10 @@
 
 /// For code that looks at stacks it does not own.
 #define PTXRUN_NO_ASAN [[clang::no_sanitize("address")]]
-/// For code that accesses memory as the kernel told it to, races and misaligned addresses included.
-#define PTXRUN_KERNELS_MEMORY [[clang::no_sanitize("address", "thread", "alignment")]]
+/// For code that accesses memory as the kernel told it to, races, misaligned addresses and null
+/// included.
+#define PTXRUN_KERNELS_MEMORY                                                                      \
+  [[clang::no_sanitize("address", "thread", "alignment", "nonnull-attribute")]]
 
 #ifdef PTXRUN_ASAN
 #include <sanitizer/asan_interface.h>

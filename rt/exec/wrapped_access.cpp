@@ -40,7 +40,12 @@ PTXRUN_KERNELS_MEMORY void copy(char *to, const char *from, uint64_t bytes) {
   }
 }
 
-/// f(lane's part of the wide value, lane's address) for the lanes in `mask`.
+/// Any lane's distance from the base is modulo 2^64.
+char *moved(const char *base, uint64_t offset) {
+  return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(base) + offset);
+}
+
+/// f(lane's part of the wide value, lane's distance from the base) for the lanes in `mask`.
 template <typename F>
 void forEachLane(const abi::WrappedAccess &access, uint64_t index, uint32_t mask, F f) {
   const GuestAccess guest(*currentWorker());
@@ -60,14 +65,14 @@ extern "C" {
 void ptxrun_load_wrapped(char *wide, const char *base, uint64_t index,
                          const abi::WrappedAccess *access, uint32_t mask) {
   rt::forEachLane(*access, index, mask, [&](uint64_t part, uint64_t offset) {
-    rt::copy(wide + part, base + offset, access->bytes);
+    rt::copy(wide + part, rt::moved(base, offset), access->bytes);
   });
 }
 
 void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index,
                           const abi::WrappedAccess *access, uint32_t mask) {
   rt::forEachLane(*access, index, mask, [&](uint64_t part, uint64_t offset) {
-    rt::copy(base + offset, wide + part, access->bytes);
+    rt::copy(rt::moved(base, offset), wide + part, access->bytes);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "rt/atomics/reduce.h"
+#include "rt/exec/sanitizers.h"
 #include "rt/exec/worker.h"
 #include "rt/observe/report.h"
 #include "rt/sync/mbarrier.h"
@@ -19,7 +20,7 @@ void copyMasked(char *to, const char *from, uint32_t bytes, uint32_t mask) {
       to[i] = from[i];
 }
 
-void copyBytes(const AsyncOperation &o) {
+PTXRUN_KERNELS_MEMORY void copyBytes(const AsyncOperation &o) {
   auto *to = static_cast<char *>(o.destination);
   if (o.byteMask != 0xffff) {
     copyMasked(to, static_cast<const char *>(o.source), o.bytes, o.byteMask);
