@@ -387,8 +387,7 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
     for (const llvm::Instruction &i : b)
       repeated += !uniformity_->isUniform(&i) || i.mayHaveSideEffects();
   for (unsigned n : {8u, 4u, 2u})
-    if (n <= (isForStrides_ ? 4 : 8) && gangsPerCta % n == 0 && n * most <= registers * 3 / 4 &&
-        n * repeated <= kMaxRepeated)
+    if (gangsPerCta % n == 0 && n * most <= registers * 3 / 4 && n * repeated <= kMaxRepeated)
       return n;
   return 1;
 }
