@@ -118,12 +118,17 @@ Region regionFrom(const ShapeAnalysis &shapes, BasicBlock *start,
   Region r;
   const BasicBlock *end = start;
   BlockSet inside;
-  // A loop that begins where the ways meet is part of it.
+  auto comesFromInside = [&](const BasicBlock *b) {
+    return llvm::all_of(llvm::predecessors(b),
+                        [&](const BasicBlock *p) { return inside.contains(p); });
+  };
+  // A loop that begins where the ways meet is part of it, and one that they meet in is with all of
+  // its rounds.
   auto isEnd = [&] {
     return llvm::all_of(wanted, [&](const BasicBlock *b) { return inside.contains(b); }) &&
-           (!shapes.dominators().dominates(start, end) ||
-            llvm::all_of(llvm::predecessors(end),
-                         [&](const BasicBlock *p) { return inside.contains(p); }));
+           llvm::all_of(inside,
+                        [&](const BasicBlock *b) { return b == start || comesFromInside(b); }) &&
+           (!shapes.dominators().dominates(start, end) || comesFromInside(end));
   };
   do {
     end = shapes.meetingPoint(end);
