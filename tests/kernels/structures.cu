@@ -101,3 +101,30 @@ extern "C" __global__ void fourEach(const float *__restrict__ in, float *__restr
 }
 CASE(fourEach, grid(2), block(32), in(256), out(256), 256)
 CASE(fourEach, grid(2), block(32), in(250), out(250), 250)
+
+// Nine elements each, and sixteen; what is written may be what is read next.
+extern "C" __global__ void transposeSmall(const float *in, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+#pragma unroll
+  for (int r = 0; r < 3; ++r)
+#pragma unroll
+    for (int c = 0; c < 3; ++c) out[9 * i + 3 * r + c] = in[9 * i + 3 * c + r] * 2;
+}
+CASE(transposeSmall, grid(2), block(64), in(9 * 128), out(9 * 128), 128)
+CASE(transposeSmall, grid(1), block(64), in(9 * 33), out(9 * 33), 33)
+
+extern "C" __global__ void sortSixteen(const int *in, int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, v[16];
+#pragma unroll
+  for (int k = 0; k < 16; ++k) v[k] = in[16 * i + k];
+  for (int k = 1; k < 16; ++k) {
+    int x = v[k], j = k - 1;
+    for (; j >= 0 && v[j] > x; --j) v[j + 1] = v[j];
+    v[j + 1] = x;
+  }
+#pragma unroll
+  for (int k = 0; k < 16; ++k) out[16 * i + k] = v[k];
+}
+CASE(sortSixteen, grid(2), block(64), in(16 * 128), out(16 * 128))
+CASE(sortSixteen, grid(1), block(40), in(16 * 40), out(16 * 40))

@@ -2,6 +2,8 @@
 // against n vectors of one element per lane. Register by register, in log2(n) rounds of shuffles
 // that take two registers apart into even and odd elements (or the other way round): half the
 // shuffles of picking each vector's elements on its own, and each register is loaded once.
+#include <llvm/Analysis/ValueTracking.h>
+
 #include "translate/simt/rows.h"
 #include "translate/simt/widener.h"
 
@@ -316,7 +318,7 @@ bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
       type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
       !llvm::isPowerOf2_32(bits) || (mask() && bits < 32 && !isAvx512))
     return false;
-  constexpr int64_t kMost = 8;
+  constexpr int64_t kMost = 16;
   const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
   if (stride % size != 0 || n < 2 || n > kMost)
     return false;
@@ -327,9 +329,13 @@ bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
   if (last == structures_.end()) {
     llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, size, n);
     if (all.empty()) {
-      if (isAvx512)
-        storeStructures(store, a, {}, unsigned(n));
-      return isAvx512;
+      // Masked stores do not forward what they store to loads, and local memory is read soon.
+      const bool isLocal =
+          llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(store.getPointerOperand()));
+      if (!isAvx512 || isLocal)
+        return false;
+      storeStructures(store, a, {}, unsigned(n));
+      return true;
     }
     const llvm::StoreInst *end = all[0];
     for (const llvm::StoreInst *one : all)
