@@ -286,17 +286,21 @@ bool Jam::plan() {
   for (BasicBlock *b : llvm::ReversePostOrderTraversal<llvm::Function *>(&f_)) {
     // A choice that is the same for all gangs in itself may have to make them agree on more.
     const bool isForMore = same_.contains(b) && !agreed_.contains(b);
-    if (covered.contains(b)) {
-      if (isForMore)
-        return false;
-      continue;
-    }
-    if (!uniformity_->varies(*b) && !isForMore)
+    if (covered.contains(b) || (!uniformity_->varies(*b) && !isForMore))
       continue;
     std::optional<Hammock> h = isForMore ? std::nullopt : hammockAt(b);
     if (!h && !isForMore)
       h = hammockAroundLoop(b);
     if (h) {
+      // Those inside, found before, are passed with it.
+      auto isInside = [&](const auto &branch) {
+        return llvm::is_contained(h->blocks, branch.first);
+      };
+      if (llvm::any_of(h->blocks,
+                       [&](auto *x) { return agreed_.contains(x) || same_.contains(x); }))
+        return false;
+      llvm::erase_if(hammocks_, isInside);
+      llvm::erase_if(together_, isInside);
       hammocks_.push_back({h->branch, h->meeting});
       covered.insert(h->blocks.begin(), h->blocks.end());
       continue;
