@@ -20,6 +20,13 @@ CUresult resolveContext(CUcontext handle, Context *&context) {
   return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/// For the second versions of functions whose first have no context: bindings from before CUDA 13
+/// (Numba's) look for any function's newest name and pass the first one's arguments. What is no
+/// context is whatever was in the register, and the current one is meant.
+CUresult resolveOrTakeCurrent(CUcontext handle, Context *&context) {
+  return resolveContext(resolve<Context>(handle).get() ? handle : nullptr, context);
+}
+
 CUresult createContext(CUcontext *handle, unsigned flags, CUdevice device) {
   PTXRUN_TRY(checkInitialised());
   if (!handle || (flags & ~CU_CTX_FLAGS_MASK))
@@ -115,7 +122,7 @@ PTXRUN_API CUresult cuCtxGetCurrent(CUcontext *handle) {
 
 PTXRUN_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle) {
   Context *context = nullptr;
-  PTXRUN_TRY(resolveContext(handle, context));
+  PTXRUN_TRY(resolveOrTakeCurrent(handle, context));
   if (!device)
     return CUDA_ERROR_INVALID_VALUE;
   *device = 0;
@@ -152,7 +159,7 @@ PTXRUN_API CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
 
 PTXRUN_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
   Context *context = nullptr;
-  PTXRUN_TRY(resolveContext(handle, context));
+  PTXRUN_TRY(resolveOrTakeCurrent(handle, context));
   if (context->isDestroyed())
     return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   context->synchronise();

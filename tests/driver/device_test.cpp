@@ -110,4 +110,21 @@ TEST(GetProcAddress, TellsUnknownNamesFromOldVersions) {
                 CUDA_ERROR_NOT_FOUND);
 }
 
+/// Bindings that append "_v2" to every name call these two with the arguments of their first
+/// versions: in place of the context lies anything.
+TEST(Device, SecondVersionsTakeWhatIsNoContextForTheCurrentOne) {
+  ASSERT_CUDA(cuInit(0));
+  CUcontext context = nullptr, nothing = reinterpret_cast<CUcontext>(&context);
+  ASSERT_CUDA(cuDevicePrimaryCtxRetain(&context, 0));
+  EXPECT_CUDA(cuCtxPushCurrent(context));
+  CUdevice device = -1;
+  EXPECT_CUDA(cuCtxGetDevice_v2(&device, nothing));
+  EXPECT_EQ(device, 0);
+  EXPECT_CUDA(cuCtxSynchronize_v2(nothing));
+  EXPECT_CUDA(cuCtxPopCurrent(&context));
+  EXPECT_RESULT(cuCtxGetDevice_v2(&device, nothing), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_CUDA(cuCtxGetDevice_v2(&device, context));
+  EXPECT_CUDA(cuDevicePrimaryCtxRelease(0));
+}
+
 } // namespace ptxrun::tests
