@@ -15,6 +15,10 @@ void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *parti
 /// more than one only without `partial`.
 void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial,
                         unsigned gangsPerBody = 1);
+/// `cta_range` in the order of rows (row_order.cpp): a row of gangs of neighbouring CTAs, then the
+/// next row. False, and nothing made, where gangs may not run in that order or would not gain by
+/// it.
+bool buildRowOrderEntry(ModuleContext &, llvm::Function &full);
 /// Makes of two functions like it a `cta_range` that runs `small` in grids of fewer than `threads`
 /// threads, else `large`.
 void chooseByGrid(ModuleContext &, llvm::Function &small, llvm::Function &large, uint64_t threads);

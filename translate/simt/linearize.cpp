@@ -232,8 +232,9 @@ bool Widener::isCheap(const Block *block) const {
 }
 
 /// Goes to the first of `targets` that has lanes; the others stay pending there. `certain` is known
-/// to have lanes.
-void Widener::emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain) {
+/// to have lanes; `known`: whether a target has lanes, where that can be told without its mask.
+void Widener::emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain,
+                        const llvm::DenseMap<unsigned, Value *> &known) {
   while (!targets.empty()) {
     const unsigned t = *targets.begin();
     targets.erase(targets.begin());
@@ -245,10 +246,14 @@ void Widener::emitGotos(std::set<unsigned> targets, std::optional<unsigned> cert
       return;
     }
     llvm::AllocaInst *slot = maskSlot(items_[t].block);
-    Value *some = anyLane(b_.CreateLoad(slot->getAllocatedType(), slot));
+    Value *some = known.lookup(t);
+    if (!some)
+      some = anyLane(b_.CreateLoad(slot->getAllocatedType(), slot));
     Block *otherwise = newBlock("skip");
     b_.CreateCondBr(some, items_[t].head, otherwise);
     b_.SetInsertPoint(otherwise);
+    // So it is; said in so many words, nothing is carried to where the mask is next added to.
+    b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
   }
   b_.CreateUnreachable();
 }
@@ -328,7 +333,12 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
     targets.insert(*f);
   if (t && f)
     certain = std::max(*t, *f); // reached in the chain only if the nearer one has no lanes
-  emitGotos(targets, certain);
+  llvm::DenseMap<unsigned, Value *> known;
+  for (auto [item, to] : {std::pair{t, onTrue}, std::pair{f, onFalse}})
+    if (item && to->getSinglePredecessor() == block && !mask())
+      if (Value *some = holdsForSome(branch->getCondition(), to == onFalse))
+        known[*item] = some;
+  emitGotos(targets, certain, known);
 }
 
 void Widener::emitLoopEnd(unsigned n) {
@@ -343,6 +353,7 @@ void Widener::emitLoopEnd(unsigned n) {
   Block *done = newBlock("left");
   b_.CreateCondBr(some, items_[itemOf_[loop->getHeader()]].head, done);
   b_.SetInsertPoint(done);
+  b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
   std::set<unsigned> targets = items_[n].pending;
   for (unsigned e : items_[n].exits) {
     // An exit may leave further divergent loops: then their ends take it on.

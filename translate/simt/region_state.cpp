@@ -1,6 +1,7 @@
 #include "translate/simt/region_state.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -55,8 +56,10 @@ bool touches(const llvm::DenseSet<const llvm::BasicBlock *> &set,
 bool isRepeatable(const llvm::Instruction &i) {
   if (llvm::isa<llvm::LoadInst>(i))
     return i.hasMetadata(llvm::LLVMContext::MD_invariant_load);
-  if (auto *freeze = llvm::dyn_cast<llvm::FreezeInst>(&i))
-    return llvm::isGuaranteedNotToBeUndefOrPoison(freeze->getOperand(0));
+  if (auto *freeze = llvm::dyn_cast<llvm::FreezeInst>(&i)) {
+    const Value *splat = llvm::getSplatValue(freeze->getOperand(0));
+    return llvm::isGuaranteedNotToBeUndefOrPoison(splat ? splat : freeze->getOperand(0));
+  }
   if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
     return call->doesNotAccessMemory() && !call->isConvergent() && call->willReturn();
   return !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::CallBase>(i) &&
@@ -123,7 +126,7 @@ unsigned RegionState::pieces(const llvm::Type *t) const {
 /// How to compute the value from what every region has at hand; false if that costs more than
 /// keeping it.
 bool RegionState::findRecipe(Carried &c, const CtaUniformity &uniformity) const {
-  const unsigned limit = 4 + pieces(c.value->getType());
+  const unsigned limit = c.value->getType()->isVectorTy() ? 4 + pieces(c.value->getType()) : 8;
   unsigned cost = 0;
   llvm::DenseSet<const Value *> seen;
   std::function<bool(Value *)> add = [&](Value *v) {

@@ -8,6 +8,7 @@
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Function.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
 #include <array>
@@ -29,8 +30,8 @@ struct Shape {
   uint8_t alignment = 0;
   /// W entries owned by the analysis; null means all zero (uniform).
   const std::vector<int64_t> *offsets = nullptr;
-  /// The offsets hold only if some narrower index did not wrap between lanes; the emitter tests
-  /// that at run time.
+  /// The offsets hold only if some narrower index did not wrap between lanes, or was not cut off
+  /// for an active one; the emitter tests that at run time.
   bool isConditional = false;
 
   bool isUniform() const { return kind == Kind::offsets && !offsets; }
@@ -61,6 +62,10 @@ inline constexpr const char *kVersion = "ptx.version";
 struct GangShape {
   unsigned lanes = 32;
   std::array<uint32_t, 3> block{}; ///< 0,0,0: unknown
+  /// Indices that a bound cuts off, and those with bits exchanged by a number known only at run
+  /// time, have conditional offsets: those they have where the bound is not reached, or where the
+  /// number has none of the bits that differ between lanes.
+  bool followsClamps = false;
 };
 
 /// Shapes of all values of a function, and its divergent control. Optimistic data flow to a fixed
@@ -91,6 +96,9 @@ class ShapeAnalysis {
   /// extension.cpp
   bool isExtensionExact(const llvm::Value *, bool isSigned) const;
 
+  /// Offsets lie in [0, 2^alignment): base and offset do not share bits.
+  bool isDisjoint(const Shape &) const;
+
   const llvm::DominatorTree &dominators() const { return dominators_; }
   const llvm::PostDominatorTree &postDominators() const { return postDominators_; }
   const llvm::LoopInfo &loops() const { return loops_; }
@@ -106,15 +114,15 @@ class ShapeAnalysis {
   Shape evaluate(const llvm::Instruction &) const;
   Shape evaluateCall(const llvm::CallBase &) const;
   bool isStateOfOnePhase(const llvm::Value *) const;
+  static bool makesAddress(const llvm::Value *);
   Shape evaluateBinary(const llvm::Instruction &) const;
   Shape evaluateBits(const llvm::Instruction &, const Shape &, uint64_t constant) const;
   Shape evaluatePhi(const llvm::PHINode &) const;
   Shape evaluateCompare(const llvm::Instruction &) const;
   Shape evaluateGep(const llvm::Instruction &) const;
+  Shape evaluateClamp(const llvm::MinMaxIntrinsic &) const;
   Shape threadIndex(unsigned axis) const;
   Shape meetAll(const llvm::User &) const;
-  /// Offsets lie in [0, 2^alignment): base and offset do not share bits.
-  bool isDisjoint(const Shape &) const;
   bool holdsForBase(const llvm::OverflowingBinaryOperator &, bool isSigned) const;
   Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
              bool isConditional) const;

@@ -156,7 +156,7 @@ class Versions {
       for (llvm::Instruction &i : *b) {
         const bool isSigned = llvm::isa<llvm::SExtInst>(i);
         if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional ||
-            !feedsPhi(shapes, i))
+            shapes.shape(i.getOperand(0)).isConditional || !feedsPhi(shapes, i))
           continue;
         if (splitAtIndex(i, isSigned))
           return true;
@@ -260,7 +260,8 @@ class Versions {
     for (llvm::BasicBlock *b : region)
       for (llvm::Instruction &i : *b) {
         const bool isSigned = llvm::isa<llvm::SExtInst>(i);
-        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional)
+        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional ||
+            shapes.shape(i.getOperand(0)).isConditional)
           continue;
         llvm::Value *index = computedAt(shapes, i.getOperand(0), a, known, kDepth);
         if (!index)

@@ -265,6 +265,8 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
     entry = EntryPoint::ctaRange;
   } else if (isJamCut || (maySuspend && isWhole && buildRegions(context, *full, 1))) {
     entry = EntryPoint::ctaRange;
+  } else if (isWhole && !maySuspend && !jammed.body && buildRowOrderEntry(context, *full)) {
+    entry = EntryPoint::ctaRange;
   } else if (!maySuspend && !schedulesGangs) {
     buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
     entry = EntryPoint::ctaRange;
@@ -292,7 +294,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   for (llvm::Function *f : bodies(m))
     prepareFunction(*f, anyWidth, f == kernel);
   Width width = widthFor(m, kernel, options);
-  const GangShape gang{width.lanes, options.block};
+  // Both ways of an access are only worth their compilation where a gather is one instruction.
+  const GangShape gang{width.lanes, options.block,
+                       options.tier == Tier::optimised && options.level == CpuLevel::avx512};
 
   ModuleContext context{m, width.lanes, options};
   Findings found = examineAll(m, kernel, gang);

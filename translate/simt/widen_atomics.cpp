@@ -202,6 +202,33 @@ Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, V
                       [&](Value *old) { return flush(b_.CreateFAdd(flush(old), addend)); });
 }
 
+/// What the active lanes below each lane have of `value`, together; and what all have.
+std::pair<Widener::Value *, Widener::Value *> Widener::addedBefore(const Value *value) {
+  llvm::Type *type = plain(value), *wideType = wide(value);
+  if (shapes_.isUniform(value)) {
+    llvm::SmallVector<llvm::Constant *> below;
+    for (unsigned l = 0; l < lanes_; ++l)
+      below.push_back(b_.getInt32(uint32_t((uint64_t(1) << l) - 1)));
+    Value *bits = maskBits(fullMask());
+    Value *lanesBelow = b_.CreateUnaryIntrinsic(
+        llvm::Intrinsic::ctpop,
+        b_.CreateAnd(b_.CreateVectorSplat(lanes_, bits), llvm::ConstantVector::get(below)));
+    Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits);
+    return {b_.CreateMul(b_.CreateZExtOrTrunc(lanesBelow, wideType), vector(value)),
+            b_.CreateMul(b_.CreateZExtOrTrunc(active, type), base(value))};
+  }
+  Value *none = llvm::Constant::getNullValue(wideType);
+  Value *own = mask() ? b_.CreateSelect(mask(), vector(value), none) : vector(value);
+  Value *upTo = own; // of 2 lanes, 4, 8, ...
+  for (unsigned distance = 1; distance < lanes_; distance *= 2) {
+    llvm::SmallVector<int> order;
+    for (unsigned l = 0; l < lanes_; ++l)
+      order.push_back(l < distance ? int(lanes_) : int(l - distance));
+    upTo = b_.CreateAdd(upTo, b_.CreateShuffleVector(upTo, none, order));
+  }
+  return {b_.CreateSub(upTo, own), b_.CreateExtractElement(upTo, lanes_ - 1)};
+}
+
 void Widener::emitAtomic(const llvm::Instruction &i) {
   llvm::LLVMContext &c = b_.getContext();
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
@@ -242,6 +269,14 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
       one(hostPointer(pointer), sum, nullptr);
       return;
     }
+  }
+  if (rmw && rmw->getOperation() == llvm::AtomicRMWInst::Add && shapes_.isUniform(pointer)) {
+    // All lanes count up one place: a single operation of all they add, and each has found there
+    // what the lanes before it have left. Nobody came in between, which is one of the orders.
+    auto [before, sum] = addedBefore(value);
+    Value *old = one(hostPointer(pointer), sum, nullptr);
+    define(i, b_.CreateAdd(b_.CreateVectorSplat(lanes_, old), before));
+    return;
   }
   Address a = address(pointer);
   Value *all = a.wraps ? exactPointers(pointer) : pointers(a);

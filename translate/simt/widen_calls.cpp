@@ -11,17 +11,65 @@
 
 namespace ptxrun::simt {
 
+/// What only blocks before this one use was not kept.
+bool Widener::isKept(const Value *v) const {
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  return !i || local_.contains(i) || needsSlot(*i);
+}
+
+/// Whether a condition (its opposite) holds for some lane of a full gang, by scalar arithmetic:
+/// like holdsForAll, but right where it says no, so only where lanes cannot wrap.
+Widener::Value *Widener::holdsForSome(const Value *condition, bool isNegated) {
+  using namespace llvm::PatternMatch;
+  const Value *x, *y;
+  if (shapes_.isUniform(condition)) {
+    if (!isKept(condition))
+      return nullptr;
+    Value *c = base(condition);
+    return isNegated ? b_.CreateNot(c) : c;
+  }
+  if (match(condition, m_Not(m_Value(x))))
+    return holdsForSome(x, !isNegated);
+  const bool isAnd = match(condition, m_LogicalAnd(m_Value(x), m_Value(y)));
+  if (isAnd || match(condition, m_LogicalOr(m_Value(x), m_Value(y)))) {
+    // Some lane has either if it has one or the other; both, if one of the two is the same for all.
+    const bool needsBoth = isAnd != isNegated;
+    if (needsBoth && !shapes_.isUniform(x) && !shapes_.isUniform(y))
+      return nullptr;
+    Value *first = holdsForSome(x, isNegated),
+          *second = first ? holdsForSome(y, isNegated) : nullptr;
+    if (!second)
+      return nullptr;
+    return needsBoth ? b_.CreateLogicalAnd(first, second) : b_.CreateLogicalOr(first, second);
+  }
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!compare || !compare->isRelational() || !compare->getOperand(0)->getType()->isIntegerTy())
+    return nullptr;
+  auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
+  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
+  if (shapes_.isUniform(left)) {
+    std::swap(left, right);
+    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+  }
+  // The low bits of the base are zero and the offsets fit into them: no carry, no change of sign.
+  const Shape shape = shapes_.shape(left);
+  if (!shape.hasOffsets() || !shapes_.isDisjoint(shape) || !shapes_.isUniform(right) ||
+      !isKept(left) || !isKept(right))
+    return nullptr;
+  const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
+  const bool isBelow = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+  Value *from = base(left);
+  Value *end = b_.CreateAdd(
+      from, llvm::ConstantInt::get(from->getType(), uint64_t(isBelow ? *least : *most)));
+  return b_.CreateFreeze(b_.CreateICmp(predicate, end, base(right)));
+}
+
 /// Whether a condition (its opposite) holds for all lanes of a full gang, by scalar arithmetic: a
 /// comparison of a value that has known offsets holds for all if it does at one end of them. False
 /// too where lanes wrap. Null where that cannot be told so.
 Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
-  // What only blocks before this one use was not kept.
-  auto isKept = [&](const Value *v) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-    return !i || local_.contains(i) || needsSlot(*i);
-  };
   if (shapes_.isUniform(condition)) {
     if (!isKept(condition))
       return nullptr;
@@ -378,6 +426,9 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
       id == llvm::Intrinsic::lifetime_start || id == llvm::Intrinsic::lifetime_end ||
       id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl)
     return nullptr;
+  if (auto *clamp = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&call);
+      clamp && shapes_.shape(&call).hasOffsets()) // those of the index, where the bound is not met
+    return base(shapes_.isUniform(clamp->getLHS()) ? clamp->getRHS() : clamp->getLHS());
   const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
   llvm::Type *result = isWide ? wide(&call) : plain(&call);
   llvm::SmallVector<Value *> operands;

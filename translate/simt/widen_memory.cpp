@@ -35,117 +35,6 @@ void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
     to->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(to->getContext(), {}));
 }
 
-/// Host pointers for `.shared` addresses, one or as many as there are lanes.
-Widener::Value *Widener::inArena(Value *offsets) {
-  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
-  llvm::Type *wide = offsets->getType()->getWithNewBitWidth(64);
-  return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(offsets, wide));
-}
-
-/// A host pointer for a uniform pointer value (`.shared` ones are offsets into the arena).
-Widener::Value *Widener::hostPointer(const Value *pointer) {
-  Value *p = base(pointer);
-  if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
-    return p;
-  return inArena(p);
-}
-
-/// Whether base + offset leaves the range of the index's type for some lane of the gang.
-Widener::Value *Widener::wrapsWithin(const Value *index, bool isSigned) {
-  Shape shape = shapes_.shape(index);
-  if (shape.isVarying())
-    return b_.getTrue();
-  if (!shape.offsets)
-    return b_.getFalse();
-  auto [low, high] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
-  Value *scalar = base(index), *wraps = b_.getFalse();
-  for (int64_t step : {*low, *high}) {
-    if (step == 0)
-      continue;
-    const bool isDown = step < 0;
-    llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow
-                                                : llvm::Intrinsic::usub_with_overflow)
-                                    : (isSigned ? llvm::Intrinsic::sadd_with_overflow
-                                                : llvm::Intrinsic::uadd_with_overflow);
-    Value *r = b_.CreateBinaryIntrinsic(
-        id, scalar, llvm::ConstantInt::get(scalar->getType(), uint64_t(isDown ? -step : step)));
-    wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
-  }
-  return wraps;
-}
-
-/// True where the narrower index under a conditional address wraps between the lanes of this gang.
-Widener::Value *Widener::wrapTest(const Value *v) {
-  Value *wraps = b_.getFalse();
-  llvm::SmallVector<const Value *> stack{v};
-  llvm::DenseSet<const Value *> seen;
-  while (!stack.empty()) {
-    const Value *p = stack.pop_back_val();
-    if (!shapes_.shape(p).isConditional || !seen.insert(p).second)
-      continue;
-    auto *i = llvm::cast<llvm::Instruction>(p);
-    const bool isSigned = i->getOpcode() == llvm::Instruction::SExt;
-    if (!isSigned && i->getOpcode() != llvm::Instruction::ZExt) {
-      for (const Value *op : i->operands())
-        stack.push_back(op);
-      continue;
-    }
-    wraps = b_.CreateOr(wraps, wrapsWithin(i->getOperand(0), isSigned));
-  }
-  return wraps;
-}
-
-Widener::Address Widener::address(const Value *pointer) {
-  Shape s = shapes_.shape(pointer);
-  if (!s.isVarying()) {
-    Address a{hostPointer(pointer), s.offsets, nullptr, nullptr};
-    if (s.isConditional)
-      a.wraps = wrapTest(pointer);
-    return a;
-  }
-  Value *index;
-  if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
-    index = b_.CreateSExt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
-    return {field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), nullptr, index,
-            nullptr};
-  }
-  // uniform + varying: a scalar base with a vector index
-  if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
-    if (auto *add = llvm::dyn_cast<llvm::BinaryOperator>(cast->getOperand(0));
-        add && add->getOpcode() == llvm::Instruction::Add)
-      for (unsigned k = 0; k < 2; ++k)
-        if (shapes_.isUniform(add->getOperand(k)) && !llvm::isa<llvm::Constant>(add->getOperand(k)))
-          return {b_.CreateIntToPtr(base(add->getOperand(k)), b_.getPtrTy()), nullptr,
-                  vector(add->getOperand(1 - k)), nullptr};
-  return {nullptr, nullptr, vector(pointer), nullptr};
-}
-
-Widener::Value *Widener::pointers(const Address &a) {
-  if (!a.base)
-    return a.index;
-  if (a.index) {
-    // base + (index << 1..3): the shift becomes the scale of the gather.
-    auto *shift = llvm::dyn_cast<llvm::BinaryOperator>(a.index);
-    auto *by = shift && shift->getOpcode() == llvm::Instruction::Shl
-                   ? llvm::dyn_cast<llvm::Constant>(shift->getOperand(1))
-                   : nullptr;
-    auto *amount = by ? llvm::dyn_cast_or_null<llvm::ConstantInt>(by->getSplatValue()) : nullptr;
-    if (amount && amount->getZExtValue() <= 3)
-      return b_.CreateGEP(b_.getIntNTy(8u << amount->getZExtValue()), a.base, shift->getOperand(0));
-    return b_.CreateGEP(b_.getInt8Ty(), a.base, a.index);
-  }
-  return fromOffsets(a.base, Shape{Shape::Kind::offsets, 0, a.offsets, false}, b_.getPtrTy());
-}
-
-Widener::Value *Widener::exactPointers(const Value *pointer) {
-  const bool wasOff = std::exchange(isOffMainLine_, true);
-  Value *p = exactVector(pointer);
-  if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
-    p = inArena(p);
-  isOffMainLine_ = wasOff;
-  return p;
-}
-
 void Widener::emitLoad(const llvm::LoadInst &load) {
   if (auto done = neighbours_.find(&load); done != neighbours_.end()) {
     define(load, done->second);
@@ -164,9 +53,16 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
     return;
   }
   Address a = address(pointer);
+  if (Value *below = beginsBelowShared(load, a))
+    a.wraps = a.wraps ? b_.CreateOr(a.wraps, below) : below;
   Value *result;
   if (!a.offsets) {
-    result = loadRows(load, a) ? neighbours_[&load] : loadEach(load, pointers(a));
+    if (loadRows(load, a)) {
+      result = neighbours_[&load];
+    } else {
+      context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
+      result = loadEach(load, pointers(a));
+    }
   } else if (!a.wraps) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
@@ -194,27 +90,57 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   define(load, result);
 }
 
+namespace {
+
+/// Whether an address follows from a value that the loop steps by a constant.
+bool movesByConstant(const llvm::Value *address, const llvm::Loop &loop) {
+  constexpr unsigned kSteps = 32;
+  llvm::SmallVector<const llvm::Value *> stack{address};
+  for (unsigned n = 0; !stack.empty() && n < kSteps; ++n) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || !loop.contains(i) || i->mayReadOrWriteMemory())
+      continue;
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(i);
+    if (!phi) {
+      stack.append(i->value_op_begin(), i->value_op_end());
+      continue;
+    }
+    if (phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
+      continue;
+    auto *next =
+        llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(loop.getLoopLatch()));
+    if (next && next->getOpcode() == llvm::Instruction::Add && next->getOperand(0) == phi &&
+        llvm::isa<llvm::ConstantInt>(next->getOperand(1)))
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
 /// pages: too few for the hardware to see a stream. The gangs that follow read what follows in each
 /// page, so each fetches ahead for them. So do gangs that wait at barriers between few accesses:
 /// out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches
-/// nothing ahead. Prefetches never fault.
+/// nothing ahead. Where the stride is that of a block, the rows of the CTAs that follow lie behind
+/// those of this one: a page ahead, wherever in a row this gang is. Prefetches never fault.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
-  constexpr int64_t kGangsAhead = 8, kLine = 64;
+  constexpr int64_t kGangsAhead = 8, kBytesAhead = 4096, kLine = 64;
+  const Value *pointer = load.getPointerOperand();
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
   if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile())
     return;
-  if (loop ? loop->isLoopInvariant(load.getPointerOperand()) : !context_.hasBarriers)
+  if (loop ? loop->isLoopInvariant(pointer) : !context_.hasBarriers)
     return;
   const uint32_t row = context_.options.block[0];
   if (row < 4 * lanes_)
     return; // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
+  const int64_t ahead = loop && movesByConstant(pointer, *loop) ? kBytesAhead : kGangsAhead * bytes;
   for (int64_t line = 0; line < bytes; line += kLine)
-    b_.CreateIntrinsic(
-        llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-        {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(kGangsAhead * bytes + line)),
-         b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(ahead + line)),
+                        b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
 /// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a
@@ -322,8 +248,17 @@ Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm:
     copyAccessTraits(l, load);
     return l;
   };
-  if (count <= 2 * perRegister)
-    return b_.CreateShuffleVector(loadPiece(0, count), order, load.getName());
+  if (count <= 2 * perRegister) {
+    const unsigned half = unsigned(llvm::bit_floor(count));
+    if (half == count)
+      return b_.CreateShuffleVector(loadPiece(0, count), order, load.getName());
+    // No odd number of elements: two pieces of the next size below, which overlap.
+    llvm::SmallVector<int> ofPieces;
+    for (int e : order)
+      ofPieces.push_back(unsigned(e) < half ? e : e + int(2 * half - count));
+    return b_.CreateShuffleVector(loadPiece(0, half), loadPiece(count - half, half), ofPieces,
+                                  load.getName());
+  }
   // The last piece ends where the window ends; it may overlap the one before.
   struct Piece {
     unsigned first;
@@ -468,6 +403,7 @@ void Widener::emitStore(const llvm::StoreInst &store) {
   Address a = address(pointer);
   Value *v = vector(value);
   if (!a.offsets) {
+    context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
     storeEach(store, pointers(a), v);
   } else if (!a.wraps) {
     if (!storeStrided(store, a) && !storeOffsets(store, a, v))

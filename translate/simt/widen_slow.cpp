@@ -28,7 +28,7 @@ bool Widener::addExtension(const Value *address, int64_t factor, IndexExtension 
   switch (i->getOpcode()) {
   case llvm::Instruction::SExt:
   case llvm::Instruction::ZExt:
-    if (found.cast && found.cast != i)
+    if ((found.cast && found.cast != i) || shapes_.shape(i->getOperand(0)).isConditional)
       return false;
     found.cast = llvm::cast<llvm::CastInst>(i);
     found.scale += factor;

@@ -44,6 +44,9 @@ struct ModuleContext {
   bool hasBarriers = false;
   bool hasPlainUpdates =
       false; ///< atomics of memory that one thread works on: a load, then a store
+  /// Lanes access places as far from each other as a number known only at run time says: lines of
+  /// memory that later rows of the block may share.
+  bool stridesAcrossLanes = false;
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide = {};
   /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
@@ -106,7 +109,9 @@ class Widener {
   void emitTerminator(const Block *, unsigned item);
   bool exitsMatter(const Block *);
   void emitEdge(const Block *from, const Block *to, Value *edgeMask);
-  void emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain);
+  void
+  emitGotos(std::set<unsigned> targets, std::optional<unsigned> certain,
+            const llvm::DenseMap<unsigned, Value *> &known = llvm::DenseMap<unsigned, Value *>());
   std::optional<unsigned> controlTarget(const Block *from, const Block *to);
   bool isCertain(unsigned item) const;
   const Block *partedAt(const Block *) const;
@@ -153,7 +158,7 @@ class Widener {
                     llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>,
                     bool isLong = false);
 
-  // widen_memory.cpp
+  // widen_addresses.cpp
   struct Address {
     Value *base = nullptr;                         // host pointer
     const std::vector<int64_t> *offsets = nullptr; // bytes per lane; null with index null: uniform
@@ -165,6 +170,14 @@ class Widener {
   Value *inArena(Value *offsets);
   Value *exactPointers(const Value *pointer);
   Value *hostPointer(const Value *pointer);
+  Value *wrapsWithin(const Value *index, bool isSigned);
+  bool stridesAcrossLanes(const Value *pointer) const;
+  Value *isClamped(const llvm::MinMaxIntrinsic &);
+  Value *exchangesLanes(const llvm::Instruction &exclusive);
+  Value *wrapTest(const Value *pointer);
+  Value *beginsBelowShared(const llvm::LoadInst &, const Address &);
+
+  // widen_memory.cpp
   void emitLoad(const llvm::LoadInst &);
   void emitStore(const llvm::StoreInst &);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
@@ -177,8 +190,6 @@ class Widener {
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
   void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
-  Value *wrapsWithin(const Value *index, bool isSigned);
-  Value *wrapTest(const Value *pointer);
   Value *repeatMask(Value *mask, unsigned times);
 
   // widen_slow.cpp
@@ -219,12 +230,15 @@ class Widener {
   Value *joinedElements(const llvm::InsertElementInst &);
 
   // widen_atomics.cpp
+  std::pair<Value *, Value *> addedBefore(const Value *value);
   void emitAtomic(const llvm::Instruction &);
   void emitFence(const llvm::FenceInst &);
 
   // widen_calls.cpp, widen_collectives.cpp
   void emitCall(const llvm::CallBase &);
+  bool isKept(const Value *) const;
   Value *holdsForAll(const Value *condition, bool isNegated);
+  Value *holdsForSome(const Value *condition, bool isNegated);
   Value *emitSpecialRegister(const llvm::CallBase &, const Word &);
   Value *emitIsLocal(const llvm::CallBase &);
   Value *emitThreadIndex(unsigned axis, const Shape &);

@@ -173,6 +173,106 @@ TEST(Widen, BarriersOfSomeThreadsAreNoRegions) {
   EXPECT_EQ(g.entry, EntryPoint::gangStart);
 }
 
+unsigned countAtomics(const llvm::Module &m) {
+  unsigned n = 0;
+  for (const llvm::Function &f : m)
+    for (const llvm::Instruction &i : llvm::instructions(f))
+      n += llvm::isa<llvm::AtomicRMWInst>(i);
+  return n;
+}
+
+bool hasBlock(const llvm::Module &m, llvm::StringRef name) {
+  for (const llvm::Function &f : m)
+    for (const llvm::BasicBlock &b : f)
+      if (b.getName() == name)
+        return true;
+  return false;
+}
+
+const char *kFromBase = "%base = load i64, ptr %params\n%e = sext i32 %at to i64\n%o = shl i64 %e, "
+                        "2\n%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n"
+                        "%v = load float, ptr %p, align 4\n%q = inttoptr i64 %base to ptr\n"
+                        "store float %v, ptr %q, align 4\nret void";
+
+TEST(Widen, ClampedIndexIsARowWhereTheBoundIsNotMet) {
+  GangModule g = widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%y = add nsw i32 %x, -1\n"
+                                     "%n = call i32 @ptx.sreg.ctaid.x()\n"
+                                     "%at = call i32 @llvm.smax.i32(i32 %y, i32 %n)\n") +
+                             kFromBase,
+                         {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512});
+  Counts c = count(*g.module);
+  EXPECT_EQ(c.vectorLoads, 1u);
+  EXPECT_EQ(c.gathers, 1u);
+}
+
+TEST(Widen, IndexWithExchangedBitsIsARowWhereLanesKeepTheirs) {
+  GangModule g =
+      widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%n = call i32 @ptx.sreg.ctaid.x()\n"
+                          "%at = xor i32 %x, %n\n") +
+                  kFromBase,
+              {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512});
+  Counts c = count(*g.module);
+  EXPECT_EQ(c.vectorLoads, 1u);
+  EXPECT_EQ(c.gathers, 1u);
+}
+
+TEST(Widen, LanesThatCountUpOnePlaceDoItInOneOperation) {
+  GangModule g =
+      widened("%base = load i64, ptr %params\n%p = inttoptr i64 %base to ptr\n"
+              "%x = call i32 @ptx.sreg.tid.x()\n%t = atomicrmw add ptr %p, i32 %x monotonic\n"
+              "%o = zext i32 %t to i64\n%a = add i64 %base, %o\n%q = inttoptr i64 %a to ptr\n"
+              "store i32 %x, ptr %q, align 4\nret void",
+              {.lanes = 32, .block = {256, 1, 1}});
+  EXPECT_EQ(countAtomics(*g.module), 1u);
+}
+
+const char *kRow = "%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n"
+                   "%b = call i32 @ptx.sreg.ctaid.x()\n%m = mul i32 %b, 16\n%i = add i32 %m, %x\n"
+                   "%r = mul i32 %y, 4096\n%k = add i32 %r, %i\n%e = sext i32 %k to i64\n"
+                   "%o = shl i64 %e, 2\n%base = load i64, ptr %params\n%a = add i64 %base, %o\n"
+                   "%p = inttoptr i64 %a to ptr\n";
+
+TEST(Widen, BlocksOfRowsRunRowByRow) {
+  const std::string body = std::string(kRow) + "store i32 %x, ptr %p, align 4\nret void";
+  GangOptions options{.lanes = 16, .block = {16, 16, 1}};
+  EXPECT_TRUE(hasBlock(*widened(body, options).module, "row"));
+  options.block = {256, 1, 1};
+  EXPECT_FALSE(hasBlock(*widened(body, options).module, "row"));
+}
+
+TEST(Widen, BlocksThatKeepAnOrderDoNotRunRowByRow) {
+  const std::string atomic =
+      std::string(kRow) + "%old = atomicrmw add ptr %p, i32 1 monotonic\nret void";
+  const std::string isVolatile =
+      std::string(kRow) + "store volatile i32 %x, ptr %p, align 4\nret void";
+  for (const std::string &body : {atomic, isVolatile})
+    EXPECT_FALSE(hasBlock(*widened(body, {.lanes = 16, .block = {16, 16, 1}}).module, "row"));
+}
+
+TEST(Widen, MaskedRowsThatMayBeginBelowSharedMemoryAreGatheredThere) {
+  const char *body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%n = call i32 @ptx.sreg.ctaid.x()\n"
+      "%c = icmp uge i32 %x, %n\nbr i1 %c, label %t, label %z\nt:\n%d = sub i32 %x, %n\n"
+      "%o = shl i32 %d, 2\n%a = add i32 %o, 1024\n%p = inttoptr i32 %a to ptr addrspace(3)\n"
+      "%v = load i32, ptr addrspace(3) %p, align 4\n%f = add nuw i32 %o, 4096\n"
+      "%q = inttoptr i32 %f to ptr addrspace(3)\nstore i32 %v, ptr addrspace(3) %q, align 4\n"
+      "br label %z\nz:\nret void";
+  Counts c =
+      count(*widened(body, {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512}).module);
+  EXPECT_EQ(c.gathers, 1u);
+  EXPECT_EQ(c.maskedLoads, 1u);
+  EXPECT_EQ(c.scatters, 0u); // its address cannot be that low
+}
+
+TEST(Widen, SaturatingConversionsAreVectors) {
+  GangModule g = widened(std::string(kIndex) + "%v = load float, ptr %p, align 4\n"
+                                               "%w = call i32 @llvm.fptosi.sat.i32.f32(float %v)\n"
+                                               "store i32 %w, ptr %p, align 4\nret void",
+                         {.lanes = 32, .block = {256, 1, 1}});
+  for (const llvm::Function &f : *g.module)
+    EXPECT_NE(f.getIntrinsicID(), llvm::Intrinsic::fptosi_sat);
+}
+
 TEST(Width, CollectivesKeepTheWarpTogether) {
   GangModule g = widened("%v = call i1 @ptx.vote.sync.all(i1 true, i32 -1)\nret void",
                          {.lanes = 0, .block = {16, 16, 1}});

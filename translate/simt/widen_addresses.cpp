@@ -1,0 +1,201 @@
+// Addresses of a gang: one host pointer and an offset for each lane where the shape says so, else a
+// pointer for each lane; and the tests of whether the shape holds.
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+
+#include "translate/simt/widener.h"
+
+namespace ptxrun::simt {
+
+/// Host pointers for `.shared` addresses, one or as many as there are lanes.
+Widener::Value *Widener::inArena(Value *offsets) {
+  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+  llvm::Type *wide = offsets->getType()->getWithNewBitWidth(64);
+  return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(offsets, wide));
+}
+
+/// A host pointer for a uniform pointer value (`.shared` ones are offsets into the arena).
+Widener::Value *Widener::hostPointer(const Value *pointer) {
+  Value *p = base(pointer);
+  if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
+    return p;
+  return inArena(p);
+}
+
+/// Whether base + offset leaves the range of the index's type for some lane of the gang.
+Widener::Value *Widener::wrapsWithin(const Value *index, bool isSigned) {
+  Shape shape = shapes_.shape(index);
+  if (shape.isVarying())
+    return b_.getTrue();
+  if (!shape.offsets)
+    return b_.getFalse();
+  auto [low, high] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
+  Value *scalar = base(index), *wraps = b_.getFalse();
+  for (int64_t step : {*low, *high}) {
+    if (step == 0)
+      continue;
+    const bool isDown = step < 0;
+    llvm::Intrinsic::ID id = isDown ? (isSigned ? llvm::Intrinsic::ssub_with_overflow
+                                                : llvm::Intrinsic::usub_with_overflow)
+                                    : (isSigned ? llvm::Intrinsic::sadd_with_overflow
+                                                : llvm::Intrinsic::uadd_with_overflow);
+    Value *r = b_.CreateBinaryIntrinsic(
+        id, scalar, llvm::ConstantInt::get(scalar->getType(), uint64_t(isDown ? -step : step)));
+    wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
+  }
+  return wraps;
+}
+
+/// Whether the bound of a clamped index cuts it off for an active lane.
+Widener::Value *Widener::isClamped(const llvm::MinMaxIntrinsic &clamp) {
+  const bool isRight = shapes_.isUniform(clamp.getLHS());
+  const Value *index = isRight ? clamp.getRHS() : clamp.getLHS(),
+              *bound = isRight ? clamp.getLHS() : clamp.getRHS();
+  // min and max take the first operand where the comparison holds.
+  const auto keeps = clamp.getPredicate();
+  Value *cut = b_.CreateFreeze(
+      b_.CreateICmp(llvm::CmpInst::getSwappedPredicate(keeps), vector(index), vector(bound)));
+  return anyLane(mask() ? b_.CreateAnd(cut, mask()) : cut);
+}
+
+/// Whether the uniform operand of an exclusive or has bits that differ between the lanes of the
+/// other one.
+Widener::Value *Widener::exchangesLanes(const llvm::Instruction &exclusive) {
+  const unsigned k = shapes_.isUniform(exclusive.getOperand(0)) ? 0 : 1;
+  uint64_t bits = 0;
+  for (int64_t offset : *shapes_.shape(exclusive.getOperand(1 - k)).offsets)
+    bits |= uint64_t(offset);
+  Value *number = base(exclusive.getOperand(k));
+  return b_.CreateIsNotNull(b_.CreateAnd(number, llvm::ConstantInt::get(number->getType(), bits)));
+}
+
+/// True where the narrower index under a conditional address wraps between the lanes of this gang,
+/// or is not what its offsets say for another reason.
+Widener::Value *Widener::wrapTest(const Value *v) {
+  Value *wraps = b_.getFalse();
+  llvm::SmallVector<const Value *> stack{v};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty()) {
+    const Value *p = stack.pop_back_val();
+    if (!shapes_.shape(p).isConditional || !seen.insert(p).second)
+      continue;
+    auto *i = llvm::cast<llvm::Instruction>(p);
+    const bool isSigned = i->getOpcode() == llvm::Instruction::SExt;
+    stack.append(i->value_op_begin(), i->value_op_end());
+    if (isSigned || i->getOpcode() == llvm::Instruction::ZExt)
+      wraps = b_.CreateOr(wraps, wrapsWithin(i->getOperand(0), isSigned));
+    else if (auto *clamp = llvm::dyn_cast<llvm::MinMaxIntrinsic>(i))
+      wraps = b_.CreateOr(wraps, isClamped(*clamp));
+    else if (i->getOpcode() == llvm::Instruction::Xor)
+      wraps = b_.CreateOr(wraps, exchangesLanes(*i));
+  }
+  return wraps;
+}
+
+Widener::Address Widener::address(const Value *pointer) {
+  Shape s = shapes_.shape(pointer);
+  if (!s.isVarying()) {
+    Address a{hostPointer(pointer), s.offsets, nullptr, nullptr};
+    if (s.isConditional)
+      a.wraps = wrapTest(pointer);
+    return a;
+  }
+  Value *index;
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
+    index = b_.CreateSExt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
+    return {field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), nullptr, index,
+            nullptr};
+  }
+  // uniform + varying: a scalar base with a vector index
+  if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
+    if (auto *add = llvm::dyn_cast<llvm::BinaryOperator>(cast->getOperand(0));
+        add && add->getOpcode() == llvm::Instruction::Add)
+      for (unsigned k = 0; k < 2; ++k)
+        if (shapes_.isUniform(add->getOperand(k)) && !llvm::isa<llvm::Constant>(add->getOperand(k)))
+          return {b_.CreateIntToPtr(base(add->getOperand(k)), b_.getPtrTy()), nullptr,
+                  vector(add->getOperand(1 - k)), nullptr};
+  return {nullptr, nullptr, vector(pointer), nullptr};
+}
+
+Widener::Value *Widener::pointers(const Address &a) {
+  if (!a.base)
+    return a.index;
+  if (a.index) {
+    // base + (index << 1..3): the shift becomes the scale of the gather.
+    auto *shift = llvm::dyn_cast<llvm::BinaryOperator>(a.index);
+    auto *by = shift && shift->getOpcode() == llvm::Instruction::Shl
+                   ? llvm::dyn_cast<llvm::Constant>(shift->getOperand(1))
+                   : nullptr;
+    auto *amount = by ? llvm::dyn_cast_or_null<llvm::ConstantInt>(by->getSplatValue()) : nullptr;
+    if (amount && amount->getZExtValue() <= 3)
+      return b_.CreateGEP(b_.getIntNTy(8u << amount->getZExtValue()), a.base, shift->getOperand(0));
+    return b_.CreateGEP(b_.getInt8Ty(), a.base, a.index);
+  }
+  return fromOffsets(a.base, Shape{Shape::Kind::offsets, 0, a.offsets, false}, b_.getPtrTy());
+}
+
+Widener::Value *Widener::exactPointers(const Value *pointer) {
+  const bool wasOff = std::exchange(isOffMainLine_, true);
+  Value *p = exactVector(pointer);
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
+    p = inArena(p);
+  isOffMainLine_ = wasOff;
+  return p;
+}
+
+namespace {
+
+/// A number that no base of the value is below.
+uint64_t leastOf(const llvm::Value *v, unsigned depth = 8) {
+  if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(v))
+    return c->getValue().isNonNegative() ? c->getZExtValue() : 0;
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (!i || depth == 0)
+    return 0;
+  if (llvm::isa<llvm::IntToPtrInst>(i))
+    return leastOf(i->getOperand(0), depth - 1);
+  auto *disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(i);
+  auto *sum = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(i);
+  if ((disjoint && disjoint->isDisjoint()) ||
+      (i->getOpcode() == llvm::Instruction::Add && sum->hasNoUnsignedWrap()))
+    return leastOf(i->getOperand(0), depth - 1) + leastOf(i->getOperand(1), depth - 1);
+  return 0;
+}
+
+} // namespace
+
+/// Whether a masked load of a row of `.shared` memory might begin before that memory, where no lane
+/// that is active reads any (`if (t >= d) x = s[t - d]`): the page there is closed, and CPUs take
+/// hundreds of cycles to find that only lanes without a mask bit touch it. Null where it does not.
+/// A gather asks for the active lanes' elements alone, and faults where those are not there.
+Widener::Value *Widener::beginsBelowShared(const llvm::LoadInst &load, const Address &a) {
+  const Value *pointer = load.getPointerOperand();
+  if (!mask() || !a.offsets || isOffMainLine_ || !isGatherSmall(load.getType()) ||
+      pointer->getType()->getPointerAddressSpace() != lower::kShared)
+    return nullptr;
+  const int64_t least = *std::min_element(a.offsets->begin(), a.offsets->end());
+  if (int64_t(leastOf(pointer)) + least >= int64_t(abi::kSharedFirstOffset))
+    return nullptr;
+  return b_.CreateICmpSLT(b_.CreateAdd(base(pointer), b_.getInt32(uint32_t(least))),
+                          b_.getInt32(abi::kSharedFirstOffset));
+}
+
+/// Whether an address is computed from something that differs between lanes, times something that
+/// is no constant.
+bool Widener::stridesAcrossLanes(const Value *pointer) const {
+  constexpr unsigned kSteps = 32;
+  llvm::SmallVector<const Value *> stack{pointer};
+  for (unsigned n = 0; !stack.empty() && n < kSteps; ++n) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || shapes_.isUniform(i) || i->mayReadOrWriteMemory())
+      continue;
+    if (i->getOpcode() == llvm::Instruction::Mul &&
+        llvm::none_of(i->operands(), [](const Value *v) { return llvm::isa<llvm::Constant>(v); }))
+      return true;
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return !stack.empty();
+}
+
+} // namespace ptxrun::simt
