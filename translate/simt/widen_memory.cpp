@@ -90,42 +90,13 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
   define(load, result);
 }
 
-namespace {
-
-/// Whether an address follows from a value that the loop steps by a constant.
-bool movesByConstant(const llvm::Value *address, const llvm::Loop &loop) {
-  constexpr unsigned kSteps = 32;
-  llvm::SmallVector<const llvm::Value *> stack{address};
-  for (unsigned n = 0; !stack.empty() && n < kSteps; ++n) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
-    if (!i || !loop.contains(i) || i->mayReadOrWriteMemory())
-      continue;
-    auto *phi = llvm::dyn_cast<llvm::PHINode>(i);
-    if (!phi) {
-      stack.append(i->value_op_begin(), i->value_op_end());
-      continue;
-    }
-    if (phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
-      continue;
-    auto *next =
-        llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(loop.getLoopLatch()));
-    if (next && next->getOpcode() == llvm::Instruction::Add && next->getOperand(0) == phi &&
-        llvm::isa<llvm::ConstantInt>(next->getOperand(1)))
-      return true;
-  }
-  return false;
-}
-
-} // namespace
-
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
 /// pages: too few for the hardware to see a stream. The gangs that follow read what follows in each
 /// page, so each fetches ahead for them. So do gangs that wait at barriers between few accesses:
 /// out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches
-/// nothing ahead. Where the stride is that of a block, the rows of the CTAs that follow lie behind
-/// those of this one: a page ahead, wherever in a row this gang is. Prefetches never fault.
+/// nothing ahead. Prefetches never fault.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
-  constexpr int64_t kGangsAhead = 8, kBytesAhead = 4096, kLine = 64;
+  constexpr int64_t kGangsAhead = 8, kLine = 64;
   const Value *pointer = load.getPointerOperand();
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
   if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile())
@@ -136,11 +107,11 @@ void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_
   if (row < 4 * lanes_)
     return; // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
-  const int64_t ahead = loop && movesByConstant(pointer, *loop) ? kBytesAhead : kGangsAhead * bytes;
   for (int64_t line = 0; line < bytes; line += kLine)
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                       {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(ahead + line)),
-                        b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    b_.CreateIntrinsic(
+        llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+        {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(kGangsAhead * bytes + line)),
+         b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
 /// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a
