@@ -2,12 +2,16 @@
 
 #include <llvm/Support/raw_ostream.h>
 
+#include <unistd.h>
+
 #include <condition_variable>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
 #include "translate/check/check.h"
 #include "translate/jit/code_cache.h"
+#include "translate/lower/internal_error.h"
 #include "translate/lower/lower.h"
 #include "translate/observe/checked_text.h"
 #include "translate/stage_watch.h"
@@ -134,6 +138,7 @@ class LoadedModule final : public Module {
                                                 const VariableResolver &resolver, bool mayCompile);
   Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &, simt::CpuLevel,
                                       StageWatch &);
+  llvm::Error explain(llvm::Error, const check::Function &, const VariantKey &, simt::CpuLevel);
 
   std::shared_ptr<Source> source_;
   const Options options_;
@@ -171,12 +176,42 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
     return nullptr;
   Expected<jit::ObjectCode> object = runStages(*function, key, level, watch);
   if (!object)
-    return object.takeError();
+    return explain(object.takeError(), *function, key, level);
   if (mayUseCache)
     cache_->store(cacheName, *object);
   Expected<std::shared_ptr<jit::Kernel>> kernel = load(std::move(*object), resolver);
   watch.after("load", "", nullptr);
   return kernel;
+}
+
+/// An internal error with the kernel's name and the folder of a second run, with dumps. Other
+/// errors as they are.
+llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &function,
+                                  const VariantKey &key, simt::CpuLevel level) {
+  return llvm::handleErrors(
+      std::move(error), [&](std::unique_ptr<lower::InternalError> found) -> llvm::Error {
+        const std::string variant = variantName(function.name, key);
+        std::string where = options_.dumpDirectory, problem;
+        if (where.empty()) {
+          std::error_code code;
+          const auto folder = std::filesystem::temp_directory_path(code) /
+                              ("ptxrun-internal-error-" + std::to_string(getpid()));
+          std::unique_ptr<observe::StageDump> dump =
+              code ? nullptr : observe::StageDump::create(folder.string(), problem);
+          if (dump) {
+            dump->write("input", "input.ptx", "", 0, source_->file.text());
+            const Options quiet;
+            StageWatch watch(quiet, dump.get(), std::string(function.name), variant);
+            llvm::consumeError(runStages(function, key, level, watch).takeError());
+            dump->write(found->stage, "problem.txt", variant, 0, found->problem);
+            where = dump->directory();
+          }
+        }
+        const std::string firstLine = found->problem.substr(0, found->problem.find('\n'));
+        return llvm::make_error<lower::InternalError>(
+            found->stage, firstLine + " (kernel " + variant + ", " + source_->file.name() + ")" +
+                              (where.empty() ? "" : "; please report it with " + where));
+      });
 }
 
 /// The stages of one kernel, in order.
@@ -202,6 +237,8 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   if (watch.isLast("lower"))
     return llvm::make_error<Stopped>("lower");
 
+  if (options_.breaks && options_.breaks(key))
+    return llvm::make_error<lower::InternalError>("simt", "asked for");
   Expected<simt::GangModule> gang =
       simt::widen(std::move(*lane),
                   {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs, key.tier});

@@ -25,6 +25,8 @@ struct StageReport {
   double milliseconds = 0; ///< the stage alone, without the writing of dumps
 };
 
+struct VariantKey;
+
 struct Options {
   std::string dumpDirectory; ///< numbered files of every stage and a manifest; empty: none
   std::string stopAfter;     ///< stage name (parse, check, lower, simt, jit); empty: run all
@@ -33,6 +35,8 @@ struct Options {
       cacheDirectory; ///< empty: $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun
   std::function<void(const StageReport &)>
       onStage; ///< told after each stage, on the thread that ran it
+  std::function<bool(const VariantKey &)>
+      breaks; ///< tests: compiling these variants ends in an internal error of stage simt
 };
 
 /// What Module::kernel answers when Options::stopAfter named a stage before the end: not a failure.
@@ -72,7 +76,8 @@ class Module {
                                       std::string &errorText);
   virtual const check::Module &checked() const = 0;
   /// The compiled variant; from memory, from the disk cache, or compiled now. Errors carry
-  /// diagnostics text. The resolver must give the same addresses for the module's whole life. A
+  /// diagnostics text; a lower::InternalError names the folder where what the stages made was
+  /// written. The resolver must give the same addresses for the module's whole life. A
   /// kernel may outlive its module.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
   kernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;

@@ -2,7 +2,10 @@
 
 #include <llvm/Support/Error.h>
 
+#include <cstdio>
+
 #include "loader/device/background.h"
+#include "translate/lower/internal_error.h"
 
 namespace ptxrun::device {
 
@@ -28,7 +31,9 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
   if (compiled)
     return *compiled;
   llvm::Error error = compiled.takeError();
-  Code code = error.isA<translate::Stopped>() ? Code::stopped : Code::invalidPtx;
+  Code code = error.isA<translate::Stopped>()     ? Code::stopped
+              : error.isA<lower::InternalError>() ? Code::internalError
+                                                  : Code::invalidPtx;
   std::string text = llvm::toString(std::move(error));
   if (!unresolved.empty()) {
     code = Code::unresolved;
@@ -70,10 +75,13 @@ void Upgrade::tellRuntime(uint64_t nanoseconds) {
 
 std::shared_ptr<const jit::Kernel> Upgrade::finish() {
   isAsked_.store(true, std::memory_order_relaxed);
-  Outcome ignored;
-  std::shared_ptr<const jit::Kernel> made = source_->compile(name_, key_, ignored);
-  if (!made)
+  Outcome outcome;
+  std::shared_ptr<const jit::Kernel> made = source_->compile(name_, key_, outcome);
+  if (!made) {
+    if (!hasFailed_.exchange(true))
+      std::fprintf(stderr, "ptxrun: %s; baseline code goes on\n", outcome.message.c_str());
     return nullptr;
+  }
   std::lock_guard lock(mutex_);
   kernel_ = made;
   code_.store(&made->code(), std::memory_order_release);

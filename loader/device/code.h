@@ -48,6 +48,7 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   const std::string name_;
   const translate::VariantKey key_;
   std::atomic<bool> isAsked_{false};
+  std::atomic<bool> hasFailed_{false};
   std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time
   std::atomic<uint64_t> spentNs_{0};  ///< by all workers, as far as they told
   mutable std::mutex mutex_; ///< guards kernel_

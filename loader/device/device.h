@@ -99,6 +99,9 @@ struct LoadOptions {
   /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran
   /// it; `kernel` is empty for stages of the whole module.
   std::function<void(std::string_view stage, std::string_view kernel, double milliseconds)> onStage;
+  /// For tests of what comes then: the forms of code whose compilation is to end in an internal
+  /// error.
+  std::function<bool(unsigned lanes, bool isBaseline)> breaks;
 };
 
 class Upgrade;

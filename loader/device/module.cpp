@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <shared_mutex>
 
@@ -28,6 +29,10 @@ translate::Options translateOptions(const LoadOptions &given) {
   if (given.onStage)
     options.onStage = [tell = given.onStage](const translate::StageReport &report) {
       tell(report.stage, report.kernel, report.milliseconds);
+    };
+  if (given.breaks)
+    options.breaks = [breaks = given.breaks](const translate::VariantKey &key) {
+      return breaks(key.lanes, key.tier == simt::Tier::baseline);
     };
   return options;
 }
@@ -123,6 +128,16 @@ Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {
   return {kernel, nullptr, code.needs, kernel->reason(), needsStacks, kernel->fromCache};
 }
 
+/// A mistake of ours in one form of the code need not be in the others: from baseline to optimised
+/// code to W = 1. False where there is nothing left to try.
+bool makeSafer(translate::VariantKey &key) {
+  if (key.tier == simt::Tier::baseline) {
+    key.tier = simt::Tier::optimised;
+    return true;
+  }
+  return std::exchange(key.lanes, 1) != 1;
+}
+
 Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, Tiers tiers,
                            Outcome &outcome) {
   const translate::VariantKey optimised = key;
@@ -132,7 +147,14 @@ Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, 
   if (tiers != Tiers::optimised)
     key.tier = simt::Tier::baseline;
   Variant variant = variantOf(source_->compile(kernel.name, key, outcome));
-  if (variant.kernel && tiers == Tiers::tiered)
+  const bool isFirstChoice = outcome.code != Code::internalError;
+  while (outcome.code == Code::internalError && makeSafer(key)) {
+    std::fprintf(stderr, "ptxrun: %s; running %s instead\n", outcome.message.c_str(),
+                 key.lanes == 1 ? "one thread at a time" : "optimised code");
+    outcome = {};
+    variant = variantOf(source_->compile(kernel.name, key, outcome));
+  }
+  if (variant.kernel && tiers == Tiers::tiered && isFirstChoice)
     variant.upgrade = std::make_shared<Upgrade>(source_, kernel.name, optimised);
   return variant;
 }

@@ -23,6 +23,7 @@ enum class Code {
   stopped, ///< LoadOptions::stopAfter named an earlier stage: not a failure
   fileNotFound,
   notSupported,
+  internalError, ///< a stage found its own product broken, in every form that could be tried
 };
 
 struct Outcome {

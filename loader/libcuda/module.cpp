@@ -227,6 +227,8 @@ CUresult toResult(device::Code code) {
     return CUDA_ERROR_FILE_NOT_FOUND;
   case device::Code::notSupported:
     return CUDA_ERROR_NOT_SUPPORTED;
+  case device::Code::internalError:
+    return CUDA_ERROR_UNKNOWN;
   }
   return CUDA_ERROR_UNKNOWN;
 }

@@ -92,6 +92,8 @@ const char *nameOf(device::Code code) {
     return "fileNotFound";
   case Code::notSupported:
     return "notSupported";
+  case Code::internalError:
+    return "internalError";
   }
   return "?";
 }

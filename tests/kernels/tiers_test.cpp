@@ -1,9 +1,10 @@
 // Baseline and optimised code of one kernel: when each of them runs.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -169,6 +170,82 @@ TEST_F(Tiers, ASeededScheduleRunsTheSameCodeEveryTime) {
   options.schedule = rt::Schedule::seeded;
   device::Outcome outcome;
   EXPECT_FALSE(module->compile(module->kernels()[0], options, outcome).upgrade);
+}
+
+/// A mistake of ours in one form of the code is the next form's launch, and a line on stderr.
+class Fallback : public Tiers {
+ protected:
+  std::string folder_ =
+      (std::filesystem::path(testing::TempDir()) / ("ptxrun-fallback-" + std::to_string(getpid())))
+          .string();
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    ::setenv("TMPDIR", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("TMPDIR");
+    std::filesystem::remove_all(folder_);
+  }
+
+  device::Variant compileWithout(std::function<bool(unsigned lanes, bool isBaseline)> breaks,
+                                 device::Outcome &outcome) {
+    device::LoadOptions options;
+    options.tiers = device::Tiers::tiered;
+    options.useCache = false;
+    options.breaks = std::move(breaks);
+    module_ = device::Module::load("count.ptx", kText, options, outcome);
+    EXPECT_TRUE(module_) << outcome.message;
+    testing::internal::CaptureStderr();
+    device::Variant variant = module_->compile(module_->kernels()[0], shape(2), outcome);
+    said_ = testing::internal::GetCapturedStderr();
+    return variant;
+  }
+
+  std::unique_ptr<device::Module> module_;
+  std::string said_;
+};
+
+TEST_F(Fallback, BrokenBaselineCodeIsReplacedByOptimisedCode) {
+  device::Outcome outcome;
+  const device::Variant variant =
+      compileWithout([](unsigned, bool isBaseline) { return isBaseline; }, outcome);
+  ASSERT_TRUE(outcome.isOk()) << outcome.message;
+  EXPECT_EQ(variant.needs.lanes, 32u);
+  EXPECT_FALSE(variant.upgrade);
+  EXPECT_TRUE(said_.starts_with("ptxrun: internal error in stage simt: asked for (kernel count"))
+      << said_;
+  EXPECT_TRUE(said_.ends_with("; running optimised code instead\n")) << said_;
+  EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1);
+  launch(*module_, variant, 2, 10);
+}
+
+TEST_F(Fallback, BrokenGangsAreReplacedByThreads) {
+  device::Outcome outcome;
+  const device::Variant variant =
+      compileWithout([](unsigned lanes, bool) { return lanes != 1; }, outcome);
+  ASSERT_TRUE(outcome.isOk()) << outcome.message;
+  EXPECT_EQ(variant.needs.lanes, 1u);
+  EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 2);
+  launch(*module_, variant, 2, 10);
+}
+
+TEST_F(Fallback, AMistakeInEveryFormIsTheLaunchsError) {
+  device::Outcome outcome;
+  EXPECT_FALSE(compileWithout([](unsigned, bool) { return true; }, outcome).kernel);
+  EXPECT_EQ(outcome.code, device::Code::internalError);
+}
+
+TEST_F(Fallback, BaselineCodeStaysWhereOptimisedCodeIsBroken) {
+  device::Outcome outcome;
+  const device::Variant variant =
+      compileWithout([](unsigned, bool isBaseline) { return !isBaseline; }, outcome);
+  ASSERT_TRUE(outcome.isOk()) << outcome.message;
+  EXPECT_EQ(said_, "");
+  testing::internal::CaptureStderr(); // the background or the next launch says it, once
+  launch(*module_, variant, 2, 1'000'000);
+  EXPECT_EQ(compile(*module_, 2).kernel, variant.kernel);
+  EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with("; baseline code goes on\n"));
+  launch(*module_, variant, 2, 10);
 }
 
 TEST(ReadTiers, KnowsThreeNames) {

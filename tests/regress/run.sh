@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh PTXRUN FILE: runs one description at every W on every CPU level, and its baseline code.
+# run.sh PTXRUN FILE: runs one description at every W on every CPU level, baseline and optimised code.
 set -uo pipefail
 ptxrun=$1 file=$2 failed=0
 levels=(sse4)
@@ -7,10 +7,11 @@ grep -qw avx2 /proc/cpuinfo && levels+=(avx2)
 grep -qw avx512vl /proc/cpuinfo && levels+=(avx512)
 for level in "${levels[@]}"; do
   for lanes in "" 1 8 16 32; do
-    PTXRUN_CPU=$level "$ptxrun" run "$file" ${lanes:+--lanes $lanes} --no-cache --quiet --timeout 20 && continue
-    echo "FAILED with PTXRUN_CPU=$level, W = ${lanes:-automatic}"
-    failed=1
+    for tiers in baseline optimised; do
+      PTXRUN_CPU=$level "$ptxrun" run "$file" ${lanes:+--lanes $lanes} --tiers $tiers --no-cache --quiet --timeout 20 && continue
+      echo "FAILED with PTXRUN_CPU=$level, W = ${lanes:-automatic}, $tiers code"
+      failed=1
+    done
   done
 done
-"$ptxrun" run "$file" --tiers baseline --no-cache --quiet --timeout 20 || { echo "FAILED with --tiers baseline"; failed=1; }
 exit $failed

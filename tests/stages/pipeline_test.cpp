@@ -1,10 +1,13 @@
 // The stages together, from PTX text to a kernel, as their observers see them.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
+#include "translate/lower/internal_error.h"
 #include "translate/translate.h"
 
 namespace ptxrun::test {
@@ -120,6 +123,25 @@ TEST_F(Pipeline, CompilesAnewForAnotherBlockShapeOrWidth) {
     ASSERT_TRUE(bool(kernel)) << llvm::toString(kernel.takeError());
     EXPECT_FALSE((*kernel)->fromCache);
   }
+}
+
+TEST_F(Pipeline, InternalErrorsLeaveWhatTheStagesMade) {
+  options_.breaks = [](const VariantKey &key) { return key.lanes == 8; };
+  ::setenv("TMPDIR", root_.c_str(), 1);
+  const auto module = load();
+  ASSERT_TRUE(module) << errorText_;
+  auto kernel = module->kernel("add", key(8), {});
+  ::unsetenv("TMPDIR");
+  ASSERT_FALSE(bool(kernel));
+  llvm::Error error = kernel.takeError();
+  EXPECT_TRUE(error.isA<lower::InternalError>());
+  const fs::path dump = root_ / ("ptxrun-internal-error-" + std::to_string(getpid()));
+  EXPECT_EQ(llvm::toString(std::move(error)),
+            "internal error in stage simt: asked for (kernel add block 256x1x1 lanes 8, add.ptx); please report it with " +
+                dump.string());
+  for (const char *file : {"00-input.ptx", "01-lane.ll", "02-problem.txt", "manifest.tsv"})
+    EXPECT_TRUE(fs::exists(dump / file)) << file;
+  EXPECT_TRUE(bool(module->kernel("add", key(16), {})));
 }
 
 TEST_F(Pipeline, LeavesTheCacheAloneWhenToldTo) {

@@ -19,12 +19,24 @@
 #include "translate/jit/optimise.h"
 #include "translate/jit/order.h"
 #include "translate/jit/target.h"
+#include "translate/lower/internal_error.h"
 
 namespace ptxrun::jit {
 
 using namespace llvm;
 
 namespace {
+
+/// What the verifier says of the IR, in builds with assertions; empty if nothing is wrong.
+std::string brokenIr([[maybe_unused]] const Module &module) {
+  std::string text;
+#ifndef NDEBUG
+  raw_string_ostream out(text);
+  if (verifyModule(module, &out) && text.empty())
+    text = "broken IR";
+#endif
+  return text;
+}
 
 /// The contract of GangModule; the sentence that does not hold, empty if all do.
 std::string whatIsWrong(const simt::GangModule &in) {
@@ -35,13 +47,7 @@ std::string whatIsWrong(const simt::GangModule &in) {
   for (const Function &function : *in.module)
     if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("ptx."))
       return "`" + function.getName().str() + "` was left in the code";
-#ifndef NDEBUG
-  std::string text;
-  raw_string_ostream out(text);
-  if (verifyModule(*in.module, &out))
-    return text;
-#endif
-  return "";
+  return brokenIr(*in.module);
 }
 
 /// Only the entry points stay visible; helpers may be inlined away or dropped.
@@ -193,8 +199,8 @@ std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLev
 
 Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt::CpuLevel level,
                              const CompileObserver &observer) {
-  if (const std::string wrong = whatIsWrong(in); !wrong.empty())
-    return createStringError("jit: kernel '%s': %s", std::string(kernel).c_str(), wrong.c_str());
+  if (std::string wrong = whatIsWrong(in); !wrong.empty())
+    return make_error<lower::InternalError>("jit", std::move(wrong));
   Module &module = *in.module;
   const Effort effort = measure(module, in.tier);
   const CodeGenOptLevel codegen = codegenLevel(effort);
@@ -216,6 +222,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
                                                   : level == simt::CpuLevel::avx2 ? 32
                                                                                   : 16,
                                                   level == simt::CpuLevel::avx512 ? 32 : 16);
+  if (std::string wrong = brokenIr(module); !wrong.empty())
+    return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)
     observer.afterOptimise(module);
   if (observer.afterAssembly)

@@ -5,6 +5,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
+#include "translate/lower/internal_error.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/lane_library.h"
 #include "translate/lower/module_builder.h"
@@ -44,6 +45,8 @@ void fillIn(LaneModule &lane, ModuleBuilder &builder, llvm::Function *kernel) {
 
 } // namespace
 
+char InternalError::ID = 0;
+
 llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check::Function &kernel,
                                        const LowerOptions &options,
                                        support::Diagnostics &diagnostics) {
@@ -63,7 +66,8 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   if (options.cleaning != Cleaning::none)
     optimise(*lane.module, *target, options.cleaning);
   fillIn(lane, builder, target);
-  assert(verifyLaneModule(lane).empty() && "lower: the LaneModule breaks its contract");
+  if (std::string wrong = verifyLaneModule(lane); !wrong.empty())
+    return llvm::make_error<InternalError>("lower", std::move(wrong));
   return lane;
 }
 

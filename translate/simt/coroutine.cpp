@@ -78,7 +78,7 @@ class Coroutine {
     b_.CreateRet(handle_);
     llvm::InlineFunctionInfo info;
     if (!llvm::InlineFunction(*call, info).isSuccess())
-      llvm::report_fatal_error("simt: the body of a coroutine cannot be inlined");
+      context_.fail("the body of a coroutine cannot be inlined");
     llvm::SmallVector<llvm::CallInst *> calls;
     for (llvm::BasicBlock &block : start_)
       for (llvm::Instruction &i : block)

@@ -3,6 +3,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "translate/lower/internal_error.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
 #include "translate/simt/prepare.h"
@@ -168,13 +169,16 @@ uint32_t stackBytesFor(bool hasCalls) {
   return kBase + (hasCalls ? kForCalls : 0);
 }
 
+llvm::Error internalError(const llvm::Twine &problem) {
+  return llvm::make_error<lower::InternalError>("simt", problem.str());
+}
+
 llvm::Error broken(const llvm::Module &m, const char *when) {
   std::string text;
   llvm::raw_string_ostream out(text);
   if (!llvm::verifyModule(m, &out))
     return llvm::Error::success();
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "internal error in stage simt (%s): %s", when, text.c_str());
+  return internalError(llvm::Twine(when) + ": " + text);
 }
 
 /// A function a LaneModule uses that is no word of the vocabulary; empty if there is none.
@@ -313,9 +317,8 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
       unrollRows(*f, gang, options.level);
     }
   }
-  if (options.tier == Tier::optimised)
-    if (llvm::Error e = broken(m, "prepared"))
-      return e;
+  if (llvm::Error e = broken(m, "prepared"))
+    return e;
   for (llvm::Function *f : scalar)
     if (f != kernel)
       context.wide[f] = wideFunction(context, *f, false, f->getName() + ".gang");
@@ -335,6 +338,11 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
                        wideFunction(context, *kernel, true, name + ".partial"), false, true);
   if (!full)
     full = partial;
+  if (!context.problem.empty())
+    return internalError(context.problem);
+  // While there are still the scalar functions that a mistake may refer to.
+  if (llvm::Error e = broken(m, "widened"))
+    return e;
 
   // The scalar functions and their words are done.
   for (llvm::Function *f : scalar)
@@ -361,7 +369,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;
   result.needs.hasBarriers = context.hasBarriers;
-  if (llvm::Error e = broken(m, "widened"))
+  if (!context.problem.empty())
+    return internalError(context.problem);
+  if (llvm::Error e = broken(m, "with its entry"))
     return e;
   result.module = std::move(lane.module);
   result.context = std::move(lane.context);

@@ -79,9 +79,10 @@ llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::
   case A::UDecWrap:
     return b.CreateSelect(b.CreateOr(b.CreateIsNull(old), b.CreateICmpUGT(old, v)), v,
                           b.CreateSub(old, llvm::ConstantInt::get(old->getType(), 1)));
-  default:
-    llvm::report_fatal_error("simt: unknown read-modify-write operation");
+  case A::BAD_BINOP:
+    break;
   }
+  llvm_unreachable("no read-modify-write operation");
 }
 
 /// Zero of the same sign where the float is subnormal.

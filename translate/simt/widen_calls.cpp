@@ -11,20 +11,12 @@
 
 namespace ptxrun::simt {
 
-/// What only blocks before this one use was not kept.
-bool Widener::isKept(const Value *v) const {
-  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-  return !i || local_.contains(i) || needsSlot(*i);
-}
-
 /// Whether a condition (its opposite) holds for some lane of a full gang, by scalar arithmetic:
 /// like holdsForAll, but right where it says no, so only where lanes cannot wrap.
 Widener::Value *Widener::holdsForSome(const Value *condition, bool isNegated) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
   if (shapes_.isUniform(condition)) {
-    if (!isKept(condition))
-      return nullptr;
     Value *c = base(condition);
     return isNegated ? b_.CreateNot(c) : c;
   }
@@ -53,8 +45,7 @@ Widener::Value *Widener::holdsForSome(const Value *condition, bool isNegated) {
   }
   // The low bits of the base are zero and the offsets fit into them: no carry, no change of sign.
   const Shape shape = shapes_.shape(left);
-  if (!shape.hasOffsets() || !shapes_.isDisjoint(shape) || !shapes_.isUniform(right) ||
-      !isKept(left) || !isKept(right))
+  if (!shape.hasOffsets() || !shapes_.isDisjoint(shape) || !shapes_.isUniform(right))
     return nullptr;
   const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
   const bool isBelow = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
@@ -71,8 +62,6 @@ Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
   if (shapes_.isUniform(condition)) {
-    if (!isKept(condition))
-      return nullptr;
     Value *c = base(condition);
     return isNegated ? b_.CreateNot(c) : c;
   }
@@ -93,8 +82,7 @@ Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
     predicate = llvm::CmpInst::getSwappedPredicate(predicate);
   }
   const Shape shape = shapes_.shape(left);
-  if (!shape.hasOffsets() || shape.isConditional || !shapes_.isUniform(right) || !isKept(left) ||
-      !isKept(right))
+  if (!shape.hasOffsets() || shape.isConditional || !shapes_.isUniform(right))
     return nullptr;
   const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
   if (*least < 0)
@@ -213,8 +201,10 @@ void Widener::emitCall(const llvm::CallBase &call) {
                                                          {"ptx.call.malloc", "ptxrun_malloc"},
                                                          {"ptx.call.free", "ptxrun_free"}};
     auto it = kEntry.find(name);
-    if (it == kEntry.end())
-      llvm::report_fatal_error(llvm::Twine("simt: no runtime entry for ") + name);
+    if (it == kEntry.end()) {
+      finish(missing("no runtime entry for " + name, wide(&call)));
+      return;
+    }
     auto callOne = [&](llvm::ArrayRef<Value *> v, Value *) -> Value * {
       llvm::SmallVector<Value *> arguments{argument(kGang)};
       for (Value *a : v)
@@ -243,7 +233,7 @@ void Widener::emitCall(const llvm::CallBase &call) {
     finish(emitRounded(call, name.drop_front(strlen("ptx.rounded."))));
     return;
   default:
-    llvm::report_fatal_error(llvm::Twine("simt: unknown word ") + name);
+    finish(missing("unknown word " + name, wide(&call)));
   }
 }
 
@@ -396,7 +386,7 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
     }
     return b_.getInt32(0);
   }
-  llvm::report_fatal_error(llvm::Twine("simt: unknown special register ") + name);
+  return missing("unknown special register " + name, plain(&call));
 }
 
 /// LLVM's elementwise intrinsics take vectors as they are; others run lane by lane.
@@ -447,8 +437,7 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
     llvm::ArrayRef<llvm::Intrinsic::IITDescriptor> rest = table;
     if (llvm::Intrinsic::matchIntrinsicSignature(llvm::FunctionType::get(r, types, false), rest,
                                                  overloads))
-      llvm::report_fatal_error(llvm::Twine("simt: intrinsic does not widen: ") +
-                               call.getCalledFunction()->getName());
+      return missing("intrinsic does not widen: " + call.getCalledFunction()->getName(), r);
     llvm::Function *f = llvm::Intrinsic::getDeclaration(&context_.module, id, overloads);
     llvm::CallInst *c = b_.CreateCall(f, v);
     if (auto *fp = llvm::dyn_cast<llvm::FPMathOperator>(&call))
@@ -516,7 +505,7 @@ Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
   if (const llvm::Function *callee = call.getCalledFunction()) {
     auto it = context_.wide.find(callee);
     if (it == context_.wide.end())
-      llvm::report_fatal_error(llvm::Twine("simt: no wide version of ") + callee->getName());
+      return missing("no wide version of " + callee->getName(), type->getReturnType());
     return callWide(type, it->second, own, fullMask());
   }
   const Value *pointer = call.getCalledOperand();

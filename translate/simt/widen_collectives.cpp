@@ -357,7 +357,7 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return emitRedux(call, name);
   if (name == "ptx.elect.sync")
     return emitElect(call);
-  llvm::report_fatal_error(llvm::Twine("simt: unknown collective ") + name);
+  return missing("unknown collective " + name, wide(&call));
 }
 
 void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {

@@ -48,7 +48,7 @@ Widener::Value *Widener::emitAddress(const llvm::GEPOperator &gep, bool isWide) 
   auto operand = [&](const Value *v) { return isWide ? exactVector(v) : base(v); };
   Value *pointer = operand(gep.getPointerOperand());
   if (!gep.collectOffset(layout, width, variable, constant))
-    llvm::report_fatal_error("simt: address of a type without a fixed size");
+    return missing("address of a type without a fixed size", isWide ? wide(&gep) : plain(&gep));
   Value *sum = llvm::ConstantInt::get(index, constant.sext(width));
   for (auto &[v, scale] : variable) {
     Value *n = b_.CreateSExtOrTrunc(operand(v), index);
@@ -144,7 +144,7 @@ Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::Array
   case I::AddrSpaceCast:
     if (op[0]->getType()->getScalarType()->isPointerTy() == result->getScalarType()->isPointerTy())
       return op[0];
-    llvm::report_fatal_error("simt: cast between .shared and other pointers");
+    return missing("cast between .shared and other pointers", result);
   case I::BitCast:
     return b_.CreateBitCast(op[0], result);
   case I::ExtractValue:
@@ -165,6 +165,8 @@ Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::Array
   }
   if (i.isCast())
     return b_.CreateCast(llvm::cast<llvm::CastInst>(i).getOpcode(), op[0], result);
+  if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
+    return missing(llvm::Twine("no form on other operands: ") + i.getOpcodeName(), result);
   I *clone = i.clone();
   clone->mutateType(result);
   for (unsigned k = 0; k < op.size(); ++k)
@@ -195,7 +197,7 @@ Widener::Value *Widener::emitVarying(const llvm::Instruction &i) {
                              vector(i.getOperand(2)));
     break;
   case I::Alloca:
-    llvm::report_fatal_error("simt: alloca of variable size outside W = 1");
+    return missing("alloca of variable size outside W = 1", wide(&i));
   default:
     break;
   }
@@ -275,7 +277,7 @@ Widener::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
     return b_.CreateShuffleVector(vector(shuffle.getOperand(0)), vector(shuffle.getOperand(1)),
                                   order);
   }
-  llvm::report_fatal_error("simt: element of a vector with a variable index");
+  return missing("element of a vector with a variable index", wide(&i));
 }
 
 } // namespace ptxrun::simt

@@ -29,7 +29,7 @@ Operation operationOf(llvm::StringRef name) {
     return {x86_avx512_sqrt_ps_512, x86_avx512_sqrt_pd_512, true};
   if (name == "fma")
     return {x86_avx512_vfmadd_ps_512, x86_avx512_vfmadd_pd_512, true};
-  llvm::report_fatal_error(llvm::Twine("simt: unknown rounded operation ") + name);
+  return {not_intrinsic, not_intrinsic, false};
 }
 
 /// The instruction's rounding operand: without exceptions, in the direction named.
@@ -56,6 +56,8 @@ bool mayGiveNaN(const llvm::CallBase &call, llvm::StringRef operation) {
 Widener::Value *Widener::emitRounded(const llvm::CallBase &call, llvm::StringRef name) {
   const auto [operationName, rest] = name.split('.');
   const Operation operation = operationOf(operationName);
+  if (operation.ofFloats == llvm::Intrinsic::not_intrinsic)
+    return missing("unknown rounded operation " + name, wide(&call));
   llvm::Type *scalar = call.getType();
   const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
   const unsigned count = isWide ? lanes_ : 1, perRegister = scalar->isFloatTy() ? 16 : 8;

@@ -33,6 +33,8 @@ bool Widener::addExtension(const Value *address, int64_t factor, IndexExtension 
     found.cast = llvm::cast<llvm::CastInst>(i);
     found.scale += factor;
     return true;
+  case llvm::Instruction::PHI: // ShapeAnalysis::evaluatePhi: one value always
+    return addExtension(llvm::cast<llvm::PHINode>(i)->hasConstantValue(), factor, found);
   case llvm::Instruction::IntToPtr:
   case llvm::Instruction::PtrToInt:
   case llvm::Instruction::Freeze:

@@ -45,19 +45,28 @@ llvm::Type *Widener::representation(const llvm::Instruction &i) {
   return shapes_.shape(&i).isVarying() ? wide(&i) : plain(&i);
 }
 
-llvm::AllocaInst *Widener::slotOf(const llvm::Instruction &i) {
-  llvm::AllocaInst *&slot = slots_[&i];
-  if (!slot) {
-    slot = entryAlloca(representation(i), i.getName() + ".slot");
-    promotable_.push_back(slot);
-  }
-  return slot;
-}
-
+/// The slot in which a value crosses blocks. It is made, and filled where the value was defined,
+/// when the first block asks for it: nobody has to know beforehand what emitting code will ask for,
+/// and no slot is read that was not written.
 llvm::AllocaInst *Widener::slotFor(const Value *v) {
-  if (auto *i = llvm::dyn_cast<llvm::Instruction>(v))
-    return slotOf(*i);
-  return slots_.lookup(v);
+  llvm::AllocaInst *&slot = slots_[v];
+  if (slot)
+    return slot;
+  auto known = definitions_.find(v);
+  if (known == definitions_.end()) {
+    llvm::Type *type = shapes_.shape(v).isVarying() ? wide(v) : plain(v);
+    missing("a value is read before it is defined: " + v->getName(), type);
+    return slot = entryAlloca(type, "missing.slot");
+  }
+  const Definition &d = known->second;
+  slot = entryAlloca(d.value->getType(), v->getName() + ".slot");
+  promotable_.push_back(slot);
+  llvm::IRBuilder<> behind(d.block, !d.last ? d.block->begin()
+                                    : llvm::isa<llvm::PHINode>(d.last)
+                                        ? d.block->getFirstInsertionPt()
+                                        : std::next(d.last->getIterator()));
+  behind.CreateStore(d.value, slot);
+  return slot;
 }
 
 llvm::AllocaInst *Widener::incomingSlot(const llvm::PHINode &phi) {
@@ -69,30 +78,13 @@ llvm::AllocaInst *Widener::incomingSlot(const llvm::PHINode &phi) {
   return slot;
 }
 
-bool Widener::needsSlot(const llvm::Instruction &i) const {
-  for (const llvm::User *u : i.users()) {
-    auto *user = llvm::cast<llvm::Instruction>(u);
-    if (shapes_.shape(user).isConditional)
-      return true; // exactVector may want it anywhere
-    if (user->getOpcode() == llvm::Instruction::Add)
-      for (const llvm::User *address : user->users())
-        if (llvm::isa<llvm::IntToPtrInst>(address))
-          return true; // so may address()
-    if (user->getParent() != i.getParent() || llvm::isa<llvm::PHINode>(user))
-      return true;
-  }
-  return false;
-}
-
 void Widener::define(const llvm::Instruction &i, Value *v) {
   if (shapes_.shape(&i).isVarying() && lanes_ > 1)
     localVector_[&i] = v;
   else
     local_[&i] = v;
-  // A conditional shape may be recomputed exactly from its operands wherever it is needed
-  // (exactVector).
-  if (needsSlot(i))
-    b_.CreateStore(v, slotOf(i));
+  Block *block = b_.GetInsertBlock();
+  definitions_[&i] = {v, block, block->empty() ? nullptr : &block->back()};
 }
 
 /// Constants: pointers to `.shared` become offsets, pointers of other spaces lose their space.
@@ -180,6 +172,8 @@ Widener::Value *Widener::exactVector(const Value *v) {
   if (!s.isConditional)
     return vector(v);
   auto *i = llvm::cast<llvm::Instruction>(v);
+  if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i)) // ShapeAnalysis::evaluatePhi: one value always
+    return exactVector(phi->hasConstantValue());
   const bool wasOff = std::exchange(isOffMainLine_, true);
   Value *result;
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(i)) {
@@ -315,6 +309,12 @@ Widener::Value *Widener::bitsToMask(Value *bits) {
 
 llvm::AllocaInst *Widener::entryAlloca(llvm::Type *t, const llvm::Twine &name) {
   return entry_.CreateAlloca(t, nullptr, name);
+}
+
+Widener::Value *Widener::missing(const llvm::Twine &what, llvm::Type *type) {
+  const llvm::DebugLoc place = b_.getCurrentDebugLocation();
+  context_.fail(what + (place ? " (PTX line " + std::to_string(place.getLine()) + ")" : ""));
+  return type->isVoidTy() ? nullptr : llvm::PoisonValue::get(type);
 }
 
 Widener::Block *Widener::newBlock(const llvm::Twine &name) {

@@ -14,7 +14,7 @@
 //
 //     LoopEnd: if any(mask[header]) goto header  else goto the first exit whose mask is not empty
 //
-// Values that are used outside their block live in stack slots while code is emitted and are
+// Values that other blocks ask for live in stack slots while code is emitted and are
 // promoted at the end, so that no dominance has to be repaired by hand. Masks are slots too: a
 // block consumes its mask (reads and clears it).
 #pragma once
@@ -52,6 +52,12 @@ struct ModuleContext {
   /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
   /// in which gangs come to them.
   std::map<std::vector<unsigned>, unsigned> activeMaskSites = {};
+  /// The first thing that could not be widened: widen() ends in it. Empty: none.
+  std::string problem = {};
+  void fail(const llvm::Twine &what) {
+    if (problem.empty())
+      problem = what.str();
+  }
   /// abi::WrappedAccess records, by content.
   std::map<const llvm::Constant *, llvm::GlobalVariable *> wrappedAccesses = {};
 };
@@ -123,12 +129,10 @@ class Widener {
   Value *anyLane(Value *mask);
 
   // widen_values.cpp
-  llvm::AllocaInst *slotOf(const llvm::Instruction &);
   llvm::AllocaInst *slotFor(const Value *);
   llvm::AllocaInst *incomingSlot(const llvm::PHINode &);
   llvm::Type *representation(const llvm::Instruction &);
   Value *laneSelect(Value *mask, Value *onTrue, Value *onFalse);
-  bool needsSlot(const llvm::Instruction &) const;
   void define(const llvm::Instruction &, Value *);
   Value *base(const Value *);
   Value *vector(const Value *);
@@ -236,7 +240,6 @@ class Widener {
 
   // widen_calls.cpp, widen_collectives.cpp
   void emitCall(const llvm::CallBase &);
-  bool isKept(const Value *) const;
   Value *holdsForAll(const Value *condition, bool isNegated);
   Value *holdsForSome(const Value *condition, bool isNegated);
   Value *emitSpecialRegister(const llvm::CallBase &, const Word &);
@@ -289,6 +292,8 @@ class Widener {
   Value *argument(unsigned n) { return n == kFirstThread ? firstThread_ : target_.getArg(n); }
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
   Block *newBlock(const llvm::Twine &name);
+  /// Notes that something has no wide form; a value that stands in for it until the stage ends.
+  Value *missing(const llvm::Twine &what, llvm::Type *);
   void setLine(const llvm::DebugLoc &);
   llvm::FixedVectorType *vec(llvm::Type *element, unsigned n) {
     return llvm::FixedVectorType::get(element, n);
@@ -307,6 +312,13 @@ class Widener {
   llvm::DenseMap<const llvm::Loop *, unsigned> loopEndOf_;
   std::set<unsigned> everPending_;
   std::optional<llvm::DenseSet<const Block *>> exitsMatter_;
+  // A value as it was emitted, and behind what.
+  struct Definition {
+    Value *value = nullptr;
+    Block *block = nullptr;
+    llvm::Instruction *last = nullptr; ///< null: at the beginning of the block
+  };
+  llvm::DenseMap<const Value *, Definition> definitions_;
   llvm::DenseMap<const Value *, llvm::AllocaInst *> slots_, incoming_;
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
   llvm::DenseMap<const Block *, const Block *>

@@ -52,6 +52,46 @@ TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
   EXPECT_EQ(g.entry, EntryPoint::ctaRange);
 }
 
+/// What the stage answers of a module that it cannot widen; empty if it can.
+std::string problemOf(const std::string &body, GangOptions options) {
+  llvm::Expected<GangModule> gang = widen(laneModule(body), options);
+  return gang ? "" : llvm::toString(gang.takeError());
+}
+
+TEST(Widen, WhatHasNoWideFormIsAnErrorWithItsName) {
+  const std::string body = "%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n"
+                           "%p = inttoptr i64 %base to ptr\n%v = load <4 x i32>, ptr %p\n"
+                           "%e = extractelement <4 x i32> %v, i32 %x\nstore i32 %e, ptr %p\n"
+                           "ret void";
+  EXPECT_EQ(problemOf(body, {.lanes = 1, .block = {64, 1, 1}}), "");
+  EXPECT_EQ(problemOf(body, {.lanes = 8, .block = {64, 1, 1}}),
+            "internal error in stage simt: element of a vector with a variable index");
+}
+
+TEST(Widen, BrokenModulesAreNotWidened) {
+  const std::string problem = problemOf("%y = add i32 %x, 1\n%x = call i32 @ptx.sreg.tid.x()\n"
+                                        "%base = load i64, ptr %params\n"
+                                        "%p = inttoptr i64 %base to ptr\n"
+                                        "store i32 %y, ptr %p\nret void",
+                                        {.lanes = 8, .block = {64, 1, 1}});
+  EXPECT_NE(problem.find("Instruction does not dominate all uses"), std::string::npos) << problem;
+}
+
+/// An address whose index may wrap between lanes crosses the end of a loop in a phi; the slow path
+/// behind the test goes back to what the phi merges.
+TEST(Widen, AddressesWithConditionsCrossLoops) {
+  const std::string body =
+      std::string("%x = call i32 @ptx.sreg.tid.x()\n%b = call i32 @ptx.sreg.ctaid.x()\n"
+                  "%m = mul i32 %b, 37\n%i = add i32 %m, %x\n%e = zext i32 %i to i64\n"
+                  "%o = shl i64 %e, 2\n%base = load i64, ptr %params\n%a = add i64 %base, %o\n"
+                  "%p = inttoptr i64 %a to ptr\nbr label %l\n"
+                  "l:\n%n = phi i32 [ 0, %0 ], [ %n1, %l ]\n%n1 = add i32 %n, 1\n"
+                  "%c = icmp ult i32 %n1, 3\nbr i1 %c, label %l, label %z\n"
+                  "z:\n%q = phi ptr [ %p, %l ]\nstore i32 %x, ptr %q\nret void");
+  for (unsigned lanes : {8u, 16u, 32u})
+    EXPECT_EQ(problemOf(body, {.lanes = lanes, .block = {37, 1, 1}, .tier = Tier::baseline}), "");
+}
+
 TEST(Widen, GuardedBodyHasAVersionWithoutMasks) {
   std::string body = std::string(kIndex) +
                      "%c = icmp slt i32 %i, 1000\nbr i1 %c, label %t, label %z\nt:\n"

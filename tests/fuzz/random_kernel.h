@@ -1,0 +1,96 @@
+// Random kernels with a host oracle: a kernel is a tree of statements, written as PTX and run by a
+// small interpreter. What is drawn is what has gone wrong before and what users write: accesses of
+// every shape (consecutive, strided, uniform, wrapping, clamped, exchanged, structures stored whole
+// and in part, twice), values that cross blocks, loops whose rounds differ between threads, calls
+// that are not inlined, blocks that are no multiple of any gang. A result never depends on the
+// order of threads.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ptxrun::fuzz {
+
+/// Where a 32-bit number comes from.
+struct Source {
+  enum Kind : uint8_t { reg, constant, thread, global, block, parameter } kind = reg;
+  uint32_t value = 0; ///< number of the register, or the constant
+};
+
+struct Condition {
+  enum Kind : uint8_t { bitsOf, below, belowSigned, equal, predicate } kind = bitsOf;
+  Source a, b;
+  unsigned number = 0; ///< predicate: which; bitsOf: the mask
+  bool isNegated = false;
+};
+
+struct Statement {
+  enum Kind : uint8_t {
+    arithmetic, ///< r[to] = a op b
+    wide,       ///< r[to] = both halves of a * b + c, combined
+    floating,   ///< r[to] = a short float computation on a, b
+    setPredicate,
+    select, ///< r[to] = condition ? a : b
+    loadInput,
+    storeOwn, ///< elements of the thread's structure of 16 words
+    loadOwn,
+    storeRow, ///< word `constant` of a structure of arrays
+    loadRow,
+    storeWrapped, ///< a place found by an index of 16 bits that wraps between threads
+    loadWrapped,
+    storeGuarded, ///< a 32-bit index that wraps, behind a test that only some pass
+    atomic,
+    localStore,
+    localLoad,
+    call, ///< r[to] = recursive function of a, b
+    exchange,
+    choice, ///< if (condition) body else other
+    loop,
+    leave, ///< if (condition) break
+    finish ///< if (condition) exit
+  } kind = arithmetic;
+  unsigned operation = 0, to = 0, count = 1, form = 0;
+  uint32_t constant = 0;
+  Source a, b, c;
+  Condition condition;
+  std::array<Source, 4> elements{};
+  std::vector<Statement> body, other;
+};
+
+class RandomKernel {
+ public:
+  explicit RandomKernel(uint64_t seed);
+
+  uint32_t grid() const { return grid_; }
+  std::array<uint32_t, 3> block() const { return block_; }
+  uint32_t parameter() const { return parameter_; }
+  std::string text() const;
+  /// 32-bit words of memory before the launch; the kernel `k` takes their address and parameter().
+  std::vector<uint32_t> memory() const;
+  /// What they must be afterwards.
+  std::vector<uint32_t> expected() const;
+
+ private:
+  friend class Writer;
+  friend class Interpreter;
+  uint32_t blockThreads() const { return block_[0] * block_[1]; }
+  uint32_t threads() const { return grid_ * blockThreads(); }
+  // Regions of the memory, in words.
+  static constexpr uint32_t kOwnWords = 16, kRows = 6, kCounters = 64, kWrappedWords = 1 << 16;
+  uint32_t ownAt() const { return kCounters; }
+  uint32_t rowsAt() const { return ownAt() + threads() * kOwnWords; }
+  uint32_t inputAt() const { return rowsAt() + threads() * kRows; }
+  uint32_t inputWords() const { return 8 * threads() + 1024; }
+  uint32_t guardedAt() const { return inputAt() + inputWords(); }
+  uint32_t wrappedAt() const { return guardedAt() + threads(); }
+  uint32_t allWords() const { return wrappedAt() + kWrappedWords; }
+
+  uint64_t seed_;
+  uint32_t grid_ = 1, parameter_ = 0;
+  uint32_t wrapStart_ = 0; ///< index of thread 0 in the wrapped region, and of guarded stores
+  std::array<uint32_t, 3> block_{};
+  std::vector<Statement> body_;
+};
+
+} // namespace ptxrun::fuzz

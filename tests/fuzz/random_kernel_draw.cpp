@@ -1,0 +1,125 @@
+// What random kernels are made of.
+#include <random>
+
+#include "tests/fuzz/random_kernel.h"
+
+namespace ptxrun::fuzz {
+namespace {
+
+constexpr unsigned kRegisters = 6, kPredicates = 2;
+
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : random_(seed) {}
+
+  unsigned below(unsigned n) { return unsigned(random_() % n); }
+  bool oneIn(unsigned n) { return below(n) == 0; }
+  uint32_t word() { return uint32_t(random_()); }
+
+  Source source() {
+    switch (below(8)) {
+    case 0:
+      return {Source::constant, oneIn(2) ? below(40) : word()};
+    case 1:
+      return {Source::thread, 0};
+    case 2:
+      return {Source::global, 0};
+    case 3:
+      return {oneIn(2) ? Source::block : Source::parameter, 0};
+    default:
+      return {Source::reg, below(kRegisters)};
+    }
+  }
+
+  Condition condition() {
+    Condition c;
+    c.kind = Condition::Kind(below(5));
+    c.a = source();
+    c.b = source();
+    c.number = c.kind == Condition::predicate ? below(kPredicates)
+                                              : (1u << below(6)) | (oneIn(2) ? 1u << below(6) : 0);
+    if (oneIn(3)) { // by place, as guards are
+      c.kind = Condition::below;
+      c.a = {oneIn(2) ? Source::thread : Source::global, 0};
+      c.b = oneIn(3) ? Source{Source::parameter, 0} : Source{Source::constant, below(80)};
+    }
+    c.isNegated = oneIn(3);
+    return c;
+  }
+
+  /// `loops`: loops around, `isTop`: all threads of the block come here.
+  std::vector<Statement> list(unsigned depth, unsigned loops, bool isTop, bool mayFinish) {
+    std::vector<Statement> all;
+    for (unsigned n = (isTop ? 3 : 1) + below(isTop ? 6 : 3); n-- > 0;)
+      all.push_back(statement(depth, loops, isTop, mayFinish));
+    return all;
+  }
+
+ private:
+  Statement statement(unsigned depth, unsigned loops, bool isTop, bool mayFinish) {
+    using S = Statement;
+    constexpr S::Kind kPlain[] = {
+        S::arithmetic,   S::arithmetic,   S::arithmetic,   S::wide,        S::floating,
+        S::select,       S::setPredicate, S::loadInput,    S::loadInput,   S::storeOwn,
+        S::storeOwn,     S::storeOwn,     S::loadOwn,      S::storeRow,    S::storeRow,
+        S::loadRow,      S::storeWrapped, S::storeWrapped, S::loadWrapped, S::storeGuarded,
+        S::storeGuarded, S::atomic,       S::localStore,   S::localLoad,   S::call};
+    S s;
+    s.kind = kPlain[below(std::size(kPlain))];
+    if (depth > 0 && oneIn(3))
+      s.kind = oneIn(2) ? S::choice : S::loop;
+    else if (loops > 0 && oneIn(8))
+      s.kind = S::leave;
+    else if (mayFinish && oneIn(24))
+      s.kind = S::finish;
+    else if (isTop && !mayFinish && oneIn(8))
+      s.kind = S::exchange;
+    s.operation = below(16);
+    s.to = below(kRegisters);
+    s.count = 1u << below(3);
+    s.form = below(6);
+    s.constant = s.kind == S::arithmetic ? word() : below(64);
+    s.a = source();
+    s.b = source();
+    s.c = source();
+    s.condition = condition();
+    for (Source &e : s.elements)
+      e = source();
+    if (s.kind == S::choice) {
+      s.body = list(depth - 1, loops, false, mayFinish);
+      if (oneIn(2))
+        s.other = list(depth - 1, loops, false, mayFinish);
+    } else if (s.kind == S::loop) {
+      s.body = list(depth - 1, loops + 1, false, mayFinish);
+    }
+    return s;
+  }
+
+  std::mt19937_64 random_;
+};
+
+} // namespace
+
+RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
+  Draw draw(seed * 0x9e3779b97f4a7c15u + 1);
+  constexpr std::array<uint32_t, 3> kBlocks[] = {
+      {37, 1, 1}, {1, 1, 1},  {7, 5, 1},   {33, 1, 1}, {64, 1, 1}, {128, 1, 1}, {20, 4, 1},
+      {16, 8, 1}, {8, 8, 1},  {100, 1, 1}, {5, 1, 1},  {24, 1, 1}, {32, 2, 1},  {17, 3, 1},
+      {31, 1, 1}, {16, 5, 1}, {40, 1, 1},  {12, 1, 1}, {8, 3, 1},  {63, 1, 1}};
+  block_ = kBlocks[draw.below(std::size(kBlocks))];
+  grid_ = 1 + draw.below(3);
+  parameter_ = draw.oneIn(3) ? draw.below(200) : draw.word();
+  wrapStart_ = 65536 - draw.below(2 * threads() + 2);
+  const bool mayFinish = draw.oneIn(3);
+  body_ = draw.list(2 + draw.below(2), 0, true, mayFinish);
+}
+
+std::vector<uint32_t> RandomKernel::memory() const {
+  std::vector<uint32_t> words(allWords());
+  std::mt19937 random(uint32_t(seed_ * 2654435761u + 7));
+  for (uint32_t &w : words)
+    w = uint32_t(random());
+  return words;
+}
+
+} // namespace ptxrun::fuzz
