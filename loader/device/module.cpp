@@ -128,14 +128,19 @@ Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {
   return {kernel, nullptr, code.needs, kernel->reason(), needsStacks, kernel->fromCache};
 }
 
-/// A mistake of ours in one form of the code need not be in the others: from baseline to optimised
-/// code to W = 1. False where there is nothing left to try.
-bool makeSafer(translate::VariantKey &key) {
-  if (key.tier == simt::Tier::baseline) {
-    key.tier = simt::Tier::optimised;
-    return true;
-  }
-  return std::exchange(key.lanes, 1) != 1;
+/// A mistake of ours in one form of the code need not be in the others. What to try then, in order.
+std::vector<translate::VariantKey> saferThan(const translate::VariantKey &key) {
+  std::vector<translate::VariantKey> forms;
+  for (const unsigned lanes : {key.lanes, 1u})
+    for (const simt::Tier tier : {simt::Tier::optimised, simt::Tier::baseline}) {
+      translate::VariantKey form = key;
+      form.lanes = lanes;
+      form.tier = tier;
+      const bool isNoBetter = lanes == key.lanes && tier == simt::Tier::baseline && lanes != 1;
+      if (form != key && !isNoBetter && std::ranges::find(forms, form) == forms.end())
+        forms.push_back(form);
+    }
+  return forms;
 }
 
 Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, Tiers tiers,
@@ -148,11 +153,14 @@ Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, 
     key.tier = simt::Tier::baseline;
   Variant variant = variantOf(source_->compile(kernel.name, key, outcome));
   const bool isFirstChoice = outcome.code != Code::internalError;
-  while (outcome.code == Code::internalError && makeSafer(key)) {
-    std::fprintf(stderr, "ptxrun: %s; running %s instead\n", outcome.message.c_str(),
-                 key.lanes == 1 ? "one thread at a time" : "optimised code");
+  for (const translate::VariantKey &form : saferThan(key)) {
+    if (outcome.code != Code::internalError)
+      break;
+    std::fprintf(stderr, "ptxrun: %s; running %s code%s instead\n", outcome.message.c_str(),
+                 form.tier == simt::Tier::baseline ? "baseline" : "optimised",
+                 form.lanes == 1 ? " of one thread at a time" : "");
     outcome = {};
-    variant = variantOf(source_->compile(kernel.name, key, outcome));
+    variant = variantOf(source_->compile(kernel.name, form, outcome));
   }
   if (variant.kernel && tiers == Tiers::tiered && isFirstChoice)
     variant.upgrade = std::make_shared<Upgrade>(source_, kernel.name, optimised);

@@ -35,7 +35,9 @@ struct Statement {
     loadInput,
     storeOwn, ///< elements of the thread's structure of 16 words
     loadOwn,
-    storeRow, ///< word `constant` of a structure of arrays
+    storeNarrow, ///< 1, 2 or 8 bytes of the thread's structure
+    loadNarrow,  ///< 1, 2 or 8 bytes, zero- or sign-extended, of the structure or the input
+    storeRow,    ///< word `constant` of a structure of arrays
     loadRow,
     storeWrapped, ///< a place found by an index of 16 bits that wraps between threads
     loadWrapped,
@@ -43,9 +45,10 @@ struct Statement {
     atomic,
     localStore,
     localLoad,
-    call, ///< r[to] = recursive function of a, b
-    exchange,
-    choice, ///< if (condition) body else other
+    call,     ///< r[to] = recursive function of a, b
+    exchange, ///< through shared memory, between two barriers
+    shuffle,  ///< r[to] ^= of another thread of the warp, or votes; whole warps only
+    choice,   ///< if (condition) body else other
     loop,
     leave, ///< if (condition) break
     finish ///< if (condition) exit

@@ -11,6 +11,7 @@ constexpr unsigned kRegisters = 6, kPredicates = 2;
 class Draw {
  public:
   explicit Draw(uint64_t seed) : random_(seed) {}
+  void setThreads(uint32_t n) { hasWholeWarps_ = n % 32 == 0; }
 
   unsigned below(unsigned n) { return unsigned(random_() % n); }
   bool oneIn(unsigned n) { return below(n) == 0; }
@@ -63,7 +64,8 @@ class Draw {
         S::select,       S::setPredicate, S::loadInput,    S::loadInput,   S::storeOwn,
         S::storeOwn,     S::storeOwn,     S::loadOwn,      S::storeRow,    S::storeRow,
         S::loadRow,      S::storeWrapped, S::storeWrapped, S::loadWrapped, S::storeGuarded,
-        S::storeGuarded, S::atomic,       S::localStore,   S::localLoad,   S::call};
+        S::storeGuarded, S::atomic,       S::localStore,   S::localLoad,   S::call,
+        S::storeNarrow,  S::storeNarrow,  S::loadNarrow,   S::loadNarrow};
     S s;
     s.kind = kPlain[below(std::size(kPlain))];
     if (depth > 0 && oneIn(3))
@@ -72,8 +74,8 @@ class Draw {
       s.kind = S::leave;
     else if (mayFinish && oneIn(24))
       s.kind = S::finish;
-    else if (isTop && !mayFinish && oneIn(8))
-      s.kind = S::exchange;
+    else if (isTop && !mayFinish && oneIn(6))
+      s.kind = hasWholeWarps_ && oneIn(2) ? S::shuffle : S::exchange;
     s.operation = below(16);
     s.to = below(kRegisters);
     s.count = 1u << below(3);
@@ -96,6 +98,7 @@ class Draw {
   }
 
   std::mt19937_64 random_;
+  bool hasWholeWarps_ = false;
 };
 
 } // namespace
@@ -110,6 +113,7 @@ RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
   grid_ = 1 + draw.below(3);
   parameter_ = draw.oneIn(3) ? draw.below(200) : draw.word();
   wrapStart_ = 65536 - draw.below(2 * threads() + 2);
+  draw.setThreads(blockThreads());
   const bool mayFinish = draw.oneIn(3);
   body_ = draw.list(2 + draw.below(2), 0, true, mayFinish);
 }

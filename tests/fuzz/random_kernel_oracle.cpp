@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "tests/fuzz/random_kernel.h"
 
@@ -79,6 +80,8 @@ class Interpreter {
       for (const Statement &s : k_.body_)
         if (s.kind == Statement::exchange)
           exchange(s, threads);
+        else if (s.kind == Statement::shuffle)
+          shuffle(s, threads);
         else
           for (Thread &t : threads)
             if (t.flow == Flow::on)
@@ -138,6 +141,63 @@ class Interpreter {
       shared[t.tid] = value(s.a, t);
     for (Thread &t : threads)
       t.r[s.to] ^= shared[(t.tid * (1 + s.form) + s.constant) % n];
+  }
+
+  void shuffle(const Statement &s, std::vector<Thread> &threads) {
+    const std::vector<Thread> before = threads;
+    for (Thread &t : threads) {
+      const uint32_t warp = t.tid & ~31u, lane = t.tid & 31u;
+      uint32_t from = lane, votes = 0;
+      switch (s.form) {
+      case 0:
+        from = s.constant & 31;
+        break;
+      case 1:
+        from = lane ^ (s.constant & 31);
+        break;
+      case 2:
+        from = lane < (s.constant & 7) ? lane : lane - (s.constant & 7);
+        break;
+      case 3:
+        from = value(s.b, t) & 31;
+        break;
+      default:
+        for (uint32_t k = 0; k < 32; ++k)
+          votes |= uint32_t(holds(s.condition, before[warp + k])) << k;
+        t.r[s.to] ^= votes;
+        continue;
+      }
+      t.r[s.to] ^= value(s.a, before[warp + from]);
+    }
+  }
+
+  /// Of 1, 2 or 8 bytes, in bytes from the beginning of the memory.
+  uint64_t narrowPlace(const Statement &s, const Thread &t) const {
+    const uint64_t size = narrowSize(s);
+    if (s.kind == Statement::storeNarrow || s.form % 2 == 0)
+      return 4 * (k_.ownAt() + t.global * uint64_t(RandomKernel::kOwnWords)) +
+             s.constant / size * size;
+    return 4 * uint64_t(k_.inputAt()) + (t.global + s.constant) * size;
+  }
+  static uint64_t narrowSize(const Statement &s) {
+    constexpr uint64_t kSizes[] = {1, 2, 8};
+    return kSizes[s.operation % 3];
+  }
+  uint32_t narrow(const Statement &s, const Thread &t) const {
+    const auto *at = reinterpret_cast<const char *>(memory_.data()) + narrowPlace(s, t);
+    const bool isSigned = s.operation / 3 % 2 != 0;
+    const auto load = [&]<class T>(T v) {
+      std::memcpy(&v, at, sizeof v);
+      return v;
+    };
+    switch (narrowSize(s)) {
+    case 1:
+      return isSigned ? uint32_t(load(int8_t())) : load(uint8_t());
+    case 2:
+      return isSigned ? uint32_t(load(int16_t())) : load(uint16_t());
+    default:
+      return uint32_t(load(uint64_t()) >> 32) ^ uint32_t(load(uint64_t()));
+    }
   }
 
   Flow list(const std::vector<Statement> &all, Thread &t) {
@@ -217,6 +277,15 @@ class Interpreter {
       t.r[s.to] = sum;
       break;
     }
+    case S::storeNarrow: {
+      const uint64_t both = uint64_t(a) << 32 | b;
+      std::memcpy(reinterpret_cast<char *>(memory_.data()) + narrowPlace(s, t),
+                  narrowSize(s) == 8 ? static_cast<const void *>(&both) : &a, narrowSize(s));
+      break;
+    }
+    case S::loadNarrow:
+      t.r[s.to] ^= narrow(s, t);
+      break;
     case S::storeRow:
       memory_[row(s, t)] = a;
       break;
@@ -264,6 +333,7 @@ class Interpreter {
     case S::finish:
       return holds(s.condition, t) ? Flow::ends : Flow::on;
     case S::exchange:
+    case S::shuffle:
       break; // at the top only
     }
     return Flow::on;

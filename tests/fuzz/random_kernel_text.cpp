@@ -332,6 +332,60 @@ class Writer {
     line("bar.sync 0");
   }
 
+  void shuffle(const Statement &s) {
+    const std::string t = temporary();
+    if (s.form >= 4) {
+      const std::string q = condition(s.condition);
+      line("vote.sync.ballot.b32 " + t + ", " + q + ", 0xffffffff");
+      return update(s, "xor.b32", t);
+    }
+    const std::string a = inRegister(s.a), lane = std::to_string(s.constant & 31),
+                      up = std::to_string(s.constant & 7);
+    if (s.form == 0)
+      line("shfl.sync.idx.b32 " + t + ", " + a + ", " + lane + ", 31, 0xffffffff");
+    else if (s.form == 1)
+      line("shfl.sync.bfly.b32 " + t + ", " + a + ", " + lane + ", 31, 0xffffffff");
+    else if (s.form == 2)
+      line("shfl.sync.up.b32 " + t + ", " + a + ", " + up + ", 0, 0xffffffff");
+    else {
+      const std::string from = temporary();
+      line("and.b32 " + from + ", " + inRegister(s.b) + ", 31");
+      line("shfl.sync.idx.b32 " + t + ", " + a + ", " + from + ", 31, 0xffffffff");
+    }
+    update(s, "xor.b32", t);
+  }
+
+  void narrow(const Statement &s) {
+    static const char *const kUnsigned[] = {"u8", "u16", "u64"}, *const kSigned[] = {"s8", "s16",
+                                                                                     "s64"};
+    const unsigned which = s.operation % 3, size = which == 2 ? 8 : which + 1;
+    const bool isStore = s.kind == Statement::storeNarrow;
+    const std::string type = (s.operation / 3 % 2 && !isStore ? kSigned : kUnsigned)[which];
+    std::string at = "[%own+" + std::to_string(s.constant / size * size) + "]";
+    if (!isStore && s.form % 2 != 0) {
+      const std::string w = wideTemporary();
+      line("mul.wide.u32 " + w + ", %gid, " + std::to_string(size));
+      line("add.u64 " + w + ", " + w + ", %in");
+      at = "[" + w + "+" + std::to_string(s.constant * size) + "]";
+    }
+    const std::string t = temporary(), wide = wideTemporary();
+    if (isStore) {
+      const std::string a = inRegister(s.a), b = inRegister(s.b);
+      if (which == 2)
+        line("mov.b64 " + wide + ", {" + b + ", " + a + "}");
+      return line("st.global." + type + " " + at + ", " + (which == 2 ? wide : a));
+    }
+    if (which != 2) {
+      line("ld.global." + type + " " + t + ", " + at);
+      return update(s, "xor.b32", t);
+    }
+    const std::string high = temporary();
+    line("ld.global." + type + " " + wide + ", " + at);
+    line("mov.b64 {" + t + ", " + high + "}, " + wide);
+    line("xor.b32 " + t + ", " + t + ", " + high);
+    update(s, "xor.b32", t);
+  }
+
   void choice(const Statement &s) {
     const std::string q = condition(s.condition), other = newLabel(), end = newLabel();
     line("@!" + q + " bra " + other);
@@ -450,6 +504,11 @@ class Writer {
     }
     case S::exchange:
       return exchange(s);
+    case S::shuffle:
+      return shuffle(s);
+    case S::storeNarrow:
+    case S::loadNarrow:
+      return narrow(s);
     case S::choice:
       return choice(s);
     case S::loop:

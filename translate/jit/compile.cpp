@@ -9,6 +9,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -121,6 +122,16 @@ CodeGenOptLevel codegenLevel(const Effort &effort) {
     return CodeGenOptLevel::None;
   return effort.isHuge() ? CodeGenOptLevel::Less : CodeGenOptLevel::Default;
 }
+
+#ifndef NDEBUG
+/// Machine code is verified after each pass of the code generator (an option of LLVM's, which has no
+/// other way to ask for it).
+[[maybe_unused]] const bool isMachineCodeVerified = [] {
+  auto option = cl::getRegisteredOptions().find("verify-machineinstrs");
+  return option != cl::getRegisteredOptions().end() &&
+         !option->second->addOccurrence(0, "verify-machineinstrs", "true");
+}();
+#endif
 
 /// Adds up the stack frames of what is generated.
 class FrameSizes final : public MachineFunctionPass {

@@ -81,6 +81,7 @@ llvm::PreservedAnalyses ScalarFormPass::run(llvm::Function &function,
   options.ScalarizeVariableInsertExtract = false;
   analyses.invalidate(function, llvm::PreservedAnalyses::none());
   llvm::ScalarizerPass(options).run(function, analyses);
+  expandMixedCasts(function); // what casts between vectors have become
   return llvm::PreservedAnalyses::none();
 }
 
