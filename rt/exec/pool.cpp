@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "rt/exec/faults.h"
+#include "rt/exec/floating_environment.h"
 #include "rt/exec/openmp.h"
 #include "rt/exec/sanitizers.h"
 #include "rt/exec/scheduler.h"
@@ -180,6 +181,7 @@ class Pool {
   }
 
   void helpUntilDone(LaunchState &launch) {
+    const KernelEnvironment environment;
     launch.offer.work(launch, joined_, 0);
     // The owner may return, and the launch be gone, as soon as the count is down; waking a word
     // that is gone is harmless.

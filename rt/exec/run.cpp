@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "rt/exec/costs.h"
+#include "rt/exec/floating_environment.h"
 #include "rt/exec/launch.h"
 #include "rt/exec/openmp.h"
 #include "rt/exec/pool.h"
@@ -166,6 +167,7 @@ void workTogether(LaunchState &l, uint64_t start) {
 } // namespace
 
 Failure run(const LaunchRequest &request) {
+  const KernelEnvironment environment;
   if (Failure f = check(request); f.status != Status::ok)
     return f;
   LaunchState l;

@@ -73,8 +73,11 @@ bool isTooNarrow(const Variable &variable) {
 
 } // namespace
 
-// The calling convention passes integers of 32 bits and more; narrower ones must say .b8 or .b16.
+// The calling convention passes integers of 32 bits and more; narrower ones must say .b8 or .b16. A
+// module with a function of several results does without the convention.
 bool Checker::checkConvention(const Prototype &prototype, Span span) {
+  if (!followsConvention_)
+    return true;
   for (std::span<Variable *const> list : {prototype.parameters, prototype.returns})
     for (const Variable *one : list)
       if (isTooNarrow(*one))

@@ -92,6 +92,7 @@ bool Checker::operand(const ast::Operand &written, Argument &argument, Operand &
     return constantOperand(written, argument, made);
   case AstKind::nameOffset:
   case AstKind::indexed:
+    argument.hasOffset = written.kind == AstKind::nameOffset;
     argument.kind = Argument::Kind::variable;
     made.kind = Operand::Kind::address;
     return baseOperand(written, argument, made);

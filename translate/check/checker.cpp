@@ -31,6 +31,10 @@ std::unique_ptr<CheckedModule> Checker::run() {
   module_.targetSuffix = header_.target.suffix;
   module_.addressBits = header_.addressBits;
   module_.locations.emplace_back();
+  followsConvention_ =
+      std::none_of(tree_.items.begin(), tree_.items.end(), [](const ast::Item &one) {
+        return one.kind == ast::Item::Kind::function && one.function->prototype.returns.size() > 1;
+      });
   for (const ast::Item &one : tree_.items) {
     if (diagnostics_.isFull())
       return nullptr;

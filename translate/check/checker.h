@@ -154,6 +154,7 @@ class Checker {
   std::vector<Relocation> relocations_;
   std::vector<const isa::Matcher::Candidates *> candidates_; ///< by mnemonic
   uint64_t constantBytes_ = 0;                               ///< of .const variables so far
+  bool followsConvention_ = true; ///< no function of the module has several results
   const ast::Instruction *current_ = nullptr; ///< the one whose operands are looked up
   Function *function_ = nullptr;              ///< the one being checked, null at module scope
   uint32_t location_ = 0;

@@ -54,6 +54,7 @@ struct Argument {
   bool isNegated = false;                 ///< `!p`, or `-r` (vmad)
   bool isUnified = false;                 ///< `.unified` stands behind the address
   bool isIndexed = false; ///< `var[4]`, `var[%r1]`: stands for an address (`ld`) or a value (`mov`)
+  bool hasOffset = false; ///< `var + 4`: as a value, where an integer is read
   bool isJoined = false;  ///< `d|p`: a `|` stands between this argument and the next
   bool isParameter =
       false; ///< the variable is a function's or kernel's `.param` (not one declared in a body)

@@ -69,9 +69,20 @@ class Fit {
     const bool isVector = o_.arity[1] != 0 || o_.aritySlot >= 0;
     if (high == 0 && isVector && a.kind == Kind::vector && a.elements.size() == 1)
       return elements(a, type); // {x} for x
+    if (low == 0 && a.kind == Kind::variable && a.hasOffset)
+      return addressSum(a, type);
     if (high == 1 && low == 0 && a.kind != Kind::vector)
       return scalar(a, type);
     return high == 0 ? scalar(a, type) : vector(a, type, std::max(low, 1u), high);
+  }
+
+  /// `var + 4` is a constant wherever an integer is read; a name alone is not.
+  bool addressSum(const Argument &a, Type type) {
+    const Family family = familyOf(type);
+    const bool isRead = !has(kDestination) && !has(kRegisterOnly);
+    return (isRead && a.base == Argument::Base::variable && a.integer >= 0 &&
+            (family == Family::integer || family == Family::bits)) ||
+           no("expected " + wanted(type), a);
   }
 
   bool scalar(const Argument &a, Type type) {

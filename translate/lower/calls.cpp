@@ -60,27 +60,36 @@ void writeResult(LaneBuilder &b, const Operand &result, llvm::Value *value) {
     b.write(result, value);
 }
 
-/// Calls a function of the module: aggregates by pointer, scalar results from the return value.
+/// Calls a function of the module: aggregates by pointer, vector registers element by element,
+/// results from the return value.
 void callFunction(LaneBuilder &b, const Call &call, const check::Function &function) {
   const check::Prototype &signature = function.signature;
   llvm::SmallVector<llvm::Value *, 8> values;
-  llvm::SmallVector<const Operand *, 2> results;
+  llvm::SmallVector<std::pair<const Operand *, Passing>, 2> results;
   for (size_t i = 0; i < signature.returns.size() && i < call.results.size(); ++i)
-    if (b.module().passing(*signature.returns[i]).isAggregate)
+    if (const Passing how = b.module().passing(*signature.returns[i]); how.isAggregate)
       values.push_back(b.variablePointer(call.results[i].variable));
     else
-      results.push_back(&call.results[i]);
-  for (size_t i = 0; i < signature.parameters.size() && i < call.arguments.size(); ++i)
-    if (b.module().passing(*signature.parameters[i]).isAggregate)
+      results.push_back({&call.results[i], how});
+  for (size_t i = 0; i < signature.parameters.size() && i < call.arguments.size(); ++i) {
+    const Passing how = b.module().passing(*signature.parameters[i]);
+    if (how.isAggregate)
       values.push_back(b.variablePointer(call.arguments[i].variable));
-    else
+    else if (how.count == 1)
       values.push_back(readArgument(b, call.arguments[i], signature.parameters[i]->type));
+    else
+      values.append(b.split(
+          b.readBits(call.arguments[i], how.count * how.type->getPrimitiveSizeInBits()), how.type));
+  }
   llvm::CallInst *done = b.ir.CreateCall(b.module().declare(function), values);
-  if (results.size() == 1)
-    writeResult(b, *results[0], done);
-  else
-    for (unsigned i = 0; i < results.size(); ++i)
-      writeResult(b, *results[i], b.ir.CreateExtractValue(done, i));
+  unsigned next = 0;
+  for (const auto &[operand, how] : results) {
+    llvm::SmallVector<llvm::Value *, 4> elements;
+    for (unsigned k = 0; k < how.count; ++k, ++next)
+      elements.push_back(done->getType()->isStructTy() ? b.ir.CreateExtractValue(done, next)
+                                                       : static_cast<llvm::Value *>(done));
+    writeResult(b, *operand, how.count == 1 ? elements[0] : b.join(elements));
+  }
 }
 
 // switch (address) { case &f: f(...); break;  case &g: g(...); break;  default: trap; }

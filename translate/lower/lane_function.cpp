@@ -140,13 +140,16 @@ void LaneBuilder::bindParameters() {
     if (module_.passing(*result).isAggregate)
       storage_[result] = target_->getArg(next++);
   for (const check::Variable *parameter : source_.signature.parameters) {
-    llvm::Argument *argument = target_->getArg(next++);
+    const Passing how = module_.passing(*parameter);
+    llvm::Argument *argument = target_->getArg(next);
+    next += how.count;
     argument->setName(llvm::StringRef(parameter->name));
-    if (module_.passing(*parameter).isAggregate)
+    if (how.isAggregate)
       storage_[parameter] = argument;
     else if (const check::Register *reg = findRegister(source_, parameter->name);
              reg && parameter->space == isa::StateSpace::reg)
-      writeRegister(*reg, 0, argument, false);
+      for (unsigned element = 0; element < how.count; ++element)
+        writeRegister(*reg, element, argument + element, false);
     else
       ir.CreateStore(argument, storage(*parameter));
   }
@@ -165,8 +168,9 @@ void LaneBuilder::returnFromFunction() {
       continue;
     const check::Register *reg =
         result->space == isa::StateSpace::reg ? findRegister(source_, result->name) : nullptr;
-    values.push_back(reg ? cast(toBits(readRegister(*reg, 0)), how.type)
-                         : ir.CreateLoad(how.type, storage(*result)));
+    for (unsigned element = 0; element < how.count; ++element)
+      values.push_back(reg ? cast(toBits(readRegister(*reg, element)), how.type)
+                           : ir.CreateLoad(how.type, storage(*result)));
   }
   if (values.size() == 1)
     ir.CreateRet(values[0]);

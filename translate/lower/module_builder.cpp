@@ -222,18 +222,18 @@ const uint32_t *ModuleBuilder::paramOffset(const check::Variable &variable) cons
 Passing ModuleBuilder::passing(const check::Variable &parameter) {
   if (parameter.space == StateSpace::param &&
       (!parameter.dimensions.empty() || parameter.vector > 1))
-    return {llvm::PointerType::get(context(), 0), true};
-  return {irType(context(), parameter.type), false};
+    return {llvm::PointerType::get(context(), 0), true, 1};
+  return {irType(context(), parameter.type), false, std::max<unsigned>(1, parameter.vector)};
 }
 
 llvm::FunctionType *ModuleBuilder::signature(const check::Prototype &prototype) {
   llvm::SmallVector<llvm::Type *, 8> parameters, results;
   for (const check::Variable *result : prototype.returns) {
     const Passing how = passing(*result);
-    (how.isAggregate ? parameters : results).push_back(how.type);
+    (how.isAggregate ? parameters : results).append(how.count, how.type);
   }
   for (const check::Variable *parameter : prototype.parameters)
-    parameters.push_back(passing(*parameter).type);
+    parameters.append(passing(*parameter).count, passing(*parameter).type);
   llvm::Type *result = results.empty()       ? llvm::Type::getVoidTy(context())
                        : results.size() == 1 ? results[0]
                                              : llvm::StructType::get(context(), results);

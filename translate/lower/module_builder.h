@@ -19,6 +19,7 @@ namespace ptxrun::lower {
 struct Passing {
   llvm::Type *type = nullptr; ///< of the argument or result; ptr for an aggregate
   bool isAggregate = false;   ///< a pointer to memory the caller owns
+  unsigned count = 1;         ///< arguments or results: one for each element of a vector register
 };
 
 class ModuleBuilder {
