@@ -5,6 +5,7 @@
 #include "loader/device/device.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/suggest.h"
 
 namespace {
 
@@ -25,6 +26,24 @@ int usage(const CLI::App &app, const CLI::ParseError &error) {
   return code == 0 ? ptxrun::command::kSuccess : ptxrun::command::kUsage;
 }
 
+/// A first word that is no command is most likely one with a typo.
+void refuseUnknownCommand(const CLI::App &app, int count, char **arguments) {
+  if (count < 2 || arguments[1][0] == '-')
+    return;
+  std::vector<std::string> names;
+  std::string all;
+  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; })) {
+    if (command->get_name() == arguments[1])
+      return;
+    names.push_back(command->get_name());
+    all += " " + command->get_name();
+  }
+  const std::string near = ptxrun::command::nearestName(arguments[1], names);
+  throw ptxrun::command::UsageError("there is no command '" + std::string(arguments[1]) + "'" +
+                                    (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                                    "\ncommands:" + all);
+}
+
 /// The exit code.
 int runCommand(int count, char **arguments) {
   using namespace ptxrun::command;
@@ -41,6 +60,7 @@ int runCommand(int count, char **arguments) {
   addExec(app);
   addVersion(app);
   try {
+    refuseUnknownCommand(app, count, arguments);
     app.parse(count, arguments);
     return kSuccess;
   } catch (const CLI::ParseError &error) {

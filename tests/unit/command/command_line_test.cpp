@@ -58,6 +58,9 @@ TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   for (const char *word : {"run", "inspect", "verify", "isa", "version", "Exit codes", "PTXRUN_CPU"})
     EXPECT_TRUE(has(help, word)) << word;
   EXPECT_EQ(call("run --help").exitCode, 0);
+  Outcome typo = call("inspekt");
+  EXPECT_EQ(typo.exitCode, 2);
+  EXPECT_TRUE(has(typo, "there is no command 'inspekt'; did you mean 'inspect'?")) << typo.text;
   EXPECT_EQ(call("").exitCode, 2);
   EXPECT_EQ(call("walk").exitCode, 2);
   EXPECT_EQ(call("run").exitCode, 2);
