@@ -367,6 +367,22 @@ Widener::Value *Widener::kernelParams(const llvm::Argument &params) {
   return address;
 }
 
+/// Promotion takes what nobody wrote for undefined, without a word.
+void Widener::checkIncoming() {
+  for (const auto &[value, slot] : incoming_) {
+    auto is = [&](auto kind) {
+      return llvm::any_of(slot->users(), [&](const llvm::User *u) { return kind(u); });
+    };
+    const bool isRead = is([](const llvm::User *u) { return llvm::isa<llvm::LoadInst>(u); });
+    const bool isWritten = is([](const llvm::User *u) { return llvm::isa<llvm::StoreInst>(u); });
+    const bool mayBeUndefined =
+        llvm::any_of(llvm::cast<llvm::PHINode>(value)->incoming_values(),
+                     [](const Value *v) { return llvm::isa<llvm::UndefValue>(v); });
+    if (isRead && !isWritten && !mayBeUndefined)
+      context_.fail("no edge gives a value to the phi " + value->getName());
+  }
+}
+
 Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target,
                  const ShapeAnalysis &shapes, bool isFull, bool isKernel)
     : context_(context), source_(source), target_(target), shapes_(shapes), isFull_(isFull),
@@ -396,6 +412,7 @@ void Widener::run() {
   for (unsigned n = 0; n < items_.size(); ++n)
     emitItem(n);
   llvm::EliminateUnreachableBlocks(target_);
+  checkIncoming();
   std::vector<llvm::AllocaInst *> live;
   for (llvm::AllocaInst *a : promotable_)
     if (llvm::isAllocaPromotable(a))

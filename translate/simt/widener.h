@@ -134,6 +134,7 @@ class Widener {
   llvm::Type *representation(const llvm::Instruction &);
   Value *laneSelect(Value *mask, Value *onTrue, Value *onFalse);
   void define(const llvm::Instruction &, Value *);
+  void checkIncoming();
   Value *base(const Value *);
   Value *vector(const Value *);
   std::optional<int64_t> strideOf(const Value *pointer) const;
