@@ -274,6 +274,17 @@ void ptxrun_tensormap_replace(ptxrun::abi::Gang *, void *map, ptxrun::abi::Tenso
 /// taken.
 void ptxrun_cluster_try_cancel(ptxrun::abi::Gang *, uint32_t lane, void *result, void *mbarrier, uint32_t isMulticast);
 
+/// Texture and surface instructions (9.7.10, 9.7.11) of the lanes in `mask`, for code of each CPU level. intrinsics/texture.h says what
+/// `operation` is, which rows of `lanes` (W) words `in` and `out` have, and when textures and samplers have one handle per lane.
+void ptxrun_texture_sse4(ptxrun::abi::Gang *, uint32_t mask, uint32_t operation, uint32_t lanes, const uint64_t *textures,
+                         const uint64_t *samplers, const uint32_t *in, uint32_t *out);
+void ptxrun_texture_avx2(ptxrun::abi::Gang *, uint32_t mask, uint32_t operation, uint32_t lanes, const uint64_t *textures,
+                         const uint64_t *samplers, const uint32_t *in, uint32_t *out);
+void ptxrun_texture_avx512(ptxrun::abi::Gang *, uint32_t mask, uint32_t operation, uint32_t lanes, const uint64_t *textures,
+                           const uint64_t *samplers, const uint32_t *in, uint32_t *out);
+/// istypep (9.7.10.6): whether a handle, or the address of an opaque variable, is of this abi::ImageKind.
+bool ptxrun_istypep(uint64_t handle, uint32_t kind);
+
 /// Memory for a coroutine frame, 256-byte aligned; lives until the gang ends. At most one per gang.
 void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 /// Where the running gang's local memory is (isspacep.local, 9.7.9.18): the whole stack it runs on, and its coroutine frame (empty

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
+#include "intrinsics/texture.h"
 #include "loader/device/outcome.h"
 #include "rt/exec/launch.h"
 #include "translate/isa/types.h"
@@ -77,6 +78,10 @@ struct VariableInfo {
   uint64_t bytes = 0;
   bool isConstant = false;
   bool isManaged = false;
+  /// Of .texref, .samplerref and .surfref variables: what they are (abi::ImageKind), and the handle
+  /// of the record (rt/texture/registry.h) that says what is bound.
+  abi::ImageKind image = abi::ImageKind::none;
+  uint64_t imageHandle = 0;
 };
 
 /// Which code launches run. The results are the same bits.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "loader/device/memory.h"
+#include "loader/device/opaque.h"
 #include "translate/lower/function_address.h"
 
 namespace ptxrun::device {
@@ -41,6 +42,8 @@ void storeAddress(char *where, const check::Relocation &relocation, uint64_t add
 } // namespace
 
 VariableMemory::~VariableMemory() {
+  for (const auto &[variable, address] : opaque_)
+    removeOpaqueVariable(*variable, address);
   if (block_)
     freeMemory(block_);
 }
@@ -67,9 +70,18 @@ Outcome VariableMemory::place(const check::Module &module) {
     const check::Variable &variable = *variables[i];
     char *address = base + offsets[i];
     addresses_.emplace(std::string(variable.name), address);
+    const abi::ImageKind image = imageKindOf(variable);
+    uint64_t handle = 0;
+    if (image != abi::ImageKind::none) {
+      handle = placeOpaqueVariable(variable, address);
+      if (handle == 0)
+        return Outcome::failed(Code::outOfMemory, "too many textures and surfaces");
+      opaque_.emplace_back(&variable, address);
+    }
     if (!variable.function)
       infos_.push_back({std::string(variable.name), address, variable.bytes,
-                        variable.space == isa::StateSpace::constant, variable.isManaged});
+                        variable.space == isa::StateSpace::constant, variable.isManaged, image,
+                        handle});
     if (!variable.initializer.empty())
       std::memcpy(address, variable.initializer.data(),
                   std::min<size_t>(variable.initializer.size(), variable.bytes));

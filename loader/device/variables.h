@@ -19,7 +19,7 @@ class VariableMemory {
   VariableMemory &operator=(const VariableMemory &) = delete;
 
   /// Allocates all variables in one piece, fills in initialisers, then the addresses that these
-  /// hold.
+  /// hold. The checked module must outlive this.
   Outcome place(const check::Module &);
   const std::vector<VariableInfo> &infos() const { return infos_; }
   /// By its name in the PTX, functions' own variables included; null if there is none.
@@ -29,6 +29,7 @@ class VariableMemory {
   void *block_ = nullptr;
   std::vector<VariableInfo> infos_;
   std::map<std::string, void *, std::less<>> addresses_;
+  std::vector<std::pair<const check::Variable *, void *>> opaque_;
 };
 
 } // namespace ptxrun::device

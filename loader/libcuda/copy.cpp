@@ -43,6 +43,19 @@ CUresult CopyOperation::run(Context &) {
 
 bool CopyOperation::isLarge() const { return width_ * height_ * depth_ > kLargeBytes; }
 
+CUresult PiecesOperation::run(Context &) {
+  for (const Piece &piece : pieces_)
+    memmove(piece.to, piece.from, piece.bytes);
+  return CUDA_SUCCESS;
+}
+
+bool PiecesOperation::isLarge() const {
+  size_t bytes = 0;
+  for (const Piece &piece : pieces_)
+    bytes += piece.bytes;
+  return bytes > kLargeBytes;
+}
+
 CUresult FillOperation::run(Context &) {
   for (size_t y = 0; y < height_; ++y) {
     char *row = base_ + y * pitch_;

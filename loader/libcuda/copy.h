@@ -1,6 +1,7 @@
 // Copies and fills as operations of a stream.
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "loader/libcuda/context.h"
 
@@ -24,6 +25,22 @@ class CopyOperation final : public Operation {
  private:
   CopySide to_, from_;
   size_t width_, height_, depth_;
+};
+
+/// Pieces one after the other: ranges of arrays, whose rows do not lie side by side.
+class PiecesOperation final : public Operation {
+ public:
+  struct Piece {
+    char *to;
+    const char *from;
+    size_t bytes;
+  };
+  explicit PiecesOperation(std::vector<Piece> pieces) : pieces_(std::move(pieces)) {}
+  CUresult run(Context &) override;
+  bool isLarge() const override;
+
+ private:
+  std::vector<Piece> pieces_;
 };
 
 /// `height` rows of `width` elements of 1, 2 or 4 bytes set to one value.

@@ -370,6 +370,86 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, si
 CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
                                  size_t height, CUstream stream);
 
+/* Arrays. */
+
+CUresult cuArrayCreate_v2(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *description);
+CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *description, CUarray array);
+CUresult cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *description);
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *description, CUarray array);
+CUresult cuArrayDestroy(CUarray array);
+CUresult cuArrayGetPlane(CUarray *plane, CUarray array, unsigned int number);
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements, CUarray array,
+                                      CUdevice device);
+CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *properties, CUarray array);
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *description,
+                                unsigned int levels);
+CUresult cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray array, unsigned int number);
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray array);
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements,
+                                               CUmipmappedArray array, CUdevice device);
+CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *properties,
+                                             CUmipmappedArray array);
+CUresult cuMemcpyAtoA_v2(CUarray to, size_t toOffset, CUarray from, size_t fromOffset,
+                         size_t bytes);
+CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t fromOffset, size_t bytes);
+CUresult cuMemcpyDtoA_v2(CUarray to, size_t toOffset, CUdeviceptr from, size_t bytes);
+CUresult cuMemcpyAtoH_v2(void *to, CUarray from, size_t fromOffset, size_t bytes);
+CUresult cuMemcpyHtoA_v2(CUarray to, size_t toOffset, const void *from, size_t bytes);
+CUresult cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t fromOffset, size_t bytes,
+                              CUstream stream);
+CUresult cuMemcpyHtoAAsync_v2(CUarray to, size_t toOffset, const void *from, size_t bytes,
+                              CUstream stream);
+
+/* Texture and surface objects. */
+
+CUresult cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *sampling, const CUDA_RESOURCE_VIEW_DESC *view);
+CUresult cuTexObjectDestroy(CUtexObject texture);
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *resource, CUtexObject texture);
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *sampling, CUtexObject texture);
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *view, CUtexObject texture);
+CUresult cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOURCE_DESC *resource);
+CUresult cuSurfObjectDestroy(CUsurfObject surface);
+CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *resource, CUsurfObject surface);
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format,
+                                            unsigned int channels, CUdevice device);
+
+/* Texture and surface references. */
+
+CUresult cuModuleGetTexRef(CUtexref *texture, CUmodule module, const char *name);
+CUresult cuModuleGetSurfRef(CUsurfref *surface, CUmodule module, const char *name);
+CUresult cuTexRefCreate(CUtexref *texture);
+CUresult cuTexRefDestroy(CUtexref texture);
+CUresult cuTexRefSetArray(CUtexref texture, CUarray array, unsigned int flags);
+CUresult cuTexRefSetMipmappedArray(CUtexref texture, CUmipmappedArray array, unsigned int flags);
+CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref texture, CUdeviceptr address,
+                               size_t bytes);
+CUresult cuTexRefSetAddress2D_v3(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *description,
+                                 CUdeviceptr address, size_t pitch);
+CUresult cuTexRefSetFormat(CUtexref texture, CUarray_format format, int channels);
+CUresult cuTexRefSetAddressMode(CUtexref texture, int dimension, CUaddress_mode mode);
+CUresult cuTexRefSetFilterMode(CUtexref texture, CUfilter_mode mode);
+CUresult cuTexRefSetMipmapFilterMode(CUtexref texture, CUfilter_mode mode);
+CUresult cuTexRefSetMipmapLevelBias(CUtexref texture, float bias);
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref texture, float least, float most);
+CUresult cuTexRefSetMaxAnisotropy(CUtexref texture, unsigned int most);
+CUresult cuTexRefSetBorderColor(CUtexref texture, float *color);
+CUresult cuTexRefSetFlags(CUtexref texture, unsigned int flags);
+CUresult cuTexRefGetAddress_v2(CUdeviceptr *address, CUtexref texture);
+CUresult cuTexRefGetArray(CUarray *array, CUtexref texture);
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *array, CUtexref texture);
+CUresult cuTexRefGetAddressMode(CUaddress_mode *mode, CUtexref texture, int dimension);
+CUresult cuTexRefGetFilterMode(CUfilter_mode *mode, CUtexref texture);
+CUresult cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref texture);
+CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *mode, CUtexref texture);
+CUresult cuTexRefGetMipmapLevelBias(float *bias, CUtexref texture);
+CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref texture);
+CUresult cuTexRefGetMaxAnisotropy(int *most, CUtexref texture);
+CUresult cuTexRefGetBorderColor(float *color, CUtexref texture);
+CUresult cuTexRefGetFlags(unsigned int *flags, CUtexref texture);
+CUresult cuSurfRefSetArray(CUsurfref surface, CUarray array, unsigned int flags);
+CUresult cuSurfRefGetArray(CUarray *array, CUsurfref surface);
+
 /* Streams. */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
@@ -519,6 +599,20 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address);
 #define cuMemcpy2D cuMemcpy2D_v2
 #define cuMemcpy2DAsync cuMemcpy2DAsync_v2
 #define cuMemcpy2DUnaligned cuMemcpy2DUnaligned_v2
+#define cuArrayCreate cuArrayCreate_v2
+#define cuArrayGetDescriptor cuArrayGetDescriptor_v2
+#define cuArray3DCreate cuArray3DCreate_v2
+#define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
+#define cuMemcpyAtoA cuMemcpyAtoA_v2
+#define cuMemcpyAtoD cuMemcpyAtoD_v2
+#define cuMemcpyDtoA cuMemcpyDtoA_v2
+#define cuMemcpyAtoH cuMemcpyAtoH_v2
+#define cuMemcpyHtoA cuMemcpyHtoA_v2
+#define cuMemcpyAtoHAsync cuMemcpyAtoHAsync_v2
+#define cuMemcpyHtoAAsync cuMemcpyHtoAAsync_v2
+#define cuTexRefSetAddress cuTexRefSetAddress_v2
+#define cuTexRefGetAddress cuTexRefGetAddress_v2
+#define cuTexRefSetAddress2D cuTexRefSetAddress2D_v3
 #define cuMemcpy3D cuMemcpy3D_v2
 #define cuMemcpy3DAsync cuMemcpy3DAsync_v2
 #define cuMemcpyDtoD cuMemcpyDtoD_v2

@@ -18,6 +18,10 @@ enum class Kind {
   event,
   pool,
   linker,
+  array,
+  mipmappedArray,
+  textureReference,
+  surfaceReference,
   graph,
   graphNode,
   graphExec

@@ -1,5 +1,6 @@
-// Copies of boxes in two and three dimensions.
+// Copies of boxes in two and three dimensions, between memory and arrays of any kind.
 #include "loader/libcuda/api.h"
+#include "loader/libcuda/array.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/copy.h"
 
@@ -12,6 +13,7 @@ struct Endpoint {
   CUmemorytype type;
   const void *host;
   CUdeviceptr device;
+  CUarray array;
   size_t x, y, z;
   size_t pitch, height;
 };
@@ -20,6 +22,25 @@ struct Box {
   size_t width, height, depth;
   bool isEmpty() const { return width == 0 || height == 0 || depth == 0; }
 };
+
+/// A box of an array: layers and faces count as slices.
+CUresult toArraySide(const Endpoint &end, const Box &box, CopySide &side) {
+  const auto array = resolve<Array>(end.array);
+  if (!array)
+    return CUDA_ERROR_INVALID_HANDLE;
+  const ptxrun::rt::Image &image = array->image;
+  const ptxrun::rt::ImageLevel &level = image.level[0];
+  const auto fits = [](size_t at, size_t extent, size_t size) {
+    return at <= size && extent <= size - at;
+  };
+  if (!fits(end.x, box.width, size_t{level.width} * image.texelBytes()) ||
+      !fits(end.y, box.height, level.height) ||
+      !fits(end.z, box.depth,
+            image.shape == ptxrun::rt::ImageShape::d3 ? level.depth : image.layers))
+    return CUDA_ERROR_INVALID_VALUE;
+  side = {image.base + end.z * level.slice + end.y * level.pitch + end.x, level.pitch, level.slice};
+  return CUDA_SUCCESS;
+}
 
 CUresult toSide(const Endpoint &end, const Box &box, CopySide &side, bool &isHost) {
   switch (end.type) {
@@ -31,7 +52,7 @@ CUresult toSide(const Endpoint &end, const Box &box, CopySide &side, bool &isHos
     side.base = reinterpret_cast<char *>(end.device);
     break;
   case CU_MEMORYTYPE_ARRAY:
-    return notSupported("a copy of a CUDA array");
+    return toArraySide(end, box, side);
   default:
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -70,8 +91,10 @@ CUresult copy2D(const CUDA_MEMCPY2D *c, CUstream stream, Completion completion) 
   if (!c)
     return CUDA_ERROR_INVALID_VALUE;
   return copy(
-      {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0, c->dstPitch, 0},
-      {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0, c->srcPitch, 0},
+      {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY, 0,
+       c->dstPitch, 0},
+      {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, 0,
+       c->srcPitch, 0},
       {c->WidthInBytes, c->Height, 1}, stream, completion);
 }
 
@@ -79,10 +102,10 @@ template <class Descriptor>
 CUresult copy3D(const Descriptor *c, CUstream stream, Completion completion) {
   if (!c || c->srcLOD != 0 || c->dstLOD != 0)
     return CUDA_ERROR_INVALID_VALUE;
-  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ,
-               c->dstPitch, c->dstHeight},
-              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ,
-               c->srcPitch, c->srcHeight},
+  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY,
+               c->dstZ, c->dstPitch, c->dstHeight},
+              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY,
+               c->srcZ, c->srcPitch, c->srcHeight},
               {c->WidthInBytes, c->Height, c->Depth}, stream, completion);
 }
 

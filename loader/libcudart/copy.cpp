@@ -1,4 +1,5 @@
 // Copies and fills.
+#include "loader/libcudart/array.h"
 #include "loader/libcudart/registration.h"
 #include "loader/libcudart/runtime.h"
 
@@ -48,26 +49,38 @@ bool isToHost(cudaMemcpyKind kind) {
   return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
 }
 
-CUDA_MEMCPY3D describe(cudaPitchedPtr to, cudaPos toPos, cudaPitchedPtr from, cudaPos fromPos,
-                       cudaExtent extent, cudaMemcpyKind kind) {
+/// One end of a copy: an array, at a position in its elements, or pitched memory, at one in bytes.
+struct End {
+  cudaArray_t array;
+  cudaPitchedPtr memory;
+  cudaPos at;
+  size_t xInBytes() const { return array ? at.x * elementBytes(array) : at.x; }
+  CUmemorytype type(bool isHost) const { return array ? CU_MEMORYTYPE_ARRAY : typeOf(isHost); }
+};
+
+/// The extent counts an array's elements where there is one, else bytes.
+CUDA_MEMCPY3D describe(const End &to, const End &from, cudaExtent extent, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D c = {};
-  c.srcMemoryType = typeOf(isFromHost(kind));
-  c.srcHost = from.ptr;
-  c.srcDevice = toDevice(from.ptr);
-  c.srcPitch = from.pitch;
-  c.srcHeight = from.ysize;
-  c.srcXInBytes = fromPos.x;
-  c.srcY = fromPos.y;
-  c.srcZ = fromPos.z;
-  c.dstMemoryType = typeOf(isToHost(kind));
-  c.dstHost = to.ptr;
-  c.dstDevice = toDevice(to.ptr);
-  c.dstPitch = to.pitch;
-  c.dstHeight = to.ysize;
-  c.dstXInBytes = toPos.x;
-  c.dstY = toPos.y;
-  c.dstZ = toPos.z;
-  c.WidthInBytes = extent.width;
+  c.srcMemoryType = from.type(isFromHost(kind));
+  c.srcArray = from.array;
+  c.srcHost = from.memory.ptr;
+  c.srcDevice = toDevice(from.memory.ptr);
+  c.srcPitch = from.memory.pitch;
+  c.srcHeight = from.memory.ysize;
+  c.srcXInBytes = from.xInBytes();
+  c.srcY = from.at.y;
+  c.srcZ = from.at.z;
+  c.dstMemoryType = to.type(isToHost(kind));
+  c.dstArray = to.array;
+  c.dstHost = to.memory.ptr;
+  c.dstDevice = toDevice(to.memory.ptr);
+  c.dstPitch = to.memory.pitch;
+  c.dstHeight = to.memory.ysize;
+  c.dstXInBytes = to.xInBytes();
+  c.dstY = to.at.y;
+  c.dstZ = to.at.z;
+  const cudaArray_t array = from.array ? from.array : to.array;
+  c.WidthInBytes = array ? extent.width * elementBytes(array) : extent.width;
   c.Height = extent.height;
   c.Depth = extent.depth;
   return c;
@@ -85,19 +98,31 @@ CUresult copyRectangle(void *to, size_t toPitch, const void *from, size_t fromPi
                        size_t height, cudaMemcpyKind kind, bool isAsync, cudaStream_t stream) {
   if (width > toPitch || width > fromPitch)
     return static_cast<CUresult>(cudaErrorInvalidPitchValue);
-  return copyBox(describe({to, toPitch, width, height}, {},
-                          {const_cast<void *>(from), fromPitch, width, height}, {},
-                          {width, height, 1}, kind),
-                 isAsync, stream);
+  const End target{nullptr, {to, toPitch, width, height}, {}};
+  const End source{nullptr, {const_cast<void *>(from), fromPitch, width, height}, {}};
+  return copyBox(describe(target, source, {width, height, 1}, kind), isAsync, stream);
+}
+
+/// Each end is an array or memory, one of them and no more (CUDA's own check).
+template <class Parameters> bool namesBothEnds(const Parameters &p) {
+  return (p.srcArray != nullptr) != (p.srcPtr.ptr != nullptr) &&
+         (p.dstArray != nullptr) != (p.dstPtr.ptr != nullptr);
 }
 
 CUresult copyBox(const cudaMemcpy3DParms *p, bool isAsync, cudaStream_t stream) {
-  if (!p)
+  if (!p || !namesBothEnds(*p))
     return CUDA_ERROR_INVALID_VALUE;
-  if (p->srcArray || p->dstArray)
-    return CUDA_ERROR_NOT_SUPPORTED;
-  return copyBox(describe(p->dstPtr, p->dstPos, p->srcPtr, p->srcPos, p->extent, p->kind), isAsync,
-                 stream);
+  return copyBox(describe({p->dstArray, p->dstPtr, p->dstPos}, {p->srcArray, p->srcPtr, p->srcPos},
+                          p->extent, p->kind),
+                 isAsync, stream);
+}
+
+CUresult copyBox(const cudaMemcpy3DPeerParms *p, bool isAsync, cudaStream_t stream) {
+  if (!p || !namesBothEnds(*p))
+    return CUDA_ERROR_INVALID_VALUE;
+  return copyBox(describe({p->dstArray, p->dstPtr, p->dstPos}, {p->srcArray, p->srcPtr, p->srcPos},
+                          p->extent, cudaMemcpyDeviceToDevice),
+                 isAsync, stream);
 }
 
 /// The place inside a variable; an error if the range runs out of it.
@@ -196,6 +221,15 @@ PTXRUN_RUNTIME_STREAM_API(cudaMemcpy3D, _ptds, (const cudaMemcpy3DParms *paramet
 }
 PTXRUN_RUNTIME_STREAM_API(cudaMemcpy3DAsync, _ptsz,
                           (const cudaMemcpy3DParms *parameters, cudaStream_t stream),
+                          (parameters, stream)) {
+  return perform([&] { return copyBox(parameters, true, stream); });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy3DPeer, _ptds, (const cudaMemcpy3DPeerParms *parameters),
+                          (parameters)) {
+  return perform([&] { return copyBox(parameters, false, nullptr); });
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemcpy3DPeerAsync, _ptsz,
+                          (const cudaMemcpy3DPeerParms *parameters, cudaStream_t stream),
                           (parameters, stream)) {
   return perform([&] { return copyBox(parameters, true, stream); });
 }

@@ -20,6 +20,7 @@ using cudaFunction_t = CUfunction;
 using cudaLibrary_t = CUlibrary;
 using cudaMemPool_t = CUmemoryPool;
 using cudaArray_t = CUarray;
+using cudaMipmappedArray_t = CUmipmappedArray;
 using cudaHostFn_t = CUhostFn;
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void *);
 
@@ -87,9 +88,74 @@ struct cudaMemcpy3DParms {
   cudaExtent extent;
   cudaMemcpyKind kind;
 };
+struct cudaMemcpy3DPeerParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  int srcDevice;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  int dstDevice;
+  cudaExtent extent;
+};
 struct cudaChannelFormatDesc {
   int x, y, z, w;
   int kind;
+};
+enum : int {
+  cudaChannelFormatKindSigned = 0,
+  cudaChannelFormatKindUnsigned = 1,
+  cudaChannelFormatKindFloat = 2,
+  cudaChannelFormatKindUnsignedNormalized8X1 = 5
+};
+enum cudaResourceType : int {
+  cudaResourceTypeArray = 0,
+  cudaResourceTypeMipmappedArray = 1,
+  cudaResourceTypeLinear = 2,
+  cudaResourceTypePitch2D = 3
+};
+struct cudaResourceDesc {
+  cudaResourceType resType;
+  union {
+    struct {
+      cudaArray_t array;
+    } array;
+    struct {
+      cudaMipmappedArray_t mipmap;
+    } mipmap;
+    struct {
+      void *devPtr;
+      cudaChannelFormatDesc desc;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      void *devPtr;
+      cudaChannelFormatDesc desc;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+#if PTXRUN_CUDART_MAJOR != 12
+    int reserved[32];
+#endif
+  } res;
+#if PTXRUN_CUDART_MAJOR != 12
+  unsigned flags;
+#endif
+};
+enum : int { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
+/// Address and filter modes have the driver API's numbers, views its layout.
+struct cudaTextureDesc {
+  int addressMode[3];
+  int filterMode;
+  int readMode;
+  int sRGB;
+  float borderColor[4];
+  int normalizedCoords;
+  unsigned maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization;
+  int seamlessCubemap;
 };
 
 struct cudaDeviceProp {

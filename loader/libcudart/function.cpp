@@ -124,7 +124,3 @@ PTXRUN_RUNTIME_API cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, con
     return cuOccupancyMaxActiveClusters(clusters, function, &driver);
   });
 }
-PTXRUN_RUNTIME_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
-                                                               int kind) {
-  return {x, y, z, w, kind};
-}

@@ -1,13 +1,18 @@
 // Three kinds of blocks:
-//   large   (from 1 MiB)  a mapping of their own on a 2 MiB boundary, huge pages, inaccessible from
-//   the last page's end on guarded               whole pages between inaccessible ones; the block
-//   ends with its last page, so that an overrun is seen packed                small blocks beyond
-//   the first thousands (the system limits the number of mappings): from slabs by
-//                         size, without guards
+//   large    (from 1 MiB) a mapping of their own on a 2 MiB boundary, huge pages, inaccessible from
+//            the last page's end on
+//   guarded  whole pages between inaccessible ones; the block and its slack end with the last page,
+//            so that an overrun is seen
+//   packed   small blocks beyond the first thousands (the system limits the number of mappings):
+//            from slabs by size, without guards
+// The slack is memory behind a block that belongs to no other: hardware lets programs read and
+// write a little past the end, and some do.
 #include "rt/memory/device_memory.h"
 
 #include <sys/mman.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -28,6 +33,15 @@ constexpr uint64_t kMaxPacked = 32 * 1024; ///< larger ones are always guarded
 constexpr size_t kRemembered = 64;         ///< freed allocations kept for messages
 constexpr uint64_t kNear =
     16 << 20; ///< how far from a block an address is still said to be past its end
+
+/// Bytes behind each block that may be read and written; none with PTXRUN_GUARD=exact.
+uint64_t slack() {
+  static const uint64_t bytes = [] {
+    const char *guard = getenv("PTXRUN_GUARD");
+    return guard && strcmp(guard, "exact") == 0 ? 0 : kAlign;
+  }();
+  return bytes;
+}
 
 uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -64,7 +78,7 @@ class PackedBlocks {
  private:
   static size_t classOf(uint64_t bytes) {
     size_t c = 0;
-    while ((kAlign << c) < bytes)
+    while ((kAlign << c) < bytes + slack())
       ++c;
     return c;
   }
@@ -76,9 +90,9 @@ class PackedBlocks {
       free.push_back(at - size);
     return true;
   }
-  std::vector<uint64_t> free_[8]; ///< 256 bytes to 32 KiB
+  std::vector<uint64_t> free_[9]; ///< 256 bytes to 64 KiB
 };
-static_assert(kAlign << 7 == kMaxPacked);
+static_assert(kAlign << 8 >= kMaxPacked + kAlign);
 
 class DeviceMemory {
  public:
@@ -149,7 +163,7 @@ class DeviceMemory {
  private:
   /// On a 2 MiB boundary, with a gap behind.
   static uint64_t mapLarge(Block &block) {
-    uint64_t data = roundUp(block.bytes, kPage);
+    uint64_t data = roundUp(block.bytes + slack(), kPage);
     uint64_t total = data + 2 * kHuge;
     uint64_t start = reserve(total);
     if (!start)
@@ -166,7 +180,7 @@ class DeviceMemory {
   }
 
   static uint64_t mapGuarded(Block &block) {
-    uint64_t data = roundUp(block.bytes, kPage);
+    uint64_t data = roundUp(block.bytes + slack(), kPage);
     uint64_t total = data + 2 * kGap;
     uint64_t start = reserve(total);
     if (!start)
@@ -177,7 +191,7 @@ class DeviceMemory {
     }
     block.mapping = start;
     block.mappingBytes = total;
-    return start + kGap + data - roundUp(block.bytes, kAlign);
+    return start + kGap + data - roundUp(block.bytes + slack(), kAlign);
   }
 
   std::shared_mutex lock_;

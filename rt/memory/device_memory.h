@@ -15,7 +15,8 @@ struct Allocation {
 
 /// Memory of at least one byte; null when there is none. 256-byte aligned, blocks of 2 MiB and more
 /// 2 MiB-aligned on huge pages where the system has them. The first pages of a block fresh from the
-/// system read as zero, others are undefined.
+/// system read as zero, others are undefined. At least 256 bytes behind the block can be read and
+/// written and belong to nobody, unless the environment has PTXRUN_GUARD=exact.
 void *allocateDevice(uint64_t bytes, uint32_t tag = 0);
 /// False where `base` is not the start of a live allocation.
 bool freeDevice(void *base);

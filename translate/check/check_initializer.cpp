@@ -204,8 +204,18 @@ void Checker::initializeAddress(Variable &variable, const ast::Initializer &valu
     relocations_.push_back(made);
 }
 
+OpaqueField Checker::opaqueField(const ast::Initializer &one, bool isWord) {
+  if (isWord)
+    return {arena_.copyText(text(one.field)), arena_.copyText(text(one.value[0].name))};
+  std::string why;
+  const std::optional<Constant> constant = evaluate(one.value, why);
+  if (!constant || constant->kind != Constant::Kind::integer)
+    error(one.span, "expected a number or a word such as linear", "PTX ISA 5.3");
+  return {arena_.copyText(text(one.field)), {}, constant ? int64_t(constant->bits) : 0};
+}
+
 // { filter_mode = linear, addr_mode_0 = clamp_to_border, ... } (5.3)
-void Checker::initializeOpaque(const Variable &variable, const ast::Initializer &value) {
+void Checker::initializeOpaque(Variable &variable, const ast::Initializer &value) {
   // The fields of all three, of textures and samplers, of samplers (5.3, tables 16 and 17).
   static constexpr std::string_view kImage[] = {"width", "height", "depth", "channel_data_type",
                                                 "channel_order"};
@@ -229,6 +239,7 @@ void Checker::initializeOpaque(const Variable &variable, const ast::Initializer 
           "PTX ISA 5.3");
     return;
   }
+  std::vector<OpaqueField> fields;
   for (const ast::Initializer &one : value.elements) {
     bool isField = one.hasField && hasField(text(one.field));
     bool isWord = isField && one.value.size() == 1 && one.value[0].kind == ItemKind::symbol;
@@ -238,7 +249,10 @@ void Checker::initializeOpaque(const Variable &variable, const ast::Initializer 
     else if (isWord && !isOneOf(kWords, text(one.value[0].name)))
       error(one.value[0].span, quote(one.value[0].name) + " is no value of this field",
             "PTX ISA 5.3");
+    else
+      fields.push_back(opaqueField(one, isWord));
   }
+  variable.fields = arena_.copy(fields);
 }
 
 } // namespace ptxrun::check

@@ -43,6 +43,13 @@ struct Relocation {
   int64_t addend = 0;
 };
 
+/// A field of an opaque variable's initial value: `filter_mode = linear`, `width = 4` (PTX ISA 5.3).
+struct OpaqueField {
+  std::string_view name;
+  std::string_view word; ///< empty where the value is a number
+  int64_t number = 0;
+};
+
 enum class Linkage : uint8_t { internal, external_, visible, weak, common };
 
 /// A `.global .const .shared .local .param` variable, at module or function scope.
@@ -60,6 +67,7 @@ struct Variable {
   std::span<const uint8_t>
       initializer; ///< the first bytes; the rest, or all where it is empty, is zero
   std::span<const Relocation> relocations;
+  std::span<const OpaqueField> fields; ///< of .texref, .samplerref and .surfref variables
   Function *function = nullptr; ///< the function it is declared in, null at module scope
   uint32_t index = 0;           ///< dense within its function (or module)
   support::Span span;

@@ -87,7 +87,8 @@ class Checker {
   void initializeScalar(Variable &, const ast::Initializer &, uint64_t offset);
   void initializeAddress(Variable &, const ast::Initializer &, uint64_t offset);
   bool reserveBytes(const ast::Initializer &, uint64_t offset, unsigned width);
-  void initializeOpaque(const Variable &, const ast::Initializer &);
+  void initializeOpaque(Variable &, const ast::Initializer &);
+  OpaqueField opaqueField(const ast::Initializer &, bool isWord);
 
   // --- functions (check_function.cpp)
   void function(const ast::Function &);

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "translate/lower/vocabulary.h"
+
 namespace ptxrun::lower {
 
 struct RuntimeWord {
@@ -18,6 +20,8 @@ struct RuntimeWord {
           ///< for all lanes
     copies, ///< once: entry(gang, mask, destinations[W], sources[W], bytes, sourceBytes[W])
             ///< (ptxrun_cp_async)
+    texture, ///< once: the entry point of the CPU level, with operands in rows of W
+             ///< (ptxrun_texture_*)
   };
   std::string_view word, entry;
   Call call = Call::lane;
@@ -76,6 +80,11 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
     {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
     {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
+    // tex, tld4, txq, suld, sust, sured, suq [9.7.10, 9.7.11]: (i32 abi::TextureOperation packed, a
+    // constant, i64 texture or surface, i64 sampler, abi::kTextureRows rows of i32, poison where the
+    // operation has none) -> {abi::kTextureResults i32}; istypep: (i64 handle, i32 abi::ImageKind)
+    {vocabulary::kTexture, "ptxrun_texture_", RuntimeWord::Call::texture},
+    {"ptx.istypep", "ptxrun_istypep", RuntimeWord::Call::pure},
 };
 
 /// Null where the name is no word of the runtime.

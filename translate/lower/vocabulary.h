@@ -30,7 +30,7 @@
 //    ptx.rounded.{add,mul,div}.{rz,rm,rp}.{f32,f64}(a, b), ptx.rounded.sqrt...(a), ptx.rounded.fma...(a, b, c)
 //  Library functions, run lane by lane: ptx.call.vprintf(ptr format, ptr args) -> i32, ptx.call.malloc(i64) -> i64,
 //    ptx.call.free(i64), ptx.call.assertfail(ptr, ptr, i32 line, ptr function, i64 charsize) then unreachable
-//  Calls of the runtime (mbarrier, asynchronous copies, cluster barriers): the table in runtime_words.h
+//  Calls of the runtime (mbarrier, asynchronous copies, cluster barriers, textures and surfaces): the table in runtime_words.h
 //  Lane mathematics that IR has no instruction for: functions of the lane library (intrinsics/lane, C++ compiled to bitcode,
 //    names ptx_<op>_<type>, e.g. float ptx_ex2_approx_ftz_f32(float)); pure scalar code, inlined by lower's pass list, so that
 //    simt sees only arithmetic and the bits are the same at every W and CPU level.
@@ -43,4 +43,6 @@ inline constexpr const char *kPrefix = "ptx.";
 inline constexpr const char *kFlushes = "ptx.ftz";
 /// (i32) -> i64: the `.local` address with this lower half. Gone when lower is done.
 inline constexpr const char *kWholeLocalAddress = "ptx.local.whole";
+/// All instructions on textures and surfaces (runtime_words.h).
+inline constexpr const char *kTexture = "ptx.texture";
 }

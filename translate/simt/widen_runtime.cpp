@@ -21,6 +21,8 @@ Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Runti
   case RuntimeWord::Call::copies:
     emitCopies(call, word);
     return nullptr;
+  case RuntimeWord::Call::texture:
+    return emitTexture(call);
   default:
     return word.suspends ? emitWait(call, word) : emitPerLane(call, word);
   }

@@ -278,6 +278,10 @@ class Widener {
   Value *emitWait(const llvm::CallBase &, const lower::RuntimeWord &);
   void emitCopies(const llvm::CallBase &, const lower::RuntimeWord &);
 
+  // widen_texture.cpp
+  Value *emitTexture(const llvm::CallBase &);
+  llvm::AllocaInst *&textureMemory(llvm::Type *, bool isSecond);
+
   Value *convertSaturating(Value *x, llvm::Type *result, bool isSigned);
   Value *emitIntrinsic(const llvm::CallBase &);
 
@@ -332,6 +336,7 @@ class Widener {
   llvm::DenseMap<const Value *, llvm::SmallVector<Value *>>
       separated_; // elements of vectors, of the block being emitted
   llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_; // by what lies in them
+  std::map<std::pair<llvm::Type *, bool>, llvm::AllocaInst *> textureMemory_;
   std::vector<llvm::AllocaInst *> promotable_;
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;
