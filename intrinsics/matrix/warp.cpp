@@ -198,6 +198,15 @@ void multiplySparse(const WarpOperation &w, const Operands &in, const Sum &sum, 
   }
 }
 
+/// .satfinite of floats: infinities become the largest number, NaN +0.
+void makeFinite(float *values, unsigned count, float largest) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (values[i] != values[i])
+      values[i] = 0;
+    values[i] = std::fmin(std::fmax(values[i], -largest), largest);
+  }
+}
+
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
   const Sum sum = sumOf(w.policy, o);
@@ -211,6 +220,8 @@ void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
     const Floats product = {o.m,           o.n,          a.k, {matrixA, a.k, 1}, {matrixB, o.n, 1},
                             {acc, o.n, 1}, {acc, o.n, 1}};
     (o.isSparse ? multiplySparse : multiplyFloats)(w, in, sum, product);
+    if (w.isSaturating)
+      makeFinite(acc, o.m * o.n, o.d == Element::f16 ? 65504.0f : 0x1.fffffep127f);
     collect(d, out, quad, acc, o.n, [&](const float *parts, uint32_t *bits) {
       encode(d.element, parts, d.perRegister, bits);
     });
