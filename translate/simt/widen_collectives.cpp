@@ -6,6 +6,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "translate/lower/matrix_forms.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/widener.h"
 
@@ -106,6 +107,11 @@ Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *
     warp.values = b_.CreateBitCast(all, vec(scalar, kWarp));
   }
   return warp;
+}
+
+/// A register of all lanes of the warp named by `members`.
+Widener::Value *Widener::gatherLanes(llvm::StringRef operation, Value *own, Value *members) {
+  return gatherWarp(operation, own, members).values;
 }
 
 Widener::Value *Widener::laneNumbers() {
@@ -357,6 +363,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return emitRedux(call, name);
   if (name == "ptx.elect.sync")
     return emitElect(call);
+  if (name.starts_with(lower::kWarpMatrix))
+    return emitMatrix(call);
   return missing("unknown collective " + name, wide(&call));
 }
 
