@@ -108,6 +108,12 @@ Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *
   return warp;
 }
 
+/// Where the gangs of the warp have something of theirs, as <32 x i64> by lane.
+Widener::Value *Widener::gatherPointers(llvm::StringRef operation, Value *own, Value *members) {
+  Value *all = lanes_ == 1 ? own : b_.CreateVectorSplat(lanes_, own);
+  return gatherWarp(operation, all, members).values;
+}
+
 Widener::Value *Widener::laneNumbers() {
   llvm::SmallVector<llvm::Constant *> n;
   for (unsigned l = 0; l < kWarp; ++l)
@@ -357,6 +363,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return emitRedux(call, name);
   if (name == "ptx.elect.sync")
     return emitElect(call);
+  if (name.consume_front("ptx.warp."))
+    return emitWarpOperation(call, name.take_until([](char c) { return c == '.'; }));
   llvm::report_fatal_error(llvm::Twine("simt: unknown collective ") + name);
 }
 

@@ -30,7 +30,8 @@ Word wordOf(llvm::StringRef name) {
   if (name.starts_with("vote.sync.") || name == "activemask" || name.starts_with("redux.sync.") ||
       name == "bar.warp.sync")
     return {K::warpUniform, 0};
-  if (name.starts_with("shfl.sync.") || name.starts_with("match.") || name == "elect.sync")
+  if (name.starts_with("shfl.sync.") || name.starts_with("match.") || name == "elect.sync" ||
+      name.starts_with("warp."))
     return {K::warpVarying, 0};
   if (name.starts_with("bar."))
     return {K::barrier, 0};
