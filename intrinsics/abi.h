@@ -190,6 +190,8 @@ bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, const char *operation, uint32
 /// site of its own, numbered in the order in which gangs come to them.
 uint32_t ptxrun_active_lanes(ptxrun::abi::Gang *, uint32_t site, uint32_t mask);
 bool ptxrun_active_lanes_begin(ptxrun::abi::Gang *, uint32_t site, uint32_t mask, uint32_t *active);
+/// mma, mma.sp, wmma.mma (9.7.14) of a whole warp: matrix::multiplyWarp (intrinsics/matrix/warp.h).
+void ptxrun_matrix_warp(const void *operation, const void *in, void *out);
 /// barrier.cluster.arrive / .wait (9.7.13.3). Counting as for bar_sync. Arrive never suspends; wait ends when all threads of
 /// the cluster that have not exited have arrived. In a launch without clusters the CTA is its own cluster.
 void ptxrun_cluster_arrive(ptxrun::abi::Gang *, uint32_t mask);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "intrinsics/matrix/policy.h"
 #include "translate/check/check.h"
 #include "translate/jit/code_cache.h"
 #include "translate/lower/lower.h"
@@ -30,7 +31,10 @@ std::string variantName(std::string_view kernel, const VariantKey &key) {
   return std::string(kernel) + " block " + std::to_string(key.block[0]) + "x" +
          std::to_string(key.block[1]) + "x" + std::to_string(key.block[2]) + " lanes " +
          (key.lanes ? std::to_string(key.lanes) : "auto") +
-         (key.tier == simt::Tier::baseline ? " baseline" : "");
+         (key.tier == simt::Tier::baseline ? " baseline" : "") +
+         (key.matrix == matrix::Policy::fast
+              ? ""
+              : std::string(" matrix ") + matrix::policyName(key.matrix));
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -57,6 +61,16 @@ jit::SourceLine sourceLineOf(const check::Module &module, uint32_t ptxLine) {
   return {};
 }
 
+/// Instructions that multiply matrices: 9.7.14 to 9.7.16.
+bool usesMatrices(const check::Module &module) {
+  for (const check::Function *function : module.functions)
+    for (const check::Instruction &instruction : function->body)
+      for (const std::string_view section : {"9.7.14.", "9.7.15.", "9.7.16."})
+        if (instruction.form->section.starts_with(section))
+          return true;
+  return false;
+}
+
 class LoadedModule final : public Module {
  public:
   LoadedModule(std::shared_ptr<Source> source, const Options &options,
@@ -67,6 +81,7 @@ class LoadedModule final : public Module {
         options.useCache && !dump_ ? jit::cacheDirectory(options.cacheDirectory) : "";
     if (!directory.empty())
       cache_ = std::make_unique<jit::CodeCache>(directory);
+    usesMatrices_ = usesMatrices(checked());
   }
 
   const check::Module &checked() const override { return source_->module(); }
@@ -86,8 +101,10 @@ class LoadedModule final : public Module {
     std::shared_ptr<jit::Kernel> kernel;
   };
 
-  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &key,
+  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, VariantKey key,
                                                 const VariableResolver &resolver, bool mayCompile) {
+    if (!usesMatrices_)
+      key.matrix = matrix::Policy::fast;
     Slot &slot = slotOf(name, key);
     std::lock_guard lock(slot.mutex); // whoever comes second waits for the first one's kernel
     if (slot.kernel)
@@ -119,7 +136,8 @@ class LoadedModule final : public Module {
         .add(key.isGridBelow2G)
         .add(key.schedulesGangs)
         .add(key.defersCopies)
-        .add(uint64_t(key.tier));
+        .add(uint64_t(key.tier))
+        .add(uint64_t(key.matrix));
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -139,6 +157,7 @@ class LoadedModule final : public Module {
   const Options options_;
   std::unique_ptr<observe::StageDump> dump_;
   std::unique_ptr<jit::CodeCache> cache_;
+  bool usesMatrices_ = false;
   std::mutex mutex_; ///< guards what follows
   std::map<std::pair<std::string, VariantKey>, Slot> slots_;
   std::optional<jit::CacheKey> textDigest_;
@@ -189,7 +208,8 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
                          {.cleaning = key.tier == simt::Tier::baseline ? lower::Cleaning::quick
                                                                        : lower::Cleaning::full,
                           .deferAsyncCopies = key.defersCopies,
-                          .hasDirectedRounding = level == simt::CpuLevel::avx512},
+                          .hasDirectedRounding = level == simt::CpuLevel::avx512,
+                          .matrix = key.matrix},
                          diagnostics);
   if (!lane) {
     if (!diagnostics.hasErrors())

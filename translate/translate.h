@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "intrinsics/matrix/element.h"
 #include "translate/check/checked_module.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/kernel.h"
@@ -54,6 +55,8 @@ struct VariantKey {
       false;                 ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
   bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
   simt::Tier tier = simt::Tier::optimised;
+  /// How matrix instructions sum; as good as `fast` for modules without any.
+  matrix::Policy matrix = matrix::Policy::fast;
 
   auto operator<=>(const VariantKey &) const = default;
 };

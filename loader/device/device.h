@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
+#include "intrinsics/matrix/policy.h"
 #include "loader/device/outcome.h"
 #include "rt/exec/launch.h"
 #include "translate/isa/types.h"
@@ -129,6 +130,7 @@ struct LaunchOptions {
   uint64_t seed = 0;
   rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
   uint64_t asyncSeed = 0;
+  matrix::PolicyChoice matrix;                  ///< the numerics of matrix instructions
   std::function<void(std::string_view)> printf; ///< device printf text; null: stdout
 };
 

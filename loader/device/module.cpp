@@ -42,8 +42,10 @@ bool isExplicitCluster(const KernelInfo &kernel, const LaunchOptions &options) {
   return options.cluster.x != 0 || kernel.clusterShape[0] != 0 || kernel.isExplicitCluster;
 }
 
-translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &options) {
+translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &options,
+                                 unsigned target) {
   translate::VariantKey key;
+  key.matrix = matrix::resolve(options.matrix, target);
   key.lanes = options.lanes;
   key.block = {options.block.x, options.block.y, options.block.z};
   key.isGridBelow2G = isBelow2G(options.grid, options.block);
@@ -155,7 +157,7 @@ void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKe
 
 Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
                               Outcome &outcome) {
-  const translate::VariantKey key = variantFor(kernel, options);
+  const translate::VariantKey key = variantFor(kernel, options, checked().target);
   Variant variant;
   {
     std::shared_lock lock(mutex_);

@@ -70,6 +70,18 @@ void readAsyncCopies(device::LaunchOptions &options) {
   options.asyncSeed = given.asyncSeed;
 }
 
+/// PTXRUN_MATRIX is the numerics policy of matrix instructions, as `ptxrun run --matrix` has it.
+matrix::PolicyChoice matrixPolicy() {
+  static const matrix::PolicyChoice given = [] {
+    const char *value = getenv("PTXRUN_MATRIX");
+    const auto read = matrix::readPolicy(value ? value : "fast");
+    if (!read)
+      report("PTXRUN_MATRIX=%s is none of fast, exact, sm_NN; using fast", value);
+    return read.value_or(matrix::PolicyChoice());
+  }();
+  return given;
+}
+
 bool isBlocking() {
   static const bool isSet = [] {
     const char *value = getenv("CUDA_LAUNCH_BLOCKING");
@@ -168,6 +180,7 @@ device::LaunchOptions LaunchOperation::options() const {
   options.dynamicSharedBytes = shape_.dynamicSharedBytes;
   options.isCooperative = shape_.isCooperative;
   readAsyncCopies(options);
+  options.matrix = matrixPolicy();
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "intrinsics/matrix/policy.h"
 #include "loader/device/device.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/plan.h"
@@ -235,8 +236,8 @@ class Reader {
 
   Launch readLaunch(const toml::table &table) const {
     checkKeys(table,
-              {"kernel", "grid", "block", "cluster", "shared", "cooperative", "async", "lanes",
-               "times", "arguments", "outcome", "report"},
+              {"kernel", "grid", "block", "cluster", "shared", "cooperative", "async", "matrix",
+               "lanes", "times", "arguments", "outcome", "report"},
               "[[launch]]");
     Launch launch;
     launch.kernel = text(table, "kernel", false);
@@ -254,6 +255,9 @@ class Reader {
     if (device::LaunchOptions ignored;
         !launch.async.empty() && !device::readAsyncCopies(launch.async, ignored))
       fail(*table.get("async"), "'async' takes eager, late or seed:N");
+    launch.matrix = text(table, "matrix", false);
+    if (!launch.matrix.empty() && !matrix::readPolicy(launch.matrix))
+      fail(*table.get("matrix"), "'matrix' takes fast, exact or sm_NN");
     launch.lanes = static_cast<unsigned>(number(table, "lanes", 0));
     launch.times = static_cast<unsigned>(number(table, "times", 1));
     launch.arguments = arguments(table);

@@ -244,6 +244,8 @@ class Execution {
     options.timeout = options_.timeout;
     options.cancel = cancel_;
     device::readAsyncCopies(launch.async.empty() ? options_.async : launch.async, options);
+    options.matrix = matrix::readPolicy(launch.matrix.empty() ? options_.matrix : launch.matrix)
+                         .value_or(matrix::PolicyChoice());
     if (options_.schedule == "serial")
       options.schedule = rt::Schedule::serial;
     if (options_.schedule.starts_with("seed:")) {

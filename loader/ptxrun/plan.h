@@ -27,6 +27,7 @@ struct Launch {
   bool isCooperative = false;
   std::string
       async; ///< when asynchronous copies happen: eager, late, seed:N; empty: as RunOptions say
+  std::string matrix; ///< the numerics policy: fast, exact, sm_NN; empty: as RunOptions say
   unsigned lanes = 0;
   unsigned times = 1; ///< launched so often in a row; `=expression` arguments see the turn as `r`
   std::vector<std::string> arguments;
@@ -73,6 +74,7 @@ struct RunOptions {
   std::string dumpDirectory, stopAfter, cacheDirectory;
   std::string schedule = "fast"; ///< fast, serial, seed:N
   std::string async = "eager";   ///< eager, late, seed:N
+  std::string matrix = "fast";   ///< fast, exact, sm_NN
   uint64_t printLimit = 16;
 };
 

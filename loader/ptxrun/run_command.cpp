@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "intrinsics/matrix/policy.h"
 #include "loader/device/device.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
@@ -108,6 +109,11 @@ void checkAsync(const std::string &async) {
     throw UsageError("--async takes eager, late or seed:N, not '" + async + "'");
 }
 
+void checkMatrix(const std::string &policy) {
+  if (!matrix::readPolicy(policy))
+    throw UsageError("--matrix takes fast, exact or sm_NN, not '" + policy + "'");
+}
+
 void run(RunArguments &given) {
   bool isDescription = given.file.ends_with(".toml");
   if (isDescription &&
@@ -117,6 +123,7 @@ void run(RunArguments &given) {
   checkStage(given.options.stopAfter);
   checkSchedule(given.options.schedule);
   checkAsync(given.options.async);
+  checkMatrix(given.options.matrix);
   if (!device::readTiers(given.tiers, given.options.tiers))
     throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given.tiers + "'");
   given.options.useCache = !given.isWithoutCache;
@@ -179,6 +186,12 @@ void addRun(CLI::App &app) {
           "--async", given->options.async,
           "When asynchronous copies happen: eager (at once), late (when somebody waits for "
           "them), or seed:N (either, reproducibly)")
+      ->capture_default_str();
+  command
+      ->add_option("--matrix", given->options.matrix,
+                   "How matrix instructions sum: fast (f32 fma in ascending k), exact (bit for bit "
+                   "as tensor cores of the module's target), or sm_NN (of that architecture)")
+      ->envname("PTXRUN_MATRIX")
       ->capture_default_str();
   command
       ->add_option("--tiers", given->tiers,

@@ -2,6 +2,7 @@
 #pragma once
 #include <llvm/Support/Error.h>
 
+#include "intrinsics/matrix/element.h"
 #include "translate/check/checked_module.h"
 #include "translate/lower/lane_module.h"
 #include "translate/support/diagnostics.h"
@@ -20,6 +21,8 @@ struct LowerOptions {
   /// The CPU's instructions take a rounding mode: directed rounding becomes `ptx.rounded.*`, and
   /// not the lane library's arithmetic.
   bool hasDirectedRounding = false;
+  /// How matrix instructions sum.
+  matrix::Policy matrix = matrix::Policy::fast;
 };
 
 /// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its

@@ -20,6 +20,7 @@
 //    ptx.redux.sync.{fmin,fmax}{,.abs}{,.nan}(float, i32 mask) -> float
 //    ptx.elect.sync(i32 mask) -> {i32, i1}
 //    ptx.bar.warp.sync(i32 mask)
+//    ptx.matrix.warp.b<bits>.<I>.<D>(i64 ... a matrix::WarpOperation, I registers, i32 mask) -> {D registers} [9.7.14] (matrix.cpp)
 //    (shfl, vote without .sync: mask = ptx.activemask())
 //  CTA barriers [9.7.13.1], convergent, may suspend:
 //    ptx.bar.sync(i32 id, i32 threads)   threads = 0: all; ptx.bar.arrive(i32 id, i32 threads)

@@ -6,6 +6,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "translate/lower/matrix_forms.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/widener.h"
 
@@ -112,6 +113,11 @@ Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *
 Widener::Value *Widener::gatherPointers(llvm::StringRef operation, Value *own, Value *members) {
   Value *all = lanes_ == 1 ? own : b_.CreateVectorSplat(lanes_, own);
   return gatherWarp(operation, all, members).values;
+}
+
+/// A register of all lanes of the warp named by `members`.
+Widener::Value *Widener::gatherLanes(llvm::StringRef operation, Value *own, Value *members) {
+  return gatherWarp(operation, own, members).values;
 }
 
 Widener::Value *Widener::laneNumbers() {
@@ -365,6 +371,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return emitElect(call);
   if (name.consume_front("ptx.warp."))
     return emitWarpOperation(call, name.take_until([](char c) { return c == '.'; }));
+  if (name.starts_with(lower::kWarpMatrix))
+    return emitMatrix(call);
   llvm::report_fatal_error(llvm::Twine("simt: unknown collective ") + name);
 }
 

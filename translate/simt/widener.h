@@ -257,6 +257,10 @@ class Widener {
                 Value *&participants);
   Value *nameConstant(llvm::StringRef);
   Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
+  Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
+  Value *emitMatrix(const llvm::CallBase &);
+  Value *operationConstant(const llvm::CallBase &);
+  Value *gatherRegisters(const llvm::CallBase &, Value *in);
   Value *placeInWarp(Value *own, const Warp &);
   Value *takeOwn(Value *whole, const Warp &);
   Value *permute(Value *whole, Value *index);

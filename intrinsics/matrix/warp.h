@@ -1,0 +1,32 @@
+// Matrix instructions of one warp on fragments: mma, mma.sp, wmma.mma (PTX ISA 9.7.14).
+#pragma once
+#include <cstdint>
+
+#include "intrinsics/matrix/decode.h"
+#include "intrinsics/matrix/fragment.h"
+#include "intrinsics/matrix/multiply.h"
+#include "intrinsics/matrix/sum.h"
+
+namespace ptxrun::matrix {
+
+/// One instruction with everything that its text says. Plain bytes: generated code holds it as a
+/// constant.
+struct WarpOperation {
+  Operation operation;
+  Policy policy = Policy::fast;
+  bool isRowMajorA = true, isRowMajorB = false; ///< m8n8k4 with f16
+  bool isByteEach = false;                      ///< kinds f8f6f4 and mxf8f6f4
+  bool isSaturating = false;                    ///< .satfinite
+  BitOperation bitOperation = BitOperation::bitXor;
+  DoubleRounding rounding = DoubleRounding::nearest;
+  uint8_t selector = 0;    ///< sparsity selector
+  uint8_t scaleVector = 1; ///< scales per row: .scale_vec
+  uint8_t registersA = 0, registersB = 0, registersC = 0, registersD = 0;
+};
+
+/// `in`: the operands' registers, each 32 lanes of 32 bits (64 with f64), one behind the other: a,
+/// b, c, then with .sp the metadata, then with block scales scale-a-data, byte-id-a, thread-id-a,
+/// scale-b-data, byte-id-b, thread-id-b. `out`: those of d, apart from `in`.
+void multiplyWarp(const WarpOperation &, const void *in, void *out);
+
+} // namespace ptxrun::matrix
