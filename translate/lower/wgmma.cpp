@@ -150,7 +150,9 @@ Values readAll(LaneBuilder &b, llvm::ArrayRef<const Operand *> operands) {
 
 /// What products take before their registers: (form, a, b, does D count).
 Values descriptorsOf(LaneBuilder &b, const Operands &operands) {
-  Values values{b.constant(64, abi::toWord(operands.form))};
+  abi::WgmmaForm form = operands.form;
+  form.policy = static_cast<uint64_t>(b.module().options().matrix);
+  Values values{b.constant(64, abi::toWord(form))};
   values.push_back(operands.form.hasRegistersA ? b.constant(64, 0) : b.readBits(*operands.a, 64));
   values.push_back(b.readBits(*operands.b, 64));
   llvm::Value *scaleD = operands.scaleD->kind == Operand::Kind::integer
