@@ -6,6 +6,7 @@
 
 #include "rt/exec/worker.h"
 #include "rt/sync/async_group.h"
+#include "rt/tensor/tensor_state.h"
 
 namespace ptxrun::rt {
 
@@ -17,6 +18,8 @@ uint32_t lowMask(uint32_t bits) { return bits >= 32 ? ~0u : (1u << bits) - 1; }
 bool growRecords(GroupState &g, const LaunchState &launch) {
   uint32_t gangs = launch.gangsPerCta * launch.ctasPerGroup;
   if (g.capacityCtas < launch.ctasPerGroup) {
+    for (uint32_t i = 0; i < g.capacityCtas; ++i)
+      freeTensorState(g.ctas[i].tensor);
     delete[] g.ctas;
     g.ctas = new (std::nothrow) CtaState[launch.ctasPerGroup];
     g.capacityCtas = g.ctas ? launch.ctasPerGroup : 0;
@@ -83,6 +86,8 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   cta.unfinishedGangs = cta.gangCount;
   cta.isLockstep = false;
   cta.lockstepBarrier = ~0u;
+  if (cta.tensor)
+    resetTensorState(*cta.tensor);
   for (uint32_t w = 0; w < cta.warpCount; ++w)
     cta.warpLive[w] = lowMask(std::min(abi::kWarpSize, launch.threadsPerCta - w * abi::kWarpSize));
   for (; cta.touchedBarriers; cta.touchedBarriers &= cta.touchedBarriers - 1) {
@@ -189,6 +194,8 @@ void freeGroupMemory(Worker &worker) {
     worker.freeGroups = g->nextFree;
     for (uint32_t i = 0; i < g->capacityGangs; ++i)
       freeAsyncGroups(g->gangs[i].async);
+    for (uint32_t i = 0; i < g->capacityCtas; ++i)
+      freeTensorState(g->ctas[i].tensor);
     delete[] g->gangs;
     delete[] g->ctas;
     delete g->arena;

@@ -25,6 +25,7 @@ struct CtaState;
 struct Fiber;
 struct GroupState;
 struct MbarrierWait;
+struct TensorState;
 struct Worker;
 
 /// What a suspended gang waits for. `running` covers ready gangs as well.
@@ -37,6 +38,7 @@ enum class WaitKind : uint8_t {
   spin,
   mbarrier,
   clusterBarrier,
+  tensorMemory, ///< tcgen05.alloc
   done
 };
 
@@ -149,6 +151,7 @@ struct CtaState {
   uint32_t unfinishedGangs = 0;
   uint32_t lockstepBarrier = ~0u; ///< see exec/lockstep.h
   bool isLockstep = false;
+  TensorState *tensor = nullptr; ///< of wgmma and tcgen05, null until the first
   WarpMeeting *meetings[kMaxWarps] = {};
   uint32_t warpLive[kMaxWarps] = {};
   CtaBarrier barriers[kBarriers];

@@ -12,6 +12,7 @@
 #include "rt/sync/exits.h"
 #include "rt/sync/mbarrier.h"
 #include "rt/sync/warp_gather.h"
+#include "rt/tensor/tensor_memory.h"
 
 namespace ptxrun::rt {
 
@@ -378,7 +379,8 @@ void finishGang(GangState &gang) {
   completeAll(gang);
   gang.wait = WaitKind::done;
   --group.unfinished;
-  --gang.cta->unfinishedGangs;
+  if (--gang.cta->unfinishedGangs == 0 && gang.cta->tensor)
+    checkTensorMemory(gang);
   ++group.progress;
   exitLanes(gang, ~0u);
 }

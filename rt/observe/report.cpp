@@ -5,6 +5,7 @@
 #include "rt/exec/code_ranges.h"
 #include "rt/exec/worker.h"
 #include "rt/sync/mbarrier.h"
+#include "rt/tensor/tensor_memory.h"
 
 namespace ptxrun::rt {
 
@@ -134,6 +135,8 @@ std::string describeWait(const GangState &g) {
     return describeMeeting(g);
   case WaitKind::mbarrier:
     return describeMbarrierWait(g) + describeExits(*g.cta->group);
+  case WaitKind::tensorMemory:
+    return describeAllocation(g);
   case WaitKind::clusterBarrier:
     return describeClusterBarrier(*g.cta->group);
   case WaitKind::running:

@@ -8,6 +8,7 @@
 #include "rt/exec/worker.h"
 #include "rt/observe/report.h"
 #include "rt/sync/mbarrier.h"
+#include "rt/tensor/tensor_queue.h"
 
 namespace ptxrun::rt {
 
@@ -55,11 +56,13 @@ void perform(GangState &g, const AsyncOperation &o) {
       std::memcpy(o.destination, o.payload, o.bytes);
     else if (o.kind == AsyncKind::reduceValue)
       reduceArray(o.op, o.type, o.destination, o.payload, o.bytes, true);
+    else if (o.kind == AsyncKind::commitTensor)
+      performTensorOperations(g, o.group);
     else if (o.kind != AsyncKind::arrive)
       copyBytes(o);
   }
   ++groupOf(g).progress;
-  if (o.kind == AsyncKind::arrive)
+  if (o.kind == AsyncKind::arrive || o.kind == AsyncKind::commitTensor)
     arriveOn(g, o.mbarrier, 1, false);
   else if (o.mbarrier)
     completeTransactions(g, o.mbarrier, o.bytes);
@@ -130,6 +133,8 @@ void submitAsync(GangState &g, const AsyncOperation &o) {
   groups.pending.push_back(o);
   if (!o.place)
     groups.pending.back().place = callingKernelPlace();
+  if (o.kind == AsyncKind::commitTensor)
+    return;
   groups.pending.back().group =
       isBulkKind(o.kind) ? groups.bulkGroups[o.lane] : groups.copyGroups[o.lane];
 }

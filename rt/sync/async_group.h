@@ -23,6 +23,7 @@ enum class AsyncKind : uint8_t {
   store,  ///< st.async, the answer of clusterlaunchcontrol.try_cancel: `payload` to `destination`
   reduceValue, ///< red.async: `payload` into `destination`
   arrive,      ///< cp.async.mbarrier.arrive
+  commitTensor, ///< tcgen05.commit: behind the first `group` operations of tensor cores
 };
 
 struct AsyncOperation {

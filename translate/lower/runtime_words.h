@@ -85,6 +85,14 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     // operation has none) -> {abi::kTextureResults i32}; istypep: (i64 handle, i32 abi::ImageKind)
     {vocabulary::kTexture, "ptxrun_texture_", RuntimeWord::Call::texture},
     {"ptx.istypep", "ptxrun_istypep", RuntimeWord::Call::pure},
+    // tcgen05 [9.7.16]: mma (i64 abi::TensorMmaForm, i32 d, i64 a, i64 b, i32 descriptor, i32 hasInput,
+    // i32 metadata, i32 scale-A, i32 scale-B, i64 zero columns, ptr disabled lanes), cp (i64
+    // abi::TensorCopyForm, i32 address, i64 descriptor), shift (i32 isPair, i32 address), commit (i32
+    // isPair, ptr mbarrier, i32 CTA mask)
+    {"ptx.tcgen05.mma", "ptxrun_tcgen05_mma", RuntimeWord::Call::laneNumber},
+    {"ptx.tcgen05.cp", "ptxrun_tcgen05_cp", RuntimeWord::Call::laneNumber},
+    {"ptx.tcgen05.shift", "ptxrun_tcgen05_shift", RuntimeWord::Call::laneNumber},
+    {"ptx.tcgen05.commit", "ptxrun_tcgen05_commit", RuntimeWord::Call::laneNumber},
 };
 
 /// Null where the name is no word of the runtime.

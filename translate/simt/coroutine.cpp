@@ -31,6 +31,7 @@ constexpr Suspending kSuspending[] = {
     {"ptxrun_warp_gather", Suspending::lastPointer},
     {"ptxrun_cluster_wait", Suspending::none},
     {"ptxrun_mbarrier_try_wait", Suspending::lastPointer},
+    {"ptxrun_tcgen05_alloc", Suspending::none},
 };
 
 const Suspending *suspendingCall(const llvm::Instruction &i) {

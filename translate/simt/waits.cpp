@@ -423,6 +423,9 @@ bool Waits::mayEndWait(const llvm::Instruction &i) const {
   const llvm::StringRef name = llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName();
   if (isMbarrierTest(i) || name == "ptx.mbarrier.pending_count")
     return false;
+  // Tensor memory is nothing that threads poll; a commit arrives at an mbarrier.
+  if (name.starts_with("ptx.tcgen05."))
+    return all_.mbarriers && name.ends_with(".commit");
   return all_.mbarriers || !name.starts_with("ptx.mbarrier.");
 }
 

@@ -109,6 +109,12 @@ Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *
   return warp;
 }
 
+/// Where the gangs of the warp have something of theirs, as <32 x i64> by lane.
+Widener::Value *Widener::gatherPointers(llvm::StringRef operation, Value *own, Value *members) {
+  Value *all = lanes_ == 1 ? own : b_.CreateVectorSplat(lanes_, own);
+  return gatherWarp(operation, all, members).values;
+}
+
 /// A register of all lanes of the warp named by `members`.
 Widener::Value *Widener::gatherLanes(llvm::StringRef operation, Value *own, Value *members) {
   return gatherWarp(operation, own, members).values;
@@ -363,6 +369,8 @@ Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::String
     return emitRedux(call, name);
   if (name == "ptx.elect.sync")
     return emitElect(call);
+  if (name.consume_front("ptx.warp."))
+    return emitWarpOperation(call, name.take_until([](char c) { return c == '.'; }));
   if (name.starts_with(lower::kWarpMatrix))
     return emitMatrix(call);
   return missing("unknown collective " + name, wide(&call));

@@ -269,6 +269,9 @@ class Widener {
   Value *takeOwn(Value *whole, const Warp &);
   Value *permute(Value *whole, Value *index);
   Value *laneNumbers();
+  Value *gatherPointers(llvm::StringRef operation, Value *own, Value *members);
+  Value *emitWarpOperation(const llvm::CallBase &, llvm::StringRef operation);
+  llvm::AllocaInst *registerRows(unsigned rows);
   Value *firstLaneOf(const Value *);
   void emitBarrier(const llvm::CallBase &, llvm::StringRef name);
   void emitStop(const llvm::CallBase &, llvm::StringRef name);
@@ -333,6 +336,7 @@ class Widener {
   llvm::DenseMap<const Block *, const Block *>
       maskRoot_; // block whose consumed mask this block shares; null: entry mask
   llvm::DenseMap<const Value *, Value *> local_, localVector_; // of the block being emitted
+  llvm::AllocaInst *registerRows_ = nullptr; // what operations of the warp take and give
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
   llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
   llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>

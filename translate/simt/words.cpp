@@ -31,7 +31,7 @@ Word wordOf(llvm::StringRef name) {
       name == "bar.warp.sync")
     return {K::warpUniform, 0};
   if (name.starts_with("shfl.sync.") || name.starts_with("match.") || name == "elect.sync" ||
-      name.starts_with("matrix.warp."))
+      name.starts_with("matrix.warp.") || name.starts_with("warp."))
     return {K::warpVarying, 0};
   if (name.starts_with("bar."))
     return {K::barrier, 0};

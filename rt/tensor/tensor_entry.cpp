@@ -1,0 +1,92 @@
+// Entry points of tcgen05.mma and tcgen05.commit.
+#include <cstring>
+
+#include "rt/exec/worker.h"
+#include "rt/observe/report.h"
+#include "rt/sync/async_group.h"
+#include "rt/sync/mbarrier.h"
+#include "rt/tensor/tensor_memory.h"
+#include "rt/tensor/tensor_multiply.h"
+#include "rt/tensor/tensor_queue.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+struct Multiplication : TensorOperation {
+  TensorMmaOperands operands;
+  void perform(GangState &g) override { multiplyTensor(g, operands); }
+};
+
+/// Where D may begin: lane 0, or 16 where it takes half of each quarter (9.7.16.10.5).
+void checkLanes(GangState &g, const TensorMmaOperands &o) {
+  const unsigned rows = o.form.isPair ? o.instruction.m / 2 : o.instruction.m;
+  const bool mayBeHalf = rows == 64 && !o.form.isStationary && (!o.form.isPair || o.form.isSparse);
+  if (o.d.lane != 0 && !(mayBeHalf && o.d.lane == 16))
+    failTensor(g, "tcgen05.mma", "D at lane " + std::to_string(o.d.lane));
+  const unsigned laneA = static_cast<uint32_t>(o.a) >> 16;
+  if (o.form.hasTensorA && laneA != o.d.lane)
+    failTensor(g, "tcgen05.mma",
+               "A at lane " + std::to_string(laneA) + " and D at lane " + std::to_string(o.d.lane));
+  if (o.form.shiftsA && rows != 128)
+    failTensor(g, "tcgen05.mma", ".ashift needs M = 128, or 256 of a pair");
+}
+
+} // namespace
+} // namespace ptxrun::rt
+
+using namespace ptxrun;
+using namespace ptxrun::rt;
+
+extern "C" {
+
+void ptxrun_tcgen05_mma(abi::Gang *gang, uint32_t, uint64_t form, uint32_t d, uint64_t a,
+                        uint64_t b, uint32_t descriptor, uint32_t hasInput, uint32_t metadata,
+                        uint32_t scaleA, uint32_t scaleB, uint64_t zeroColumns,
+                        const uint32_t *disabledLanes) {
+  GangState &g = stateOf(gang);
+  Multiplication o;
+  TensorMmaOperands &m = o.operands;
+  m.form = abi::fromWord<abi::TensorMmaForm>(form);
+  const std::string error = readInstruction(m.form, descriptor, m.instruction);
+  if (!error.empty())
+    failTensor(g, "tcgen05.mma", "the instruction descriptor: " + error);
+  m.d = tensorAddress(d);
+  m.a = a;
+  m.b = b;
+  m.hasInput = hasInput != 0;
+  m.metadata = tensorAddress(metadata);
+  m.scaleA = tensorAddress(scaleA);
+  m.scaleB = tensorAddress(scaleB);
+  m.zeroColumns = zeroColumns;
+  if (m.form.hasMask)
+    std::memcpy(m.disabledLanes, disabledLanes, sizeof m.disabledLanes);
+  if (m.form.isPair)
+    peerOf(g, "tcgen05.mma");
+  checkLanes(g, m);
+  submitTensorOperation(g, o);
+}
+
+/// Arrives once at the mbarrier, or with a CTA mask at those at the same offset in its CTAs, when
+/// what was issued before has been performed.
+void ptxrun_tcgen05_commit(abi::Gang *gang, uint32_t lane, uint32_t, void *object,
+                           uint32_t ctaMask) {
+  GangState &g = stateOf(gang);
+  if (ctaMask >> groupOf(g).ctaCount)
+    failTensor(g, "tcgen05.commit", "the CTA mask names a block outside the cluster");
+  AsyncOperation o;
+  o.kind = AsyncKind::commitTensor;
+  o.lane = static_cast<uint8_t>(lane);
+  o.group = issuedTensorOperations(g);
+  if (!ctaMask) {
+    o.mbarrier = mbarrierAt(g, object, Reach::cluster);
+    submitAsync(g, o);
+    return;
+  }
+  for (; ctaMask; ctaMask &= ctaMask - 1) {
+    void *there = inCta(g, object, static_cast<uint32_t>(__builtin_ctz(ctaMask)));
+    o.mbarrier = mbarrierAt(g, there, Reach::cluster);
+    submitAsync(g, o);
+  }
+}
+}

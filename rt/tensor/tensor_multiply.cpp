@@ -1,0 +1,357 @@
+#include "rt/tensor/tensor_multiply.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "rt/tensor/operands.h"
+#include "rt/tensor/shared_matrix.h"
+#include "rt/tensor/tensor_state.h"
+
+namespace ptxrun::rt {
+
+using matrix::Element;
+
+namespace {
+
+constexpr const char *kMma = "tcgen05.mma";
+
+/// Lanes that hold rows of D on end, and the columns of the product that they hold.
+struct LaneBlock {
+  unsigned lane = 0, count = 0;
+  unsigned row = 0; ///< the first lane's, of the CTA's rows
+  unsigned column = 0, columns = 0;
+};
+
+/// Rows of A and D that one CTA has.
+unsigned rowsOf(const TensorMmaOperands &o) {
+  return o.form.isPair ? o.instruction.m / 2 : o.instruction.m;
+}
+
+/// Whether rows lie 16 in each quarter of the lanes (data path layouts C and F).
+bool hasHalfQuarters(const TensorMmaOperands &o) {
+  return rowsOf(o) == 64 && !o.form.isStationary && (!o.form.isPair || o.form.isSparse);
+}
+
+/// How D lies in the lanes of a CTA (9.7.16.10.5): all rows and columns; 16 rows in each quarter;
+/// or the columns cut in two or four, one part below the other.
+std::vector<LaneBlock> blocksOf(const TensorMmaOperands &o) {
+  const unsigned rows = rowsOf(o), n = o.instruction.n;
+  std::vector<LaneBlock> blocks;
+  if (hasHalfQuarters(o)) {
+    for (unsigned i = 0; i < 4; ++i)
+      blocks.push_back({32 * i + o.d.lane, 16, 16 * i, 0, n});
+    return blocks;
+  }
+  const unsigned parts = TensorMemory::kLanes / rows;
+  for (unsigned i = 0; i < parts; ++i)
+    blocks.push_back({rows * i, rows, 0, n / parts * i, n / parts});
+  if (!o.form.scaleBlock)
+    return blocks;
+  std::vector<LaneBlock> quarters; // each has scales of its own
+  for (const LaneBlock &b : blocks)
+    for (unsigned at = 0; at < b.count; at += 32)
+      quarters.push_back({b.lane + at, 32, b.row + at, b.column, b.columns});
+  return quarters;
+}
+
+unsigned elementBits(const TensorMmaOperands &o, Element element) {
+  return o.instruction.isByteEach ? 8 : matrix::bitsOf(element);
+}
+matrix::Packing packingOf(const TensorMmaOperands &o) {
+  return o.instruction.isByteEach ? matrix::Packing::byteEach : matrix::Packing::dense;
+}
+
+SharedMatrix describe(GangState &g, const char *window, const TensorMmaOperands &o, uint64_t word,
+                      Element element, const char *which) {
+  const char *error = nullptr;
+  SharedMatrix m = describeForTensorCore(word, window, &error);
+  if (error)
+    failTensor(g, kMma, std::string("the descriptor of ") + which + ": " + error);
+  const unsigned bits = matrix::bitsOf(element);
+  m.packedBits = o.instruction.isByteEach && bits < 8 ? bits : 0;
+  return m;
+}
+
+/// Reads rows first to first + count - 1, with K on end, and `bytes` from one to the next.
+void readRows(GangState &g, const SharedMatrix &m, bool isTransposed, unsigned bits, unsigned first,
+              unsigned count, unsigned bytes, char *out) {
+  if (isTransposed && m.isAbsoluteLeading)
+    failTensor(g, kMma, "an absolute leading dimension of a matrix that is not K-major");
+  GuestAccess access(*groupOf(g).worker);
+  if (isTransposed)
+    readRowsAcrossK(m, bits / 8, first, count, bytes / (bits / 8), out, bytes);
+  else
+    readRowsAlongK(m, first, count, bytes, out, bytes);
+}
+
+/// A's rows as the block's lanes need them, in scratch.a.
+Numbers decodeA(GangState &g, CtaState &cta, const TensorMmaOperands &o, const LaneBlock &block,
+                TensorScratch &scratch) {
+  const TensorMma &i = o.instruction;
+  const unsigned bits = elementBits(o, i.a), bytes = i.compressedK * bits / 8;
+  if (o.form.hasTensorA) { // each lane has the row that its part of D needs
+    const TensorAddress at = tensorAddress(static_cast<uint32_t>(o.a));
+    TensorMemory &memory = requireColumns(g, cta, kMma, "A", at.column, bytes / 4);
+    for (unsigned row = 0; row < block.count; ++row) {
+      const unsigned lane = block.lane + row;
+      const unsigned from = o.form.shiftsA && lane ? lane - 1 : lane;
+      std::memcpy(scratch.a + row * bytes, &memory.cells[from][at.column], bytes);
+    }
+  } else {
+    const SharedMatrix m = describe(g, cta.window, o, o.a, i.a, "A");
+    readRows(g, m, i.isTransposedA, bits, block.row, block.count, bytes, scratch.a);
+  }
+  return decodeRows(i.a, packingOf(o), scratch.a, block.count, i.compressedK, bytes, i.negatesA);
+}
+
+/// B as k rows of n; of a pair, each CTA has half of the columns.
+Numbers decodeB(GangState &g, const TensorMmaOperands &o, const ZeroColumns &zeros,
+                TensorScratch &scratch) {
+  const TensorMma &i = o.instruction;
+  const unsigned bits = elementBits(o, i.b), bytes = i.k * bits / 8;
+  if (!o.form.isPair) {
+    const SharedMatrix m = describe(g, g.cta->window, o, o.b, i.b, "B");
+    const unsigned perPiece = i.isTransposedB ? 128 / bits : 1;
+    const unsigned first = zeros.shift / perPiece * perPiece;
+    readRows(g, m, i.isTransposedB, bits, first, zeros.shift - first + i.n, bytes, scratch.b);
+    if (zeros.shift != first)
+      std::memmove(scratch.b, scratch.b + (zeros.shift - first) * bytes, size_t{i.n} * bytes);
+  } else {
+    GroupState &group = groupOf(g);
+    for (unsigned half = 0; half < 2; ++half) {
+      CtaState &cta = group.ctas[(g.cta->cta.clusterRank & ~1u) + half];
+      const SharedMatrix m = describe(g, cta.window, o, o.b, i.b, "B");
+      readRows(g, m, i.isTransposedB, bits, 0, i.n / 2, bytes,
+               scratch.b + size_t{half} * (i.n / 2) * bytes);
+    }
+  }
+  for (unsigned n = 0; n < i.n; ++n)
+    if (zeros.mask[n / 64] >> n % 64 & 1)
+      std::memset(scratch.b + n * bytes, 0, bytes);
+  return transpose(decodeRows(i.b, packingOf(o), scratch.b, i.n, i.k, bytes, i.negatesB));
+}
+
+/// Block scales of one quarter of the lanes: of row or column i, lane i % 32 of the quarter, column
+/// i / 32, from byte `id` on; four bytes on, the next columns follow.
+std::vector<float> decodeScales(const TensorMemory &memory, TensorAddress at, Element type,
+                                unsigned quarter, unsigned first, unsigned count, unsigned all,
+                                unsigned id, unsigned perRow) {
+  std::vector<float> scales(size_t{count} * perRow);
+  for (unsigned i = 0; i < count; ++i)
+    for (unsigned s = 0; s < perRow; ++s) {
+      const unsigned row = first + i, byte = id + s;
+      const uint32_t cell =
+          memory
+              .cells[32 * quarter + row % 32][at.column + row / 32 + byte / 4 * ((all + 31) / 32)];
+      const auto bits = static_cast<uint8_t>(cell >> 8 * (byte % 4));
+      matrix::decode(type, matrix::Packing::dense, &bits, 1, &scales[size_t{i} * perRow + s]);
+    }
+  return scales;
+}
+
+/// Metadata of the block's rows: indices of 2 bits (tf32: 4). Of 16- and 32-bit types, 16 lanes
+/// have 16 rows: lane i < 8 has the first half of K, row i in its low half, row i + 8 in its high
+/// half; the next 8 lanes have the second half. Of narrower types each lane has its own row, in two
+/// columns.
+unsigned metadataOf(const TensorMemory &memory, const TensorMmaOperands &o, const LaneBlock &block,
+                    unsigned column, unsigned row, unsigned index) {
+  const Element type = o.instruction.a;
+  if (matrix::bitsOf(type) <= 8)
+    return memory.cells[block.lane + row][column + index / 16] >> 2 * (index % 16) & 3;
+  const unsigned bits = type == Element::tf32 ? 4 : 2, perRun = 16 / bits;
+  const unsigned lane = block.lane + row / 16 * 16 + row % 8 + 8 * (index / perRun);
+  return memory.cells[lane][column] >> (row / 8 % 2 * 16 + bits * (index % perRun)) &
+         ((1u << bits) - 1);
+}
+
+/// The column that the sparsity selector chooses among four.
+unsigned metadataColumn(GangState &g, const TensorMmaOperands &o) {
+  const unsigned at = o.metadata.column;
+  if (matrix::bitsOf(o.instruction.a) <= 8) {
+    if (o.instruction.selector != 0)
+      failTensor(g, kMma, "a sparsity selector that is not 0");
+    return at;
+  }
+  if (at % 4 != 0 && at % 4 != o.instruction.selector)
+    failTensor(g, kMma, "metadata at column " + std::to_string(at) + ", not aligned to 4");
+  return at / 4 * 4 + o.instruction.selector;
+}
+
+/// Which k the elements of the block's rows stand for: one of two (tf32), two of four, or two pairs
+/// of four pairs (4-bit kinds).
+Selection selectionOf(GangState &g, CtaState &cta, const TensorMmaOperands &o,
+                      const LaneBlock &block) {
+  const TensorMma &i = o.instruction;
+  const unsigned column = metadataColumn(g, o);
+  TensorMemory &memory =
+      requireColumns(g, cta, kMma, "metadata", column, matrix::bitsOf(i.a) <= 8 ? 2 : 1);
+  const bool hasPairs = o.form.kind >= static_cast<uint64_t>(abi::TensorKind::mxf4);
+  Selection s;
+  s.perRow = i.compressedK;
+  s.k.resize(size_t{block.count} * s.perRow);
+  for (unsigned row = 0; row < block.count; ++row)
+    for (unsigned e = 0; e < s.perRow; ++e) {
+      const unsigned index = metadataOf(memory, o, block, column, row, hasPairs ? e / 2 : e);
+      unsigned k = e / 2 * 4 + index;
+      if (i.a == Element::tf32)
+        k = 2 * e + (index >> 1 & 1);
+      else if (hasPairs)
+        k = e / 4 * 8 + 2 * index + e % 2;
+      s.k[size_t{row} * s.perRow + e] = static_cast<uint16_t>(k);
+    }
+  return s;
+}
+
+ProductRule ruleOf(const TensorMmaOperands &o) {
+  const TensorMma &i = o.instruction;
+  ProductRule rule;
+  rule.policy = static_cast<matrix::Policy>(o.form.policy);
+  rule.unit = matrix::Unit::tcgen05;
+  rule.a = i.a;
+  rule.b = i.b;
+  rule.d = i.d;
+  rule.m = i.m;
+  rule.n = i.n;
+  rule.k = i.k;
+  rule.saturates = i.saturates;
+  rule.scaleBlock = static_cast<unsigned>(o.form.scaleBlock);
+  rule.scale = i.scale;
+  return rule;
+}
+
+bool isDisabled(const TensorMmaOperands &o, const CtaState &cta, unsigned lane) {
+  const unsigned first = o.form.isPair ? 4 * (cta.cta.clusterRank & 1) : 0;
+  return o.form.hasMask && (o.disabledLanes[first + lane / 32] >> lane % 32 & 1);
+}
+
+/// D of the block as f32 or s32 in scratch, scaled where the form says so.
+void takeInput(const TensorMmaOperands &o, const TensorMemory &memory, const LaneBlock &block,
+               uint32_t *out) {
+  const float factor = std::ldexp(1.0f, -static_cast<int>(o.form.inputShift));
+  for (unsigned row = 0; row < block.count; ++row)
+    for (unsigned n = 0; n < block.columns; ++n) {
+      uint32_t bits = memory.cells[block.lane + row][o.d.column + n];
+      float value;
+      if (o.instruction.d == Element::f16)
+        matrix::decode(Element::f16, matrix::Packing::dense, &bits, 1, &value);
+      else
+        std::memcpy(&value, &bits, sizeof value);
+      if (o.form.inputShift)
+        value *= factor;
+      if (o.instruction.d != Element::s32)
+        std::memcpy(&bits, &value, sizeof bits);
+      out[row * block.columns + n] = bits;
+    }
+}
+
+void giveResult(const TensorMmaOperands &o, const CtaState &cta, TensorMemory &memory,
+                const LaneBlock &block, const uint32_t *in) {
+  for (unsigned row = 0; row < block.count; ++row)
+    for (unsigned n = 0; n < block.columns && !isDisabled(o, cta, block.lane + row); ++n) {
+      uint32_t bits = in[row * block.columns + n];
+      if (o.instruction.d == Element::f16) {
+        float value;
+        std::memcpy(&value, &bits, sizeof value);
+        bits = 0;
+        matrix::encode(Element::f16, &value, 1, &bits);
+      }
+      memory.cells[block.lane + row][o.d.column + n] = bits;
+    }
+}
+
+/// Whether the block's part of D can be multiplied where it is.
+bool isInPlace(const TensorMmaOperands &o) {
+  return o.instruction.d != Element::f16 && !o.form.hasMask && !o.form.inputShift;
+}
+
+/// Block scales of a block of lanes, if the form has them.
+struct ScaleNumbers {
+  std::vector<float> a, b;
+  BlockScales view;
+};
+void decodeBlockScales(GangState &g, CtaState &cta, const TensorMmaOperands &o,
+                       const LaneBlock &block, ScaleNumbers &s) {
+  const TensorMma &i = o.instruction;
+  const auto perRow = static_cast<unsigned>(i.compressedK / o.form.scaleBlock);
+  const unsigned rows = rowsOf(o), quarter = block.lane / 32;
+  const auto columns = [&](unsigned count, unsigned id) {
+    return (count + 31) / 32 * ((id + perRow + 3) / 4);
+  };
+  TensorMemory &memory =
+      requireColumns(g, cta, kMma, "scales of A", o.scaleA.column, columns(rows, i.scaleIdA));
+  requireColumns(g, cta, kMma, "scales of B", o.scaleB.column, columns(block.columns, i.scaleIdB));
+  s.a = decodeScales(memory, o.scaleA, i.scale, quarter, block.row, block.count, rows, i.scaleIdA,
+                     perRow);
+  s.b = decodeScales(memory, o.scaleB, i.scale, quarter, 0, block.columns, block.columns,
+                     i.scaleIdB, perRow);
+  s.view = {s.a.data(), s.b.data(), perRow};
+}
+
+void multiplyIn(GangState &g, CtaState &cta, const TensorMmaOperands &o, const Numbers &b,
+                TensorScratch &scratch) {
+  const std::vector<LaneBlock> blocks = blocksOf(o);
+  TensorMemory &memory = requireColumns(g, cta, kMma, "D", o.d.column, blocks.front().columns);
+  const ProductRule rule = ruleOf(o);
+  for (const LaneBlock &block : blocks) {
+    const Numbers a = decodeA(g, cta, o, block, scratch);
+    Selection selection;
+    if (o.form.isSparse)
+      selection = selectionOf(g, cta, o, block);
+    ScaleNumbers scales;
+    if (o.form.scaleBlock)
+      decodeBlockScales(g, cta, o, block, scales);
+    Accumulators d{&memory.cells[block.lane][o.d.column], TensorMemory::kColumns};
+    if (!isInPlace(o)) {
+      takeInput(o, memory, block, scratch.accumulators);
+      d = {scratch.accumulators, ptrdiff_t(block.columns)};
+    }
+    // Scales of B count from the block's first column.
+    BlockScales view = scales.view;
+    if (view.b)
+      view.b -= size_t{block.column} * view.perRow;
+    multiplyNumbers(rule, a, b, block.column, block.columns, o.form.isSparse ? &selection : nullptr,
+                    o.form.scaleBlock ? &view : nullptr, o.hasInput, d);
+    if (!isInPlace(o))
+      giveResult(o, cta, memory, block, scratch.accumulators);
+  }
+}
+
+} // namespace
+
+// 9.7.16.4.3: of each part of the columns, spans of skip + 1 columns that are zero and of use + 1
+// that are used take turns, from what first span says on, without the first `start count` columns.
+ZeroColumns zeroColumnsOf(uint64_t d, unsigned m, unsigned n) {
+  ZeroColumns r;
+  r.shift = static_cast<unsigned>(d >> 56 & 63);
+  if (!(d >> 39 & 1))
+    return r;
+  const unsigned parts = 128 / m, each = n / parts;
+  const auto zeros = static_cast<unsigned>(d >> 40 & 255) + 1;
+  const auto used = static_cast<unsigned>(d >> 48 & 255) + 1;
+  for (unsigned part = 0; part < parts; ++part) {
+    const auto start = static_cast<unsigned>(d >> 8 * part & 255);
+    const bool beginsWithZeros = d >> (32 + part) & 1;
+    for (unsigned i = 0; i < each; ++i) {
+      const unsigned at = (start + i) % (zeros + used);
+      const bool isZero = beginsWithZeros ? at < zeros : at >= used;
+      const unsigned column = part * each + i;
+      if (isZero)
+        r.mask[column / 64] |= uint64_t{1} << column % 64;
+    }
+  }
+  return r;
+}
+
+void multiplyTensor(GangState &g, const TensorMmaOperands &o) {
+  TensorScratch &scratch = tensorScratchOf(g);
+  ZeroColumns zeros;
+  if (o.form.isStationary && o.zeroColumns)
+    zeros = zeroColumnsOf(o.zeroColumns, o.instruction.m, o.instruction.n);
+  const Numbers b = decodeB(g, o, zeros, scratch);
+  multiplyIn(g, *g.cta, o, b, scratch);
+  if (o.form.isPair)
+    multiplyIn(g, peerOf(g, kMma), o, b, scratch);
+}
+
+} // namespace ptxrun::rt

@@ -1,0 +1,30 @@
+// One tcgen05.mma (PTX ISA 9.7.16.10).
+#pragma once
+#include "intrinsics/tensor_forms.h"
+#include "rt/tensor/instruction_descriptor.h"
+#include "rt/tensor/tensor_memory.h"
+
+namespace ptxrun::rt {
+
+struct TensorMmaOperands {
+  abi::TensorMmaForm form;
+  TensorMma instruction;
+  TensorAddress d{}, metadata{}, scaleA{}, scaleB{};
+  uint64_t a = 0, b = 0; ///< descriptors; A: or an address in tensor memory
+  bool hasInput = true;
+  uint64_t zeroColumns = 0;       ///< zero-column mask descriptor
+  uint32_t disabledLanes[8] = {}; ///< of the even and the odd CTA of a pair, four words each
+};
+
+/// Multiplies, in the memory of the gang's CTA or of both CTAs of its pair.
+void multiplyTensor(GangState &, const TensorMmaOperands &);
+
+/// The columns of B that count as zero: bit n % 64 of word n / 64 (9.7.16.4.3). `shift` receives
+/// the column shift.
+struct ZeroColumns {
+  uint64_t mask[4] = {};
+  unsigned shift = 0;
+};
+ZeroColumns zeroColumnsOf(uint64_t descriptor, unsigned m, unsigned n);
+
+} // namespace ptxrun::rt

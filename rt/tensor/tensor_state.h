@@ -1,0 +1,37 @@
+// What a CTA keeps for wgmma and tcgen05: registers and products that were put off, tensor memory.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "rt/exec/records.h"
+#include "rt/tensor/late_products.h"
+#include "rt/tensor/tensor_memory.h"
+#include "rt/tensor/tensor_queue.h"
+
+namespace ptxrun::rt {
+
+/// Room for one instruction's operands and results; stacks of kernels have little.
+struct TensorScratch {
+  static constexpr unsigned kMaxRows = 288, kMaxRowBytes = 64;
+  char a[128 * kMaxRowBytes];
+  char b[kMaxRows * kMaxRowBytes];
+  uint32_t accumulators[128 * 256];
+};
+
+struct TensorState {
+  std::unique_ptr<LateProducts> products[kMaxWarps]; ///< wgmma of each warp, where it is put off
+  std::unique_ptr<TensorMemory> memory;              ///< null until it is first used
+  std::vector<AllocationRequest> requests;           ///< that wait for columns
+  TensorQueue queue;                                 ///< the group's, in its first CTA's state
+  std::vector<uint32_t> registers;                   ///< of a warp of several gangs, in passing
+  std::unique_ptr<TensorScratch> scratch;
+};
+
+/// The CTA's, made if need be.
+TensorState &tensorStateOf(GangState &);
+TensorScratch &tensorScratchOf(GangState &);
+void freeTensorState(TensorState *);
+/// Forgets everything, at the start of a CTA.
+void resetTensorState(TensorState &);
+
+} // namespace ptxrun::rt
