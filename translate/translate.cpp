@@ -13,7 +13,9 @@
 #include "translate/jit/code_cache.h"
 #include "translate/lower/internal_error.h"
 #include "translate/lower/lower.h"
+#include "translate/lower/passes.h"
 #include "translate/observe/checked_text.h"
+#include "translate/observe/watch_accesses.h"
 #include "translate/stage_watch.h"
 #include "translate/syntax/parser.h"
 #include "translate/syntax/printer.h"
@@ -34,7 +36,7 @@ std::string variantName(std::string_view kernel, const VariantKey &key) {
   return std::string(kernel) + " block " + std::to_string(key.block[0]) + "x" +
          std::to_string(key.block[1]) + "x" + std::to_string(key.block[2]) + " lanes " +
          (key.lanes ? std::to_string(key.lanes) : "auto") +
-         (key.tier == simt::Tier::baseline ? " baseline" : "");
+         (key.tier == simt::Tier::baseline ? " baseline" : "") + (key.isWatched ? " watched" : "");
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -124,6 +126,8 @@ class LoadedModule final : public Module {
         .add(key.schedulesGangs)
         .add(key.defersCopies)
         .add(uint64_t(key.tier));
+    if (key.isWatched)
+      builder.add("watched");
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -219,10 +223,11 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
                                                   const VariantKey &key, simt::CpuLevel level,
                                                   StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
+  const auto cleaning =
+      key.tier == simt::Tier::baseline ? lower::Cleaning::quick : lower::Cleaning::full;
   Expected<lower::LaneModule> lane =
       lower::lowerKernel(checked(), function,
-                         {.cleaning = key.tier == simt::Tier::baseline ? lower::Cleaning::quick
-                                                                       : lower::Cleaning::full,
+                         {.cleaning = key.isWatched ? lower::Cleaning::none : cleaning,
                           .deferAsyncCopies = key.defersCopies,
                           .hasDirectedRounding = level == simt::CpuLevel::avx512},
                          diagnostics);
@@ -239,9 +244,17 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
 
   if (options_.breaks && options_.breaks(key))
     return llvm::make_error<lower::InternalError>("simt", "asked for");
+
+  if (key.isWatched) {
+    observe::watchAccesses(*lane);
+    lower::optimise(*lane->module, *lane->kernel, cleaning);
+    watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
+  }
+
   Expected<simt::GangModule> gang =
       simt::widen(std::move(*lane),
-                  {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs, key.tier});
+                  {key.isWatched ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
+                   key.schedulesGangs || key.isWatched, key.tier, key.isWatched});
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });

@@ -55,9 +55,10 @@ struct VariantKey {
   std::array<uint32_t, 3> block{};
   bool isGridBelow2G = true;
   bool schedulesGangs =
-      false;                 ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
+      false;                 ///< clusters, cooperative grids, schedules but fast (simt::GangOptions)
   bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
   simt::Tier tier = simt::Tier::optimised;
+  bool isWatched = false; ///< announces its accesses of memory (translate/observe); W = 1
 
   auto operator<=>(const VariantKey &) const = default;
 };

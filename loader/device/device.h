@@ -23,6 +23,7 @@
 
 #include "intrinsics/abi.h"
 #include "loader/device/outcome.h"
+#include "loader/device/schedule.h"
 #include "rt/exec/launch.h"
 #include "translate/isa/types.h"
 
@@ -128,8 +129,13 @@ struct LaunchOptions {
   std::chrono::nanoseconds timeout{0};
   const std::atomic<bool> *cancel = nullptr;
   std::atomic<uint64_t> *finishedCtas = nullptr;
+  /// Under all but fast, threads run one by one (W = 1), unless hasPinnedLanes.
   rt::Schedule schedule = rt::Schedule::fast;
   uint64_t seed = 0;
+  std::shared_ptr<const ScheduleFile> script; ///< of Schedule::scripted
+  uint64_t launchNumber = 0;                  ///< which section of the script applies
+  rt::ScheduleRecord *scheduleRecord = nullptr;
+  bool hasPinnedLanes = false; ///< `serial` at the W that `lanes` names
   rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
   uint64_t asyncSeed = 0;
   std::function<void(std::string_view)> printf; ///< device printf text; null: stdout

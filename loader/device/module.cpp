@@ -49,13 +49,19 @@ bool isExplicitCluster(const KernelInfo &kernel, const LaunchOptions &options) {
 
 translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &options) {
   translate::VariantKey key;
-  key.lanes = options.lanes;
+  const bool isFast = options.schedule == rt::Schedule::fast;
+  key.lanes = isFast || options.hasPinnedLanes ? options.lanes : 1;
+  key.isWatched = !isFast && options.schedule != rt::Schedule::serial;
   key.block = {options.block.x, options.block.y, options.block.z};
   key.isGridBelow2G = isBelow2G(options.grid, options.block);
   key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
-  key.schedulesGangs = options.isCooperative || options.schedule != rt::Schedule::fast ||
-                       isExplicitCluster(kernel, options) || key.defersCopies;
+  key.schedulesGangs = options.isCooperative || !isFast || isExplicitCluster(kernel, options) || key.defersCopies;
   return key;
+}
+
+/// The same code every time; watched code waits for the schedule, not for the processor.
+Tiers repeatableTiers(const translate::VariantKey &key) {
+  return key.isWatched ? Tiers::baseline : Tiers::optimised;
 }
 
 Code codeOf(rt::Status status) {
@@ -194,11 +200,10 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   }
   if (variant.kernel && !(variant.upgrade && variant.upgrade->isDue()))
     return variant;
-  // A seeded schedule repeats itself only where every run takes the same code.
-  const bool isRepeatable = options.schedule == rt::Schedule::seeded;
+  // A schedule repeats itself only where every run takes the same code.
+  const bool isRepeatable = options.schedule != rt::Schedule::fast;
   if (!variant.kernel) {
-    variant = make(kernel, key, isRepeatable && tiers_ == Tiers::tiered ? Tiers::optimised : tiers_,
-                   outcome);
+    variant = make(kernel, key, isRepeatable ? repeatableTiers(key) : tiers_, outcome);
   } else if (Variant better = variantOf(variant.upgrade->finish()); better.kernel) {
     variant = better;
   } else {
@@ -311,6 +316,13 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   request.cancel = options.cancel;
   request.finishedCtas = options.finishedCtas;
   request.schedule = options.schedule;
+  request.scheduleRecord = options.scheduleRecord;
+  static const rt::ScheduleScript kSerial;
+  request.script = &kSerial;
+  if (options.script)
+    if (const auto found = options.script->launches.find(options.launchNumber);
+        found != options.script->launches.end())
+      request.script = &found->second;
   request.asyncCopies = options.asyncCopies;
   request.seed = options.seed + options.asyncSeed * 0x9e3779b97f4a7c15u; // one generator for both
   request.printf = options.printf;

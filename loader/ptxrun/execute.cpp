@@ -68,6 +68,7 @@ class Execution {
       if (round)
         restoreBuffers();
       printed_.clear();
+      launchNumber_ = 0;
       for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k)
         outcome = asExpected(launches_[k], launch(k));
     }
@@ -244,13 +245,7 @@ class Execution {
     options.timeout = options_.timeout;
     options.cancel = cancel_;
     device::readAsyncCopies(launch.async.empty() ? options_.async : launch.async, options);
-    if (options_.schedule == "serial")
-      options.schedule = rt::Schedule::serial;
-    if (options_.schedule.starts_with("seed:")) {
-      options.schedule = rt::Schedule::seeded;
-      options.seed = static_cast<uint64_t>(
-          Expression(std::string_view(options_.schedule).substr(5), {}).asInteger());
-    }
+    device::readSchedule(options_.schedule, options);
     if (keepsPrinted())
       options.printf = [this](std::string_view text) {
         std::lock_guard lock(printMutex_);
@@ -287,6 +282,7 @@ class Execution {
       auto params = packArguments(kernel, resolvedArguments(launch, kernel, turn),
                                   [this](std::string_view text) { return addressOf(text); });
       options.params = params.data();
+      options.launchNumber = launchNumber_++;
       std::atomic<uint64_t> finished{0};
       options.finishedCtas = &finished;
       ProgressBar bar(kernel.name, blocks, finished, options_.showsProgress);
@@ -454,6 +450,7 @@ class Execution {
   };
   std::map<std::string, PlacedMap> tensorMaps_; ///< by their texts
   const std::atomic<bool> *cancel_ = nullptr;
+  uint64_t launchNumber_ = 0; ///< of this round
   std::mutex printMutex_;
   std::string printed_;
 };

@@ -71,7 +71,7 @@ struct RunOptions {
   std::chrono::nanoseconds timeout{0};
   device::Tiers tiers = device::Tiers::optimised;
   std::string dumpDirectory, stopAfter, cacheDirectory;
-  std::string schedule = "fast"; ///< fast, serial, seed:N
+  std::string schedule = "fast"; ///< as device::readSchedule takes it
   std::string async = "eager";   ///< eager, late, seed:N
   uint64_t printLimit = 16;
 };

@@ -96,10 +96,9 @@ void checkStage(const std::string &stage) {
 }
 
 void checkSchedule(const std::string &schedule) {
-  bool isSeed = schedule.starts_with("seed:") && schedule.size() > 5 &&
-                schedule.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (schedule != "fast" && schedule != "serial" && !isSeed)
-    throw UsageError("--schedule takes fast, serial or seed:N, not '" + schedule + "'");
+  device::LaunchOptions ignored;
+  if (std::string problem = device::readSchedule(schedule, ignored); !problem.empty())
+    throw UsageError("--schedule: " + problem);
 }
 
 void checkAsync(const std::string &async) {
@@ -172,7 +171,8 @@ void addRun(CLI::App &app) {
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--schedule", given->options.schedule,
-                   "fast (any order), serial, or seed:N (a reproducible interleaving)")
+                   "Who runs when: fast (any order, all cores), or reproducibly, thread by thread: serial, "
+                   "reverse, oldest-first, lockstep, seed:N, script:FILE")
       ->capture_default_str();
   command
       ->add_option(

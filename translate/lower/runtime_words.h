@@ -75,6 +75,9 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     // mbarrier, i32 isMulticast)
     {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
     {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
+    // an access of memory that follows, in watched code (translate/observe): (i64 address, i32 bytes,
+    // i32 abi::AccessKind, i32 line)
+    {"ptx.observe.access", "ptxrun_access", RuntimeWord::Call::lane},
     {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
 };
 
