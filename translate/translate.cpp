@@ -85,6 +85,7 @@ class LoadedModule final : public Module {
                                                     const VariableResolver &resolver) override {
     return kernel(name, key, resolver, /*mayCompile=*/false);
   }
+  Expected<observe::Dependence> dependenceOf(std::string_view name) override;
 
  private:
   struct Slot {
@@ -216,6 +217,17 @@ llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &func
             found->stage, firstLine + " (kernel " + variant + ", " + source_->file.name() + ")" +
                               (where.empty() ? "" : "; please report it with " + where));
       });
+}
+
+Expected<observe::Dependence> LoadedModule::dependenceOf(std::string_view name) {
+  const check::Function *function = checked().findFunction(name);
+  support::Diagnostics diagnostics(source_->file);
+  if (!function)
+    return llvm::createStringError("there is no such kernel");
+  Expected<lower::LaneModule> lane = lower::lowerKernel(checked(), *function, {}, diagnostics);
+  if (!lane)
+    return lane.takeError();
+  return observe::examineDependence(*lane);
 }
 
 /// The stages of one kernel, in order.

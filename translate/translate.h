@@ -12,6 +12,7 @@
 #include "translate/check/checked_module.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/kernel.h"
+#include "translate/observe/dependence.h"
 #include "translate/simt/gang_module.h"
 #include "translate/support/diagnostics.h"
 
@@ -82,6 +83,8 @@ class Module {
   /// kernel may outlive its module.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
   kernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
+  /// Whether the kernel's results can depend on who runs first. Lowers it once more; not remembered.
+  virtual llvm::Expected<observe::Dependence> dependenceOf(std::string_view name) = 0;
   /// The same, but null instead of compiling.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
   findKernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;

@@ -117,6 +117,15 @@ struct Variant {
   bool isFromCache = false;
 };
 
+/// Whether what a kernel computes can depend on who runs first, and which memory it touches.
+struct ScheduleDependence {
+  std::string amongThreads; ///< why it does, even in a grid of one block; empty: it does not
+  std::string amongBlocks;  ///< why it does in larger grids
+  bool writesAnywhere = true; ///< not only through the parameters below
+  bool writesVariables = true;
+  std::vector<uint32_t> writes, reads; ///< offsets of pointers among the parameters
+};
+
 /// The shape and environment of one launch.
 struct LaunchOptions {
   abi::Dim3 grid, block;
@@ -176,11 +185,19 @@ class Module {
   /// holds the diagnostics.
   virtual Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &outcome) = 0;
 
+  /// Read from the kernel's code once.
+  virtual const ScheduleDependence &scheduleDependence(const KernelInfo &) = 0;
+  /// Why this launch's results can depend on the schedule; empty: they cannot.
+  std::string scheduleDependence(const KernelInfo &, const LaunchOptions &);
+
   /// Compiles if need be, runs to the end on the calling thread and OpenMP workers. A failure's
   /// message names kernel, PTX line, source line, CTA, thread and address as far as they are known.
   Outcome launch(const KernelInfo &, const LaunchOptions &);
   /// The same with a variant that compile() gave for this launch.
   Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
+
+ private:
+  Outcome run(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
 
 /// Starts making this process ready for its first kernel, in the background.

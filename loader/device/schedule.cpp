@@ -110,6 +110,14 @@ std::string writeScheduleFile(const ScheduleFile &file) {
   return text;
 }
 
+std::string scheduleText(const LaunchOptions &options) {
+  for (const Name &name : kNames)
+    if (options.schedule == name.schedule)
+      return std::string(name.text);
+  return options.schedule == rt::Schedule::seeded ? "seed:" + std::to_string(options.seed)
+                                                  : "script";
+}
+
 std::string readSchedule(std::string_view text, LaunchOptions &options) {
   constexpr std::string_view kSeed = "seed:", kScript = "script:";
   for (const Name &name : kNames)

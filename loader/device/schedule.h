@@ -28,7 +28,9 @@ struct ScheduleFile {
 /// "fast", "serial", "reverse", "oldest-first", "lockstep", "seed:N" or "script:FILE" into the options' schedule, seed and
 /// script. What is wrong with the text or the file; empty: nothing.
 std::string readSchedule(std::string_view text, LaunchOptions &);
-/// The same of a script's text; `name` is how the message calls it.
+/// The text of a schedule that readSchedule reads; "script" for scripts.
+std::string scheduleText(const LaunchOptions &);
+/// Reads the text of a script file; `name` is how the message calls it. What is wrong with it; empty: nothing.
 std::string parseScheduleFile(const std::string &name, std::string_view text, ScheduleFile &);
 std::string writeScheduleFile(const ScheduleFile &);
 /// The names that readSchedule knows, for messages.

@@ -22,6 +22,7 @@ class CopyOperation final : public Operation {
   bool isLarge() const override;
 
  private:
+  void copyRows() const;
   CopySide to_, from_;
   size_t width_, height_, depth_;
 };

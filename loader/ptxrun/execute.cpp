@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "loader/capture/recorder.h"
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/compare.h"
 #include "loader/ptxrun/errors.h"
@@ -50,6 +51,7 @@ class Execution {
   Execution(const Plan &plan, const RunOptions &options) : plan_(plan), options_(options) {}
 
   void run() {
+    startRecording();
     device::LoadOptions loadOptions;
     loadOptions.dumpDirectory = options_.dumpDirectory;
     loadOptions.stopAfter = options_.stopAfter;
@@ -72,6 +74,8 @@ class Execution {
       for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k)
         outcome = asExpected(launches_[k], launch(k));
     }
+    if (auto *recorder = capture::Recorder::instance())
+      recorder->finish();
     report();
     checkOutcome(outcome);
     if (outcome.isOk())
@@ -80,6 +84,16 @@ class Execution {
   }
 
  private:
+  void startRecording() {
+    if (options_.record.empty())
+      return;
+    capture::RecordOptions wanted;
+    wanted.file = options_.record;
+    if (std::string problem = capture::Recorder::start(wanted); !problem.empty())
+      throw UsageError("--record: " + problem);
+    capture::Recorder::instance()->noteAllHostVisible(); // buffers are filled where they lie
+  }
+
   void stopAfterStage() {
     device::Outcome outcome;
     for (const Launch &launch : plan_.launches) {

@@ -58,6 +58,9 @@ int runCommand(int count, char **arguments) {
   addVerify(app);
   addIsa(app);
   addExec(app);
+  addRecord(app);
+  addReplay(app);
+  addCapture(app);
   addVersion(app);
   try {
     refuseUnknownCommand(app, count, arguments);

@@ -73,6 +73,7 @@ struct RunOptions {
   std::string dumpDirectory, stopAfter, cacheDirectory;
   std::string schedule = "fast"; ///< as device::readSchedule takes it
   std::string async = "eager";   ///< eager, late, seed:N
+  std::string record;            ///< file to record the launches to; empty: none
   uint64_t printLimit = 16;
 };
 

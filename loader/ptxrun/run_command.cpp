@@ -6,6 +6,7 @@
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/plan.h"
+#include "loader/ptxrun/shape_text.h"
 #include "loader/ptxrun/suggest.h"
 
 namespace ptxrun::command {
@@ -42,24 +43,6 @@ struct RunArguments {
   double timeoutSeconds = 0;
   RunOptions options;
 };
-
-/// "64", "64,8" or "64x8x2"
-std::array<std::string, 3> parseShape(const std::string &text, const char *option) {
-  std::array<std::string, 3> shape{"1", "1", "1"};
-  size_t k = 0;
-  for (size_t at = 0; at <= text.size(); ++k) {
-    size_t end = std::min(text.find_first_of(",x", at), text.size());
-    if (k == 3)
-      throw UsageError(std::string(option) + " takes at most three extents: X,Y,Z");
-    shape[k] = text.substr(at, end - at);
-    bool isNumber =
-        !shape[k].empty() && shape[k].find_first_not_of("0123456789") == std::string::npos;
-    if (!isNumber)
-      throw UsageError(std::string(option) + " takes X, X,Y or X,Y,Z, not '" + text + "'");
-    at = end + 1;
-  }
-  return shape;
-}
 
 Plan planOf(const RunArguments &given) {
   Plan plan;
@@ -185,6 +168,8 @@ void addRun(CLI::App &app) {
                    "Which code runs: optimised, baseline (compiled soonest), or tiered (baseline "
                    "until optimised code is there)")
       ->capture_default_str();
+  command->add_option("--record", given->options.record,
+                      "Record the launches to this file, for ptxrun replay");
   command->add_option("--dump", given->options.dumpDirectory,
                       "Write every stage of the translation to numbered files in this directory");
   command->add_option("--stop-after", given->options.stopAfter,

@@ -209,13 +209,19 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
                             uint32_t line) {
   if (!record_ || !record_->keepsAccesses)
     return;
+  const bool isShared = (kind & abi::kAccessShared) != 0;
+  const bool isWatched =
+      isShared ? record_->watchBegin == 0
+               : address < record_->watchEnd && address + bytes > record_->watchBegin;
+  if (!isWatched)
+    return;
   if (record_->accesses.size() == record_->mostAccesses) {
     record_->isCut = true;
     return;
   }
   record_->accesses.push_back({placeOf(g), groupOf(g).controlled[g.index].points, address, bytes,
                                line, static_cast<abi::AccessKind>(kind & ~abi::kAccessShared),
-                               (kind & abi::kAccessShared) != 0});
+                               isShared});
 }
 
 } // namespace ptxrun::rt

@@ -61,6 +61,7 @@ struct ScheduleRecord {
   ScheduleScript script;  ///< the same order again
   uint64_t points = 0;    ///< accesses and waits of all gangs
   bool keepsAccesses = false;
+  uint64_t watchBegin = 0, watchEnd = ~uint64_t{0}; ///< host addresses: accesses elsewhere are not kept
   size_t mostAccesses = 1 << 22;
   std::vector<ScheduleAccess> accesses; ///< in the order in which they happened
   size_t mostSwitches = 1 << 20;
