@@ -142,6 +142,11 @@ enum class TensorField : uint32_t {
   elementType, interleave, swizzle, swizzleAtomicity, fill
 };
 
+/// What ptxrun_access announces. `other`: an operation of the runtime that reads or writes memory (copies, mbarriers).
+enum class AccessKind : uint32_t { load, store, atomic, other };
+/// Added to an AccessKind: the address is an offset in the `.shared` window, else it is a host address.
+inline constexpr uint32_t kAccessShared = 16;
+
 }  // namespace ptxrun::abi
 
 // Entry points of the runtime that generated code calls; rt defines them, jit resolves them by name. `mask` arguments
@@ -184,6 +189,9 @@ uint32_t ptxrun_warp_gather(ptxrun::abi::Gang *, const char *operation, uint32_t
                             const uint64_t *in, uint64_t *out);
 bool ptxrun_warp_gather_begin(ptxrun::abi::Gang *, const char *operation, uint32_t memberMask, uint32_t mask,
                               const uint64_t *in, uint64_t *out, uint32_t *participants);
+/// Only in watched code (W = 1, on fibers): a thread is about to access `bytes` bytes of memory. `kind` is an AccessKind, perhaps
+/// with kAccessShared; `line` the PTX line. Lets another thread go first where the schedule says so.
+void ptxrun_access(ptxrun::abi::Gang *, uint64_t address, uint32_t bytes, uint32_t kind, uint32_t line);
 /// activemask for gangs narrower than a warp: the lanes of the warp that come to the same site, as far as they come without
 /// waiting for anything. Suspends until no thread of the CTA's group can run and no lane of the warp waits here at a site
 /// before this one (or all live lanes of the warp are here). Each place in the kernel, each call that was inlined too, is a

@@ -14,7 +14,9 @@
 #include "translate/jit/code_cache.h"
 #include "translate/lower/internal_error.h"
 #include "translate/lower/lower.h"
+#include "translate/lower/passes.h"
 #include "translate/observe/checked_text.h"
+#include "translate/observe/watch_accesses.h"
 #include "translate/stage_watch.h"
 #include "translate/syntax/parser.h"
 #include "translate/syntax/printer.h"
@@ -38,7 +40,8 @@ std::string variantName(std::string_view kernel, const VariantKey &key) {
          (key.tier == simt::Tier::baseline ? " baseline" : "") +
          (key.matrix == matrix::Policy::fast
               ? ""
-              : std::string(" matrix ") + matrix::policyName(key.matrix));
+              : std::string(" matrix ") + matrix::policyName(key.matrix)) +
+         (key.isWatched ? " watched" : "");
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -98,6 +101,7 @@ class LoadedModule final : public Module {
                                                     const VariableResolver &resolver) override {
     return kernel(name, key, resolver, /*mayCompile=*/false);
   }
+  Expected<observe::Dependence> dependenceOf(std::string_view name) override;
 
  private:
   struct Slot {
@@ -142,6 +146,8 @@ class LoadedModule final : public Module {
         .add(key.defersCopies)
         .add(uint64_t(key.tier))
         .add(uint64_t(key.matrix));
+    if (key.isWatched)
+      builder.add("watched");
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -233,15 +239,27 @@ llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &func
       });
 }
 
+Expected<observe::Dependence> LoadedModule::dependenceOf(std::string_view name) {
+  const check::Function *function = checked().findFunction(name);
+  support::Diagnostics diagnostics(source_->file);
+  if (!function)
+    return llvm::createStringError("there is no such kernel");
+  Expected<lower::LaneModule> lane = lower::lowerKernel(checked(), *function, {}, diagnostics);
+  if (!lane)
+    return lane.takeError();
+  return observe::examineDependence(*lane);
+}
+
 /// The stages of one kernel, in order.
 Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &function,
                                                   const VariantKey &key, simt::CpuLevel level,
                                                   StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
+  const auto cleaning =
+      key.tier == simt::Tier::baseline ? lower::Cleaning::quick : lower::Cleaning::full;
   Expected<lower::LaneModule> lane =
       lower::lowerKernel(checked(), function,
-                         {.cleaning = key.tier == simt::Tier::baseline ? lower::Cleaning::quick
-                                                                       : lower::Cleaning::full,
+                         {.cleaning = key.isWatched ? lower::Cleaning::none : cleaning,
                           .deferAsyncCopies = key.defersCopies,
                           .hasDirectedRounding = level == simt::CpuLevel::avx512,
                           .matrix = key.matrix},
@@ -259,9 +277,17 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
 
   if (options_.breaks && options_.breaks(key))
     return llvm::make_error<lower::InternalError>("simt", "asked for");
+
+  if (key.isWatched) {
+    observe::watchAccesses(*lane);
+    lower::optimise(*lane->module, *lane->kernel, cleaning);
+    watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
+  }
+
   Expected<simt::GangModule> gang =
       simt::widen(std::move(*lane),
-                  {key.lanes, key.block, key.isGridBelow2G, level, key.schedulesGangs, key.tier});
+                  {key.isWatched ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
+                   key.schedulesGangs || key.isWatched, key.tier, key.isWatched});
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });

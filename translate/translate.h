@@ -13,6 +13,7 @@
 #include "translate/check/checked_module.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/kernel.h"
+#include "translate/observe/dependence.h"
 #include "translate/simt/gang_module.h"
 #include "translate/support/diagnostics.h"
 
@@ -56,11 +57,12 @@ struct VariantKey {
   std::array<uint32_t, 3> block{};
   bool isGridBelow2G = true;
   bool schedulesGangs =
-      false;                 ///< clusters, cooperative grids, seeded schedules (simt::GangOptions)
+      false;                 ///< clusters, cooperative grids, schedules but fast (simt::GangOptions)
   bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
   simt::Tier tier = simt::Tier::optimised;
   /// How matrix instructions sum; as good as `fast` for modules without any.
   matrix::Policy matrix = matrix::Policy::fast;
+  bool isWatched = false; ///< announces its accesses of memory (translate/observe); W = 1
 
   auto operator<=>(const VariantKey &) const = default;
 };
@@ -84,6 +86,8 @@ class Module {
   /// kernel may outlive its module.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
   kernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
+  /// Whether the kernel's results can depend on who runs first. Lowers it once more; not remembered.
+  virtual llvm::Expected<observe::Dependence> dependenceOf(std::string_view name) = 0;
   /// The same, but null instead of compiling.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
   findKernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;

@@ -25,6 +25,7 @@
 #include "intrinsics/matrix/policy.h"
 #include "intrinsics/texture.h"
 #include "loader/device/outcome.h"
+#include "loader/device/schedule.h"
 #include "rt/exec/launch.h"
 #include "translate/isa/types.h"
 
@@ -122,6 +123,15 @@ struct Variant {
   bool isFromCache = false;
 };
 
+/// Whether what a kernel computes can depend on who runs first, and which memory it touches.
+struct ScheduleDependence {
+  std::string amongThreads; ///< why it does, even in a grid of one block; empty: it does not
+  std::string amongBlocks;  ///< why it does in larger grids
+  bool writesAnywhere = true; ///< not only through the parameters below
+  bool writesVariables = true;
+  std::vector<uint32_t> writes, reads; ///< offsets of pointers among the parameters
+};
+
 /// The shape and environment of one launch.
 struct LaunchOptions {
   abi::Dim3 grid, block;
@@ -134,8 +144,13 @@ struct LaunchOptions {
   std::chrono::nanoseconds timeout{0};
   const std::atomic<bool> *cancel = nullptr;
   std::atomic<uint64_t> *finishedCtas = nullptr;
+  /// Under all but fast, threads run one by one (W = 1), unless hasPinnedLanes.
   rt::Schedule schedule = rt::Schedule::fast;
   uint64_t seed = 0;
+  std::shared_ptr<const ScheduleFile> script; ///< of Schedule::scripted
+  uint64_t launchNumber = 0;                  ///< which section of the script applies
+  rt::ScheduleRecord *scheduleRecord = nullptr;
+  bool hasPinnedLanes = false; ///< `serial` at the W that `lanes` names
   rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
   uint64_t asyncSeed = 0;
   matrix::PolicyChoice matrix;                  ///< the numerics of matrix instructions
@@ -177,11 +192,19 @@ class Module {
   /// holds the diagnostics.
   virtual Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &outcome) = 0;
 
+  /// Read from the kernel's code once.
+  virtual const ScheduleDependence &scheduleDependence(const KernelInfo &) = 0;
+  /// Why this launch's results can depend on the schedule; empty: they cannot.
+  std::string scheduleDependence(const KernelInfo &, const LaunchOptions &);
+
   /// Compiles if need be, runs to the end on the calling thread and OpenMP workers. A failure's
   /// message names kernel, PTX line, source line, CTA, thread and address as far as they are known.
   Outcome launch(const KernelInfo &, const LaunchOptions &);
   /// The same with a variant that compile() gave for this launch.
   Outcome launch(const KernelInfo &, const Variant &, const LaunchOptions &);
+
+ private:
+  Outcome run(const KernelInfo &, const Variant &, const LaunchOptions &);
 };
 
 /// Starts making this process ready for its first kernel, in the background.

@@ -1,9 +1,11 @@
 #include "loader/device/memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <string>
 
+#include "loader/device/observer.h"
 #include "rt/memory/device_heap.h"
 #include "rt/memory/device_memory.h"
 
@@ -50,10 +52,23 @@ void *allocateMemory(size_t bytes) {
   bytes = std::max<size_t>(bytes, 1);
   if (bytes > totalMemory() || allocatedBytes() + bytes > totalMemory())
     return nullptr;
-  return rt::allocateDevice(bytes);
+  void *base = rt::allocateDevice(bytes);
+  if (Observer *told = observer(); told && base)
+    told->allocated(base, bytes);
+  return base;
 }
 
-bool freeMemory(void *address) { return rt::freeDevice(address); }
+bool freeMemory(void *address) {
+  if (Observer *told = observer(); told && address)
+    told->freed(address);
+  return rt::freeDevice(address);
+}
+
+namespace {
+std::atomic<Observer *> theObserver{nullptr};
+}
+void setObserver(Observer *observer) { theObserver.store(observer, std::memory_order_release); }
+Observer *observer() { return theObserver.load(std::memory_order_acquire); }
 
 std::optional<MemoryRange> findAllocation(const void *address) {
   const auto found = rt::findDevice(reinterpret_cast<uint64_t>(address));

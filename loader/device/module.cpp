@@ -3,6 +3,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 
@@ -10,6 +12,8 @@
 #include "loader/device/device.h"
 #include "loader/device/join.h"
 #include "loader/device/kernel_info.h"
+#include "loader/device/memory.h"
+#include "loader/device/observer.h"
 #include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"
 #include "translate/translate.h"
@@ -51,13 +55,19 @@ translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &
                                  unsigned target) {
   translate::VariantKey key;
   key.matrix = matrix::resolve(options.matrix, target);
-  key.lanes = options.lanes;
+  const bool isFast = options.schedule == rt::Schedule::fast;
+  key.lanes = isFast || options.hasPinnedLanes ? options.lanes : 1;
+  key.isWatched = !isFast && options.schedule != rt::Schedule::serial;
   key.block = {options.block.x, options.block.y, options.block.z};
   key.isGridBelow2G = isBelow2G(options.grid, options.block);
   key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
-  key.schedulesGangs = options.isCooperative || options.schedule != rt::Schedule::fast ||
-                       isExplicitCluster(kernel, options) || key.defersCopies;
+  key.schedulesGangs = options.isCooperative || !isFast || isExplicitCluster(kernel, options) || key.defersCopies;
   return key;
+}
+
+/// The same code every time; watched code waits for the schedule, not for the processor.
+Tiers repeatableTiers(const translate::VariantKey &key) {
+  return key.isWatched ? Tiers::baseline : Tiers::optimised;
 }
 
 Code codeOf(rt::Status status) {
@@ -92,7 +102,13 @@ class LoadedModule final : public Module {
     kernels_ = describeKernels(checked());
   }
 
+  ~LoadedModule() override {
+    if (Observer *told = observer())
+      told->moduleGone(*this);
+  }
+
   Outcome placeVariables() { return source_->variables.place(checked()); }
+  void *variableMemory() const { return source_->variables.base(); }
 
   const std::string &name() const override { return name_; }
   const check::Module &checked() const override { return source_->translated->checked(); }
@@ -100,6 +116,7 @@ class LoadedModule final : public Module {
   std::span<const VariableInfo> variables() const override { return source_->variables.infos(); }
 
   Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &) override;
+  const ScheduleDependence &scheduleDependence(const KernelInfo &) override;
 
  private:
   struct Made {
@@ -119,6 +136,8 @@ class LoadedModule final : public Module {
   const std::shared_ptr<Source> source_;
   std::vector<KernelInfo> kernels_;
   std::shared_mutex mutex_; // guards made_
+  std::mutex dependenceMutex_; // guards dependences_
+  std::map<const KernelInfo *, ScheduleDependence> dependences_;
   std::vector<Made> made_;  // short: few block shapes per kernel occur
 };
 
@@ -196,11 +215,10 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   }
   if (variant.kernel && !(variant.upgrade && variant.upgrade->isDue()))
     return variant;
-  // A seeded schedule repeats itself only where every run takes the same code.
-  const bool isRepeatable = options.schedule == rt::Schedule::seeded;
+  // A schedule repeats itself only where every run takes the same code.
+  const bool isRepeatable = options.schedule != rt::Schedule::fast;
   if (!variant.kernel) {
-    variant = make(kernel, key, isRepeatable && tiers_ == Tiers::tiered ? Tiers::optimised : tiers_,
-                   outcome);
+    variant = make(kernel, key, isRepeatable ? repeatableTiers(key) : tiers_, outcome);
   } else if (Variant better = variantOf(variant.upgrade->finish()); better.kernel) {
     variant = better;
   } else {
@@ -209,6 +227,22 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   if (variant.kernel)
     remember(kernel, key, variant);
   return variant;
+}
+
+const ScheduleDependence &LoadedModule::scheduleDependence(const KernelInfo &kernel) {
+  std::lock_guard lock(dependenceMutex_);
+  const auto [entry, isNew] = dependences_.try_emplace(&kernel);
+  ScheduleDependence &known = entry->second;
+  if (!isNew)
+    return known;
+  auto found = source_->translated->dependenceOf(kernel.name);
+  if (!found) {
+    known.amongThreads = "it cannot be examined: " + llvm::toString(found.takeError());
+    return known;
+  }
+  known = {found->amongThreads, found->amongBlocks, found->writesAnywhere, found->usesVariables,
+           found->writes, found->reads};
+  return known;
 }
 
 rt::Failure runBaseline(const rt::LaunchRequest &request, Upgrade &upgrade) {
@@ -230,6 +264,8 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
                                      Outcome &outcome) {
   joinTranslateAndRuntime();
   std::string errorText;
+  Observer *told = observer();
+  const std::string kept = told ? text : std::string();
   auto translated =
       translate::Module::load(name, std::move(text), translateOptions(options), errorText);
   if (!translated) {
@@ -238,7 +274,11 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
   }
   auto module =
       std::make_unique<LoadedModule>(std::move(name), std::move(translated), options.tiers);
+  if (told)
+    told->moduleLoading();
   outcome = module->placeVariables();
+  if (told)
+    told->moduleLoaded(outcome.isOk() ? module.get() : nullptr, kept, module->variableMemory());
   if (!outcome.isOk())
     return nullptr;
   return module;
@@ -284,6 +324,45 @@ StaticMemory Module::staticMemory(const KernelInfo &kernel) const {
   return measureStaticMemory(checked(), kernel.name);
 }
 
+namespace {
+
+/// The allocations that a launch's pointer parameters point into.
+std::vector<uint64_t> allocationsOf(const std::vector<uint32_t> &offsets, const KernelInfo &kernel,
+                                    const void *params) {
+  std::vector<uint64_t> bases;
+  for (const uint32_t offset : offsets) {
+    uint64_t address = 0;
+    if (params && offset + sizeof address <= kernel.parameterBytes)
+      memcpy(&address, static_cast<const char *>(params) + offset, sizeof address);
+    const auto range = findAllocation(reinterpret_cast<const void *>(address));
+    bases.push_back(range ? reinterpret_cast<uint64_t>(range->base) : address);
+  }
+  return bases;
+}
+
+} // namespace
+
+std::string Module::scheduleDependence(const KernelInfo &kernel, const LaunchOptions &options) {
+  const ScheduleDependence &known = scheduleDependence(kernel);
+  if (!known.amongThreads.empty())
+    return known.amongThreads;
+  if (uint64_t{options.grid.x} * options.grid.y * options.grid.z == 1)
+    return {};
+  if (!known.amongBlocks.empty())
+    return known.amongBlocks;
+  const auto written = allocationsOf(known.writes, kernel, options.params);
+  const auto read = allocationsOf(known.reads, kernel, options.params);
+  for (size_t i = 0; i < written.size(); ++i) {
+    for (size_t k = 0; k < read.size(); ++k)
+      if (read[k] == written[i] && known.reads[k] != known.writes[i])
+        return "two of its parameters point into one allocation, which it writes";
+    for (size_t k = 0; k < i; ++k)
+      if (written[k] == written[i])
+        return "it writes one allocation through two parameters";
+  }
+  return {};
+}
+
 int Module::targetArchitecture() const { return static_cast<int>(checked().target); }
 
 Outcome Module::launch(const KernelInfo &kernel, const LaunchOptions &given) {
@@ -297,6 +376,18 @@ Outcome Module::launch(const KernelInfo &kernel, const LaunchOptions &given) {
 
 Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
                        const LaunchOptions &options) {
+  Observer *told = observer();
+  if (!told)
+    return run(kernel, variant, options);
+  return told->launch(*this, kernel, options, [&](const LaunchOptions &chosen) {
+    Outcome outcome;
+    const Variant suitable = compile(kernel, chosen, outcome);
+    return suitable.kernel ? run(kernel, suitable, chosen) : outcome;
+  });
+}
+
+Outcome Module::run(const KernelInfo &kernel, const Variant &variant,
+                    const LaunchOptions &options) {
   rt::LaunchRequest request;
   request.code = &variant.kernel->code();
   request.upgrade = variant.upgrade.get();
@@ -313,6 +404,13 @@ Outcome Module::launch(const KernelInfo &kernel, const Variant &variant,
   request.cancel = options.cancel;
   request.finishedCtas = options.finishedCtas;
   request.schedule = options.schedule;
+  request.scheduleRecord = options.scheduleRecord;
+  static const rt::ScheduleScript kSerial;
+  request.script = &kSerial;
+  if (options.script)
+    if (const auto found = options.script->launches.find(options.launchNumber);
+        found != options.script->launches.end())
+      request.script = &found->second;
   request.asyncCopies = options.asyncCopies;
   request.seed = options.seed + options.asyncSeed * 0x9e3779b97f4a7c15u; // one generator for both
   request.printf = options.printf;

@@ -22,6 +22,7 @@ class VariableMemory {
   /// hold. The checked module must outlive this.
   Outcome place(const check::Module &);
   const std::vector<VariableInfo> &infos() const { return infos_; }
+  void *base() const { return block_; } ///< of all variables; null if there are none
   /// By its name in the PTX, functions' own variables included; null if there is none.
   void *find(std::string_view name) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loader/capture/recorder.h"
 #include "loader/libcuda/memory.h"
 
 namespace ptxrun::driver {
@@ -30,15 +31,23 @@ bool isMapped(const void *address) {
 } // namespace
 
 CUresult CopyOperation::run(Context &) {
+  capture::Recorder::Turn turn;
+  copyRows();
+  const auto number = [](const char *address) { return reinterpret_cast<uint64_t>(address); };
+  turn.copied({number(to_.base), to_.pitch, to_.slice, number(from_.base), from_.pitch,
+               from_.slice, width_, height_, depth_});
+  return CUDA_SUCCESS;
+}
+
+void CopyOperation::copyRows() const {
   if (height_ * depth_ == 1 || (depth_ == 1 && to_.pitch == width_ && from_.pitch == width_)) {
     memmove(to_.base, from_.base, width_ * height_);
-    return CUDA_SUCCESS;
+    return;
   }
   for (size_t z = 0; z < depth_; ++z)
     for (size_t y = 0; y < height_; ++y)
       memmove(to_.base + z * to_.slice + y * to_.pitch,
               from_.base + z * from_.slice + y * from_.pitch, width_);
-  return CUDA_SUCCESS;
 }
 
 bool CopyOperation::isLarge() const { return width_ * height_ * depth_ > kLargeBytes; }
@@ -57,6 +66,7 @@ bool PiecesOperation::isLarge() const {
 }
 
 CUresult FillOperation::run(Context &) {
+  capture::Recorder::Turn turn;
   for (size_t y = 0; y < height_; ++y) {
     char *row = base_ + y * pitch_;
     switch (elementBytes_) {
@@ -71,6 +81,7 @@ CUresult FillOperation::run(Context &) {
       break;
     }
   }
+  turn.filled({reinterpret_cast<uint64_t>(base_), pitch_, value_, elementBytes_, width_, height_});
   return CUDA_SUCCESS;
 }
 

@@ -23,6 +23,7 @@ class CopyOperation final : public Operation {
   bool isLarge() const override;
 
  private:
+  void copyRows() const;
   CopySide to_, from_;
   size_t width_, height_, depth_;
 };

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "loader/capture/recorder.h"
 #include "loader/device/device.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/stream.h"
@@ -29,8 +30,23 @@ void afterForkInChild() {
 /// Runs when the library is unloaded or the process ends, after the program's own static
 /// destructors.
 __attribute__((destructor)) void atUnload() {
-  if (state == State::initialised)
-    stopWorkers();
+  if (state != State::initialised)
+    return;
+  stopWorkers();
+  if (auto *recorder = ptxrun::capture::Recorder::instance())
+    recorder->finish();
+}
+
+/// PTXRUN_RECORD and its relatives: what the program does goes to a file.
+void startRecording() {
+  ptxrun::capture::RecordOptions options;
+  std::string problem;
+  if (!ptxrun::capture::readRecordOptions(options, problem))
+    return;
+  if (problem.empty())
+    problem = ptxrun::capture::Recorder::start(options);
+  if (!problem.empty())
+    report("nothing is recorded: %s", problem.c_str());
 }
 
 } // namespace
@@ -40,6 +56,7 @@ CUresult initialise() {
     static std::once_flag once;
     std::call_once(once, [] {
       pthread_atfork(nullptr, nullptr, afterForkInChild);
+      startRecording();
       ptxrun::device::prepare();
       state = State::initialised;
     });

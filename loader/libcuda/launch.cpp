@@ -82,6 +82,21 @@ matrix::PolicyChoice matrixPolicy() {
   return given;
 }
 
+/// PTXRUN_SCHEDULE says who runs when, as `ptxrun run --schedule` does.
+void readSchedule(device::LaunchOptions &options) {
+  static const device::LaunchOptions given = [] {
+    device::LaunchOptions read;
+    const char *value = getenv("PTXRUN_SCHEDULE");
+    if (const std::string problem = value ? device::readSchedule(value, read) : "";
+        !problem.empty())
+      report("PTXRUN_SCHEDULE: %s; using fast", problem.c_str());
+    return read;
+  }();
+  options.schedule = given.schedule;
+  options.seed = given.seed;
+  options.script = given.script;
+}
+
 bool isBlocking() {
   static const bool isSet = [] {
     const char *value = getenv("CUDA_LAUNCH_BLOCKING");
@@ -181,6 +196,7 @@ device::LaunchOptions LaunchOperation::options() const {
   options.isCooperative = shape_.isCooperative;
   readAsyncCopies(options);
   options.matrix = matrixPolicy();
+  readSchedule(options);
   return options;
 }
 
@@ -188,6 +204,8 @@ CUresult LaunchOperation::run(Context &context) {
   device::LaunchOptions options = this->options();
   options.params = arguments.data();
   options.cancel = &shutdownFlag();
+  static std::atomic<uint64_t> launches{0};
+  options.launchNumber = launches.fetch_add(1, std::memory_order_relaxed);
   const device::Outcome outcome = function_->code.launch(function_->info, variant_, options);
   if (outcome.isOk() || outcome.code == device::Code::cancelled)
     return CUDA_SUCCESS;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "loader/capture/recorder.h"
 #include "loader/libcuda/memory_advice.h"
 
 namespace ptxrun::driver {
@@ -47,6 +48,9 @@ CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
   if (!base)
     return CUDA_ERROR_OUT_OF_MEMORY;
   remember(base, bytes, record);
+  if (auto *recorder = capture::Recorder::instance();
+      recorder && (record.use == MemoryUse::host || record.use == MemoryUse::managed))
+    recorder->noteHostVisible(base);
   *address = reinterpret_cast<CUdeviceptr>(base);
   return CUDA_SUCCESS;
 }
@@ -78,6 +82,8 @@ CUresult registerHost(void *address, size_t bytes, MemoryRecord record) {
   }
   record.use = MemoryUse::registered;
   remember(address, bytes, record);
+  if (auto *recorder = capture::Recorder::instance())
+    recorder->noteHost(address, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -87,6 +93,8 @@ CUresult unregisterHost(void *address) {
   const auto found = all.byAddress.find(reinterpret_cast<uintptr_t>(address));
   if (found == all.byAddress.end() || found->second.use != MemoryUse::registered)
     return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  if (auto *recorder = capture::Recorder::instance())
+    recorder->forgetHost(address);
   all.byAddress.erase(found);
   return CUDA_SUCCESS;
 }

@@ -2,6 +2,7 @@
 // it is chosen.
 #pragma once
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -14,6 +15,12 @@ void addInspect(CLI::App &);
 void addVerify(CLI::App &);
 void addIsa(CLI::App &);
 void addExec(CLI::App &);
+void addRecord(CLI::App &);
+void addReplay(CLI::App &);
+void addCapture(CLI::App &);
 void addVersion(CLI::App &);
+
+/// Replaces this process by a CUDA program that finds our libraries. Throws UsageError where that fails.
+[[noreturn]] void startProgram(const std::vector<std::string> &words);
 
 } // namespace ptxrun::command

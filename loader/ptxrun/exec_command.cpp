@@ -37,7 +37,9 @@ void prepend(const char *variable, const std::string &value) {
   setenv(variable, joined.c_str(), 1);
 }
 
-[[noreturn]] void start(const std::vector<std::string> &words) {
+} // namespace
+
+void startProgram(const std::vector<std::string> &words) {
   const fs::path folder = libraryFolder();
   prepend("LD_LIBRARY_PATH", folder.string());
   prepend("LD_PRELOAD", (folder / kPreload).string());
@@ -48,8 +50,6 @@ void prepend(const char *variable, const std::string &value) {
   execvp(arguments[0], arguments.data());
   throw UsageError("cannot start " + words[0] + ": " + strerror(errno));
 }
-
-} // namespace
 
 void addExec(CLI::App &app) {
   auto *command = app.add_subcommand(
@@ -62,7 +62,7 @@ void addExec(CLI::App &app) {
     const std::vector<std::string> words = command->remaining();
     if (words.empty())
       throw UsageError("exec needs a program to start");
-    start(words);
+    startProgram(words);
   });
 }
 

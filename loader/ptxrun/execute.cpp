@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "loader/capture/recorder.h"
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/compare.h"
 #include "loader/ptxrun/errors.h"
@@ -50,6 +51,7 @@ class Execution {
   Execution(const Plan &plan, const RunOptions &options) : plan_(plan), options_(options) {}
 
   void run() {
+    startRecording();
     device::LoadOptions loadOptions;
     loadOptions.dumpDirectory = options_.dumpDirectory;
     loadOptions.stopAfter = options_.stopAfter;
@@ -68,9 +70,12 @@ class Execution {
       if (round)
         restoreBuffers();
       printed_.clear();
+      launchNumber_ = 0;
       for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k)
         outcome = asExpected(launches_[k], launch(k));
     }
+    if (auto *recorder = capture::Recorder::instance())
+      recorder->finish();
     report();
     checkOutcome(outcome);
     if (outcome.isOk())
@@ -79,6 +84,16 @@ class Execution {
   }
 
  private:
+  void startRecording() {
+    if (options_.record.empty())
+      return;
+    capture::RecordOptions wanted;
+    wanted.file = options_.record;
+    if (std::string problem = capture::Recorder::start(wanted); !problem.empty())
+      throw UsageError("--record: " + problem);
+    capture::Recorder::instance()->noteAllHostVisible(); // buffers are filled where they lie
+  }
+
   void stopAfterStage() {
     device::Outcome outcome;
     for (const Launch &launch : plan_.launches) {
@@ -246,13 +261,7 @@ class Execution {
     device::readAsyncCopies(launch.async.empty() ? options_.async : launch.async, options);
     options.matrix = matrix::readPolicy(launch.matrix.empty() ? options_.matrix : launch.matrix)
                          .value_or(matrix::PolicyChoice());
-    if (options_.schedule == "serial")
-      options.schedule = rt::Schedule::serial;
-    if (options_.schedule.starts_with("seed:")) {
-      options.schedule = rt::Schedule::seeded;
-      options.seed = static_cast<uint64_t>(
-          Expression(std::string_view(options_.schedule).substr(5), {}).asInteger());
-    }
+    device::readSchedule(options_.schedule, options);
     if (keepsPrinted())
       options.printf = [this](std::string_view text) {
         std::lock_guard lock(printMutex_);
@@ -289,6 +298,7 @@ class Execution {
       auto params = packArguments(kernel, resolvedArguments(launch, kernel, turn),
                                   [this](std::string_view text) { return addressOf(text); });
       options.params = params.data();
+      options.launchNumber = launchNumber_++;
       std::atomic<uint64_t> finished{0};
       options.finishedCtas = &finished;
       ProgressBar bar(kernel.name, blocks, finished, options_.showsProgress);
@@ -456,6 +466,7 @@ class Execution {
   };
   std::map<std::string, PlacedMap> tensorMaps_; ///< by their texts
   const std::atomic<bool> *cancel_ = nullptr;
+  uint64_t launchNumber_ = 0; ///< of this round
   std::mutex printMutex_;
   std::string printed_;
 };

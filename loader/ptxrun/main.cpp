@@ -1,6 +1,9 @@
 // The `ptxrun` command.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "loader/device/device.h"
 #include "loader/ptxrun/commands.h"
@@ -44,6 +47,17 @@ void refuseUnknownCommand(const CLI::App &app, int count, char **arguments) {
                                     "\ncommands:" + all);
 }
 
+/// In `ptxrun record -o run.rec -- ./program --its --options` the program begins where the first `--` stands; CLI11 finds it
+/// without.
+std::vector<std::string> withoutSeparator(int count, char **arguments) {
+  std::vector<std::string> words(arguments + 1, arguments + count);
+  if (!words.empty() && (words[0] == "record" || words[0] == "exec"))
+    if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end())
+      words.erase(dashes);
+  std::ranges::reverse(words); // as CLI11 takes them
+  return words;
+}
+
 /// The exit code.
 int runCommand(int count, char **arguments) {
   using namespace ptxrun::command;
@@ -58,10 +72,13 @@ int runCommand(int count, char **arguments) {
   addVerify(app);
   addIsa(app);
   addExec(app);
+  addRecord(app);
+  addReplay(app);
+  addCapture(app);
   addVersion(app);
   try {
     refuseUnknownCommand(app, count, arguments);
-    app.parse(count, arguments);
+    app.parse(withoutSeparator(count, arguments));
     return kSuccess;
   } catch (const CLI::ParseError &error) {
     return usage(app, error);

@@ -72,9 +72,10 @@ struct RunOptions {
   std::chrono::nanoseconds timeout{0};
   device::Tiers tiers = device::Tiers::optimised;
   std::string dumpDirectory, stopAfter, cacheDirectory;
-  std::string schedule = "fast"; ///< fast, serial, seed:N
+  std::string schedule = "fast"; ///< as device::readSchedule takes it
   std::string async = "eager";   ///< eager, late, seed:N
   std::string matrix = "fast";   ///< fast, exact, sm_NN
+  std::string record;            ///< file to record the launches to; empty: none
   uint64_t printLimit = 16;
 };
 

@@ -7,6 +7,7 @@
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/plan.h"
+#include "loader/ptxrun/shape_text.h"
 #include "loader/ptxrun/suggest.h"
 
 namespace ptxrun::command {
@@ -44,24 +45,6 @@ struct RunArguments {
   RunOptions options;
 };
 
-/// "64", "64,8" or "64x8x2"
-std::array<std::string, 3> parseShape(const std::string &text, const char *option) {
-  std::array<std::string, 3> shape{"1", "1", "1"};
-  size_t k = 0;
-  for (size_t at = 0; at <= text.size(); ++k) {
-    size_t end = std::min(text.find_first_of(",x", at), text.size());
-    if (k == 3)
-      throw UsageError(std::string(option) + " takes at most three extents: X,Y,Z");
-    shape[k] = text.substr(at, end - at);
-    bool isNumber =
-        !shape[k].empty() && shape[k].find_first_not_of("0123456789") == std::string::npos;
-    if (!isNumber)
-      throw UsageError(std::string(option) + " takes X, X,Y or X,Y,Z, not '" + text + "'");
-    at = end + 1;
-  }
-  return shape;
-}
-
 Plan planOf(const RunArguments &given) {
   Plan plan;
   plan.name = plan.module = given.file;
@@ -97,10 +80,9 @@ void checkStage(const std::string &stage) {
 }
 
 void checkSchedule(const std::string &schedule) {
-  bool isSeed = schedule.starts_with("seed:") && schedule.size() > 5 &&
-                schedule.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (schedule != "fast" && schedule != "serial" && !isSeed)
-    throw UsageError("--schedule takes fast, serial or seed:N, not '" + schedule + "'");
+  device::LaunchOptions ignored;
+  if (std::string problem = device::readSchedule(schedule, ignored); !problem.empty())
+    throw UsageError("--schedule: " + problem);
 }
 
 void checkAsync(const std::string &async) {
@@ -179,7 +161,8 @@ void addRun(CLI::App &app) {
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--schedule", given->options.schedule,
-                   "fast (any order), serial, or seed:N (a reproducible interleaving)")
+                   "Who runs when: fast (any order, all cores), or reproducibly, thread by thread: serial, "
+                   "reverse, oldest-first, lockstep, seed:N, script:FILE")
       ->capture_default_str();
   command
       ->add_option(
@@ -198,6 +181,8 @@ void addRun(CLI::App &app) {
                    "Which code runs: optimised, baseline (compiled soonest), or tiered (baseline "
                    "until optimised code is there)")
       ->capture_default_str();
+  command->add_option("--record", given->options.record,
+                      "Record the launches to this file, for ptxrun replay");
   command->add_option("--dump", given->options.dumpDirectory,
                       "Write every stage of the translation to numbered files in this directory");
   command->add_option("--stop-after", given->options.stopAfter,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
+#include "rt/exec/schedule.h"
 
 namespace ptxrun::rt {
 
@@ -52,8 +53,6 @@ struct Failure {
   uint32_t moreWaiters = 0;
 };
 
-enum class Schedule { fast, serial, seeded };
-
 /// When asynchronous copies happen: at once, as late as their completion mechanism allows (a kernel
 /// that forgets a wait then gives wrong results, by design), or either by LaunchRequest::seed.
 enum class AsyncCopies { eager, late, seeded };
@@ -88,6 +87,8 @@ struct LaunchRequest {
   std::atomic<uint64_t> *finishedCtas = nullptr; ///< progress, optional
   Schedule schedule = Schedule::fast;
   uint64_t seed = 0;
+  const ScheduleScript *script = nullptr;   ///< of Schedule::scripted
+  ScheduleRecord *scheduleRecord = nullptr; ///< if set: filled in, except under fast and serial
   AsyncCopies asyncCopies = AsyncCopies::eager;
   /// Receives device printf text (null: stdout): once at the end of the launch, by the calling
   /// thread; a launch that prints megabytes also in between, by any worker, one call at a time.

@@ -170,6 +170,11 @@ struct ClusterBarrier {
 
 struct LaunchState;
 
+/// What a Controller keeps of a gang.
+struct ControlledGang {
+  uint64_t points = 0, priority = 0;
+};
+
 struct GroupState {
   Worker *worker = nullptr;
   LaunchState *launch = nullptr;
@@ -200,6 +205,7 @@ struct GroupState {
     uint64_t bytes = 0;
   };
   std::vector<LargeFrame> largeFrames;
+  std::vector<ControlledGang> controlled; ///< by gang, under a Controller
   ClusterBarrier clusterBarrier;
   GroupState *nextFree = nullptr;
   uint64_t preparedFor = 0; ///< launch id the invariant fields were filled for

@@ -131,15 +131,16 @@ void work(LaunchState &l, int number, uint64_t deadline) {
   uint64_t start = nowNs();
   worker.launch = &l;
   worker.number = number;
-  worker.isSeeded = l.request->schedule == Schedule::seeded;
-  worker.random.state = l.request->seed;
   requireStackBytes(worker, l.code->needs.stackBytes);
   worker.code = l.code;
   worker.toldNs = start;
   auto &slot = l.workerThreads[static_cast<size_t>(number)];
   slot.store(worker.threadId, std::memory_order_relaxed);
+  const Schedule schedule = l.request->schedule;
   if (l.usesRanges)
     runRanges(worker, l, deadline);
+  else if (schedule != Schedule::fast && schedule != Schedule::serial)
+    runControlled(worker, l);
   else
     runGroups(worker, l, deadline);
   slot.store(0, std::memory_order_relaxed);

@@ -18,29 +18,9 @@ namespace ptxrun::rt {
 
 namespace {
 
-GangState *takeFromList(GangList &list, uint32_t position) {
-  GangState *g = list.head;
-  while (position--)
-    g = g->next;
-  list.remove(g);
-  return g;
-}
-
-/// Any ready gang, or the next one never started; now and then none, so that other groups get a
-/// turn.
-GangState *pickSeeded(Worker &worker, GroupState &group) {
-  bool hasUnstarted = group.nextUnstarted < group.gangCount;
-  uint32_t ready = group.ready.size();
-  uint32_t choices = ready + hasUnstarted;
-  if (choices == 0 || worker.random.below(16) == 0)
-    return nullptr;
-  uint32_t choice = worker.random.below(choices);
-  return choice < ready ? takeFromList(group.ready, choice) : &group.gangs[group.nextUnstarted++];
-}
-
 inline GangState *pickNext(Worker &worker, GroupState &group) {
-  if (worker.isSeeded) [[unlikely]]
-    return pickSeeded(worker, group);
+  if (worker.controller) [[unlikely]]
+    return nullptr;
   if (GangState *gang = group.ready.pop()) [[likely]]
     return gang;
   if (group.launch->isStopped()) [[unlikely]]
@@ -83,6 +63,8 @@ void gangJob(Fiber &fiber) {
     GroupState &group = groupOf(gang);
     gang.wait = WaitKind::running;
     group.code->gang(&group.launch->abi, &gang.cta->cta, &gang.gang);
+    if (worker.controller) [[unlikely]]
+      worker.controller->noteWait(gang);
     finishGang(gang);
     GangState *next = pickNext(worker, group);
     if (next && !next->fiber) {
@@ -104,7 +86,7 @@ void coroutineJob(Fiber &fiber) {
   Worker &worker = *fiber.worker;
   GroupState &group = *worker.coroutineGroup;
   auto start = group.code->gangStart;
-  if (group.nextUnstarted == 0 && group.ctaCount == 1 && !worker.isSeeded)
+  if (group.nextUnstarted == 0 && group.ctaCount == 1)
     runLockstep(worker, group);
   while (GangState *gang = pickNext(worker, group)) {
     worker.running = gang;
@@ -117,6 +99,25 @@ void coroutineJob(Fiber &fiber) {
     if (!gang->frame || !*static_cast<void **>(gang->frame))
       finishGang(*gang);
   }
+  worker.running = nullptr;
+  worker.current = &worker.native;
+  switchFiber(fiber, worker.native);
+}
+
+/// Runs worker.coroutineGang to its next suspension.
+void coroutineGangJob(Fiber &fiber) {
+  Worker &worker = *fiber.worker;
+  GangState &gang = *worker.coroutineGang;
+  GroupState &group = groupOf(gang);
+  if (gang.wait == WaitKind::unstarted) {
+    gang.wait = WaitKind::running;
+    gang.frame = group.code->gangStart(&group.launch->abi, &gang.cta->cta, &gang.gang);
+  } else {
+    (*static_cast<void (**)(void *)>(gang.frame))(gang.frame);
+  }
+  worker.controller->noteWait(gang);
+  if (!gang.frame || !*static_cast<void **>(gang.frame))
+    finishGang(gang);
   worker.running = nullptr;
   worker.current = &worker.native;
   switchFiber(fiber, worker.native);
@@ -172,17 +173,6 @@ void lateCopiesJob(Fiber &fiber) {
   switchFiber(fiber, worker.native);
 }
 
-/// Nothing else can run: asynchronous copies that were put off happen now (on a fiber, where a
-/// fault is the kernel's).
-bool performLateCopies(Worker &worker, GroupState &group) {
-  if (!hasLateCopies(group))
-    return false;
-  worker.coroutineGroup = &group;
-  if (Fiber *carrier = carrierFor(worker, lateCopiesJob))
-    enterFiber(worker, *carrier);
-  return true;
-}
-
 constexpr uint32_t kPassesPerTimeLimit = 64;
 
 enum class Pass { finished, spinning, stopped };
@@ -196,11 +186,8 @@ Pass runPass(Worker &worker, GroupState &group) {
       return Pass::stopped;
     if (group.unfinished == 0)
       return Pass::finished;
-    if (!group.ready.empty() || group.nextUnstarted < group.gangCount) {
-      if (worker.isSeeded)
-        return Pass::spinning;
+    if (!group.ready.empty() || group.nextUnstarted < group.gangCount)
       continue;
-    }
     if (group.openMeetings) {
       endOpenMeetings(group);
       continue;
@@ -229,26 +216,7 @@ Pass runPass(Worker &worker, GroupState &group) {
   }
 }
 
-/// Nothing here could go on for `idleNs`: waits for other workers, or the host, to change that.
-/// What is slept at a time (the kernel adds some 50 us) stays small against what was waited.
-void relax(uint64_t idleNs) {
-  constexpr uint64_t kPauseNs = 20'000, kYieldNs = 300'000, kMostNs = 50'000;
-  if (idleNs < kPauseNs) {
-    __builtin_ia32_pause();
-  } else if (idleNs < kYieldNs) {
-    sched_yield();
-  } else {
-    timespec pause{0, static_cast<long>(std::min(idleNs / 16, kMostNs))};
-    nanosleep(&pause, nullptr);
-  }
-}
-
 constexpr uint64_t kShareWaitNs = 300'000;
-
-void countFinished(LaunchState &launch, uint64_t groups) {
-  if (auto *finished = launch.request->finishedCtas)
-    finished->fetch_add(groups * launch.ctasPerGroup, std::memory_order_relaxed);
-}
 
 /// The groups a worker has taken but not opened yet, and those in flight.
 class GroupQueue {
@@ -266,9 +234,8 @@ class GroupQueue {
     GroupState *group = openGroup(worker_, launch_, first_);
     if (!group)
       return false;
-    if (!worker_
-             .isSeeded) // what is drawn for a group (seeded copies) does not depend on who runs it
-      worker_.random.state = launch_.request->seed + (first_ + 1) * 0x9e3779b97f4a7c15u;
+    // What is drawn for a group (seeded copies) does not depend on who runs it.
+    worker_.random.state = launch_.request->seed + (first_ + 1) * 0x9e3779b97f4a7c15u;
     ++first_;
     worker_.inFlight.push_back(group);
     return true;
@@ -317,23 +284,19 @@ uint64_t groupsToOpen(const Worker &worker, const LaunchState &launch) {
 bool sweep(Worker &worker, LaunchState &launch) {
   bool hasProgress = false;
   for (size_t i = 0; i < worker.inFlight.size();) {
-    size_t at =
-        worker.isSeeded ? worker.random.below(static_cast<uint32_t>(worker.inFlight.size())) : i;
-    GroupState *group = worker.inFlight[at];
+    GroupState *group = worker.inFlight[i];
     uint64_t before = group->progress;
     Pass pass = runPass(worker, *group);
     if (pass == Pass::stopped)
       return false;
     hasProgress |= group->progress != before;
     if (pass == Pass::finished) {
-      worker.inFlight.erase(worker.inFlight.begin() + static_cast<long>(at));
+      worker.inFlight.erase(worker.inFlight.begin() + static_cast<long>(i));
       closeGroup(worker, group);
       countFinished(launch, 1);
       if (awaitsUpgrade(worker))
         tellRuntime(worker);
       hasProgress = true;
-      if (worker.isSeeded)
-        return true;
       continue;
     }
     ++i;
@@ -364,9 +327,56 @@ inline void prefetchReady(const GroupState &group) {
 
 } // namespace
 
+/// Nothing else can run: asynchronous copies that were put off happen now (on a fiber, where a
+/// fault is the kernel's).
+bool performLateCopies(Worker &worker, GroupState &group) {
+  if (!hasLateCopies(group))
+    return false;
+  worker.coroutineGroup = &group;
+  if (Fiber *carrier = carrierFor(worker, lateCopiesJob))
+    enterFiber(worker, *carrier);
+  return true;
+}
+
+/// Nothing here could go on for `idleNs`: waits for other workers, or the host, to change that.
+/// What is slept at a time (the kernel adds some 50 us) stays small against what was waited.
+void relax(uint64_t idleNs) {
+  constexpr uint64_t kPauseNs = 20'000, kYieldNs = 300'000, kMostNs = 50'000;
+  if (idleNs < kPauseNs) {
+    __builtin_ia32_pause();
+  } else if (idleNs < kYieldNs) {
+    sched_yield();
+  } else {
+    timespec pause{0, static_cast<long>(std::min(idleNs / 16, kMostNs))};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+void countFinished(LaunchState &launch, uint64_t groups) {
+  if (auto *finished = launch.request->finishedCtas)
+    finished->fetch_add(groups * launch.ctasPerGroup, std::memory_order_relaxed);
+}
+
+void runGang(Worker &worker, GangState &gang) {
+  if (groupOf(gang).launch->usesCoroutines) {
+    worker.coroutineGang = &gang;
+    Fiber *carrier = carrierFor(worker, coroutineGangJob);
+    worker.running = carrier ? &gang : nullptr;
+    if (carrier)
+      enterFiber(worker, *carrier);
+    return;
+  }
+  if (Fiber *fiber = fiberOf(worker, gang)) {
+    worker.running = &gang;
+    enterFiber(worker, *fiber);
+  }
+}
+
 void suspendGang(GangState &self) {
   GroupState &group = groupOf(self);
   Worker &worker = *group.worker;
+  if (worker.controller) [[unlikely]]
+    worker.controller->noteWait(self);
   GangState *next = pickNext(worker, group);
   if (next == &self)
     return;
@@ -406,7 +416,7 @@ bool takeOneGroup(LaunchState &launch, uint64_t *number) {
     if (n >= launch.groups)
       return false;
   } while (!launch.next.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel));
-  *number = n;
+  *number = launch.request->schedule == Schedule::reverse ? launch.groups - 1 - n : n;
   if (auto *finished = launch.request->finishedCtas)
     finished->fetch_add(launch.ctasPerGroup, std::memory_order_relaxed);
   return true;
@@ -419,10 +429,6 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
   while (!launch.isStopped()) {
     if (worker.inFlight.empty() && !queue.open())
       break;
-    // A seeded schedule also mixes groups that need not wait for each other.
-    if (worker.isSeeded && worker.inFlight.size() < 4 && queue.hasRoom() &&
-        worker.random.below(4) == 0)
-      queue.open();
     if (sweep(worker, launch)) {
       idleSweeps = 0;
       continue;

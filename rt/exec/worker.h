@@ -46,7 +46,7 @@ struct Worker {
   volatile sig_atomic_t isStopping = 0;
   int number = 0;
   int threadId = 0;
-  bool isSeeded = false;
+  class Controller *controller = nullptr; ///< decides who runs; null under fast and serial
   Random random;
 
   GroupState *freeGroups = nullptr;
@@ -54,6 +54,7 @@ struct Worker {
   uint64_t rangeFirst = 0, rangeEnd = 0; ///< CTAs the carrier is to run
   GroupState *rangeGroup = nullptr;      ///< the records of the CTA range
   GroupState *coroutineGroup = nullptr;  ///< the group the carrier is to run
+  GangState *coroutineGang = nullptr;    ///< or the one gang of it
   WarpMeeting *freeMeetings = nullptr;
 
   void *alternateStack = nullptr;

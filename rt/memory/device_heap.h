@@ -1,6 +1,7 @@
 // malloc and free of device code. Blocks outlive the launch, as CUDA says.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace ptxrun::rt {
 
@@ -8,6 +9,14 @@ namespace ptxrun::rt {
 /// null beyond.
 void setDeviceHeapLimit(uint64_t bytes);
 uint64_t deviceHeapLimit();
+/// Where blocks come from one range of addresses (useDeviceArena), lowest first: what is allocated now, and the same again.
+struct HeapBlock {
+  uint64_t base = 0, bytes = 0;
+};
+std::vector<HeapBlock> deviceHeapBlocks();
+void restoreDeviceHeap(const std::vector<HeapBlock> &);
+/// Bytes from kDeviceHeapArena on that any block has had so far.
+uint64_t deviceHeapExtent();
 /// Frees every block (the context is gone).
 void clearDeviceHeap();
 

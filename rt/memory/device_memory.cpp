@@ -16,7 +16,9 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 namespace ptxrun::rt {
@@ -50,9 +52,43 @@ struct Block {
   uint32_t tag = 0;
   uint64_t mapping = 0; ///< start of the mapping that is to be given back; 0 for packed blocks
   uint64_t mappingBytes = 0;
+  bool isPlaced = false; ///< by allocateAt
 };
 
+/// Where blocks get the same addresses in every process. Guarded by DeviceMemory's lock.
+class Arena {
+ public:
+  bool isOn = false;
+
+  uint64_t reserve(uint64_t bytes) {
+    bytes = roundUp(bytes, kHuge); // so that blocks keep their alignment whatever came before
+    for (int turn = 0; turn < 2; ++turn, next_ = kDeviceArena)
+      for (; next_ + bytes <= kDeviceArena + kDeviceArenaBytes; next_ += bytes)
+        if (map(next_, bytes)) {
+          const uint64_t at = next_;
+          next_ += bytes;
+          return at;
+        }
+    return 0;
+  }
+  static bool map(uint64_t at, uint64_t bytes) {
+    void *wanted = reinterpret_cast<void *>(at);
+    void *memory = mmap(wanted, bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory != MAP_FAILED && memory != wanted)
+      munmap(memory, bytes); // a kernel that takes the address for a hint
+    return memory == wanted;
+  }
+
+ private:
+  uint64_t next_ = kDeviceArena;
+};
+Arena arena;
+thread_local uint64_t nextPlace = 0;
+
 uint64_t reserve(uint64_t bytes) {
+  if (arena.isOn)
+    return arena.reserve(bytes);
   void *memory =
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(memory);
@@ -66,6 +102,15 @@ bool open(uint64_t at, uint64_t bytes) {
 class PackedBlocks {
  public:
   uint64_t take(uint64_t bytes) {
+    const uint64_t at = takeAny(bytes);
+    if (at && arena.isOn)
+      std::memset(reinterpret_cast<void *>(at), 0, bytes);
+    return at;
+  }
+  void give(uint64_t at, uint64_t bytes) { free_[classOf(bytes)].push_back(at); }
+
+ private:
+  uint64_t takeAny(uint64_t bytes) {
     std::vector<uint64_t> &free = free_[classOf(bytes)];
     if (free.empty() && !addSlab(free, uint64_t{kAlign} << classOf(bytes)))
       return 0;
@@ -73,9 +118,6 @@ class PackedBlocks {
     free.pop_back();
     return at;
   }
-  void give(uint64_t at, uint64_t bytes) { free_[classOf(bytes)].push_back(at); }
-
- private:
   static size_t classOf(uint64_t bytes) {
     size_t c = 0;
     while ((kAlign << c) < bytes + slack())
@@ -96,6 +138,46 @@ static_assert(kAlign << 8 >= kMaxPacked + kAlign);
 
 class DeviceMemory {
  public:
+  bool useArena() {
+    std::unique_lock guard(lock_);
+    if (arena.isOn)
+      return true;
+    if (!blocks_.empty() || !Arena::map(kDeviceHeapArena, kHuge))
+      return false;
+    munmap(reinterpret_cast<void *>(kDeviceHeapArena), kHuge);
+    return arena.isOn = true;
+  }
+
+  void *allocateAt(uint64_t base, uint64_t bytes, uint32_t tag) {
+    const uint64_t first = base / kPage * kPage, end = roundUp(base + bytes, kPage);
+    if (base < kPage || bytes == 0 || bytes > uint64_t{1} << 46 || end < base)
+      return nullptr;
+    std::unique_lock guard(lock_);
+    const auto after = blocks_.upper_bound(base);
+    if ((after != blocks_.end() && after->first < base + bytes) ||
+        (after != blocks_.begin() && std::prev(after)->first + std::prev(after)->second.bytes > base))
+      return nullptr;
+    for (uint64_t page = first; page < end;) { // whole runs of pages that are not placed yet
+      uint64_t run = page;
+      while (run < end && !placedPages_.contains(run))
+        run += kPage;
+      if (run > page && (!Arena::map(page, run - page) || !open(page, run - page)))
+        return nullptr;
+      for (; page < run; page += kPage)
+        if (isShared(page, base, bytes))
+          placedPages_.insert(page);
+      page = run + (run < end ? kPage : 0);
+    }
+    std::memset(reinterpret_cast<void *>(base), 0, bytes < kPage ? bytes : 0);
+    Block block;
+    block.bytes = bytes;
+    block.tag = tag;
+    block.isPlaced = true;
+    used_ += bytes;
+    blocks_.emplace(base, block);
+    return reinterpret_cast<void *>(base);
+  }
+
   void *allocate(uint64_t bytes, uint32_t tag) {
     if (bytes == 0 || bytes > uint64_t{1} << 46)
       return nullptr;
@@ -129,7 +211,9 @@ class DeviceMemory {
       return false;
     const Block &block = at->second;
     used_ -= block.bytes;
-    if (block.mapping) {
+    if (block.isPlaced) {
+      releasePlaced(base, block);
+    } else if (block.mapping) {
       munmap(reinterpret_cast<void *>(block.mapping), block.mappingBytes);
       --guarded_;
     } else {
@@ -161,6 +245,16 @@ class DeviceMemory {
   std::string describe(uint64_t address);
 
  private:
+  /// Pages that a placed block does not fill may hold others; they stay.
+  static bool isShared(uint64_t page, uint64_t base, uint64_t bytes) {
+    return page < base || page + kPage > base + bytes;
+  }
+  void releasePlaced(uint64_t base, const Block &block) {
+    const uint64_t first = roundUp(base, kPage), end = (base + block.bytes) / kPage * kPage;
+    if (first < end)
+      munmap(reinterpret_cast<void *>(first), end - first);
+  }
+
   /// On a 2 MiB boundary, with a gap behind.
   static uint64_t mapLarge(Block &block) {
     uint64_t data = roundUp(block.bytes + slack(), kPage);
@@ -197,6 +291,7 @@ class DeviceMemory {
   std::shared_mutex lock_;
   std::map<uint64_t, Block> blocks_;
   std::deque<Allocation> freed_; ///< latest first
+  std::set<uint64_t> placedPages_; ///< mapped by allocateAt for good
   PackedBlocks packed_;
   uint64_t used_ = 0;
   uint64_t guarded_ = 0;
@@ -246,7 +341,16 @@ std::string DeviceMemory::describe(uint64_t address) {
 
 } // namespace
 
-void *allocateDevice(uint64_t bytes, uint32_t tag) { return memory().allocate(bytes, tag); }
+void *allocateDevice(uint64_t bytes, uint32_t tag) {
+  const uint64_t place = std::exchange(nextPlace, 0);
+  return place ? memory().allocateAt(place, bytes, tag) : memory().allocate(bytes, tag);
+}
+bool useDeviceArena() { return memory().useArena(); }
+bool usesDeviceArena() { return arena.isOn; }
+void *allocateDeviceAt(uint64_t base, uint64_t bytes, uint32_t tag) {
+  return memory().allocateAt(base, bytes, tag);
+}
+void placeNextDeviceBlock(uint64_t base) { nextPlace = base; }
 bool freeDevice(void *base) { return memory().release(reinterpret_cast<uint64_t>(base)); }
 std::optional<Allocation> findDevice(uint64_t address) { return memory().find(address); }
 uint64_t deviceBytesInUse() { return memory().used(); }

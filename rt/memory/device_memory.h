@@ -18,6 +18,19 @@ struct Allocation {
 /// system read as zero, others are undefined. At least 256 bytes behind the block can be read and
 /// written and belong to nobody, unless the environment has PTXRUN_GUARD=exact.
 void *allocateDevice(uint64_t bytes, uint32_t tag = 0);
+/// Memory at the same addresses in every process, for recordings: from now on blocks come from one range of addresses in the
+/// order in which they are asked for, an address is not used again before the range is used up, and all contents begin as
+/// zero. To be called before the first allocation. False where the range is not free.
+bool useDeviceArena();
+bool usesDeviceArena();
+inline constexpr uint64_t kDeviceArena = uint64_t{0x20} << 40, kDeviceArenaBytes = uint64_t{0x18} << 40;
+/// The part of the range where malloc of kernels allocates.
+inline constexpr uint64_t kDeviceHeapArena = kDeviceArena + kDeviceArenaBytes;
+/// Memory at a given address (as a recording names it), zero; its pages may hold other blocks placed so. Null where
+/// something else lies there.
+void *allocateDeviceAt(uint64_t base, uint64_t bytes, uint32_t tag = 0);
+/// The thread's next allocateDevice returns this address (by allocateDeviceAt); 0: wherever there is room.
+void placeNextDeviceBlock(uint64_t base);
 /// False where `base` is not the start of a live allocation.
 bool freeDevice(void *base);
 /// The live allocation that contains `address`.

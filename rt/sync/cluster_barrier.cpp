@@ -51,7 +51,7 @@ bool beginWait(abi::Gang *gang) {
       complete(group);
   }
   if (b.phase != g.clusterPhase)
-    return isToYieldSeeded(*group.worker, group, g);
+    return isToYield(*group.worker, group, g);
   g.wait = WaitKind::clusterBarrier;
   b.waiters.push(&g);
   return true;

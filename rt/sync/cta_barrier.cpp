@@ -108,7 +108,7 @@ inline bool beginSync(abi::Gang *gang, uint32_t id, uint32_t threads) {
   }
   complete(*g.cta, id);
   GroupState &group = groupOf(g);
-  return isToYieldSeeded(*group.worker, group, g);
+  return isToYield(*group.worker, group, g);
 }
 
 /// "Causes executing thread to wait for all non-exited threads from its warp", and for no others.
@@ -142,7 +142,7 @@ inline bool beginRed(abi::Gang *gang, uint32_t id, uint32_t threads, uint32_t ma
   result[1] = g.cta->barriers[id].participants;
   complete(*g.cta, id);
   GroupState &group = groupOf(g);
-  return isToYieldSeeded(*group.worker, group, g);
+  return isToYield(*group.worker, group, g);
 }
 
 } // namespace

@@ -108,7 +108,7 @@ bool meet(GangState &g, WarpMeeting *m, uint32_t mask, uint64_t *out, uint32_t *
   if (isLast && (m->waiters.empty() || isBefore(g, *m->waiters.head))) {
     tell(*m, out, participants);
     complete(cta, g.warp, m);
-    return isToYieldSeeded(*cta.group->worker, *cta.group, g);
+    return isToYield(*cta.group->worker, *cta.group, g);
   }
   g.wait = WaitKind::warp;
   g.waitMask = m->memberMask;

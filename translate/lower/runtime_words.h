@@ -79,6 +79,9 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     // mbarrier, i32 isMulticast)
     {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
     {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
+    // an access of memory that follows, in watched code (translate/observe): (i64 address, i32 bytes,
+    // i32 abi::AccessKind, i32 line)
+    {"ptx.observe.access", "ptxrun_access", RuntimeWord::Call::lane},
     {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
     // tex, tld4, txq, suld, sust, sured, suq [9.7.10, 9.7.11]: (i32 abi::TextureOperation packed, a
     // constant, i64 texture or surface, i64 sampler, abi::kTextureRows rows of i32, poison where the

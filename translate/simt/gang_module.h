@@ -30,6 +30,8 @@ struct GangOptions {
   /// every gang must be able to suspend.
   bool schedulesGangs = false;
   Tier tier = Tier::optimised;
+  /// The module announces its accesses (translate/observe): each may suspend its thread.
+  bool isWatched = false;
 };
 
 /// The form in which a module offers the kernel; the function of that name is its entry point

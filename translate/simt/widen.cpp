@@ -274,7 +274,8 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
   } else if (!maySuspend && !schedulesGangs) {
     buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
     entry = EntryPoint::ctaRange;
-  } else if (maySuspend && hasOnlyInlineSuspensions(context.module, {full, partial})) {
+  } else if (maySuspend && !context.options.isWatched &&
+             hasOnlyInlineSuspensions(context.module, {full, partial})) {
     buildGangStartEntry(context, full, partial);
     entry = EntryPoint::gangStart;
   } else {
@@ -359,7 +360,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   GangModule result;
   result.reason = width.reason;
   result.tier = options.tier;
-  const bool maySuspend = suspends(m);
+  const bool maySuspend = options.isWatched || suspends(m);
   result.entry = buildEntry(context, full, partial, maySuspend);
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;

@@ -1,0 +1,92 @@
+// The file of a recording: a header and blocks, one behind the other. README.md has the format.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/capture/codec.h"
+
+namespace ptxrun::capture {
+
+inline constexpr char kMagic[8] = {'P', 'T', 'X', 'R', 'U', 'N', 'R', '\n'};
+inline constexpr uint32_t kVersion = 1;
+
+enum class BlockType : uint16_t {
+  annotation = 1, ///< JSON: who recorded what, where
+  module = 2,
+  unload = 3,
+  allocate = 4,
+  free = 5,
+  write = 6, ///< the host changed memory
+  copy = 7,  ///< between memory that is recorded
+  fill = 8,
+  launch = 9,
+  result = 10,
+  checkpoint = 11,
+  end = 12,
+};
+const char *nameOf(BlockType);
+constexpr bool isKnown(BlockType type) { return type >= BlockType::annotation && type <= BlockType::end; }
+/// A reader that does not know a block's type may go on without it.
+inline constexpr uint16_t kSkippable = 0x8000;
+
+/// What precedes every block's bytes.
+struct BlockHeader {
+  uint16_t type = 0;
+  uint16_t encoding = 0; ///< 0: as it is; 1: zstd
+  uint32_t stored = 0;   ///< bytes in the file
+  uint32_t bytes = 0;    ///< decoded
+  uint32_t check = 0;    ///< of what is stored
+  uint32_t headerCheck = 0; ///< of the fields above
+};
+static_assert(sizeof(BlockHeader) == 20);
+
+/// Appends blocks to a new file. Each is written by one system call as soon as it is complete, so that what was written stays
+/// readable however the process ends.
+class BlockWriter {
+ public:
+  ~BlockWriter();
+  /// False and `problem` where the file cannot be made.
+  bool open(const std::string &path, std::string &problem);
+  /// False where the file could not be written (full); nothing is written after that.
+  bool write(BlockType, std::string_view payload);
+  bool isOpen() const { return file_ >= 0; }
+  uint64_t bytes() const { return bytes_; }
+  void close();
+
+ private:
+  int file_ = -1;
+  uint64_t bytes_ = 0;
+  std::string packed_;
+};
+
+/// One block of a file.
+struct Block {
+  BlockType type{};
+  uint64_t offset = 0; ///< of its header in the file
+  std::string payload;
+};
+
+/// Reads a file from its start. A file that ends within a block is cut there (`wasCut`): the rest of a killed process.
+class BlockReader {
+ public:
+  /// Throws BadRecording where the file is no recording, or of a newer version.
+  explicit BlockReader(const std::string &path);
+  ~BlockReader();
+  /// False at the end. Throws BadRecording where a block's check fails.
+  bool next(Block &);
+  void seek(uint64_t offset) { at_ = offset; }
+  bool wasCut() const { return wasCut_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::string path_;
+  const char *data_ = nullptr;
+  uint64_t bytes_ = 0, at_ = 0;
+  bool wasCut_ = false;
+};
+
+} // namespace ptxrun::capture

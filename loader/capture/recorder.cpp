@@ -1,0 +1,378 @@
+#include "loader/capture/recorder.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "loader/device/memory.h"
+#include "rt/memory/device_heap.h"
+#include "rt/memory/device_memory.h"
+#include "rt/observe/clock.h"
+
+namespace ptxrun::capture {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPatience = std::chrono::seconds(5);
+/// Blocks of memory are cut so that readers need not hold more.
+constexpr uint64_t kMostBlock = 64 << 20;
+/// Of the time since the last checkpoint, so much may go into the next one.
+constexpr double kCheckpointShare = 0.05, kCheckpointBytesPerSecond = 4e8;
+constexpr uint64_t kFewLaunches = 64;
+
+thread_local bool isLoadingModule = false;
+std::atomic<Recorder *> theRecorder{nullptr};
+std::atomic<bool> wasSignalled{false};
+
+void onSignal(int) { wasSignalled.store(true, std::memory_order_relaxed); }
+
+} // namespace
+
+Recorder *Recorder::instance() { return theRecorder.load(std::memory_order_acquire); }
+
+std::string Recorder::start(const RecordOptions &options) {
+  auto *recorder = new Recorder(options); // for the rest of the process
+  std::string problem;
+  try {
+    recorder->kernel_ = std::regex(options.kernel);
+    if (options.trigger.starts_with("kernel:"))
+      recorder->triggerKernel_ = std::regex(options.trigger.substr(7));
+  } catch (const std::regex_error &error) {
+    return std::string("a kernel's name is no regular expression: ") + error.what();
+  }
+  if (!rt::useDeviceArena())
+    return "the addresses that recordings use are taken";
+  if (!recorder->file_.open(options.file, problem))
+    return problem;
+  if (options.trigger == "SIGUSR1")
+    signal(SIGUSR1, onSignal);
+  recorder->isTriggered_ = options.trigger.empty();
+  recorder->lastCheckpoint_ = Clock::now();
+  recorder->writeAnnotation();
+  rt::countClocks();
+  theRecorder.store(recorder, std::memory_order_release);
+  device::setObserver(recorder);
+  return {};
+}
+
+void Recorder::finish() {
+  std::lock_guard lock(state_);
+  if (hasBegun_ && !isOver_)
+    recordChanges();
+  write(BlockType::end, encodeNumber(launches_));
+  isOver_ = true;
+  file_.close();
+}
+
+void Recorder::write(BlockType type, const std::string &payload) {
+  if (isOver_ || file_.write(type, payload))
+    return;
+  isOver_ = true;
+  std::fprintf(stderr, "ptxrun: the recording %s cannot be written to; it ends here\n",
+               options_.file.c_str());
+}
+
+// --- what is loaded and allocated
+
+void Recorder::moduleLoading() { isLoadingModule = true; }
+
+void Recorder::moduleLoaded(const device::Module *module, std::string_view text, void *variables) {
+  isLoadingModule = false;
+  if (!module)
+    return;
+  std::lock_guard lock(state_);
+  ModuleRecord &record = modules_[module];
+  record.event = {nextModule_++, module->name(), std::string(text),
+                  reinterpret_cast<uint64_t>(variables)};
+  if (Range *range = memory_.find(record.event.variables)) {
+    std::vector<Change> initial; // what loading it again will put there
+    MemoryTable::update(*range, initial);
+    range->isAnnounced = true;
+    range->isHostVisible = std::ranges::any_of(
+        module->variables(), [](const device::VariableInfo &v) { return v.isManaged; });
+  }
+  if (hasBegun_)
+    announce(record);
+}
+
+void Recorder::announce(ModuleRecord &record) {
+  if (!std::exchange(record.isAnnounced, true))
+    write(BlockType::module, encode(record.event));
+}
+
+void Recorder::moduleGone(const device::Module &module) {
+  std::lock_guard lock(state_);
+  const auto found = modules_.find(&module);
+  if (found == modules_.end())
+    return;
+  if (found->second.isAnnounced)
+    write(BlockType::unload, encodeNumber(found->second.event.id));
+  modules_.erase(found);
+}
+
+void Recorder::allocated(void *base, size_t bytes) {
+  std::lock_guard lock(state_);
+  Range &range = memory_.add(reinterpret_cast<uint64_t>(base), bytes, isAllHostVisible_);
+  if (isLoadingModule || !hasBegun_)
+    return;
+  range.isAnnounced = true;
+  write(BlockType::allocate, encode(AllocateEvent{range.base, range.bytes, false}));
+}
+
+void Recorder::freed(void *base) {
+  std::lock_guard lock(state_);
+  const auto address = reinterpret_cast<uint64_t>(base);
+  const Range *range = memory_.find(address);
+  if (!range || range->base != address)
+    return;
+  if (range->isAnnounced && hasBegun_)
+    write(BlockType::free, encodeNumber(address));
+  memory_.remove(address);
+}
+
+void Recorder::noteHostVisible(const void *base) {
+  std::lock_guard lock(state_);
+  if (Range *range = memory_.find(reinterpret_cast<uint64_t>(base)))
+    range->isHostVisible = true;
+}
+
+void Recorder::noteHost(void *base, size_t bytes) {
+  std::lock_guard lock(state_);
+  allocated(base, bytes);
+  noteHostVisible(base);
+}
+
+void Recorder::forgetHost(void *base) { freed(base); }
+
+// --- what the host writes
+
+void Recorder::writeSpans(const std::vector<Span> &spans) {
+  WriteEvent event;
+  const auto flush = [&] {
+    if (!event.spans.empty())
+      write(BlockType::write, encode(event));
+    event = {};
+  };
+  for (Span span : spans)
+    while (span.bytes) {
+      const uint64_t bytes = std::min(span.bytes, kMostBlock - event.data.size());
+      event.spans.push_back({span.base, bytes});
+      event.data.append(reinterpret_cast<const char *>(span.base), bytes);
+      span.base += bytes;
+      span.bytes -= bytes;
+      if (event.data.size() == kMostBlock)
+        flush();
+    }
+  flush();
+}
+
+/// Before a launch: what the host changed without telling.
+void Recorder::recordChanges() {
+  std::vector<Change> changes;
+  for (auto &[base, range] : memory_.ranges)
+    if (range.isHostVisible || range.isStale)
+      MemoryTable::update(range, changes);
+  if (!changes.empty())
+    writeSpans(memory_.spansOf(changes));
+}
+
+void Recorder::makeStale() {
+  for (auto &[base, range] : memory_.ranges)
+    range.isStale = true;
+}
+
+/// Brings the table up to date where the recording already says what was written.
+void Recorder::noteWritten(uint64_t address, uint64_t bytes) {
+  std::vector<Change> ignored;
+  if (Range *range = memory_.find(address, bytes))
+    MemoryTable::update(*range, address, bytes, ignored);
+}
+
+bool Recorder::takeTurn() {
+  if (turns_.try_lock_for(kPatience))
+    return true;
+  if (!hasOverlapped_.exchange(true))
+    std::fprintf(stderr, "ptxrun: operations that wait for each other overlap; the recording may not "
+                         "replay from here on\n");
+  return false;
+}
+
+Recorder::Turn::Turn() : recorder_(instance()) { isMine_ = recorder_ && recorder_->takeTurn(); }
+Recorder::Turn::~Turn() {
+  if (isMine_)
+    recorder_->turns_.unlock();
+}
+
+void Recorder::Turn::copied(const CopyEvent &copy) {
+  if (!recorder_ || copy.width == 0)
+    return;
+  Recorder &r = *recorder_;
+  std::lock_guard lock(r.state_);
+  const uint64_t reach = copy.width + (copy.height - 1) * copy.toPitch + (copy.depth - 1) * copy.toSlice;
+  Range *to = r.memory_.find(copy.to, reach);
+  if (!to || to->isHostVisible)
+    return; // the host's own memory, or looked at before launches
+  if (!r.hasBegun_) {
+    to->isStale = true;
+    return;
+  }
+  const uint64_t fromReach =
+      copy.width + (copy.height - 1) * copy.fromPitch + (copy.depth - 1) * copy.fromSlice;
+  const Range *from = r.memory_.find(copy.from, fromReach);
+  const bool overlaps = copy.to < copy.from + fromReach && copy.from < copy.to + reach;
+  if (from && !from->isHostVisible && !from->isStale && !overlaps) {
+    r.write(BlockType::copy, encode(copy));
+  } else {
+    std::vector<Span> rows;
+    for (uint64_t z = 0; z < copy.depth; ++z)
+      for (uint64_t y = 0; y < copy.height; ++y)
+        rows.push_back({copy.to + z * copy.toSlice + y * copy.toPitch, copy.width});
+    r.writeSpans(rows);
+  }
+  r.noteWritten(copy.to, reach);
+}
+
+void Recorder::Turn::filled(const FillEvent &fill) {
+  if (!recorder_ || fill.width == 0 || fill.height == 0)
+    return;
+  Recorder &r = *recorder_;
+  std::lock_guard lock(r.state_);
+  const uint64_t reach = fill.width * fill.elementBytes + (fill.height - 1) * fill.pitch;
+  Range *range = r.memory_.find(fill.base, reach);
+  if (!range || range->isHostVisible)
+    return;
+  if (!r.hasBegun_) {
+    range->isStale = true;
+    return;
+  }
+  r.write(BlockType::fill, encode(fill));
+  r.noteWritten(fill.base, reach);
+}
+
+// --- launches
+
+bool Recorder::isWanted(const device::KernelInfo &kernel, uint64_t number) {
+  if (!isTriggered_) {
+    const std::string &trigger = options_.trigger;
+    if (trigger == "SIGUSR1")
+      isTriggered_ = wasSignalled.load(std::memory_order_relaxed);
+    else if (trigger.starts_with("launch:"))
+      isTriggered_ = number >= std::strtoull(trigger.c_str() + 7, nullptr, 10);
+    else
+      isTriggered_ = std::regex_search(kernel.name, triggerKernel_);
+  }
+  return isTriggered_ && !isOver_ && number >= options_.first && number <= options_.last &&
+         (options_.kernel.empty() || std::regex_search(kernel.name, kernel_));
+}
+
+/// The first launch that is recorded: all there is until now becomes part of the recording.
+void Recorder::announceAll() {
+  if (std::exchange(hasBegun_, true))
+    return;
+  for (auto &[module, record] : modules_)
+    announce(record);
+  for (auto &[base, range] : memory_.ranges)
+    if (!std::exchange(range.isAnnounced, true))
+      write(BlockType::allocate, encode(AllocateEvent{range.base, range.bytes, range.isHostVisible}));
+}
+
+/// Which pieces a launch changed: of what its kernel can write to.
+std::vector<Change> Recorder::lookAtResults(device::Module &module, const device::KernelInfo &kernel,
+                                            const void *params) {
+  return changesOf(memory_, module.scheduleDependence(kernel), kernel, params,
+                   modules_[&module].event.variables);
+}
+
+device::Outcome Recorder::launch(device::Module &module, const device::KernelInfo &kernel,
+                                 const device::LaunchOptions &given, const Run &run) {
+  const bool isMine = takeTurn();
+  std::unique_lock lock(state_);
+  const uint64_t number = launches_++;
+  device::LaunchOptions options = given;
+  if (!isWanted(kernel, number)) {
+    makeStale();
+    lock.unlock();
+    const device::Outcome outcome = run(options);
+    if (isMine)
+      turns_.unlock();
+    return outcome;
+  }
+  announceAll();
+  recordChanges();
+  chooseOrder(module, kernel, options);
+  LaunchEvent event{number, modules_[&module].event.id, kernel.name, options.grid, options.block,
+                    options.cluster, options.dynamicSharedBytes, stream_, options.isCooperative,
+                    {static_cast<const char *>(options.params), kernel.parameterBytes},
+                    optionsOf(options)};
+  write(BlockType::launch, encode(event));
+  ResultEvent result;
+  options.printf = [&](std::string_view text) {
+    result.printed += text;
+    if (given.printf)
+      return given.printf(text);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  };
+  lock.unlock();
+  rt::resetClocks();
+  const auto start = Clock::now();
+  const device::Outcome outcome = run(options);
+  result.nanoseconds = static_cast<uint64_t>((Clock::now() - start).count());
+  lock.lock();
+  result.number = number;
+  result.code = static_cast<uint64_t>(outcome.code);
+  result.message = outcome.message;
+  if (outcome.isOk())
+    result.changes = lookAtResults(module, kernel, options.params);
+  else
+    makeStale();
+  if (outcome.code != device::Code::cancelled) // the program ends in the middle of it
+    write(BlockType::result, encode(result));
+  maybeCheckpoint(number);
+  lock.unlock();
+  if (isMine)
+    turns_.unlock();
+  return outcome;
+}
+
+/// As often as launches are many and the cost stays small.
+void Recorder::maybeCheckpoint(uint64_t number) {
+  ++sinceCheckpoint_;
+  if (options_.checkpointEvery ? sinceCheckpoint_ < options_.checkpointEvery
+                               : sinceCheckpoint_ < kFewLaunches)
+    return;
+  uint64_t bytes = 0;
+  for (auto &[base, range] : memory_.ranges)
+    for (uint64_t i = 0; i < range.pieces(); ++i)
+      bytes += range.isChanged[i] ? range.bytesOf(i) : 0;
+  const double seconds = std::chrono::duration<double>(Clock::now() - lastCheckpoint_).count();
+  if (!options_.checkpointEvery &&
+      static_cast<double>(bytes) / kCheckpointBytesPerSecond > seconds * kCheckpointShare) {
+    sinceCheckpoint_ /= 2; // asks again later
+    return;
+  }
+  if (bytes > kMostBlock * 8)
+    return;
+  recordChanges(); // so that what the host wrote since is not lost between the two
+  CheckpointEvent event;
+  event.number = number;
+  for (const rt::HeapBlock &block : rt::deviceHeapBlocks())
+    event.heap.push_back({block.base, block.bytes});
+  std::vector<Change> changed;
+  for (auto &[base, range] : memory_.ranges)
+    for (uint64_t i = 0; i < range.pieces(); ++i)
+      if (std::exchange(range.isChanged[i], 0))
+        changed.push_back({base + i * kPieceBytes, 0});
+  event.memory.spans = memory_.spansOf(changed);
+  for (const Span &span : event.memory.spans)
+    event.memory.data.append(reinterpret_cast<const char *>(span.base), span.bytes);
+  write(BlockType::checkpoint, encode(event));
+  sinceCheckpoint_ = 0;
+  lastCheckpoint_ = Clock::now();
+}
+
+} // namespace ptxrun::capture

@@ -1,0 +1,137 @@
+// Running groups where a Controller says who is next: every gang comes back to the worker's native stack when it waits, gives
+// way or is done, and the next one is chosen among all groups in flight.
+#include <algorithm>
+
+#include "rt/exec/controller.h"
+#include "rt/exec/group.h"
+#include "rt/exec/launch.h"
+#include "rt/exec/scheduler.h"
+#include "rt/observe/report.h"
+#include "rt/sync/mbarrier.h"
+#include "rt/sync/warp_gather.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+constexpr uint32_t kRoundsPerTimeLimit = 64;
+/// Rounds in which every gang only spun before another group is started.
+constexpr uint32_t kPatientRounds = 4;
+
+/// The groups of one launch in flight on a worker.
+class ControlledRun {
+ public:
+  ControlledRun(Worker &worker, LaunchState &launch, Controller &controller)
+      : worker_(worker), launch_(launch), controller_(controller) {}
+
+  void run() {
+    while (!launch_.isStopped()) {
+      while (worker_.inFlight.size() < controller_.resident() && open()) {
+      }
+      if (worker_.inFlight.empty() || launch_.isStopped())
+        break;
+      if (GangState *gang = controller_.choose(worker_.inFlight))
+        runOne(*gang);
+      else
+        settle();
+    }
+    for (GroupState *group : worker_.inFlight) {
+      reportUnfinished(*group);
+      closeGroup(worker_, group);
+    }
+    worker_.inFlight.clear();
+  }
+
+ private:
+  bool open() {
+    uint64_t n = 0, end = 0;
+    if (worker_.inFlight.size() >= launch_.maxInFlight || !takeChunk(launch_, 1, &n, &end))
+      return false;
+    const bool isReverse = launch_.request->schedule == Schedule::reverse;
+    GroupState *group = openGroup(worker_, launch_, isReverse ? launch_.groups - 1 - n : n);
+    if (!group)
+      return false;
+    worker_.random.state = launch_.request->seed + (group->number + 1) * 0x9e3779b97f4a7c15u;
+    worker_.inFlight.push_back(group);
+    controller_.open(*group);
+    return true;
+  }
+
+  void runOne(GangState &gang) {
+    GroupState &group = groupOf(gang);
+    runGang(worker_, gang);
+    if (launch_.isStopped() || group.unfinished != 0)
+      return;
+    std::erase(worker_.inFlight, &group);
+    closeGroup(worker_, &group);
+    countFinished(launch_, 1);
+  }
+
+  /// No gang is ready: ends what ends only then, or lets those that spin look again.
+  void settle() {
+    uint64_t progress = 0;
+    for (GroupState *group : worker_.inFlight) {
+      if (!settle(*group))
+        return; // the launch has failed
+      progress += group->progress;
+    }
+    if (progress != seenProgress_) {
+      seenProgress_ = progress;
+      idleRounds_ = 0;
+      return;
+    }
+    if (idleRounds_++ == 0)
+      idleSince_ = nowNs();
+    if (idleRounds_ % kPatientRounds == 0 && !open())
+      relax(nowNs() - idleSince_);
+  }
+
+  bool settle(GroupState &group) {
+    if (group.openMeetings) {
+      endOpenMeetings(group);
+    } else if (!group.spinning.empty() && !onlyPollMbarriers(group)) {
+      group.ready.append(group.spinning);
+      if (++group.spinPasses % kRoundsPerTimeLimit == 0) {
+        performLateCopies(worker_, group);
+        if (!launch_.isStopped())
+          endTimedWaits(group);
+      }
+    } else if (!performLateCopies(worker_, group) && !releaseTimedWaits(group)) {
+      failDeadlock(group);
+    }
+    return !launch_.isStopped();
+  }
+
+  Worker &worker_;
+  LaunchState &launch_;
+  Controller &controller_;
+  uint64_t seenProgress_ = 0, idleSince_ = 0;
+  uint32_t idleRounds_ = 0;
+};
+
+} // namespace
+
+void runControlled(Worker &worker, LaunchState &launch) {
+  Controller controller(*launch.request);
+  worker.controller = &controller;
+  ControlledRun(worker, launch, controller).run();
+  worker.controller = nullptr;
+}
+
+} // namespace ptxrun::rt
+
+using namespace ptxrun;
+using namespace ptxrun::rt;
+
+extern "C" void ptxrun_access(abi::Gang *gang, uint64_t address, uint32_t bytes, uint32_t kind,
+                              uint32_t line) {
+  GangState &g = stateOf(gang);
+  GroupState &group = groupOf(g);
+  Worker &worker = *group.worker;
+  if (!worker.controller) // watched code under another schedule: nobody asks
+    return;
+  g.waitPc = __builtin_return_address(0);
+  if (isToYield(worker, group, g))
+    suspendGang(g);
+  worker.controller->noteAccess(g, address, bytes, kind, line);
+}

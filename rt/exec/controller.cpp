@@ -1,0 +1,227 @@
+#include "rt/exec/controller.h"
+
+#include <algorithm>
+
+#include "rt/exec/launch.h"
+
+namespace ptxrun::rt {
+
+namespace {
+
+constexpr uint32_t kResidentInLockstep = 4;
+constexpr uint32_t kMostChanges = 3, kChangeExponents = 20;
+constexpr uint64_t kUsualPriority = uint64_t{1} << 63; ///< priorities below it are those of change points
+
+GangPlace placeOf(const GangState &g) {
+  return {groupOf(const_cast<GangState &>(g)).number * g.cta->group->ctaCount +
+              g.cta->cta.clusterRank,
+          g.gang.firstThread};
+}
+
+template <class Visit> void eachReady(const std::vector<GroupState *> &inFlight, Visit visit) {
+  for (GroupState *group : inFlight)
+    for (GangState *g = group->ready.head; g; g = g->next)
+      visit(*group, *g);
+}
+
+} // namespace
+
+Controller::Controller(const LaunchRequest &request)
+    : schedule_(request.schedule), record_(request.scheduleRecord) {
+  if (schedule_ == Schedule::seeded)
+    drawSeed(request.seed);
+  else if (schedule_ == Schedule::lockstep || schedule_ == Schedule::oldestFirst)
+    resident_ = kResidentInLockstep;
+  else if (schedule_ == Schedule::scripted && request.script) {
+    resident_ = std::max(request.script->resident, 1u);
+    for (const ScheduleSwitch &s : request.script->switches)
+      script_.insert_or_assign({s.at, s.point}, s.next);
+    if (const auto first = script_.find({kScheduleStart, 0}); first != script_.end())
+      scripted_ = &first->second;
+  }
+  if (request.isCooperative)
+    resident_ = ~0u; // they wait for each other
+  if (record_) {
+    record_->script = {resident_, {}};
+    record_->accesses.clear();
+    record_->points = 0;
+    record_->isCut = false;
+  }
+}
+
+void Controller::drawSeed(uint64_t seed) {
+  random_.state = seed * 0x9e3779b97f4a7c15u;
+  resident_ = 2u << random_.below(4);
+  isWalk_ = seed % 3 == 2;
+  if (isWalk_) {
+    walkShift_ = 1 + random_.below(6);
+    return;
+  }
+  for (uint32_t left = random_.below(kMostChanges + 1); left; --left) {
+    const uint32_t scale = 1u << random_.below(kChangeExponents);
+    changes_.push_back(uint64_t{scale} + random_.below(scale));
+  }
+  std::sort(changes_.begin(), changes_.end());
+}
+
+void Controller::open(GroupState &group) {
+  group.nextUnstarted = group.gangCount;
+  group.controlled.assign(group.gangCount, {});
+  for (uint32_t i = 0; i < group.gangCount; ++i) {
+    if (schedule_ == Schedule::seeded)
+      group.controlled[i].priority = kUsualPriority | random_.next();
+    group.ready.push(&group.gangs[i]);
+  }
+}
+
+bool Controller::countPoint(GangState &g) {
+  ControlledGang &state = groupOf(g).controlled[g.index];
+  ++points_;
+  lastPlace_ = placeOf(g);
+  lastPoint_ = ++state.points;
+  hasYielded_ = false;
+  if (record_)
+    record_->points = points_;
+  if (script_.empty())
+    return false;
+  const auto found = script_.find({lastPlace_, lastPoint_});
+  scripted_ = found == script_.end() ? nullptr : &found->second;
+  return scripted_ != nullptr;
+}
+
+bool Controller::isToYield(GangState &g) {
+  bool isAsked = countPoint(g);
+  if (schedule_ == Schedule::lockstep) {
+    isAsked = true;
+  } else if (schedule_ == Schedule::seeded && isWalk_) {
+    isAsked = random_.below(1u << walkShift_) == 0;
+  } else if (schedule_ == Schedule::seeded) {
+    const auto due = std::upper_bound(changes_.begin(), changes_.end(), points_) - changes_.begin();
+    isAsked = due > 0 && changes_[static_cast<size_t>(due) - 1] == points_;
+    if (isAsked)
+      groupOf(g).controlled[g.index].priority = kMostChanges - static_cast<uint64_t>(due);
+  }
+  hasYielded_ = isAsked;
+  return isAsked;
+}
+
+void Controller::noteWait(GangState &g) {
+  if (!hasYielded_) // else the point was counted when it was asked to
+    countPoint(g);
+}
+
+/// What serial would do: the first in line of the group that ran last, else of the first that has one.
+GangState *Controller::inOrder(const std::vector<GroupState *> &inFlight) const {
+  for (GroupState *group : inFlight)
+    if (group->number == lastGroup_ && group->ready.head)
+      return group->ready.head;
+  for (GroupState *group : inFlight)
+    if (group->ready.head)
+      return group->ready.head;
+  return nullptr;
+}
+
+GangState *Controller::anyOf(const std::vector<GroupState *> &inFlight) {
+  const auto hasReady = [](const GroupState *group) { return group->ready.head != nullptr; };
+  const auto groups = static_cast<uint32_t>(std::ranges::count_if(inFlight, hasReady));
+  uint32_t skip = random_.below(groups);
+  for (GroupState *group : inFlight)
+    if (hasReady(group) && skip-- == 0) {
+      GangState *g = group->ready.head;
+      for (uint32_t position = random_.below(group->ready.size()); position--;)
+        g = g->next;
+      return g;
+    }
+  return nullptr;
+}
+
+GangState *Controller::preferred(const std::vector<GroupState *> &inFlight) {
+  GangState *best = nullptr;
+  const auto isBetter = [&](const GangState &a, const GangState &b) {
+    const GroupState &x = groupOf(const_cast<GangState &>(a)), &y = groupOf(const_cast<GangState &>(b));
+    if (schedule_ == Schedule::seeded)
+      return x.controlled[a.index].priority > y.controlled[b.index].priority;
+    if (x.number != y.number)
+      return (x.number < y.number) == (schedule_ == Schedule::oldestFirst);
+    return (a.index < b.index) == (schedule_ == Schedule::oldestFirst);
+  };
+  eachReady(inFlight, [&](GroupState &, GangState &g) {
+    if (!best || isBetter(g, *best))
+      best = &g;
+  });
+  return best;
+}
+
+GangState *Controller::nextOfScript(const std::vector<GroupState *> &inFlight) const {
+  GangState *found = nullptr;
+  if (scripted_)
+    eachReady(inFlight, [&](GroupState &, GangState &g) {
+      if (placeOf(g) == *scripted_)
+        found = &g;
+    });
+  return found;
+}
+
+GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
+  GangState *usual = inOrder(inFlight);
+  if (!usual)
+    return nullptr;
+  GangState *chosen = usual;
+  switch (schedule_) {
+  case Schedule::reverse:
+  case Schedule::oldestFirst:
+    chosen = preferred(inFlight);
+    break;
+  case Schedule::lockstep:
+    for (size_t i = 0; i < inFlight.size(); ++i) // the next group that has anyone
+      if (GroupState *group = inFlight[turn_++ % inFlight.size()]; group->ready.head) {
+        chosen = group->ready.head;
+        break;
+      }
+    break;
+  case Schedule::seeded:
+    chosen = isWalk_ ? anyOf(inFlight) : preferred(inFlight);
+    break;
+  default:
+    if (GangState *wanted = nextOfScript(inFlight))
+      chosen = wanted;
+  }
+  recordChoice(*chosen, *usual);
+  groupOf(*chosen).ready.remove(chosen);
+  scripted_ = nullptr;
+  hasYielded_ = false;
+  lastGroup_ = groupOf(*chosen).number;
+  return chosen;
+}
+
+void Controller::recordChoice(const GangState &chosen, const GangState &usual) {
+  if (!record_ || (&chosen == &usual && !hasYielded_))
+    return;
+  if (hasYielded_ && placeOf(chosen) == lastPlace_)
+    return; // it gave way and nobody else was to go first
+  if (record_->script.switches.size() < record_->mostSwitches)
+    record_->script.switches.push_back({lastPlace_, lastPoint_, placeOf(chosen)});
+  else
+    record_->isCut = true;
+}
+
+void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint32_t kind,
+                            uint32_t line) {
+  if (!record_ || !record_->keepsAccesses)
+    return;
+  const bool isShared = (kind & abi::kAccessShared) != 0;
+  const bool isWatched =
+      isShared ? record_->watchBegin == 0
+               : address < record_->watchEnd && address + bytes > record_->watchBegin;
+  if (!isWatched)
+    return;
+  if (record_->accesses.size() == record_->mostAccesses) {
+    record_->isCut = true;
+    return;
+  }
+  record_->accesses.push_back({placeOf(g), groupOf(g).controlled[g.index].points, address, bytes,
+                               line, static_cast<abi::AccessKind>(kind & ~abi::kAccessShared),
+                               isShared});
+}
+
+} // namespace ptxrun::rt

@@ -1,0 +1,72 @@
+// Who runs next under every schedule but fast and serial: one worker, one choice at a time.
+//
+// A seeded schedule draws, by the seed alone (Random, the same numbers on every host):
+//   - how many groups are in flight: 2, 4, 8 or 16 (all of a cooperative grid)
+//   - two seeds of three: priorities as in PCT (Burckhardt and others, ASPLOS 2010). Each gang has a random priority, and the
+//     highest of those that can run does. There are 0 to 3 change points; at the i-th, an announced access, the gang that runs
+//     falls below all others. Change point i lies at point 2^e + r of the launch, e uniform in 0..19, r in 0..2^e - 1.
+//     A bug that needs d ordered events (d - 1 change points) is found with probability at least 1 / (n * (40 k)^(d-1)) * 1/4
+//     by such a seed, where n gangs are in flight and the launch has k < 2^20 points: the PCT bound 1 / (n * k^(d-1)), as k is
+//     not known before and d is drawn.
+//   - one seed of three: a random walk. At every point the gang gives way with probability 2^-s, s uniform in 1..6, to any of
+//     those that can run: each group as likely, and each gang of it. No bound; finds what many gangs do at once (lost updates) soonest.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "rt/exec/records.h"
+#include "rt/exec/schedule.h"
+#include "rt/exec/worker.h"
+
+namespace ptxrun::rt {
+
+class Controller {
+ public:
+  explicit Controller(const LaunchRequest &);
+
+  uint32_t resident() const { return resident_; }
+  /// The group is new: its gangs can run.
+  void open(GroupState &);
+  /// The running gang is at a point where it need not wait. True: it is to give way.
+  bool isToYield(GangState &);
+  /// The running gang waits, or is done.
+  void noteWait(GangState &);
+  /// Takes the gang to run next off its list; null if none can.
+  GangState *choose(const std::vector<GroupState *> &inFlight);
+  /// The running gang makes an access now (ptxrun_access).
+  void noteAccess(GangState &, uint64_t address, uint32_t bytes, uint32_t kind, uint32_t line);
+
+ private:
+  struct Key {
+    GangPlace at;
+    uint64_t point;
+    auto operator<=>(const Key &) const = default;
+  };
+
+  void drawSeed(uint64_t seed);
+  void drawPriority(GangState &);
+  /// Counts a point of the gang; true where a switch is asked for there.
+  bool countPoint(GangState &);
+  GangState *inOrder(const std::vector<GroupState *> &) const;
+  GangState *preferred(const std::vector<GroupState *> &);
+  GangState *anyOf(const std::vector<GroupState *> &);
+  GangState *nextOfScript(const std::vector<GroupState *> &) const;
+  void recordChoice(const GangState &chosen, const GangState &usual);
+
+  const Schedule schedule_;
+  uint32_t resident_ = 1;
+  ScheduleRecord *const record_;
+  std::map<Key, GangPlace> script_;
+  const GangPlace *scripted_ = nullptr; ///< whom the script wants now
+  Random random_;
+  bool isWalk_ = false;
+  uint32_t walkShift_ = 1;
+  std::vector<uint64_t> changes_; ///< points of the launch, ascending
+  uint64_t points_ = 0, turn_ = 0;
+  uint64_t lastGroup_ = ~uint64_t{0};
+  GangPlace lastPlace_ = kScheduleStart; ///< ran last
+  uint64_t lastPoint_ = 0;
+  bool hasYielded_ = false; ///< the last gang gave way though it need not have waited
+};
+
+} // namespace ptxrun::rt

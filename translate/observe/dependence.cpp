@@ -1,0 +1,333 @@
+#include "translate/observe/dependence.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <map>
+#include <set>
+
+#include "translate/lower/runtime_words.h"
+
+namespace ptxrun::observe {
+
+namespace {
+
+/// Stands for the module's variables among the offsets of parameters.
+constexpr uint32_t kVariables = ~0u;
+
+/// What an address is reckoned from.
+struct Origin {
+  std::set<uint32_t> bases;   ///< parameters that may be its pointer, kVariables
+  bool isShared = false, isOwn = false;
+  bool isUnknown = false;     ///< it may be a pointer from memory
+  bool hasThread = false;     ///< it depends on %tid, %ctaid, %laneid
+  bool hasLoaded = false;     ///< it depends on what was read from memory
+};
+
+class OriginFinder {
+ public:
+  explicit OriginFinder(const llvm::Function &kernel) : kernel_(kernel) {}
+
+  Origin find(const llvm::Value *pointer) {
+    Origin origin;
+    seen_.clear();
+    if (pointer->getType()->isPointerTy() &&
+        pointer->getType()->getPointerAddressSpace() == lower::kShared)
+      origin.isShared = true;
+    follow(pointer, /*mayBePointer=*/true, origin);
+    if (origin.bases.empty() && !origin.isShared && !origin.isOwn)
+      origin.isUnknown = true;
+    return origin;
+  }
+
+ private:
+  void follow(const llvm::Value *v, bool mayBePointer, Origin &origin) {
+    if (llvm::isa<llvm::Constant>(v) && !llvm::isa<llvm::GlobalVariable>(v)) {
+      if (auto *expression = llvm::dyn_cast<llvm::ConstantExpr>(v))
+        for (const llvm::Value *operand : expression->operands())
+          follow(operand, mayBePointer, origin);
+      return;
+    }
+    if (!seen_.insert({v, mayBePointer}).second)
+      return;
+    if (llvm::isa<llvm::GlobalVariable>(v)) {
+      origin.bases.insert(kVariables);
+    } else if (llvm::isa<llvm::AllocaInst>(v)) {
+      origin.isOwn = true;
+    } else if (llvm::isa<llvm::Argument>(v)) {
+      const bool isParameters = v == kernel_.getArg(0);
+      (isParameters ? origin.isOwn : origin.isUnknown) = true;
+    } else if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v)) {
+      followLoad(*load, mayBePointer, origin);
+    } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(v)) {
+      followCall(*call, origin);
+    } else if (auto *i = llvm::dyn_cast<llvm::Instruction>(v)) {
+      if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i)) {
+        origin.hasLoaded = true;
+        return;
+      }
+      const unsigned code = i->getOpcode();
+      const bool keepsPointers = code == llvm::Instruction::Add || code == llvm::Instruction::Sub ||
+                                 code == llvm::Instruction::Or || code == llvm::Instruction::And ||
+                                 llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::FreezeInst,
+                                           llvm::IntToPtrInst, llvm::PtrToIntInst,
+                                           llvm::GetElementPtrInst, llvm::BitCastInst,
+                                           llvm::AddrSpaceCastInst>(i);
+      for (const llvm::Value *operand : i->operands())
+        if (!llvm::isa<llvm::BasicBlock>(operand))
+          follow(operand, mayBePointer && keepsPointers, origin);
+    }
+  }
+
+  void followLoad(const llvm::LoadInst &load, bool mayBePointer, Origin &origin) {
+    const llvm::DataLayout &layout = load.getModule()->getDataLayout();
+    llvm::APInt offset(64, 0);
+    const llvm::Value *base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(
+        layout, offset, /*AllowNonInbounds=*/true);
+    const bool isWord = layout.getTypeStoreSize(load.getType()) == 8;
+    if (base == kernel_.getArg(0) || llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(base, 0))) {
+      if (base != kernel_.getArg(0))
+        origin.isUnknown |= mayBePointer && isWord, origin.hasLoaded = true;
+      else if (mayBePointer && isWord)
+        origin.bases.insert(static_cast<uint32_t>(offset.getZExtValue()));
+      return;
+    }
+    origin.hasLoaded = true;
+    origin.isUnknown |= mayBePointer && isWord;
+  }
+
+  void followCall(const llvm::CallBase &call, Origin &origin) {
+    const llvm::Function *callee = call.getCalledFunction();
+    const llvm::StringRef name = callee ? callee->getName() : "";
+    if (name == "ptx.shared.base") {
+      origin.isShared = true;
+    } else if (name.starts_with("ptx.sreg.tid") || name.starts_with("ptx.sreg.ctaid") ||
+               name.starts_with("ptx.sreg.clusterid") || name.starts_with("ptx.sreg.cluster_cta") ||
+               name == "ptx.sreg.laneid" || name == "ptx.sreg.warpid") {
+      origin.hasThread = true;
+    } else if (name.starts_with("ptx.sreg.")) {
+    } else if (llvm::isa<llvm::IntrinsicInst>(call) || !name.starts_with("ptx.")) {
+      for (const llvm::Value *argument : call.args())
+        follow(argument, false, origin);
+      if (!name.starts_with("llvm."))
+        origin.hasLoaded = true;
+    } else {
+      origin.hasLoaded = true;
+    }
+  }
+
+  const llvm::Function &kernel_;
+  std::set<std::pair<const llvm::Value *, bool>> seen_;
+};
+
+/// Reads all functions of a module.
+class Examiner {
+ public:
+  explicit Examiner(const lower::LaneModule &lane) : lane_(lane), origins_(*lane.kernel) {}
+
+  Dependence run() {
+    for (const llvm::Function &function : *lane_.module)
+      for (const llvm::Instruction &i : llvm::instructions(function))
+        read(i);
+    if (storesShared_ && !hasBarriers_)
+      amongThreads("shared memory is written and nothing synchronises", nullptr);
+    compareAccesses();
+    for (const uint32_t base : written_)
+      if (base == kVariables)
+        found_.usesVariables = true;
+      else
+        found_.writes.push_back(base);
+    for (const uint32_t base : read_)
+      if (base != kVariables)
+        found_.reads.push_back(base);
+    return std::move(found_);
+  }
+
+ private:
+  struct Access {
+    const llvm::Instruction *at;
+    const llvm::Value *pointer;
+  };
+
+  static std::string at(const llvm::Instruction *i) {
+    return i && i->getDebugLoc() ? " at PTX line " + std::to_string(i->getDebugLoc().getLine()) : "";
+  }
+  void amongThreads(const std::string &why, const llvm::Instruction *i) {
+    if (found_.amongThreads.empty())
+      found_.amongThreads = why + at(i);
+  }
+  void amongBlocks(const std::string &why, const llvm::Instruction *i) {
+    if (found_.amongBlocks.empty())
+      found_.amongBlocks = why + at(i);
+  }
+
+  void read(const llvm::Instruction &i) {
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+      readLoad(*load);
+    else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+      readStore(i, store->getPointerOperand(), store->getValueOperand(),
+                store->isVolatile() || store->isAtomic());
+    else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&i))
+      readUpdate(*update);
+    else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i)) {
+      amongThreads("threads compare and exchange", &i);
+      noteWrite(origins_.find(exchange->getPointerOperand()));
+    } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i))
+      readCall(*call);
+  }
+
+  void readLoad(const llvm::LoadInst &load) {
+    const Origin origin = origins_.find(load.getPointerOperand());
+    if (origin.isOwn && origin.bases.empty())
+      return;
+    if (load.isVolatile() || load.isAtomic())
+      amongThreads("a load looks at what others may be writing", &load);
+    if (origin.isShared)
+      return;
+    found_.readsAnywhere |= origin.isUnknown;
+    for (const uint32_t base : origin.bases) {
+      read_.insert(base);
+      loads_[base].push_back({&load, load.getPointerOperand()});
+    }
+  }
+
+  void readStore(const llvm::Instruction &i, const llvm::Value *pointer, const llvm::Value *value,
+                 bool isOrdered) {
+    const Origin origin = origins_.find(pointer);
+    if (origin.isOwn && origin.bases.empty())
+      return;
+    if (isOrdered)
+      amongThreads("a store is for others that look at it", &i);
+    if (origin.isShared) {
+      storesShared_ = true;
+      return;
+    }
+    noteWrite(origin);
+    const bool isConstant = value && llvm::isa<llvm::Constant>(value);
+    if (origin.isUnknown)
+      amongBlocks("a store goes to an address from memory", &i);
+    else if (origin.hasLoaded)
+      amongBlocks("where a store goes depends on data", &i);
+    else if (!origin.hasThread && !isConstant)
+      amongBlocks("a store goes to one place whatever the thread", &i);
+    for (const uint32_t base : origin.bases)
+      stores_[base].push_back({&i, pointer});
+  }
+
+  void readUpdate(const llvm::AtomicRMWInst &update) {
+    using Operation = llvm::AtomicRMWInst;
+    switch (update.getOperation()) {
+    case Operation::Add:
+    case Operation::Sub:
+    case Operation::And:
+    case Operation::Or:
+    case Operation::Xor:
+    case Operation::Max:
+    case Operation::Min:
+    case Operation::UMax:
+    case Operation::UMin:
+      if (!update.use_empty())
+        amongThreads("the result of an atomic operation says who came first", &update);
+      break;
+    default:
+      amongThreads(update.isFloatingPointOperation()
+                       ? "atomic operations in floating point round in the order they come"
+                       : "an atomic operation keeps what came last",
+                   &update);
+    }
+    const Origin origin = origins_.find(update.getPointerOperand());
+    if (origin.isShared)
+      return;
+    noteWrite(origin);
+    for (const uint32_t base : origin.bases)
+      updates_[base].push_back({&update, update.getPointerOperand()});
+  }
+
+  void noteWrite(const Origin &origin) {
+    if (origin.isShared)
+      return;
+    found_.writesAnywhere |= origin.isUnknown;
+    written_.insert(origin.bases.begin(), origin.bases.end());
+  }
+
+  void readCall(const llvm::CallBase &call) {
+    const llvm::Function *callee = call.getCalledFunction();
+    if (!callee || !callee->isDeclaration())
+      return;
+    const llvm::StringRef name = callee->getName();
+    if (name.starts_with("ptx.sreg.clock") || name == "ptx.sreg.globaltimer")
+      amongThreads("it reads a clock", &call);
+    else if (name == "ptx.sreg.smid" || name == "ptx.sreg.nsmid" || name == "ptx.sreg.gridid")
+      amongThreads("it asks where it runs", &call);
+    else if (name == "ptx.call.vprintf")
+      amongThreads("threads print in the order they come", &call);
+    else if (name == "ptx.call.malloc" || name == "ptx.call.free") {
+      amongThreads("addresses of malloc depend on the order of calls", &call);
+      found_.writesAnywhere = true;
+    } else if (name == "ptx.activemask")
+      amongThreads("activemask tells who runs together", &call);
+    else if (name.starts_with("ptx.bar.") || name.starts_with("ptx.mbarrier.") ||
+             name.starts_with("ptx.cluster.wait") || name.contains(".sync"))
+      hasBarriers_ = true;
+    if (name == "ptx.cluster.try_cancel")
+      amongThreads("blocks take over others that have not started", &call);
+    if (const lower::RuntimeWord *word = lower::findRuntimeWord(std::string_view(name));
+        word && (name.starts_with("ptx.cp.") || name == "ptx.red.async"))
+      readCopy(call, name);
+  }
+
+  /// Asynchronous copies: most go to shared memory.
+  void readCopy(const llvm::CallBase &call, llvm::StringRef name) {
+    found_.readsAnywhere = true;
+    if (name == "ptx.cp.async" || name == "ptx.cp.tensor.load" || name.contains("wait") ||
+        name.contains("commit") || name.contains("arrive") || name.contains("multicast"))
+      return;
+    const bool isReduction = name.contains("red");
+    if (isReduction)
+      amongThreads("asynchronous reductions come in any order", &call);
+    Origin to;
+    to.isUnknown = true;
+    if (name == "ptx.cp.async.bulk" || name == "ptx.cp.reduce.async.bulk")
+      to = origins_.find(call.getArgOperand(0));
+    if (!to.isShared) {
+      noteWrite(to);
+      found_.writesAnywhere = true;
+    }
+  }
+
+  /// Plain loads of what is also stored to: each must read a place that its own thread writes.
+  void compareAccesses() {
+    for (const auto &[base, stores] : stores_) {
+      std::set<const llvm::Value *> places;
+      for (const Access &store : stores)
+        places.insert(store.pointer->stripPointerCasts());
+      for (const Access &load : loads_[base])
+        if (!places.contains(load.pointer->stripPointerCasts()))
+          amongBlocks("it reads what other blocks may write", load.at);
+      if (const auto found = updates_.find(base); found != updates_.end())
+        amongBlocks("it stores to what others update", stores.front().at);
+    }
+    for (const auto &[base, updates] : updates_)
+      if (!loads_[base].empty())
+        amongBlocks("it reads what other blocks may update", loads_[base].front().at);
+    if (found_.writesAnywhere)
+      amongBlocks("it writes through pointers from memory", nullptr);
+    else if (found_.readsAnywhere && !stores_.empty())
+      amongBlocks("it reads through pointers from memory what it may write", nullptr);
+  }
+
+  const lower::LaneModule &lane_;
+  OriginFinder origins_;
+  Dependence found_;
+  std::map<uint32_t, std::vector<Access>> loads_, stores_, updates_;
+  std::set<uint32_t> written_, read_;
+  bool storesShared_ = false, hasBarriers_ = false;
+};
+
+} // namespace
+
+Dependence examineDependence(const lower::LaneModule &lane) { return Examiner(lane).run(); }
+
+} // namespace ptxrun::observe
