@@ -7,12 +7,15 @@
 // where the whole sum is exact; cutting f64 mantissas or one magic addition rounds it.
 #include "intrinsics/matrix/tile.h"
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "intrinsics/lane/formats.h"
+#include "intrinsics/matrix/decode.h"
 #include "intrinsics/matrix/fused.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -348,6 +351,113 @@ void transpose(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, fl
     }
 }
 
+// --- Fragments ----------------------------------------------------------------------------------
+//
+// A register of A is 8 rows of 4 * P elements one behind the other, one of B as many columns; two
+// registers of C are the even and the odd columns of 8 rows.
+
+HWY_INLINE void decodeHalves(const uint32_t *words, size_t count, float *out) {
+#if HWY_TARGET >= HWY_SSE4 // no instruction for it, and Highway's substitute knows no infinities
+  const auto *bits = reinterpret_cast<const uint16_t *>(words);
+  for (size_t i = 0; i < count; ++i)
+    out[i] = lane::widen<lane::F16>(bits[i]);
+#else
+  const hn::CappedTag<float, 8> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  const auto *from = reinterpret_cast<const hwy::float16_t *>(words);
+  for (size_t i = 0; i < count; i += hn::MaxLanes(hn::CappedTag<float, 8>()))
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, from + i)), d, out + i);
+#endif
+}
+
+HWY_INLINE void decodeBytes(const float *table, const uint32_t *words, size_t count, float *out) {
+  const auto *from = reinterpret_cast<const uint8_t *>(words);
+  for (size_t i = 0; i < count; ++i)
+    out[i] = table[from[i]];
+}
+
+/// All elements of `registers` registers in their order.
+HWY_INLINE void decodeAll(Element element, const float *table, const uint32_t *words,
+                          size_t registers, float *out) {
+  const size_t count = registers * 32;
+  switch (element) {
+  case Element::f16:
+    return decodeHalves(words, 2 * count, out);
+  case Element::bf16:
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t pair[2] = {words[i] << 16, words[i] & 0xffff0000u};
+      std::memcpy(out + 2 * i, pair, sizeof pair);
+    }
+    return;
+  case Element::tf32:
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t bits = words[i] & 0xffffe000u;
+      std::memcpy(out + i, &bits, sizeof bits);
+    }
+    return;
+  default:
+    return decodeBytes(table, words, 4 * count, out);
+  }
+}
+
+/// Rows of 8 columns, 16 of them, from registers of accumulators.
+HWY_INLINE void joinColumns(const float *registers, float *rows) {
+  const hn::FixedTag<float, 4> d;
+  for (size_t row = 0; row < 16; ++row) {
+    const float *even = registers + row / 8 * 64 + row % 8 * 4;
+    const auto e = hn::LoadU(d, even), o = hn::LoadU(d, even + 32);
+    hn::StoreU(hn::InterleaveLower(d, e, o), d, rows + row * 8);
+    hn::StoreU(hn::InterleaveUpper(d, e, o), d, rows + row * 8 + 4);
+  }
+}
+
+HWY_INLINE void splitColumns(const float *rows, float *registers) {
+  const hn::FixedTag<float, 4> d;
+  for (size_t row = 0; row < 16; ++row) {
+    float *even = registers + row / 8 * 64 + row % 8 * 4;
+    const auto low = hn::LoadU(d, rows + row * 8), high = hn::LoadU(d, rows + row * 8 + 4);
+    hn::StoreU(hn::ConcatEven(d, high, low), d, even);
+    hn::StoreU(hn::ConcatOdd(d, high, low), d, even + 32);
+  }
+}
+
+constexpr size_t kMostDepth = 32;
+
+bool fragments(const FragmentTile &x, const float *tableA, const float *tableB) {
+  HWY_ALIGN float raw[16 * kMostDepth], a[16 * kMostDepth], b[kMostDepth * 8], acc[16 * 8];
+  const size_t k = x.k, registersA = 16 * k /
+                                     (x.elementA == Element::tf32 ? 32
+                                      : bitsOf(x.elementA) == 16  ? 64
+                                                                  : 128);
+  const size_t step = 4 * (16 * k / registersA / 32); // of k, in a register's rows
+  decodeAll(x.elementA, tableA, x.a, registersA, raw);
+  for (size_t s = 0; s < k / step; ++s)
+    for (size_t row = 0; row < 16; ++row)
+      std::memcpy(a + row * k + s * step, raw + (s * 16 + row) * step, step * sizeof(float));
+  decodeAll(x.elementB, tableB, x.b, registersA / 2, raw);
+  for (size_t s = 0; s < k / step; ++s)
+    transpose(raw + s * 8 * step, ptrdiff_t(step), 8, step, b + s * step * 8, 8);
+  const bool isHalf = x.elementC == Element::f16;
+  if (isHalf)
+    decodeHalves(x.c, 128, acc);
+  else
+    joinColumns(reinterpret_cast<const float *>(x.c), acc);
+  const Tile tile = {16, 8, k, a, ptrdiff_t(k), 1, b, 8, acc, 8, acc, 8};
+  int32_t exponents[24 * kMostDepth];
+  const bool isDone =
+      x.sum.method == Sum::Method::chain ? chain(x.sum, tile) : fused(x.sum, tile, exponents);
+  if (!isDone)
+    return false;
+  if (!isHalf) {
+    splitColumns(acc, reinterpret_cast<float *>(x.d));
+    return true;
+  }
+  auto *out = reinterpret_cast<uint16_t *>(x.d);
+  for (size_t i = 0; i < 128; ++i)
+    out[i] = uint16_t(lane::narrow<lane::F16, lane::Narrow::nearestEven, false>(acc[i]));
+  return true;
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace ptxrun::matrix
 HWY_AFTER_NAMESPACE();
@@ -358,6 +468,7 @@ namespace ptxrun::matrix {
 HWY_EXPORT(chain);
 HWY_EXPORT(fused);
 HWY_EXPORT(transpose);
+HWY_EXPORT(fragments);
 
 namespace {
 
@@ -400,6 +511,33 @@ bool multiplyFused(const Sum &sum, const Tile &tile) {
   if (exponents.size() < needed)
     exponents.resize(needed);
   return HWY_DYNAMIC_DISPATCH(fused)(sum, tile, exponents.data());
+}
+
+namespace {
+
+/// What each byte means, format by format.
+const float *byteTable(Element element) {
+  static const auto tables = [] {
+    std::array<std::array<float, 256>, 5> made;
+    for (unsigned format = 0; format < made.size(); ++format)
+      for (unsigned i = 0; i < 256; ++i) {
+        const auto byte = uint8_t(i);
+        decode(Element(unsigned(Element::e4m3) + format), Packing::byteEach, &byte, 1,
+               &made[format][i]);
+      }
+    return made;
+  }();
+  return isNarrow(element) ? tables[unsigned(element) - unsigned(Element::e4m3)].data() : nullptr;
+}
+
+} // namespace
+
+bool multiplyFragments(const FragmentTile &x) {
+  const bool isPossible =
+      (x.sum.method == Sum::Method::chain || x.sum.method == Sum::Method::fused) &&
+      !x.sum.isNarrowedAtEnd && x.k <= 32 && x.elementC == x.elementD && x.elementA != Element::f64;
+  return isPossible &&
+         HWY_DYNAMIC_DISPATCH(fragments)(x, byteTable(x.elementA), byteTable(x.elementB));
 }
 
 void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,

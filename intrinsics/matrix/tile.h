@@ -26,6 +26,19 @@ bool multiplyChain(const Sum &, const Tile &);
 /// as it was, where inputs are not finite or so far apart that the scalar code is needed.
 bool multiplyFused(const Sum &, const Tile &);
 
+/// One m16n8 product of fragments as mma has them (fragment.h), a and b floats of 32, 16 or 8 bits
+/// in a register (narrower ones in bytes of their own), c and d f32 or f16.
+struct FragmentTile {
+  const Sum &sum;
+  Element elementA, elementB, elementC, elementD;
+  unsigned k;
+  const uint32_t *a, *b, *c; ///< registers of 32 lanes
+  uint32_t *d;
+};
+
+/// False, and nothing done, where the scalar code is needed.
+bool multiplyFragments(const FragmentTile &);
+
 /// out[column * outRow + row] = in[row * inRow + column], rows and columns multiples of 4.
 void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,
                      ptrdiff_t outRow);
