@@ -1,4 +1,5 @@
 // The sampler. Compiled once for each CPU level, with PTXRUN_SAMPLE naming the function.
+#include "rt/texture/flat.h"
 #include "rt/texture/lod.h"
 #include "rt/texture/sample.h"
 
@@ -119,31 +120,41 @@ void sampleDimensions(const SampleCall &call, uint32_t lane) {
   }
 }
 
-template <int N> void sampleFormat(const SampleCall &call, uint32_t lane) {
+using Fetch = void (*)(const SampleCall &, uint32_t lane);
+
+template <int N, class Format> Fetch fetchOf(const SampleCall &call) {
+  if (!isFlat(call))
+    return sampleDimensions<N, Format, Ints<N>>;
+  return call.sampler->isLinear ? sampleFlat<N, Format, true> : sampleFlat<N, Format, false>;
+}
+
+/// The function for N lanes of such a call.
+template <int N> Fetch chooseFetch(const SampleCall &call) {
   const Image &image = call.texture->image;
   if (image.bytes >> 31)
-    return sampleDimensions<N, AnyFormat, Longs<N>>(call, lane);
+    return sampleDimensions<N, AnyFormat, Longs<N>>;
   const bool isFloat = image.type == ChannelType::f32;
   const bool isByte = image.type == ChannelType::u8 && call.texture->read.isNormalizedFloat &&
                       !call.texture->read.isSrgb;
   if (isFloat && image.channels == 1)
-    return sampleDimensions<N, FloatFormat<1>, Ints<N>>(call, lane);
+    return fetchOf<N, FloatFormat<1>>(call);
   if (isFloat && image.channels == 4)
-    return sampleDimensions<N, FloatFormat<4>, Ints<N>>(call, lane);
+    return fetchOf<N, FloatFormat<4>>(call);
   if (isByte && image.channels == 1)
-    return sampleDimensions<N, ByteFormat<1>, Ints<N>>(call, lane);
+    return fetchOf<N, ByteFormat<1>>(call);
   if (isByte && image.channels == 4)
-    return sampleDimensions<N, ByteFormat<4>, Ints<N>>(call, lane);
-  return sampleDimensions<N, AnyFormat, Ints<N>>(call, lane);
+    return fetchOf<N, ByteFormat<4>>(call);
+  return sampleDimensions<N, AnyFormat, Ints<N>>;
 }
 
 } // namespace
 
 void PTXRUN_SAMPLE(const SampleCall &call) {
   if (call.lanes == 1)
-    return sampleFormat<1>(call, 0);
+    return chooseFetch<1>(call)(call, 0);
+  const Fetch fetch = chooseFetch<8>(call);
   for (uint32_t lane = 0; lane < call.lanes; lane += 8)
-    sampleFormat<8>(call, lane);
+    fetch(call, lane);
 }
 
 } // namespace ptxrun::rt

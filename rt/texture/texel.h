@@ -91,6 +91,8 @@ struct AnyFormat {
 };
 
 template <int channels> struct FloatFormat {
+  static constexpr int kChannels = channels, kBytes = 4 * channels;
+  static constexpr float kScale = 1;
   template <int N, class Offset>
   SAMPLER_INLINE static void read(const Texture &t, Offset offsets, Texel<N> &out) {
     for (int c = 0; c < channels; ++c)
@@ -100,6 +102,8 @@ template <int channels> struct FloatFormat {
 
 /// Bytes without a sign, to be fractions.
 template <int channels> struct ByteFormat {
+  static constexpr int kChannels = channels, kBytes = channels;
+  static constexpr float kScale = 255;
   template <int N, class Offset>
   SAMPLER_INLINE static void read(const Texture &t, Offset offsets, Texel<N> &out) {
     if constexpr (channels == 1) {
