@@ -72,7 +72,8 @@ unsigned dimensionsOf(TextureGeometry geometry) {
 llvm::Value *handleOf(LaneBuilder &b, const Operand &operand) {
   llvm::Value *pointer = b.variablePointer(operand.variable);
   if (!pointer)
-    return b.readBits(operand, 64);
+    return operand.kind == Operand::Kind::address ? b.address(operand, isa::StateSpace::generic)
+                                                  : b.readBits(operand, 64);
   // The loader writes an opaque variable's handle before the first launch.
   llvm::LoadInst *load = b.ir.CreateAlignedLoad(b.intType(64), pointer, llvm::Align(8));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load,
