@@ -74,19 +74,19 @@ template <int N, class Offset> void finish(const Lanes<N, Offset> &r, Texel<N> &
   }
 }
 
-template <int N, int dimensions, class Format, class Offset>
+template <int N, int dimensions, class Offset>
 void sampleMipmap(const Lanes<N, Offset> &r, const Floats<N> *direction, Texel<N> &v) {
   const LevelChoice<N> choice = chooseLevel<N, Offset>(r, dimensions, direction);
-  sampleLevel<N, dimensions, Format, Offset>(r, placesOf<N, Offset>(r.t.image, choice.first), v);
+  sampleLevel<N, dimensions, Offset>(r, placesOf<N, Offset>(r.t.image, choice.first), v);
   if (!anyOf<N>(choice.weight > 0.0f))
     return;
   Texel<N> other;
-  sampleLevel<N, dimensions, Format, Offset>(r, placesOf<N, Offset>(r.t.image, choice.second), other);
+  sampleLevel<N, dimensions, Offset>(r, placesOf<N, Offset>(r.t.image, choice.second), other);
   for (uint32_t c = 0; c < r.t.image.channels; ++c)
     v.channel[c] = (1.0f - choice.weight) * v.channel[c] + choice.weight * other.channel[c];
 }
 
-template <int N, int dimensions, class Format, class Offset>
+template <int N, int dimensions, class Offset>
 void sampleLanes(const SampleCall &call, uint32_t lane) {
   Lanes<N, Offset> r{call, lane};
   Floats<N> direction[3];
@@ -96,55 +96,77 @@ void sampleLanes(const SampleCall &call, uint32_t lane) {
   if constexpr (dimensions == 2) {
     if (r.op.action == TextureAction::gather) {
       r.isLinear = true;
-      gatherLevel<N, Format, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
+      gatherLevel<N, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
       return finish<N, Offset>(r, v);
     }
   }
   if (r.op.level == abi::TextureLevel::base || r.t.image.levels == 1)
-    sampleLevel<N, dimensions, Format, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
+    sampleLevel<N, dimensions, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
   else
-    sampleMipmap<N, dimensions, Format, Offset>(r, direction, v);
+    sampleMipmap<N, dimensions, Offset>(r, direction, v);
   finish<N, Offset>(r, v);
 }
 
-template <int N, class Format, class Offset>
-void sampleDimensions(const SampleCall &call, uint32_t lane) {
+template <int N, class Offset> void sampleDimensions(const SampleCall &call, uint32_t lane) {
   switch (call.operation.geometry) {
   case TextureGeometry::d1:
   case TextureGeometry::a1:
-    return sampleLanes<N, 1, Format, Offset>(call, lane);
+    return sampleLanes<N, 1, Offset>(call, lane);
   case TextureGeometry::d3:
-    return sampleLanes<N, 3, Format, Offset>(call, lane);
+    return sampleLanes<N, 3, Offset>(call, lane);
   default:
-    return sampleLanes<N, 2, Format, Offset>(call, lane);
+    return sampleLanes<N, 2, Offset>(call, lane);
   }
 }
 
 using Fetch = void (*)(const SampleCall &, uint32_t lane);
 
+template <int N, int dimensions, class Format> Fetch flatOf(const SampleCall &call) {
+  if constexpr (Format::kIsFiltered)
+    if (call.sampler->isLinear)
+      return sampleFlat<N, dimensions, Format, true>;
+  return sampleFlat<N, dimensions, Format, false>;
+}
+
 template <int N, class Format> Fetch fetchOf(const SampleCall &call) {
-  if (!isFlat(call))
-    return sampleDimensions<N, Format, Ints<N>>;
-  return call.sampler->isLinear ? sampleFlat<N, Format, true> : sampleFlat<N, Format, false>;
+  if (isElementFetch(call))
+    return sampleElements<N, Format>;
+  switch (flatDimensions(call)) {
+  case 1:
+    return flatOf<N, 1, Format>(call);
+  case 2:
+    return flatOf<N, 2, Format>(call);
+  case 3:
+    return flatOf<N, 3, Format>(call);
+  default:
+    return sampleDimensions<N, Ints<N>>;
+  }
 }
 
 /// The function for N lanes of such a call.
 template <int N> Fetch chooseFetch(const SampleCall &call) {
   const Image &image = call.texture->image;
   if (image.bytes >> 31)
-    return sampleDimensions<N, AnyFormat, Longs<N>>;
-  const bool isFloat = image.type == ChannelType::f32;
-  const bool isByte = image.type == ChannelType::u8 && call.texture->read.isNormalizedFloat &&
-                      !call.texture->read.isSrgb;
-  if (isFloat && image.channels == 1)
+    return sampleDimensions<N, Longs<N>>;
+  const uint32_t channels = image.channels;
+  const bool isByte = image.type == ChannelType::u8 && !call.texture->read.isSrgb;
+  const bool isFraction = call.texture->read.isNormalizedFloat;
+  if (image.type == ChannelType::f32 && channels == 1)
     return fetchOf<N, FloatFormat<1>>(call);
-  if (isFloat && image.channels == 4)
+  if (image.type == ChannelType::f32 && channels == 2)
+    return fetchOf<N, FloatFormat<2>>(call);
+  if (image.type == ChannelType::f32 && channels == 4)
     return fetchOf<N, FloatFormat<4>>(call);
-  if (isByte && image.channels == 1)
+  if (isByte && isFraction && channels == 1)
     return fetchOf<N, ByteFormat<1>>(call);
-  if (isByte && image.channels == 4)
+  if (isByte && isFraction && channels == 4)
     return fetchOf<N, ByteFormat<4>>(call);
-  return sampleDimensions<N, AnyFormat, Ints<N>>;
+  if (isByte && !isFraction && channels == 4)
+    return fetchOf<N, ByteElements>(call);
+  if (image.type == ChannelType::u32 || image.type == ChannelType::s32)
+    if (channels == 4)
+      return fetchOf<N, WordElements>(call);
+  return sampleDimensions<N, Ints<N>>;
 }
 
 } // namespace

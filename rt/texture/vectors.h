@@ -45,9 +45,7 @@ template <int N> SAMPLER_INLINE Ints<N> toFixed(Floats<N> x) {
 template <int N> SAMPLER_INLINE Ints<N> min(Ints<N> a, Ints<N> b) { return a < b ? a : b; }
 template <int N> SAMPLER_INLINE Ints<N> max(Ints<N> a, Ints<N> b) { return a > b ? a : b; }
 template <int N> SAMPLER_INLINE Floats<N> abs(Floats<N> x) { return __builtin_elementwise_abs(x); }
-template <int N> SAMPLER_INLINE bool anyOf(Ints<N> mask) {
-  return __builtin_reduce_or(mask) < 0;
-}
+template <int N> SAMPLER_INLINE bool anyOf(Ints<N> mask) { return __builtin_reduce_or(mask) < 0; }
 
 /// log2 of positive numbers within 1e-6; about -126 of zero and subnormal ones.
 template <int N> SAMPLER_INLINE Floats<N> log2(Floats<N> x) {

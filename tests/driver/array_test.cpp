@@ -132,8 +132,13 @@ TEST_F(Arrays, CopyRectanglesInAllDirections) {
   // Out of the array, through either end.
   for (CUDA_MEMCPY3D bad : {box, box, box, box}) {
     static int which = 0;
-    (which == 0 ? bad.srcXInBytes : which == 1 ? bad.srcY : which == 2 ? bad.dstZ : bad.dstY) +=
-        which == 0 ? 80 : which == 1 ? 18 : which == 2 ? 2 : 1;
+    (which == 0   ? bad.srcXInBytes
+     : which == 1 ? bad.srcY
+     : which == 2 ? bad.dstZ
+                  : bad.dstY) += which == 0   ? 80
+                                 : which == 1 ? 18
+                                 : which == 2 ? 2
+                                              : 1;
     ++which;
     EXPECT_RESULT(cuMemcpy3D(&bad), CUDA_ERROR_INVALID_VALUE) << which;
   }
@@ -173,7 +178,8 @@ TEST_F(Arrays, CopyRangesFromRowToRow) {
   CUdeviceptr other = 0;
   ASSERT_CUDA(cuMemAlloc(&other, 30));
   ASSERT_CUDA(cuMemcpyAtoD(other, b, 10, 20));
-  EXPECT_EQ(download<uint8_t>(other, 20), std::vector<uint8_t>(values.begin(), values.begin() + 20));
+  EXPECT_EQ(download<uint8_t>(other, 20),
+            std::vector<uint8_t>(values.begin(), values.begin() + 20));
   CUstream stream = nullptr;
   ASSERT_CUDA(cuStreamCreate(&stream, 0));
   ASSERT_CUDA(cuMemcpyHtoAAsync(a, 10, values.data(), 10, stream));

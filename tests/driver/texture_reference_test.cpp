@@ -155,8 +155,8 @@ TEST_F(TextureReferences, SurfacesStoreToWhatIsBound) {
   ASSERT_CUDA(cuModuleGetSurfRef(&target, module, "target"));
   CUfunction store = nullptr;
   ASSERT_CUDA(cuModuleGetFunction(&store, module, "store"));
-  const CUDA_ARRAY3D_DESCRIPTOR d{16, 0, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1,
-                                  CUDA_ARRAY3D_SURFACE_LDST};
+  const CUDA_ARRAY3D_DESCRIPTOR d{
+      16, 0, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, CUDA_ARRAY3D_SURFACE_LDST};
   CUarray array = nullptr;
   ASSERT_CUDA(cuArray3DCreate(&array, &d));
   ASSERT_CUDA(cuSurfRefSetArray(target, array, 0));
