@@ -46,12 +46,12 @@ enum class TextureQuery : uint8_t {
 
 /// Operands are rows of W 32-bit words, one per lane: which stands in which row.
 enum TextureRow : uint32_t {
-  kRowLayer = 0, ///< index into an array, unsigned
-  kRowX = 1,     ///< x, y, z in the next two; bytes or texels along x for surfaces
-  kRowSample = 3, ///< of multi-sample textures
-  kRowLevel = 4, ///< .level's lod (float, or signed where coordinates are), a query's lod
-  kRowDx = 4,    ///< .grad's dPdx, three rows
-  kRowDy = 7,    ///< .grad's dPdy, three rows
+  kRowLayer = 0,    ///< index into an array, unsigned
+  kRowX = 1,        ///< x, y, z in the next two; bytes or texels along x for surfaces
+  kRowSample = 3,   ///< of multi-sample textures
+  kRowLevel = 4,    ///< .level's lod (float, or signed where coordinates are), a query's lod
+  kRowDx = 4,       ///< .grad's dPdx, three rows
+  kRowDy = 7,       ///< .grad's dPdy, three rows
   kRowOffsets = 10, ///< of x, y, z in signed fields of kOffsetBits, lowest first
   kRowCompare = 11, ///< depth to compare with
   kRowData = 4,     ///< what a surface instruction stores: as many rows as it has 32-bit words
@@ -74,9 +74,9 @@ struct TextureOperation {
   TextureQuery query = TextureQuery::width;
   bool hasLevel = false; ///< txq.level
   SurfaceBound bound = SurfaceBound::trap;
-  uint8_t bytes = 4;     ///< of one element that a surface instruction moves: 1, 2, 4 or 8
-  uint8_t elements = 1;  ///< 1, 2 or 4
-  uint8_t reduceOp = 0;  ///< ReduceOp
+  uint8_t bytes = 4;      ///< of one element that a surface instruction moves: 1, 2, 4 or 8
+  uint8_t elements = 1;   ///< 1, 2 or 4
+  uint8_t reduceOp = 0;   ///< ReduceOp
   uint8_t reduceSign = 0; ///< 1: signed
 
   /// Bits 0 to 27; the caller has those above for itself (kTexturesVary, kSamplersVary).
@@ -127,7 +127,8 @@ struct TextureOperation {
   }
 };
 
-/// Beside the operation: the array of textures (samplers) has one handle per lane; else one for all.
+/// Beside the operation: the array of textures (samplers) has one handle per lane; else one for
+/// all.
 inline constexpr uint32_t kTexturesVary = 1u << 28, kSamplersVary = 1u << 29;
 
 /// What a handle names, and what an opaque variable is (istypep).

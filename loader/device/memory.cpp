@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "loader/device/observer.h"
 #include "rt/memory/device_heap.h"
@@ -26,17 +30,48 @@ size_t readMeminfo(const char *name) {
   return 0;
 }
 
-/// The control group's limit, or all there is.
+/// The control group's limit (version 2 or 1), or all there is.
 size_t readLimit() {
-  std::ifstream file("/sys/fs/cgroup/memory.max");
-  size_t limit = 0;
-  return file >> limit && limit > 0 ? limit : SIZE_MAX;
+  for (const char *path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream file(path);
+    size_t limit = 0;
+    if (file >> limit && limit > 0)
+      return limit;
+  }
+  return SIZE_MAX;
 }
+
+/// PTXRUN_MEMORY: bytes, or a number with K, M, G or T behind it; 0 where it is neither.
+size_t readSetting() {
+  const char *text = std::getenv("PTXRUN_MEMORY");
+  if (!text)
+    return 0;
+  const char *end = text + std::strlen(text);
+  size_t number = 0;
+  const auto [rest, error] = std::from_chars(text, end, number);
+  constexpr std::string_view kUnits = "KMGT";
+  const size_t unit = rest == end ? 0 : kUnits.find(*rest) + 1;
+  const bool isWhole = rest == end || (rest + 1 == end && unit > 0);
+  return error == std::errc() && isWhole && number <= SIZE_MAX >> (10 * unit)
+             ? number << (10 * unit)
+             : 0;
+}
+
+/// Half of what the process may use: programs that fill the device keep copies in host memory.
+size_t defaultTotal() { return std::min(readMeminfo("MemTotal:"), readLimit()) / 2; }
+
+/// Allocations from here on are refused where the machine has not so much left: the system lets any
+/// be made, and ends the process when it is used.
+constexpr size_t kLarge = 64 << 20;
 
 } // namespace
 
 size_t totalMemory() {
-  static const size_t bytes = std::min(readMeminfo("MemTotal:"), readLimit());
+  static const size_t bytes = [] {
+    const size_t setting = readSetting();
+    return setting ? setting : defaultTotal();
+  }();
   return bytes;
 }
 
@@ -51,6 +86,8 @@ size_t allocatedBytes() { return rt::deviceBytesInUse(); }
 void *allocateMemory(size_t bytes) {
   bytes = std::max<size_t>(bytes, 1);
   if (bytes > totalMemory() || allocatedBytes() + bytes > totalMemory())
+    return nullptr;
+  if (bytes >= kLarge && bytes > readMeminfo("MemAvailable:"))
     return nullptr;
   void *base = rt::allocateDevice(bytes);
   if (Observer *told = observer(); told && base)

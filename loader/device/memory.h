@@ -19,7 +19,8 @@ struct MemoryRange {
 /// The allocation that contains `address`.
 std::optional<MemoryRange> findAllocation(const void *address);
 
-/// Bytes now allocated; what the machine has; what it could still give.
+/// Bytes now allocated; the device's size (PTXRUN_MEMORY, or half of what the process may use); what
+/// it could still give.
 size_t allocatedBytes();
 size_t totalMemory();
 size_t availableMemory();

@@ -1,5 +1,5 @@
-// Opaque variables (PTX ISA 5.3): the records that .texref, .samplerref and .surfref variables stand
-// for. The variable's 8 bytes hold the record's handle.
+// Opaque variables (PTX ISA 5.3): the records that .texref, .samplerref and .surfref variables
+// stand for. The variable's 8 bytes hold the record's handle.
 #pragma once
 #include "intrinsics/texture.h"
 #include "translate/check/checked_module.h"

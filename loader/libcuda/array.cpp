@@ -14,7 +14,8 @@ using rt::ChannelType;
 /// Rows begin at multiples of this.
 constexpr uint64_t kRowAlignment = 16, kLevelAlignment = 256;
 /// The greatest extents of CUDA's devices of compute capability 9.0.
-constexpr size_t kMost1D = 131072, kMost2D = 131072, kMost3D = 16384, kMostLayers = 2048;
+constexpr size_t kMostWidth = 131072, kMostHeight = 65536, kMost3D = 16384, kMost3DDepth = 32768;
+constexpr size_t kMostLayered = 32768, kMostLayers = 2048;
 
 uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -25,13 +26,14 @@ bool isValid(const CUDA_ARRAY3D_DESCRIPTOR &d) {
   if (d.Width == 0)
     return false;
   if (isCube)
-    return d.Width == d.Height && d.Width <= kMost2D && d.Depth != 0 && d.Depth % 6 == 0 &&
+    return d.Width == d.Height && d.Width <= kMostLayered && d.Depth != 0 && d.Depth % 6 == 0 &&
            (isLayered ? d.Depth <= kMostLayers : d.Depth == 6);
   if (isLayered)
-    return d.Width <= kMost2D && d.Height <= kMost2D && d.Depth != 0 && d.Depth <= kMostLayers;
+    return d.Width <= kMostLayered && d.Height <= kMostLayered && d.Depth != 0 &&
+           d.Depth <= kMostLayers;
   if (d.Depth != 0)
-    return d.Height != 0 && d.Width <= kMost3D && d.Height <= kMost3D && d.Depth <= kMost3D;
-  return d.Width <= (d.Height ? kMost2D : kMost1D) && d.Height <= kMost2D;
+    return d.Height != 0 && d.Width <= kMost3D && d.Height <= kMost3D && d.Depth <= kMost3DDepth;
+  return d.Width <= kMostWidth && d.Height <= kMostHeight;
 }
 
 void placeLevels(const CUDA_ARRAY3D_DESCRIPTOR &d, rt::Image &image) {
@@ -55,7 +57,7 @@ void placeLevels(const CUDA_ARRAY3D_DESCRIPTOR &d, rt::Image &image) {
 
 /// A format of integers or fractions: type and, where the name says so, channels.
 TexelFormat formatOf(CUarray_format format) {
-  constexpr ChannelType kIntegers[] = {ChannelType::u8,  ChannelType::u16, ChannelType::u32};
+  constexpr ChannelType kIntegers[] = {ChannelType::u8, ChannelType::u16, ChannelType::u32};
   constexpr ChannelType kSigned[] = {ChannelType::s8, ChannelType::s16, ChannelType::s32};
   constexpr ChannelType kFractions[] = {ChannelType::u8, ChannelType::u16, ChannelType::s8,
                                         ChannelType::s16};
@@ -69,8 +71,8 @@ TexelFormat formatOf(CUarray_format format) {
 }
 
 bool isBlockOrVideo(int format) {
-  return (format >= CU_AD_FORMAT_BC1_UNORM && format < CU_AD_FORMAT_UNORM_INT8X1) || format > 0xcb ||
-         format == 0x50;
+  return (format >= CU_AD_FORMAT_BC1_UNORM && format < CU_AD_FORMAT_UNORM_INT8X1) ||
+         format > 0xcb || format == 0x50;
 }
 
 } // namespace
@@ -107,7 +109,8 @@ CUresult readViewFormat(CUresourceViewFormat format, TexelFormat &out) {
   return CUDA_SUCCESS;
 }
 
-ArrayMemory::ArrayMemory(size_t bytes) : base_(static_cast<char *>(device::allocateMemory(bytes))) {}
+ArrayMemory::ArrayMemory(size_t bytes)
+    : base_(static_cast<char *>(device::allocateMemory(bytes))) {}
 ArrayMemory::~ArrayMemory() {
   if (base_)
     device::freeMemory(base_);
@@ -144,7 +147,7 @@ CUresult layOut(const CUDA_ARRAY3D_DESCRIPTOR &d, unsigned levels, rt::Image &im
   image.isLayered = has(d, CUDA_ARRAY3D_LAYERED);
   image.isCube = has(d, CUDA_ARRAY3D_CUBEMAP);
   const bool isVolume = d.Depth != 0 && !image.isLayered && !image.isCube;
-  image.shape = isVolume            ? rt::ImageShape::d3
+  image.shape = isVolume        ? rt::ImageShape::d3
                 : d.Height == 0 ? rt::ImageShape::d1
                                 : rt::ImageShape::d2;
   image.type = format.type;

@@ -58,8 +58,8 @@ CUresult requirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, Handle handle) {
 PTXRUN_API CUresult cuArrayCreate_v2(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR *given) {
   if (!given)
     return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_ARRAY3D_DESCRIPTOR description = {given->Width,       given->Height, 0, given->Format,
-                                               given->NumChannels, 0};
+  const CUDA_ARRAY3D_DESCRIPTOR description = {given->Width,  given->Height,      0,
+                                               given->Format, given->NumChannels, 0};
   return createArray(handle, &description);
 }
 
@@ -122,14 +122,14 @@ PTXRUN_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *, C
 PTXRUN_API CUresult cuMipmappedArrayCreate(CUmipmappedArray *handle,
                                            const CUDA_ARRAY3D_DESCRIPTOR *description,
                                            unsigned levels) {
-  return create(handle, description, levels,
-                [&](auto memory, const rt::Image &image, bool isFraction) {
-                  auto array = std::make_shared<MipmappedArray>(std::move(memory), *description,
-                                                                image, isFraction);
-                  for (const auto &level : array->levels)
-                    Registry::instance().add(level);
-                  return array;
-                });
+  return create(
+      handle, description, levels, [&](auto memory, const rt::Image &image, bool isFraction) {
+        auto array =
+            std::make_shared<MipmappedArray>(std::move(memory), *description, image, isFraction);
+        for (const auto &level : array->levels)
+          Registry::instance().add(level);
+        return array;
+      });
 }
 
 PTXRUN_API CUresult cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray handle,

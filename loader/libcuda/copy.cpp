@@ -53,8 +53,13 @@ void CopyOperation::copyRows() const {
 bool CopyOperation::isLarge() const { return width_ * height_ * depth_ > kLargeBytes; }
 
 CUresult PiecesOperation::run(Context &) {
-  for (const Piece &piece : pieces_)
+  capture::Recorder::Turn turn;
+  for (const Piece &piece : pieces_) {
     memmove(piece.to, piece.from, piece.bytes);
+    turn.copied({reinterpret_cast<uint64_t>(piece.to), piece.bytes, piece.bytes,
+                 reinterpret_cast<uint64_t>(piece.from), piece.bytes, piece.bytes, piece.bytes, 1,
+                 1});
+  }
   return CUDA_SUCCESS;
 }
 

@@ -90,12 +90,11 @@ CUresult copy(const Endpoint &to, const Endpoint &from, const Box &box, CUstream
 CUresult copy2D(const CUDA_MEMCPY2D *c, CUstream stream, Completion completion) {
   if (!c)
     return CUDA_ERROR_INVALID_VALUE;
-  return copy(
-      {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY, 0,
-       c->dstPitch, 0},
-      {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, 0,
-       c->srcPitch, 0},
-      {c->WidthInBytes, c->Height, 1}, stream, completion);
+  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY, 0,
+               c->dstPitch, 0},
+              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, 0,
+               c->srcPitch, 0},
+              {c->WidthInBytes, c->Height, 1}, stream, completion);
 }
 
 template <class Descriptor>

@@ -188,10 +188,15 @@ PTXRUN_API CUresult cuTexRefSetAddress2D_v3(CUtexref texture,
     r.channels = description->NumChannels;
     r.resource = {};
     r.resource.resType = CU_RESOURCE_TYPE_PITCH2D;
-    r.resource.res.pitch2D = {address,           r.format, r.channels, description->Width,
-                              description->Height, pitch};
+    r.resource.res.pitch2D = {
+        address, r.format, r.channels, description->Width, description->Height, pitch};
     return CUDA_SUCCESS;
   });
+}
+PTXRUN_API CUresult cuTexRefSetAddress2D_v2(CUtexref texture,
+                                            const CUDA_ARRAY_DESCRIPTOR *description,
+                                            CUdeviceptr address, size_t pitch) {
+  return cuTexRefSetAddress2D_v3(texture, description, address, pitch);
 }
 PTXRUN_API CUresult cuTexRefSetFormat(CUtexref texture, CUarray_format format, int channels) {
   return change(texture, [&](TextureReference &r) {
@@ -295,8 +300,7 @@ PTXRUN_API CUresult cuTexRefGetAddressMode(CUaddress_mode *mode, CUtexref textur
   });
 }
 PTXRUN_API CUresult cuTexRefGetFilterMode(CUfilter_mode *mode, CUtexref texture) {
-  return ask(texture,
-             [&](const TextureReference &r) { return give(mode, r.sampling.filterMode); });
+  return ask(texture, [&](const TextureReference &r) { return give(mode, r.sampling.filterMode); });
 }
 PTXRUN_API CUresult cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref texture) {
   return ask(texture, [&](const TextureReference &r) {

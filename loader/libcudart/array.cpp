@@ -140,9 +140,8 @@ PTXRUN_RUNTIME_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int
   return {x, y, z, w, kind};
 }
 PTXRUN_RUNTIME_API cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc *out, cudaArray_t array) {
-  return perform([&] {
-    return out ? tellArray(out, nullptr, nullptr, array) : CUDA_ERROR_INVALID_VALUE;
-  });
+  return perform(
+      [&] { return out ? tellArray(out, nullptr, nullptr, array) : CUDA_ERROR_INVALID_VALUE; });
 }
 
 PTXRUN_RUNTIME_API cudaError_t cudaMalloc3DArray(cudaArray_t *array,

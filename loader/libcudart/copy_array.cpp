@@ -28,7 +28,7 @@ CUresult copy(const Rectangle &to, const Rectangle &from, size_t width, size_t h
     if (end->memory && end->pitch < width)
       return static_cast<CUresult>(cudaErrorInvalidPitchValue);
   CUDA_MEMCPY2D c = {};
-  c.srcMemoryType = from.array  ? CU_MEMORYTYPE_ARRAY
+  c.srcMemoryType = from.array   ? CU_MEMORYTYPE_ARRAY
                     : isFromHost ? CU_MEMORYTYPE_HOST
                                  : CU_MEMORYTYPE_UNIFIED;
   c.srcArray = from.array;
@@ -37,7 +37,7 @@ CUresult copy(const Rectangle &to, const Rectangle &from, size_t width, size_t h
   c.srcPitch = from.pitch;
   c.srcXInBytes = from.x;
   c.srcY = from.y;
-  c.dstMemoryType = to.array ? CU_MEMORYTYPE_ARRAY
+  c.dstMemoryType = to.array   ? CU_MEMORYTYPE_ARRAY
                     : isToHost ? CU_MEMORYTYPE_HOST
                                : CU_MEMORYTYPE_UNIFIED;
   c.dstArray = to.array;
@@ -65,8 +65,8 @@ size_t offsetIn(cudaArray_t array, size_t x, size_t y) {
 CUresult copyRange(cudaArray_t array, size_t x, size_t y, void *memory, size_t bytes,
                    bool isToArray, cudaMemcpyKind kind, bool isAsync, cudaStream_t stream) {
   const size_t at = offsetIn(array, x, y);
-  const bool isHost = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost ||
-                      kind == cudaMemcpyDefault;
+  const bool isHost =
+      kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault;
   if (isAsync)
     return isToArray ? cuMemcpyHtoAAsync(array, at, memory, bytes, streamOf(stream))
                      : cuMemcpyAtoHAsync(memory, array, at, bytes, streamOf(stream));

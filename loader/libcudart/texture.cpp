@@ -79,8 +79,8 @@ void fromDriver(const CUDA_TEXTURE_DESC &d, cudaTextureDesc &t) {
   for (int i = 0; i < 3; ++i)
     t.addressMode[i] = d.addressMode[i];
   t.filterMode = d.filterMode;
-  t.readMode = d.flags & CU_TRSF_READ_AS_INTEGER ? cudaReadModeElementType
-                                                 : cudaReadModeNormalizedFloat;
+  t.readMode =
+      d.flags & CU_TRSF_READ_AS_INTEGER ? cudaReadModeElementType : cudaReadModeNormalizedFloat;
   t.sRGB = (d.flags & CU_TRSF_SRGB) != 0;
   std::copy_n(d.borderColor, 4, t.borderColor);
   t.normalizedCoords = (d.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
@@ -108,8 +108,8 @@ CUresult checkFilter(const CUDA_RESOURCE_DESC &resource, const cudaTextureDesc &
            cuMipmappedArrayGetLevel(&level, resource.res.mipmap.hMipmappedArray, 0) == CUDA_SUCCESS)
     cuArray3DGetDescriptor(&d, level);
   const int format = d.Format;
-  const bool isInteger = (format >= CU_AD_FORMAT_UNSIGNED_INT8 &&
-                          format <= CU_AD_FORMAT_SIGNED_INT32);
+  const bool isInteger =
+      (format >= CU_AD_FORMAT_UNSIGNED_INT8 && format <= CU_AD_FORMAT_SIGNED_INT32);
   const bool isWide = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32;
   return isInteger && (isWide || t.readMode == cudaReadModeElementType)
              ? static_cast<CUresult>(cudaErrorInvalidFilterSetting)

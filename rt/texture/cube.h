@@ -50,7 +50,8 @@ template <int N> SAMPLER_INLINE CubePlace<N> projectOnCube(Floats<N> x, Floats<N
 
 /// A texel beyond the edge of a face as the one it meets on the next face; beyond a corner, where
 /// three faces meet, one of the two.
-template <int N> SAMPLER_INLINE void crossEdge(Ints<N> &face, Ints<N> &i, Ints<N> &j, Ints<N> size) {
+template <int N>
+SAMPLER_INLINE void crossEdge(Ints<N> &face, Ints<N> &i, Ints<N> &j, Ints<N> size) {
   const Ints<N> isOut = (i < 0) | (i >= size) | (j < 0) | (j >= size);
   if (!anyOf<N>(isOut))
     return;

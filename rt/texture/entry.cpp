@@ -79,8 +79,8 @@ std::string hex(uint64_t value) {
   const auto at = [&](uint32_t row) {
     return std::to_string(static_cast<int32_t>(c.in[row * c.lanes + lane]));
   };
-  const bool hasY = c.op.geometry != abi::TextureGeometry::d1 &&
-                    c.op.geometry != abi::TextureGeometry::a1;
+  const bool hasY =
+      c.op.geometry != abi::TextureGeometry::d1 && c.op.geometry != abi::TextureGeometry::a1;
   c.g.gang.firstThread += lane; // the report names the one thread
   c.g.gang.laneCount = 1;
   recordFailure(c.g, Status::trap,
@@ -99,7 +99,7 @@ const ImageRecord &recordOf(const Call &c, uint64_t handle, ImageKind wanted, Im
     fail(c, Status::undefinedUse, "there is no texture, sampler or surface with handle", handle);
   if (record->kind != wanted && record->kind != orElse)
     fail(c, Status::undefinedUse,
-         wanted == ImageKind::surface  ? "a surface is wanted; something else has handle"
+         wanted == ImageKind::surface   ? "a surface is wanted; something else has handle"
          : wanted == ImageKind::sampler ? "a sampler is wanted; something else has handle"
                                         : "a texture is wanted; something else has handle",
          handle);
@@ -147,7 +147,8 @@ void queryLanes(const Call &c, uint64_t handle, uint32_t mask) {
     fail(c, Status::undefinedUse, "there is no texture, sampler or surface with handle", handle);
   for (uint32_t left = mask; left; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(__builtin_ctz(left));
-    c.out[lane] = queryImage(*record, c.op, c.op.hasLevel ? c.in[abi::kRowLevel * c.lanes + lane] : 0);
+    c.out[lane] =
+        queryImage(*record, c.op, c.op.hasLevel ? c.in[abi::kRowLevel * c.lanes + lane] : 0);
   }
 }
 

@@ -13,9 +13,7 @@ template <int N> struct LevelChoice {
 };
 
 /// Of a cube, the derivatives of the place on the face from those of the direction.
-template <int N>
-SAMPLER_INLINE void turnGradient(FaceVector<N> at, Ints<N> face,
-                                 Floats<N> d[3]) {
+template <int N> SAMPLER_INLINE void turnGradient(FaceVector<N> at, Ints<N> face, Floats<N> d[3]) {
   const FaceVector<N> v = turnToFace<N>(face, d[0], d[1], d[2]);
   const Floats<N> mm = at.m * at.m;
   d[0] = 0.5f * (v.s * at.m - at.s * v.m) / mm;
@@ -25,7 +23,8 @@ SAMPLER_INLINE void turnGradient(FaceVector<N> at, Ints<N> face,
 /// log2 of the longer of the two gradients, in texels of the base level.
 template <int N, class Offset>
 Floats<N> gradientLevel(const Lanes<N, Offset> &r, int dimensions, const Floats<N> *direction) {
-  const bool isCube = r.op.geometry == TextureGeometry::cube || r.op.geometry == TextureGeometry::acube;
+  const bool isCube =
+      r.op.geometry == TextureGeometry::cube || r.op.geometry == TextureGeometry::acube;
   const ImageLevel &base = r.t.image.level[0];
   const float size[3] = {float(base.width), float(base.height), float(base.depth)};
   Floats<N> longest = Floats<N>(0.0f);
@@ -34,8 +33,7 @@ Floats<N> gradientLevel(const Lanes<N, Offset> &r, int dimensions, const Floats<
     for (int k = 0; k < (isCube ? 3 : dimensions); ++k)
       d[k] = loadFloats<N>(r.call, row + k, r.lane);
     if (isCube)
-      turnGradient<N>(turnToFace<N>(r.face, direction[0], direction[1], direction[2]), r.face,
-                      d);
+      turnGradient<N>(turnToFace<N>(r.face, direction[0], direction[1], direction[2]), r.face, d);
     Floats<N> square = Floats<N>(0.0f);
     for (int k = 0; k < dimensions; ++k) {
       const Floats<N> inTexels = r.isNormalized ? d[k] * size[k] : d[k];

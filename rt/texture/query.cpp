@@ -57,8 +57,7 @@ uint32_t addressMode(AddressMode mode) {
 
 uint32_t queryImage(const ImageRecord &record, const abi::TextureOperation &op, uint32_t number) {
   const Texture &t = record.texture;
-  const ImageLevel &level =
-      t.image.level[op.hasLevel ? std::min(number, t.image.levels - 1) : 0];
+  const ImageLevel &level = t.image.level[op.hasLevel ? std::min(number, t.image.levels - 1) : 0];
   switch (op.query) {
   case TextureQuery::width:
     return level.width;

@@ -17,7 +17,8 @@ using abi::TextureAction;
 using abi::TextureGeometry;
 using abi::TextureOperation;
 
-template <int N> SAMPLER_INLINE Ints<N> loadRow(const SampleCall &call, uint32_t row, uint32_t lane) {
+template <int N>
+SAMPLER_INLINE Ints<N> loadRow(const SampleCall &call, uint32_t row, uint32_t lane) {
   Ints<N> words;
   memcpy(&words, call.in + row * call.lanes + lane, 4 * N);
   return words;
@@ -69,8 +70,7 @@ SAMPLER_INLINE LevelPlace<N, Offset> placeOf(const Image &image, uint32_t number
   return p;
 }
 
-template <int N, class Offset>
-LevelPlace<N, Offset> placesOf(const Image &image, Ints<N> numbers) {
+template <int N, class Offset> LevelPlace<N, Offset> placesOf(const Image &image, Ints<N> numbers) {
   LevelPlace<N, Offset> p;
   for (int l = 0; l < N; ++l) {
     const ImageLevel &level = image.level[numbers[l]];
@@ -86,17 +86,17 @@ LevelPlace<N, Offset> placesOf(const Image &image, Ints<N> numbers) {
 }
 
 /// What a fetch gives at texels, whether they are inside or not; in the domain of the format.
-template <int N, class Format, class Offset>
+template <int N, class Offset>
 SAMPLER_INLINE void fetch(const Lanes<N, Offset> &r, Offset offsets, Ints<N> inside,
                           Texel<N> &out) {
-  Format::template read<N>(r.t, offsets, out);
+  AnyFormat::read<N>(r.t, offsets, out);
   if (r.hasBorder)
     for (uint32_t c = 0; c < r.t.image.channels; ++c) {
       // Integers have an integer border.
       const float color = r.t.image.shape == ImageShape::linear ? 0.0f : r.s.border[c];
-      const Floats<N> border = r.t.isInteger()
-                                   ? asFloats<N>(Ints<N>(int32_t(std::clamp(color, -0x1p30f, 0x1p30f))))
-                                   : Floats<N>(color * r.scale);
+      const Floats<N> border =
+          r.t.isInteger() ? asFloats<N>(Ints<N>(int32_t(std::clamp(color, -0x1p30f, 0x1p30f))))
+                          : Floats<N>(color * r.scale);
       out.channel[c] = inside ? out.channel[c] : border;
     }
   if (r.op.hasCompare) // depth textures: 1 where the reference is not beyond the texel
@@ -109,8 +109,8 @@ template <int N, int dimensions, class Offset>
 SAMPLER_INLINE void resolve(const Lanes<N, Offset> &r, const LevelPlace<N, Offset> &level,
                             bool isLinear, Axis<N> *axes) {
   for (int d = 0; d < dimensions; ++d) {
-    const AddressMode mode = r.t.image.shape == ImageShape::linear ? AddressMode::border
-                                                                   : r.s.address[d];
+    const AddressMode mode =
+        r.t.image.shape == ImageShape::linear ? AddressMode::border : r.s.address[d];
     if (r.op.hasIntegerCoordinates)
       resolveTexel<N>(r.texel[d] + r.offset[d], level.size[d], mode, r.isNormalized, axes[d]);
     else
@@ -129,7 +129,8 @@ SAMPLER_INLINE Offset offsetOf(const Lanes<N, Offset> &r, const LevelPlace<N, Of
     y = axes[1].index[corner >> 1 & 1];
     inside &= axes[1].inside[corner >> 1 & 1];
     if (r.t.image.isCube && r.s.isSeamless) {
-      Ints<N> face = r.face, i = axes[0].first + (corner & 1), j = axes[1].first + (corner >> 1 & 1);
+      Ints<N> face = r.face, i = axes[0].first + (corner & 1),
+              j = axes[1].first + (corner >> 1 & 1);
       crossEdge<N>(face, i, j, level.size[0]);
       x = i, y = j, layer += face - r.face;
     }
@@ -151,14 +152,14 @@ SAMPLER_INLINE Offset offsetOf(const Lanes<N, Offset> &r, const LevelPlace<N, Of
 }
 
 /// One level: the texel, or the weighted sum of 2, 4 or 8 (the guide's formulas).
-template <int N, int dimensions, class Format, class Offset>
+template <int N, int dimensions, class Offset>
 void sampleLevel(const Lanes<N, Offset> &r, const LevelPlace<N, Offset> &level, Texel<N> &out) {
   Axis<N> axes[dimensions];
   Ints<N> inside;
   resolve<N, dimensions, Offset>(r, level, r.isLinear, axes);
   if (!r.isLinear) {
     const Offset place = offsetOf<N, dimensions, Offset>(r, level, axes, 0, inside);
-    fetch<N, Format, Offset>(r, place, inside, out);
+    fetch<N, Offset>(r, place, inside, out);
     return;
   }
   Texel<N> sum = {};
@@ -168,7 +169,7 @@ void sampleLevel(const Lanes<N, Offset> &r, const LevelPlace<N, Offset> &level, 
       weight *= corner >> d & 1 ? axes[d].weight : 1.0f - axes[d].weight;
     Texel<N> texel;
     const Offset place = offsetOf<N, dimensions, Offset>(r, level, axes, corner, inside);
-    fetch<N, Format, Offset>(r, place, inside, texel);
+    fetch<N, Offset>(r, place, inside, texel);
     for (uint32_t c = 0; c < r.t.image.channels; ++c)
       sum.channel[c] += weight * texel.channel[c];
   }
@@ -176,7 +177,7 @@ void sampleLevel(const Lanes<N, Offset> &r, const LevelPlace<N, Offset> &level, 
 }
 
 /// tld4: one component of the four texels, counter-clockwise from the lower left.
-template <int N, class Format, class Offset>
+template <int N, class Offset>
 void gatherLevel(const Lanes<N, Offset> &r, const LevelPlace<N, Offset> &level, Texel<N> &out) {
   Axis<N> axes[2];
   resolve<N, 2, Offset>(r, level, true, axes);
@@ -185,7 +186,7 @@ void gatherLevel(const Lanes<N, Offset> &r, const LevelPlace<N, Offset> &level, 
     Ints<N> inside;
     Texel<N> texel;
     const Offset place = offsetOf<N, 2, Offset>(r, level, axes, kCorners[k], inside);
-    fetch<N, Format, Offset>(r, place, inside, texel);
+    fetch<N, Offset>(r, place, inside, texel);
     out.channel[k] = texel.channel[r.op.component];
   }
 }

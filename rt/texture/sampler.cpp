@@ -1,4 +1,5 @@
 // The sampler. Compiled once for each CPU level, with PTXRUN_SAMPLE naming the function.
+#include "rt/texture/flat.h"
 #include "rt/texture/lod.h"
 #include "rt/texture/sample.h"
 
@@ -73,19 +74,19 @@ template <int N, class Offset> void finish(const Lanes<N, Offset> &r, Texel<N> &
   }
 }
 
-template <int N, int dimensions, class Format, class Offset>
+template <int N, int dimensions, class Offset>
 void sampleMipmap(const Lanes<N, Offset> &r, const Floats<N> *direction, Texel<N> &v) {
   const LevelChoice<N> choice = chooseLevel<N, Offset>(r, dimensions, direction);
-  sampleLevel<N, dimensions, Format, Offset>(r, placesOf<N, Offset>(r.t.image, choice.first), v);
+  sampleLevel<N, dimensions, Offset>(r, placesOf<N, Offset>(r.t.image, choice.first), v);
   if (!anyOf<N>(choice.weight > 0.0f))
     return;
   Texel<N> other;
-  sampleLevel<N, dimensions, Format, Offset>(r, placesOf<N, Offset>(r.t.image, choice.second), other);
+  sampleLevel<N, dimensions, Offset>(r, placesOf<N, Offset>(r.t.image, choice.second), other);
   for (uint32_t c = 0; c < r.t.image.channels; ++c)
     v.channel[c] = (1.0f - choice.weight) * v.channel[c] + choice.weight * other.channel[c];
 }
 
-template <int N, int dimensions, class Format, class Offset>
+template <int N, int dimensions, class Offset>
 void sampleLanes(const SampleCall &call, uint32_t lane) {
   Lanes<N, Offset> r{call, lane};
   Floats<N> direction[3];
@@ -95,55 +96,87 @@ void sampleLanes(const SampleCall &call, uint32_t lane) {
   if constexpr (dimensions == 2) {
     if (r.op.action == TextureAction::gather) {
       r.isLinear = true;
-      gatherLevel<N, Format, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
+      gatherLevel<N, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
       return finish<N, Offset>(r, v);
     }
   }
   if (r.op.level == abi::TextureLevel::base || r.t.image.levels == 1)
-    sampleLevel<N, dimensions, Format, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
+    sampleLevel<N, dimensions, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
   else
-    sampleMipmap<N, dimensions, Format, Offset>(r, direction, v);
+    sampleMipmap<N, dimensions, Offset>(r, direction, v);
   finish<N, Offset>(r, v);
 }
 
-template <int N, class Format, class Offset>
-void sampleDimensions(const SampleCall &call, uint32_t lane) {
+template <int N, class Offset> void sampleDimensions(const SampleCall &call, uint32_t lane) {
   switch (call.operation.geometry) {
   case TextureGeometry::d1:
   case TextureGeometry::a1:
-    return sampleLanes<N, 1, Format, Offset>(call, lane);
+    return sampleLanes<N, 1, Offset>(call, lane);
   case TextureGeometry::d3:
-    return sampleLanes<N, 3, Format, Offset>(call, lane);
+    return sampleLanes<N, 3, Offset>(call, lane);
   default:
-    return sampleLanes<N, 2, Format, Offset>(call, lane);
+    return sampleLanes<N, 2, Offset>(call, lane);
   }
 }
 
-template <int N> void sampleFormat(const SampleCall &call, uint32_t lane) {
+using Fetch = void (*)(const SampleCall &, uint32_t lane);
+
+template <int N, int dimensions, class Format> Fetch flatOf(const SampleCall &call) {
+  if constexpr (Format::kIsFiltered)
+    if (call.sampler->isLinear)
+      return sampleFlat<N, dimensions, Format, true>;
+  return sampleFlat<N, dimensions, Format, false>;
+}
+
+template <int N, class Format> Fetch fetchOf(const SampleCall &call) {
+  if (isElementFetch(call))
+    return sampleElements<N, Format>;
+  switch (flatDimensions(call)) {
+  case 1:
+    return flatOf<N, 1, Format>(call);
+  case 2:
+    return flatOf<N, 2, Format>(call);
+  case 3:
+    return flatOf<N, 3, Format>(call);
+  default:
+    return sampleDimensions<N, Ints<N>>;
+  }
+}
+
+/// The function for N lanes of such a call.
+template <int N> Fetch chooseFetch(const SampleCall &call) {
   const Image &image = call.texture->image;
   if (image.bytes >> 31)
-    return sampleDimensions<N, AnyFormat, Longs<N>>(call, lane);
-  const bool isFloat = image.type == ChannelType::f32;
-  const bool isByte = image.type == ChannelType::u8 && call.texture->read.isNormalizedFloat &&
-                      !call.texture->read.isSrgb;
-  if (isFloat && image.channels == 1)
-    return sampleDimensions<N, FloatFormat<1>, Ints<N>>(call, lane);
-  if (isFloat && image.channels == 4)
-    return sampleDimensions<N, FloatFormat<4>, Ints<N>>(call, lane);
-  if (isByte && image.channels == 1)
-    return sampleDimensions<N, ByteFormat<1>, Ints<N>>(call, lane);
-  if (isByte && image.channels == 4)
-    return sampleDimensions<N, ByteFormat<4>, Ints<N>>(call, lane);
-  return sampleDimensions<N, AnyFormat, Ints<N>>(call, lane);
+    return sampleDimensions<N, Longs<N>>;
+  const uint32_t channels = image.channels;
+  const bool isByte = image.type == ChannelType::u8 && !call.texture->read.isSrgb;
+  const bool isFraction = call.texture->read.isNormalizedFloat;
+  if (image.type == ChannelType::f32 && channels == 1)
+    return fetchOf<N, FloatFormat<1>>(call);
+  if (image.type == ChannelType::f32 && channels == 2)
+    return fetchOf<N, FloatFormat<2>>(call);
+  if (image.type == ChannelType::f32 && channels == 4)
+    return fetchOf<N, FloatFormat<4>>(call);
+  if (isByte && isFraction && channels == 1)
+    return fetchOf<N, ByteFormat<1>>(call);
+  if (isByte && isFraction && channels == 4)
+    return fetchOf<N, ByteFormat<4>>(call);
+  if (isByte && !isFraction && channels == 4)
+    return fetchOf<N, ByteElements>(call);
+  if (image.type == ChannelType::u32 || image.type == ChannelType::s32)
+    if (channels == 4)
+      return fetchOf<N, WordElements>(call);
+  return sampleDimensions<N, Ints<N>>;
 }
 
 } // namespace
 
 void PTXRUN_SAMPLE(const SampleCall &call) {
   if (call.lanes == 1)
-    return sampleFormat<1>(call, 0);
+    return chooseFetch<1>(call)(call, 0);
+  const Fetch fetch = chooseFetch<8>(call);
   for (uint32_t lane = 0; lane < call.lanes; lane += 8)
-    sampleFormat<8>(call, lane);
+    fetch(call, lane);
 }
 
 } // namespace ptxrun::rt

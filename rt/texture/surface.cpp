@@ -56,8 +56,8 @@ Place placeOf(const Image &image, const TextureOperation &op, const LaneRows &ro
   if (!isInside)
     return {op.bound == SurfaceBound::trap ? Verdict::trap : Verdict::nothing, nullptr};
   x &= ~int64_t{bytes - 1}; // naturally aligned: low-order bits of others are masked
-  const uint64_t offset = level.offset + uint64_t(z) * level.slice + uint64_t(y) * level.pitch +
-                          uint64_t(x);
+  const uint64_t offset =
+      level.offset + uint64_t(z) * level.slice + uint64_t(y) * level.pitch + uint64_t(x);
   return {Verdict::access, image.base + offset};
 }
 
@@ -112,8 +112,8 @@ uint32_t formatChannel(const Texture &t, uint32_t word) {
   const int64_t high = isSigned(type) ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
   const int64_t low = isSigned(type) ? -high - 1 : 0;
   if (t.read.isNormalizedFloat) {
-    const float limited = std::clamp(std::isnan(value) ? 0.0f : value,
-                                     isSigned(type) ? -1.0f : 0.0f, 1.0f);
+    const float limited =
+        std::clamp(std::isnan(value) ? 0.0f : value, isSigned(type) ? -1.0f : 0.0f, 1.0f);
     return static_cast<uint32_t>(std::lrint(double{limited} * static_cast<double>(high)));
   }
   const int64_t given = isSigned(type) ? int64_t{int32_t(word)} : int64_t{word};
@@ -141,11 +141,11 @@ bool reduce(const Texture &t, const TextureOperation &op, const LaneRows &rows) 
   if (place.verdict != Verdict::access)
     return place.verdict != Verdict::trap;
   const bool hasSign = isTexel ? isSigned(t.image.type) : op.reduceSign != 0;
-  const abi::ReduceType type =
-      op.bytes == 8 ? (hasSign ? abi::ReduceType::s64 : abi::ReduceType::u64)
-                    : (hasSign ? abi::ReduceType::s32 : abi::ReduceType::u32);
-  const uint64_t value = rows.word(abi::kRowData) |
-                         (op.bytes == 8 ? uint64_t{rows.word(abi::kRowData + 1)} << 32 : 0);
+  const abi::ReduceType type = op.bytes == 8
+                                   ? (hasSign ? abi::ReduceType::s64 : abi::ReduceType::u64)
+                                   : (hasSign ? abi::ReduceType::s32 : abi::ReduceType::u32);
+  const uint64_t value =
+      rows.word(abi::kRowData) | (op.bytes == 8 ? uint64_t{rows.word(abi::kRowData + 1)} << 32 : 0);
   reduceArray(static_cast<abi::ReduceOp>(op.reduceOp), type, place.address, &value, op.bytes,
               false);
   return true;

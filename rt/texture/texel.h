@@ -45,10 +45,10 @@ SAMPLER_INLINE Ints<N> gather(const char *base, Offset offsets, uint64_t plus = 
   return words;
 }
 
-/// Any format. The others below are those that programs use most; what they give is the same.
+/// Any format. The others below are those that programs use most, for flat.h; what they give is the
+/// same.
 struct AnyFormat {
-  template <int N, class Offset>
-  static void read(const Texture &t, Offset offsets, Texel<N> &out) {
+  template <int N, class Offset> static void read(const Texture &t, Offset offsets, Texel<N> &out) {
     const uint32_t bytes = bytesOf(t.image.type);
     for (uint32_t c = 0; c < t.image.channels; ++c)
       out.channel[c] = convert<N>(t, c, raw<N>(t, offsets, uint64_t{c} * bytes));
@@ -91,6 +91,9 @@ struct AnyFormat {
 };
 
 template <int channels> struct FloatFormat {
+  static constexpr int kChannels = channels, kBytes = 4 * channels;
+  static constexpr float kScale = 1;
+  static constexpr bool kIsFiltered = true;
   template <int N, class Offset>
   SAMPLER_INLINE static void read(const Texture &t, Offset offsets, Texel<N> &out) {
     for (int c = 0; c < channels; ++c)
@@ -100,6 +103,9 @@ template <int channels> struct FloatFormat {
 
 /// Bytes without a sign, to be fractions.
 template <int channels> struct ByteFormat {
+  static constexpr int kChannels = channels, kBytes = channels;
+  static constexpr float kScale = 255;
+  static constexpr bool kIsFiltered = true;
   template <int N, class Offset>
   SAMPLER_INLINE static void read(const Texture &t, Offset offsets, Texel<N> &out) {
     if constexpr (channels == 1) {
@@ -110,6 +116,24 @@ template <int channels> struct ByteFormat {
         out.channel[c] = toFloats<N>(words >> (8 * c) & 255);
     }
   }
+};
+
+/// Four bytes without a sign, as integers.
+struct ByteElements {
+  static constexpr int kChannels = 4, kBytes = 4;
+  static constexpr float kScale = 1;
+  static constexpr bool kIsFiltered = false;
+  template <int N, class Offset>
+  SAMPLER_INLINE static void read(const Texture &t, Offset offsets, Texel<N> &out) {
+    const Ints<N> words = gather<int32_t, N>(t.image.base, offsets);
+    for (int c = 0; c < 4; ++c)
+      out.channel[c] = asFloats<N>(words >> (8 * c) & 255);
+  }
+};
+
+/// Four integers of 32 bits.
+struct WordElements : FloatFormat<4> {
+  static constexpr bool kIsFiltered = false;
 };
 
 } // namespace

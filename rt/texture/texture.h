@@ -9,10 +9,9 @@ namespace ptxrun::rt {
 /// How a channel lies in memory.
 enum class ChannelType : uint8_t { u8, u16, u32, s8, s16, s32, f16, f32 };
 constexpr uint32_t bytesOf(ChannelType type) {
-  return type == ChannelType::u8 || type == ChannelType::s8 ? 1
-         : type == ChannelType::u32 || type == ChannelType::s32 || type == ChannelType::f32
-             ? 4
-             : 2;
+  return type == ChannelType::u8 || type == ChannelType::s8                                 ? 1
+         : type == ChannelType::u32 || type == ChannelType::s32 || type == ChannelType::f32 ? 4
+                                                                                            : 2;
 }
 constexpr bool isFloat(ChannelType type) { return type >= ChannelType::f16; }
 constexpr bool isSigned(ChannelType type) {
@@ -24,7 +23,8 @@ enum class ImageShape : uint8_t { linear, d1, d2, d3 };
 
 inline constexpr uint32_t kMaxLevels = 18;
 
-/// One level of a mipmap. A layer, face or slice of depth begins `slice` bytes after the one before.
+/// One level of a mipmap. A layer, face or slice of depth begins `slice` bytes after the one
+/// before.
 struct ImageLevel {
   uint64_t offset = 0; ///< bytes from Image::base
   uint32_t width = 1, height = 1, depth = 1;
@@ -52,9 +52,9 @@ enum class AddressMode : uint8_t { wrap, mirror, clamp, border };
 struct Sampler {
   AddressMode address[3] = {AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
   bool isLinear = false, isMipLinear = false;
-  bool isNormalized = false;      ///< coordinates from 0 to 1
+  bool isNormalized = false;       ///< coordinates from 0 to 1
   bool forcesUnnormalized = false; ///< of a .samplerref: whatever the texture says
-  bool isSeamless = false;        ///< cubes filter across edges
+  bool isSeamless = false;         ///< cubes filter across edges
   float bias = 0, minLevel = 0, maxLevel = 0;
   float border[4] = {};
 };

@@ -33,24 +33,19 @@ template <int N> SAMPLER_INLINE Floats<N> floor(Floats<N> x) {
 /// floor(x) as an integer; what is beyond 2^30 ends there, NaN at -2^30.
 template <int N> SAMPLER_INLINE Ints<N> floorToInts(Floats<N> x) {
   Floats<N> f = floor<N>(x);
-  f = f > -0x1p30f ? f : Floats<N>(-0x1p30f);
+  f = f > -0x1p30f ? f : Floats<N>(-0x1p30f); // in this order: NaN compares false
   f = f < 0x1p30f ? f : Floats<N>(0x1p30f);
   return __builtin_convertvector(f, Ints<N>);
 }
 /// x in units of 1/256, to nearest, halves up (CUDA C++ Programming Guide, texture fetching: 1.8
 /// fixed point).
 template <int N> SAMPLER_INLINE Ints<N> toFixed(Floats<N> x) {
-  x = x * 256.0f;
-  Floats<N> f = floor<N>(x);
-  f = x - f >= 0.5f ? f + 1.0f : f;
-  return floorToInts<N>(f);
+  return floorToInts<N>(x * 256.0f + 0.5f);
 }
 template <int N> SAMPLER_INLINE Ints<N> min(Ints<N> a, Ints<N> b) { return a < b ? a : b; }
 template <int N> SAMPLER_INLINE Ints<N> max(Ints<N> a, Ints<N> b) { return a > b ? a : b; }
 template <int N> SAMPLER_INLINE Floats<N> abs(Floats<N> x) { return __builtin_elementwise_abs(x); }
-template <int N> SAMPLER_INLINE bool anyOf(Ints<N> mask) {
-  return __builtin_reduce_or(mask) < 0;
-}
+template <int N> SAMPLER_INLINE bool anyOf(Ints<N> mask) { return __builtin_reduce_or(mask) < 0; }
 
 /// log2 of positive numbers within 1e-6; about -126 of zero and subnormal ones.
 template <int N> SAMPLER_INLINE Floats<N> log2(Floats<N> x) {

@@ -37,6 +37,31 @@ TEST_F(Launch, TakesArgumentsFromABuffer) {
                 CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Launch, KeepsShapeAndParametersAsBeforeCuda4) {
+  constexpr uint32_t kCount = 1000;
+  const CUdeviceptr a = upload(std::vector<float>(kCount, 1)),
+                    b = upload(std::vector<float>(kCount, 2)),
+                    out = upload(std::vector<float>(kCount, -1));
+  CUfunction add = function(kAdd, "add");
+  ASSERT_CUDA(cuFuncSetBlockShape(add, 256, 1, 1));
+  ASSERT_CUDA(cuFuncSetSharedSize(add, 0));
+  CUdeviceptr addresses[] = {out, a, b};
+  ASSERT_CUDA(cuParamSetv(add, 0, addresses, sizeof addresses));
+  ASSERT_CUDA(cuParamSeti(add, 24, kCount));
+  ASSERT_CUDA(cuParamSetSize(add, 28));
+  ASSERT_CUDA(cuLaunchGrid(add, 4, 1));
+  EXPECT_EQ(download<float>(out, kCount), std::vector<float>(kCount, 3));
+  addresses[1] = out; // the rest is as it was
+  ASSERT_CUDA(cuParamSetv(add, 8, &addresses[1], 8));
+  ASSERT_CUDA(cuLaunchGridAsync(add, 4, 1, nullptr));
+  EXPECT_EQ(download<float>(out, kCount), std::vector<float>(kCount, 5));
+  EXPECT_RESULT(cuFuncSetBlockShape(add, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuParamSeti(add, 4096, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuParamSetSize(add, 5000), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuLaunchGrid(add, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuLaunch(nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(Launch, PlacesParametersOfAllSizes) {
   struct {
     uint64_t a, b, c;

@@ -22,6 +22,22 @@ TEST_F(Memory, AllocatesAlignedAndFrees) {
   EXPECT_RESULT(cuMemAlloc(&address, size_t{1} << 50), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+/// Run a second time with the setting.
+TEST_F(Memory, IsAsMuchAsTheSettingSays) {
+  const char *setting = getenv("PTXRUN_MEMORY");
+  if (!setting || strcmp(setting, "96M") != 0)
+    GTEST_SKIP() << "PTXRUN_MEMORY=96M";
+  size_t free = 0, total = 0;
+  ASSERT_CUDA(cuMemGetInfo(&free, &total));
+  EXPECT_EQ(total, size_t{96} << 20);
+  EXPECT_LE(free, total);
+  CUdeviceptr first = 0, second = 0;
+  ASSERT_CUDA(cuMemAlloc(&first, size_t{80} << 20));
+  EXPECT_RESULT(cuMemAlloc(&second, size_t{20} << 20), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_CUDA(cuMemFree(first));
+  EXPECT_CUDA(cuMemAlloc(&second, size_t{20} << 20));
+}
+
 TEST_F(Memory, IsFreedWithoutACurrentContext) {
   CUdeviceptr address = 0;
   ASSERT_CUDA(cuMemAlloc(&address, 1000));

@@ -2,8 +2,8 @@
 """Writes forms.ptx: every form of tex, tld4, txq, istypep, suld, sust, sured and suq (PTX ISA 9.7.10, 9.7.11).
 
 Every kernel has the parameters (texture or surface, input, output): rows of 64 words, one per thread, in the input as
-intrinsics/texture.h numbers them, and in the output one after the other in the order of the instructions. forms_test.cpp
-knows from a kernel's name what it does.
+intrinsics/texture.h numbers them, and in the output one after the other in the order of the instructions. The tests
+know from a kernel's name what it does.
 """
 import re
 

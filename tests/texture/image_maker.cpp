@@ -80,7 +80,8 @@ Operands makeOperands(const rt::Texture &t, const abi::TextureOperation &op, boo
   in[abi::kRowLayer] = below(t.image.layers + 2);
   for (uint32_t d = 0; d < 3; ++d) {
     const auto step = [&](double span) { // multiples of 1/1024
-      return static_cast<float>(double(int(below(uint32_t(span * 3072))) - int(span * 1024)) / 1024);
+      return static_cast<float>(double(int(below(uint32_t(span * 3072))) - int(span * 1024)) /
+                                1024);
     };
     if (op.hasIntegerCoordinates)
       in[abi::kRowX + d] = static_cast<uint32_t>(int(below(3 * size[d] + 8)) - int(size[d]) - 4);
@@ -101,11 +102,11 @@ Operands makeOperands(const rt::Texture &t, const abi::TextureOperation &op, boo
                                                   : bitsOf(float(int(below(1400)) - 200) / 200);
   if (op.level == abi::TextureLevel::gradient) { // the longer one is a power of two in texels
     // Of a cube, along one of the minor axes.
-    const uint32_t axis = isCube ? (major + 1) % 3
-                                 : below(op.geometry == TextureGeometry::d1 ||
-                                               op.geometry == TextureGeometry::a1
-                                           ? 1
-                                           : 2);
+    const uint32_t axis =
+        isCube
+            ? (major + 1) % 3
+            : below(op.geometry == TextureGeometry::d1 || op.geometry == TextureGeometry::a1 ? 1
+                                                                                             : 2);
     const float length =
         float(1u << below(4)) / (isNormalized ? float(size[isCube ? 0 : axis]) : 1.0f);
     in[abi::kRowDx + axis] = bitsOf(below(2) ? length : -length);

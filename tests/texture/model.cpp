@@ -139,10 +139,12 @@ Texel texelAt(const Case &c, const rt::ImageLevel &level, const Index *index, in
   bool isBorder = false;
   for (int d = 0; d < c.dimensions(); ++d)
     isBorder |= index[d].isBorder;
-  const int64_t sample = image.samples > 1 ? std::min<int64_t>(c.in[abi::kRowSample], image.samples - 1) : 0;
+  const int64_t sample =
+      image.samples > 1 ? std::min<int64_t>(c.in[abi::kRowSample], image.samples - 1) : 0;
   const int64_t z = c.dimensions() == 3 ? index[2].i : layer;
   const int64_t y = c.dimensions() >= 2 ? index[1].i : 0;
-  const char *p = image.base + level.offset + uint64_t(z) * level.slice + uint64_t(y) * level.pitch +
+  const char *p = image.base + level.offset + uint64_t(z) * level.slice +
+                  uint64_t(y) * level.pitch +
                   uint64_t(index[0].i * image.samples + sample) * image.texelBytes();
   Texel texel;
   for (uint32_t ch = 0; ch < image.channels; ++ch) {
@@ -215,10 +217,9 @@ Located locateAll(const Case &c, const rt::ImageLevel &level, bool isLinear) {
   Located l;
   const int64_t size[3] = {level.width, level.height, level.depth};
   double place[3] = {};
-  const bool hasLayer = c.op.geometry == TextureGeometry::a1 ||
-                        c.op.geometry == TextureGeometry::a2 ||
-                        c.op.geometry == TextureGeometry::acube ||
-                        c.op.geometry == TextureGeometry::ams;
+  const bool hasLayer =
+      c.op.geometry == TextureGeometry::a1 || c.op.geometry == TextureGeometry::a2 ||
+      c.op.geometry == TextureGeometry::acube || c.op.geometry == TextureGeometry::ams;
   const int64_t count = c.t.image.layers / (c.isCube() ? 6 : 1);
   if (hasLayer)
     l.layer = std::min<int64_t>(c.in[abi::kRowLayer], count - 1);
@@ -233,9 +234,10 @@ Located locateAll(const Case &c, const rt::ImageLevel &level, bool isLinear) {
     if (c.op.hasIntegerCoordinates) {
       Case whole = c;
       whole.isNormalized = false;
-      AddressMode kept = c.isNormalized || (mode != AddressMode::wrap && mode != AddressMode::mirror)
-                             ? mode
-                             : AddressMode::clamp;
+      AddressMode kept =
+          c.isNormalized || (mode != AddressMode::wrap && mode != AddressMode::mirror)
+              ? mode
+              : AddressMode::clamp;
       int64_t i = c.i(abi::kRowX + d);
       if (c.op.hasOffsets) {
         const uint32_t field = c.in[abi::kRowOffsets] >> (4 * d) & 15;

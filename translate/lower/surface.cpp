@@ -61,8 +61,8 @@ void lowerSuld(LaneBuilder &b, const Instruction &in) {
 /// sust.b, sust.p (9.7.11.2).
 void lowerSust(LaneBuilder &b, const Instruction &in) {
   const bool isTexel = in.has(Token::p);
-  TextureWord word = describe(b, in, in.operands[0],
-                              isTexel ? TextureAction::storeTexel : TextureAction::store);
+  TextureWord word =
+      describe(b, in, in.operands[0], isTexel ? TextureAction::storeTexel : TextureAction::store);
   setData(b, word, b.readElements(in.operands[1], in.type()));
   word.emit(b);
 }
@@ -70,8 +70,8 @@ void lowerSust(LaneBuilder &b, const Instruction &in) {
 /// sured.b, sured.p (9.7.11.3).
 void lowerSured(LaneBuilder &b, const Instruction &in) {
   const bool isTexel = in.has(Token::p);
-  TextureWord word = describe(b, in, in.operands[0],
-                              isTexel ? TextureAction::reduceTexel : TextureAction::reduce);
+  TextureWord word =
+      describe(b, in, in.operands[0], isTexel ? TextureAction::reduceTexel : TextureAction::reduce);
   word.operation.reduceOp = static_cast<uint8_t>(reduceOpOf(in));
   word.operation.reduceSign = isa::isSigned(in.type());
   setData(b, word, b.read(in.operands[1], in.type()));

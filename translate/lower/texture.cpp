@@ -54,7 +54,8 @@ void readOptional(LaneBuilder &b, const Instruction &in, size_t next, TextureWor
     }
     word.operation.hasOffsets = true;
     const auto offsets = b.readElements(operand, Type::s32);
-    const unsigned count = std::min<unsigned>(dimensionsOf(word.operation.geometry), offsets.size());
+    const unsigned count =
+        std::min<unsigned>(dimensionsOf(word.operation.geometry), offsets.size());
     Value *packed = b.constant(32, 0);
     for (unsigned i = 0; i < count; ++i) {
       Value *field = b.ir.CreateAnd(offsets[i], (1u << abi::kOffsetBits) - 1);

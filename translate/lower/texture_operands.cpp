@@ -20,7 +20,8 @@ void TextureWord::set(LaneBuilder &b, uint32_t first, llvm::ArrayRef<llvm::Value
 }
 
 llvm::SmallVector<llvm::Value *, 4> TextureWord::emit(LaneBuilder &b) const {
-  llvm::SmallVector<llvm::Value *, 16> arguments{b.constant(32, operation.pack()), texture, sampler};
+  llvm::SmallVector<llvm::Value *, 16> arguments{b.constant(32, operation.pack()), texture,
+                                                 sampler};
   arguments.append(rows.begin(), rows.end());
   const llvm::SmallVector<llvm::Type *, 4> types(abi::kTextureResults, b.intType(32));
   llvm::Value *all = b.word(vocabulary::kTexture, llvm::StructType::get(b.ir.getContext(), types),
@@ -72,11 +73,11 @@ unsigned dimensionsOf(TextureGeometry geometry) {
 llvm::Value *handleOf(LaneBuilder &b, const Operand &operand) {
   llvm::Value *pointer = b.variablePointer(operand.variable);
   if (!pointer)
-    return b.readBits(operand, 64);
+    return operand.kind == Operand::Kind::address ? b.address(operand, isa::StateSpace::generic)
+                                                  : b.readBits(operand, 64);
   // The loader writes an opaque variable's handle before the first launch.
   llvm::LoadInst *load = b.ir.CreateAlignedLoad(b.intType(64), pointer, llvm::Align(8));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                    llvm::MDNode::get(b.ir.getContext(), {}));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.ir.getContext(), {}));
   return load;
 }
 

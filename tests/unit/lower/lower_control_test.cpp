@@ -159,10 +159,13 @@ TEST(Barrier, IsAConvergentCallThatOrdersMemory) {
       << "a store does not pass its value over a barrier";
 }
 
-TEST(Lowering, OfAFormWithoutHandlerSaysSoAtItsLine) {
-  const Lowered k = lowerBody("istypep.texref %p1, %rd1; ret;");
-  EXPECT_FALSE(k.lane);
-  EXPECT_NE(k.diagnostics.find("cannot be executed yet"), std::string::npos) << k.diagnostics;
+TEST(Lowering, OfTexturesIsOneWordWithARowForEachOperand) {
+  const Lowered k = lowerBody("istypep.texref %p1, %rd1;\n"
+                              "@%p1 suld.b.2d.b32.zero %r1, [%rd1, {%r2, %r3}];\n"
+                              "st.global.u32 [%rd30], %r1; ret;");
+  EXPECT_TRUE(k.lane) << k.diagnostics;
+  EXPECT_TRUE(k.contains("call i1 @ptx.istypep(i64"));
+  EXPECT_TRUE(k.contains("call { i32, i32, i32, i32 } @ptx.texture(i32"));
 }
 
 TEST(DebugLocation, IsThePtxLine) {
