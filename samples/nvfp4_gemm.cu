@@ -44,6 +44,18 @@ __device__ uint64_t describe(const void *tile, uint32_t eightRows, uint64_t swiz
   return uint64_t((shared(tile) & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(eightRows >> 4) << 32 | uint64_t(1) << 46 | swizzle << 61;
 }
 
+// One lane of a warp that is whole.
+__device__ bool isElected() {
+  uint32_t is;
+  asm volatile("{\n"
+               ".reg .pred elected;\n"
+               "elect.sync _|elected, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, elected;\n"
+               "}"
+               : "=r"(is));
+  return is != 0;
+}
+
 extern "C" __global__ void __launch_bounds__(128)
     gemm(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB, const uint8_t *scalesA, const uint8_t *scalesB,
          float *c, int n, int k) {
@@ -53,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(128)
   __shared__ uint64_t full, done;
   __shared__ uint32_t allocated;
   const int warp = threadIdx.x / 32, rounds = k / kK;
-  if (threadIdx.x == 0) {
+  if (warp == 1 && isElected()) {
     init(&full, 1);
     init(&done, 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -63,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(128)
   __syncthreads();
   const uint32_t d = allocated;
 
-  if (threadIdx.x == 0) {
+  if (warp == 0 && isElected()) {
     constexpr uint32_t kInstruction = 1 << 7 | 1 << 10 | (kTile >> 3) << 17 | (kTile >> 7) << 27;  // e2m1, scales ue4m3
     for (int r = 0; r < rounds; ++r) {
       if (r > 0)

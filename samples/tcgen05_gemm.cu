@@ -55,6 +55,18 @@ struct Stage {
   __half b[kN / 2 * kK];
 };
 
+// One lane of a warp that is whole.
+__device__ bool isElected() {
+  uint32_t is;
+  asm volatile("{\n"
+               ".reg .pred elected;\n"
+               "elect.sync _|elected, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, elected;\n"
+               "}"
+               : "=r"(is));
+  return is != 0;
+}
+
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128)
     gemm(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB, float *c, int n, int k) {
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -63,9 +75,9 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128)
   __shared__ uint32_t accumulators;
   uint32_t rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rounds = k / kK;
+  const int warp = threadIdx.x / 32, rounds = k / kK;
   const int firstRow = blockIdx.x * kM, firstColumn = blockIdx.y * kN;
-  if (threadIdx.x == 0) {
+  if (warp == 1 && isElected()) {
     for (int s = 0; s < kStages; ++s) {
       init(&full[s], 1);
       init(&empty[s], 1);
@@ -80,7 +92,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128)
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
   const uint32_t d = accumulators;
 
-  if (warp == 1 && lane == 0) {  // copies
+  if (warp == 1 && isElected()) {  // copies
     for (int r = 0; r < rounds; ++r) {
       const int s = r % kStages;
       wait(&empty[s], (r / kStages & 1) ^ 1);  // the first round finds the stages free
@@ -90,7 +102,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128)
       copyTile(stages[s].a, mapA, r * kK, firstRow, ofLeader(&full[s]));
       copyTile(stages[s].b, mapB, r * kK, firstColumn + rank * (kN / 2), ofLeader(&full[s]));
     }
-  } else if (warp == 0 && lane == 0 && rank == 0) {  // multiplies
+  } else if (warp == 0 && rank == 0 && isElected()) {  // multiplies
     constexpr uint32_t kInstruction = 1 << 4 | (kN >> 3) << 17 | (2 * kM >> 4) << 24;  // f32 = f16 * f16
     for (int r = 0; r < rounds; ++r) {
       const int s = r % kStages;
