@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include "intrinsics/matrix/fused.h"
+#include "intrinsics/matrix/tile.h"
 
 // Of the lane library.
 extern "C" {
@@ -140,7 +142,62 @@ float scaledChain(const Factors &f, const Scales &scales, float c) {
 
 } // namespace
 
+namespace {
+
+/// Columns side by side: B as it is, or a transposed copy.
+const float *sideBySide(const Floats &p, std::vector<float> &copy) {
+  if (p.b.columnStride == 1)
+    return p.b.data;
+  copy.resize(size_t(p.k) * p.n);
+  if (p.b.rowStride == 1 && p.k % 4 == 0)
+    transposeFloats(p.b.data, p.b.columnStride, p.n, p.k, copy.data(), p.n);
+  else
+    for (size_t k = 0; k < p.k; ++k)
+      for (size_t j = 0; j < p.n; ++j)
+        copy[k * p.n + j] = p.b.at(k, j);
+  return copy.data();
+}
+
+void roundToHalves(const Tile &t) {
+  for (size_t i = 0; i < t.m; ++i)
+    for (size_t j = 0; j < t.n; ++j) {
+      float &x = t.d[ptrdiff_t(i) * t.dRow + ptrdiff_t(j)];
+      x = roundTo(Rounding::nearestHalf, x);
+    }
+}
+
+/// In vectors; false where that is not possible.
+bool multiplyTile(const Sum &sum, const Floats &p) {
+  const bool isChain = sum.method == Sum::Method::chain;
+  if ((!isChain && sum.method != Sum::Method::fused) || p.n % 8 != 0 || p.c.columnStride != 1 ||
+      p.d.columnStride != 1)
+    return false;
+  thread_local std::vector<float> copy;
+  const float *b = sideBySide(p, copy);
+  const Tile tile = {p.m,
+                     p.n,
+                     p.k,
+                     p.a.data,
+                     p.a.rowStride,
+                     p.a.columnStride,
+                     b,
+                     b == p.b.data ? p.b.rowStride : ptrdiff_t(p.n),
+                     p.c.data,
+                     p.c.rowStride,
+                     p.d.data,
+                     p.d.rowStride};
+  if (!(isChain ? multiplyChain(sum, tile) : multiplyFused(sum, tile)))
+    return false;
+  if (isChain ? sum.rounding == Rounding::nearestHalf : sum.isNarrowedAtEnd)
+    roundToHalves(tile);
+  return true;
+}
+
+} // namespace
+
 void multiply(const Sum &sum, const Floats &p) {
+  if (multiplyTile(sum, p))
+    return;
   for (size_t i = 0; i < p.m; ++i)
     for (size_t j = 0; j < p.n; ++j)
       p.d.at(i, j) = dotProduct(sum, {p, i, j}, p.c.at(i, j));

@@ -106,7 +106,9 @@ Policy policyWith(Policy policy, const Operation &operation) {
 
 } // namespace
 
-Sum sumOf(Policy policy, const Operation &operation) {
+namespace {
+
+Sum sumByPolicy(Policy policy, const Operation &operation) {
   if (policy == Policy::fast) {
     Sum sum;
     sum.rounding = operation.d == Element::f16 ? Rounding::nearestHalf : Rounding::nearestSingle;
@@ -123,6 +125,14 @@ Sum sumOf(Policy policy, const Operation &operation) {
   if (operation.a == Element::tf32)
     step.length = operation.unit == Unit::wmma ? 4 : uint8_t(step.length / 2);
   return fused(operation, step);
+}
+
+} // namespace
+
+Sum sumOf(Policy policy, const Operation &operation) {
+  Sum sum = sumByPolicy(policy, operation);
+  sum.hasExactProducts = operation.a != Element::bf16 && operation.a != Element::tf32;
+  return sum;
 }
 
 } // namespace ptxrun::matrix

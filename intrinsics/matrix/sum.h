@@ -44,6 +44,7 @@ struct Sum {
   };
   Method method = Method::chain;
   Rounding rounding = Rounding::nearestSingle; ///< of each step; of a chain: of the whole
+  bool hasExactProducts = true; ///< every product is an f32: f16 and narrower, not bf16 and tf32
   bool isNarrowedAtEnd = false; ///< steps give f32, the result becomes an f16 to nearest even
   uint8_t length = 1;           ///< products in a step
   uint8_t fraction = 24;

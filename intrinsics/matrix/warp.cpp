@@ -1,4 +1,5 @@
 #include "intrinsics/matrix/warp.h"
+#include "intrinsics/matrix/tile.h"
 
 #include <array>
 #include <cmath>
@@ -207,9 +208,17 @@ void makeFinite(float *values, unsigned count, float largest) {
   }
 }
 
+/// What the vector code takes: one m16n8 product with all products of a row.
+bool isPlain(const WarpOperation &w) {
+  const Operation &o = w.operation;
+  return o.unit == Unit::mma && o.m == 16 && o.n == 8 && !o.isSparse && !o.isScaled;
+}
+
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
-  const Sum sum = sumOf(w.policy, o);
+  if (isPlain(w) && multiplyFragments({w.sum, o.a, o.b, o.c, o.d, o.k, in.a, in.b, in.c, out}))
+    return;
+  const Sum &sum = w.sum;
   const Fragment a = fragmentOf(w, Role::a), b = fragmentOf(w, Role::b),
                  c = fragmentOf(w, Role::accumulator), d = resultOf(w);
   float matrixA[kMostRows * 64], matrixB[kMostDepth * kMostColumns], acc[kMostRows * kMostColumns];

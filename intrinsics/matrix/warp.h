@@ -13,7 +13,7 @@ namespace ptxrun::matrix {
 /// constant.
 struct WarpOperation {
   Operation operation;
-  Policy policy = Policy::fast;
+  Sum sum;                                      ///< of floats: sumOf(policy, operation)
   bool isRowMajorA = true, isRowMajorB = false; ///< m8n8k4 with f16
   bool isByteEach = false;                      ///< kinds f8f6f4 and mxf8f6f4
   bool isSaturating = false;                    ///< .satfinite

@@ -121,7 +121,7 @@ void describeScales(const Instruction &in, matrix::WarpOperation &w) {
   w.isByteEach = !isNarrow;
 }
 
-matrix::WarpOperation describe(LaneBuilder &b, const Instruction &in, matrix::Unit unit) {
+matrix::WarpOperation describe(const Instruction &in, matrix::Unit unit) {
   matrix::WarpOperation w;
   const MatrixShape shape = shapeOf(in);
   const auto [d, a, bElement, c] = elementsOf(in);
@@ -133,7 +133,6 @@ matrix::WarpOperation describe(LaneBuilder &b, const Instruction &in, matrix::Un
   w.operation.a = a;
   w.operation.b = bElement;
   w.operation.c = c;
-  w.policy = b.module().options().matrix;
   w.isRowMajorA = isLayoutRow(in, 0);
   w.isRowMajorB = isLayoutRow(in, 1);
   w.isByteEach = matrix::isNarrow(a);
@@ -149,7 +148,8 @@ matrix::WarpOperation describe(LaneBuilder &b, const Instruction &in, matrix::Un
 }
 
 /// The instruction as constants.
-llvm::SmallVector<llvm::Value *, 48> constantsOf(LaneBuilder &b, const matrix::WarpOperation &w) {
+llvm::SmallVector<llvm::Value *, 48> constantsOf(LaneBuilder &b, matrix::WarpOperation w) {
+  w.sum = matrix::sumOf(b.module().options().matrix, w.operation);
   uint64_t words[kOperationWords] = {};
   std::memcpy(words, &w, sizeof w);
   llvm::SmallVector<llvm::Value *, 48> arguments;
@@ -203,15 +203,15 @@ class WarpWord {
 } // namespace
 
 void lowerMma(LaneBuilder &b, const Instruction &in) {
-  WarpWord(b, in, describe(b, in, matrix::Unit::mma)).call();
+  WarpWord(b, in, describe(in, matrix::Unit::mma)).call();
 }
 
 void lowerWmmaMma(LaneBuilder &b, const Instruction &in) {
-  WarpWord(b, in, describe(b, in, matrix::Unit::wmma)).call();
+  WarpWord(b, in, describe(in, matrix::Unit::wmma)).call();
 }
 
 void lowerMmaSparse(LaneBuilder &b, const Instruction &in) {
-  matrix::WarpOperation w = describe(b, in, matrix::Unit::mma);
+  matrix::WarpOperation w = describe(in, matrix::Unit::mma);
   w.operation.isSparse = true;
   w.selector = uint8_t(in.operands[5].integer);
   WarpWord word(b, in, w);
@@ -220,7 +220,7 @@ void lowerMmaSparse(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerMmaBlockScaled(LaneBuilder &b, const Instruction &in) {
-  matrix::WarpOperation w = describe(b, in, matrix::Unit::mma);
+  matrix::WarpOperation w = describe(in, matrix::Unit::mma);
   describeScales(in, w);
   const bool isSparse = in.operands.size() > 8;
   w.operation.isSparse = isSparse;

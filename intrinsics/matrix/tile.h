@@ -1,0 +1,46 @@
+// Products of whole tiles in vectors: what multiply() uses where a tile's shape and values allow.
+#pragma once
+#include "intrinsics/matrix/multiply.h"
+
+namespace ptxrun::matrix {
+
+/// A tile in the form the vector code takes: A any, B with columns side by side, k rows of n; n is
+/// a multiple of 8. `c` and `d` with columns side by side.
+struct Tile {
+  size_t m, n, k;
+  const float *a;
+  ptrdiff_t aRow, aColumn;
+  const float *b;
+  ptrdiff_t bRow;
+  const float *c;
+  ptrdiff_t cRow;
+  float *d;
+  ptrdiff_t dRow;
+};
+
+/// d = the chain of fma from c (Sum::Method::chain, without the final rounding). False where the
+/// CPU's vectors cannot (no fma, and products that are no floats).
+bool multiplyChain(const Sum &, const Tile &);
+
+/// Fused steps over ascending k (Sum::Method::fused), the result of each rounded. False, and `d` is
+/// as it was, where inputs are not finite or so far apart that the scalar code is needed.
+bool multiplyFused(const Sum &, const Tile &);
+
+/// One m16n8 product of fragments as mma has them (fragment.h), a and b floats of 32, 16 or 8 bits
+/// in a register (narrower ones in bytes of their own), c and d f32 or f16.
+struct FragmentTile {
+  const Sum &sum;
+  Element elementA, elementB, elementC, elementD;
+  unsigned k;
+  const uint32_t *a, *b, *c; ///< registers of 32 lanes
+  uint32_t *d;
+};
+
+/// False, and nothing done, where the scalar code is needed.
+bool multiplyFragments(const FragmentTile &);
+
+/// out[column * outRow + row] = in[row * inRow + column], rows and columns multiples of 4.
+void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,
+                     ptrdiff_t outRow);
+
+} // namespace ptxrun::matrix
