@@ -7,6 +7,8 @@ command -v nvcc >/dev/null || { echo "nvcc is not on PATH; the committed .ptx fi
 for name in "$@"; do
   case $name in
     sha256 | philox | tma_pipeline | cluster_reduce) options=(-arch=sm_90) ;;
+    wgmma_gemm) options=(-arch=sm_90a) ;;
+    tcgen05_gemm | nvfp4_gemm) options=(-arch=sm_100a) ;;
     stencil2d | quicksort | bfs) options=(-arch=sm_80 -lineinfo) ;;
     *) options=(-arch=sm_80) ;;
   esac

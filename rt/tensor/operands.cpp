@@ -1,5 +1,7 @@
 #include "rt/tensor/operands.h"
 
+#include <xmmintrin.h>
+
 #include <cstring>
 
 #include "intrinsics/matrix/multiply.h"
@@ -83,6 +85,10 @@ void multiplyFloats(const ProductRule &rule, const Part &part, const Numbers &a,
 Numbers decodeRows(Element element, matrix::Packing packing, const char *packed, unsigned rows,
                    unsigned columns, size_t pitch, bool negates) {
   Numbers n{rows, columns, {}, {}, {}};
+  const unsigned bits = packing == matrix::Packing::byteEach ? 8 : matrix::bitsOf(element);
+  // Rows on end are one.
+  const bool isWhole = pitch == size_t{columns} * bits / 8;
+  const unsigned pieces = isWhole ? 1 : rows, each = isWhole ? rows * columns : columns;
   if (isBits(element)) {
     n.columns = columns / 32;
     n.bits.resize(size_t{rows} * n.columns);
@@ -90,13 +96,12 @@ Numbers decodeRows(Element element, matrix::Packing packing, const char *packed,
       std::memcpy(&n.bits[size_t{i} * n.columns], packed + i * pitch, n.columns * 4);
   } else if (matrix::isInteger(element)) {
     n.integers.resize(size_t{rows} * columns);
-    for (unsigned i = 0; i < rows; ++i)
-      matrix::decodeIntegers(element, packed + i * pitch, columns,
-                             &n.integers[size_t{i} * columns]);
+    for (unsigned i = 0; i < pieces; ++i)
+      matrix::decodeIntegers(element, packed + i * pitch, each, &n.integers[size_t{i} * each]);
   } else {
     n.floats.resize(size_t{rows} * columns);
-    for (unsigned i = 0; i < rows; ++i)
-      matrix::decode(element, packing, packed + i * pitch, columns, &n.floats[size_t{i} * columns]);
+    for (unsigned i = 0; i < pieces; ++i)
+      matrix::decode(element, packing, packed + i * pitch, each, &n.floats[size_t{i} * each]);
     if (negates)
       for (float &x : n.floats)
         x = -x;
@@ -113,8 +118,30 @@ static void transposeInto(const std::vector<T> &in, unsigned rows, unsigned colu
       out[size_t{j} * rows + i] = in[size_t{i} * columns + j];
 }
 
+/// Blocks of 4 x 4; rows and columns are multiples of 4.
+static void transposeFloats(const float *in, unsigned rows, unsigned columns, float *out) {
+  for (unsigned i = 0; i < rows; i += 4)
+    for (unsigned j = 0; j < columns; j += 4) {
+      const float *from = in + size_t{i} * columns + j;
+      __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + columns),
+             c = _mm_loadu_ps(from + 2 * size_t{columns}),
+             d = _mm_loadu_ps(from + 3 * size_t{columns});
+      _MM_TRANSPOSE4_PS(a, b, c, d);
+      float *to = out + size_t{j} * rows + i;
+      _mm_storeu_ps(to, a);
+      _mm_storeu_ps(to + rows, b);
+      _mm_storeu_ps(to + 2 * size_t{rows}, c);
+      _mm_storeu_ps(to + 3 * size_t{rows}, d);
+    }
+}
+
 Numbers transpose(const Numbers &n) {
   Numbers t{n.columns, n.rows, {}, {}, {}};
+  if (n.rows % 4 == 0 && n.columns % 4 == 0 && !n.floats.empty()) {
+    t.floats.resize(n.floats.size());
+    transposeFloats(n.floats.data(), n.rows, n.columns, t.floats.data());
+    return t;
+  }
   transposeInto(n.floats, n.rows, n.columns, t.floats);
   transposeInto(n.integers, n.rows, n.columns, t.integers);
   transposeInto(n.bits, n.rows, n.columns, t.bits);

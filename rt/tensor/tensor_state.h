@@ -5,10 +5,18 @@
 
 #include "rt/exec/records.h"
 #include "rt/tensor/late_products.h"
+#include "rt/tensor/operands.h"
 #include "rt/tensor/tensor_memory.h"
 #include "rt/tensor/tensor_queue.h"
 
 namespace ptxrun::rt {
+
+/// A tile that was decoded, and the bytes that it was.
+struct DecodedTile {
+  uint64_t what = 0; ///< shape and types
+  std::vector<char> bytes;
+  Numbers numbers;
+};
 
 /// Room for one instruction's operands and results; stacks of kernels have little.
 struct TensorScratch {
@@ -16,6 +24,8 @@ struct TensorScratch {
   char a[128 * kMaxRowBytes];
   char b[kMaxRows * kMaxRowBytes];
   uint32_t accumulators[128 * 256];
+  static constexpr unsigned kDecoded = 61; ///< tiles of several stages
+  DecodedTile decoded[kDecoded];
 };
 
 struct TensorState {

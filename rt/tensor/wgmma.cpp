@@ -1,5 +1,7 @@
 #include "rt/tensor/wgmma.h"
 
+#include <emmintrin.h>
+
 #include <cstring>
 
 #include "rt/tensor/operands.h"
@@ -46,9 +48,20 @@ Numbers decodeA(const abi::WgmmaForm &form, const TensorScratch &tiles) {
                     form.negatesA);
 }
 
-Numbers decodeB(const abi::WgmmaForm &form, const TensorScratch &tiles) {
-  return transpose(decodeRows(form.elementB(), matrix::Packing::dense, tiles.b, form.n, form.k,
-                              bytesOfB(form), form.negatesB));
+/// B as k rows of n. The four warps of a warpgroup multiply by the same one, each when it gets there:
+/// what was decoded before is taken again where the bytes are the same.
+const Numbers &decodeB(const abi::WgmmaForm &form, uint64_t descriptor, TensorScratch &tiles) {
+  const size_t bytes = size_t{form.n} * bytesOfB(form);
+  DecodedTile &tile = tiles.decoded[descriptor % TensorScratch::kDecoded];
+  const uint64_t what = form.n | form.k << 9 | form.b << 18 | form.negatesB << 23;
+  if (tile.what == what && tile.bytes.size() == bytes &&
+      std::memcmp(tile.bytes.data(), tiles.b, bytes) == 0)
+    return tile.numbers;
+  tile.what = what;
+  tile.bytes.assign(tiles.b, tiles.b + bytes);
+  tile.numbers = transpose(decodeRows(form.elementB(), matrix::Packing::dense, tiles.b, form.n,
+                                      form.k, bytesOfB(form), form.negatesB));
+  return tile.numbers;
 }
 
 /// Bits of metadata of `row` for the elements of the compressed row from `element` on: 2 bits each
@@ -108,15 +121,38 @@ Place placeOf(unsigned element, unsigned lane) {
   return {lane / 4 + 8 * (element / 2 % 2), element / 4 * 8 + 2 * (lane % 4) + element % 2};
 }
 
+/// Of 32-bit elements: two registers of the four lanes of a row are 8 columns on end.
+void gatherWords(const abi::WgmmaForm &form, ConstWarpRegisters d, uint32_t *out) {
+  for (unsigned i = 0; i < form.registersD(); i += 2)
+    for (unsigned lane = 0; lane < 32; lane += 4) {
+      const Place p = placeOf(i, lane);
+      const auto *even = reinterpret_cast<const __m128i *>(&d[i][lane]);
+      const auto *odd = reinterpret_cast<const __m128i *>(&d[i + 1][lane]);
+      auto *to = reinterpret_cast<__m128i *>(&out[p.row * form.n + p.column]);
+      const __m128i a = _mm_loadu_si128(even), b = _mm_loadu_si128(odd);
+      _mm_storeu_si128(to, _mm_unpacklo_epi32(a, b));
+      _mm_storeu_si128(to + 1, _mm_unpackhi_epi32(a, b));
+    }
+}
+
+void scatterWords(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
+  for (unsigned i = 0; i < form.registersD(); i += 2)
+    for (unsigned lane = 0; lane < 32; lane += 4) {
+      const Place p = placeOf(i, lane);
+      const auto *from = reinterpret_cast<const float *>(&in[p.row * form.n + p.column]);
+      const __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + 4);
+      _mm_storeu_ps(reinterpret_cast<float *>(&d[i][lane]),
+                    _mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
+      _mm_storeu_ps(reinterpret_cast<float *>(&d[i + 1][lane]),
+                    _mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1)));
+    }
+}
+
 void gatherD(const abi::WgmmaForm &form, ConstWarpRegisters d, uint32_t *out) {
-  const bool isHalf = form.elementD() == Element::f16;
+  if (form.elementD() != Element::f16)
+    return gatherWords(form, d, out);
   for (unsigned i = 0; i < form.registersD(); ++i)
     for (unsigned lane = 0; lane < 32; ++lane) {
-      if (!isHalf) {
-        const Place p = placeOf(i, lane);
-        out[p.row * form.n + p.column] = d[i][lane];
-        continue;
-      }
       const Place p = placeOf(2 * i, lane);
       matrix::decode(Element::f16, matrix::Packing::dense, &d[i][lane], 2,
                      reinterpret_cast<float *>(&out[p.row * form.n + p.column]));
@@ -124,15 +160,14 @@ void gatherD(const abi::WgmmaForm &form, ConstWarpRegisters d, uint32_t *out) {
 }
 
 void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
-  const bool isHalf = form.elementD() == Element::f16;
+  if (form.elementD() != Element::f16)
+    return scatterWords(form, in, d);
   for (unsigned i = 0; i < form.registersD(); ++i)
     for (unsigned lane = 0; lane < 32; ++lane) {
-      const Place p = placeOf(isHalf ? 2 * i : i, lane);
-      const uint32_t *from = &in[p.row * form.n + p.column];
-      if (isHalf)
-        matrix::encode(Element::f16, reinterpret_cast<const float *>(from), 2, &d[i][lane]);
-      else
-        d[i][lane] = *from;
+      const Place p = placeOf(2 * i, lane);
+      matrix::encode(Element::f16,
+                     reinterpret_cast<const float *>(&in[p.row * form.n + p.column]), 2,
+                     &d[i][lane]);
     }
 }
 
@@ -152,7 +187,7 @@ void multiplyWarp(const WgmmaOperands &o, TensorScratch &tiles, WarpRegisters d)
   uint32_t *accumulators = tiles.accumulators;
   if (o.hasInput)
     gatherD(o.form, d, accumulators);
-  const Numbers a = decodeA(o.form, tiles), b = decodeB(o.form, tiles);
+  const Numbers a = decodeA(o.form, tiles), &b = decodeB(o.form, o.b, tiles);
   Selection selection;
   if (o.form.isSparse)
     selection = selectionOf(o);

@@ -31,6 +31,8 @@
 //    ptx.rounded.{add,mul,div}.{rz,rm,rp}.{f32,f64}(a, b), ptx.rounded.sqrt...(a), ptx.rounded.fma...(a, b, c)
 //  Library functions, run lane by lane: ptx.call.vprintf(ptr format, ptr args) -> i32, ptx.call.malloc(i64) -> i64,
 //    ptx.call.free(i64), ptx.call.assertfail(ptr, ptr, i32 line, ptr function, i64 charsize) then unreachable
+//  Operations of a whole warp that the runtime performs on its lanes' registers (warp_words.h), convergent:
+//    ptx.warp.<entry>.<counts>(i64 uniform..., i32 registers..., i32 mask) -> {i32...}
 //  Calls of the runtime (mbarrier, asynchronous copies, cluster barriers, textures and surfaces): the table in runtime_words.h
 //  Lane mathematics that IR has no instruction for: functions of the lane library (intrinsics/lane, C++ compiled to bitcode,
 //    names ptx_<op>_<type>, e.g. float ptx_ex2_approx_ftz_f32(float)); pure scalar code, inlined by lower's pass list, so that

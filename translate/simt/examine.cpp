@@ -361,7 +361,9 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
       if (!r.needsThreads.empty() || !shapes.isInDivergentRegion(&b))
         continue;
       if (members) {
-        if (!namesActiveLanes(members, &b, shapes) &&
+        // Operations of a warp are .aligned: all its lanes come here, and lockstep waits for them.
+        const bool isAligned = call->getCalledFunction()->getName().starts_with("ptx.warp.");
+        if (!isAligned && !namesActiveLanes(members, &b, shapes) &&
             (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
           needThreads("a warp collective under divergent control names lanes that may be elsewhere",
                       i);
