@@ -1,10 +1,9 @@
 #include "rt/tensor/operands.h"
 
-#include <xmmintrin.h>
-
 #include <cstring>
 
 #include "intrinsics/matrix/multiply.h"
+#include "intrinsics/matrix/tile.h"
 
 namespace ptxrun::rt {
 
@@ -118,28 +117,11 @@ static void transposeInto(const std::vector<T> &in, unsigned rows, unsigned colu
       out[size_t{j} * rows + i] = in[size_t{i} * columns + j];
 }
 
-/// Blocks of 4 x 4; rows and columns are multiples of 4.
-static void transposeFloats(const float *in, unsigned rows, unsigned columns, float *out) {
-  for (unsigned i = 0; i < rows; i += 4)
-    for (unsigned j = 0; j < columns; j += 4) {
-      const float *from = in + size_t{i} * columns + j;
-      __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + columns),
-             c = _mm_loadu_ps(from + 2 * size_t{columns}),
-             d = _mm_loadu_ps(from + 3 * size_t{columns});
-      _MM_TRANSPOSE4_PS(a, b, c, d);
-      float *to = out + size_t{j} * rows + i;
-      _mm_storeu_ps(to, a);
-      _mm_storeu_ps(to + rows, b);
-      _mm_storeu_ps(to + 2 * size_t{rows}, c);
-      _mm_storeu_ps(to + 3 * size_t{rows}, d);
-    }
-}
-
 Numbers transpose(const Numbers &n) {
   Numbers t{n.columns, n.rows, {}, {}, {}};
   if (n.rows % 4 == 0 && n.columns % 4 == 0 && !n.floats.empty()) {
     t.floats.resize(n.floats.size());
-    transposeFloats(n.floats.data(), n.rows, n.columns, t.floats.data());
+    matrix::transposeFloats(n.floats.data(), n.columns, n.rows, n.columns, t.floats.data(), n.rows);
     return t;
   }
   transposeInto(n.floats, n.rows, n.columns, t.floats);

@@ -126,8 +126,23 @@ SharedMatrix describeForTensorCore(uint64_t descriptor, const char *window, cons
   return m;
 }
 
+/// Rows whose pieces lie `step` bytes apart before swizzling, as they are in memory.
+static void readPlainRows(const SharedMatrix &m, unsigned first, unsigned count, unsigned bytes,
+                          uint32_t step, char *out, size_t pitch) {
+  const uint32_t mask = (1u << m.swizzle.bits) - 1, from = m.swizzle.from;
+  for (unsigned row = first; row < first + count; ++row, out += pitch) {
+    uint32_t offset = m.start + row % 8 * m.rowBytes + row / 8 * m.stride;
+    for (unsigned along = 0; along < bytes; along += kPiece, offset += step) {
+      const uint32_t line = (offset >> 7) - m.patternOffset;
+      std::memcpy(out + along, m.window + (offset ^ (line & mask) << from), kPiece);
+    }
+  }
+}
+
 void readRowsAlongK(const SharedMatrix &m, unsigned first, unsigned count, unsigned bytes,
                     char *out, size_t pitch) {
+  if (!m.packedBits && !m.isAbsoluteLeading)
+    return readPlainRows(m, first, count, bytes, isSwizzled(m) ? kPiece : m.leading, out, pitch);
   for (unsigned row = 0; row < count; ++row)
     for (unsigned along = 0; along < bytes; along += kPiece)
       readPiece(m, offsetAlongK(m, first + row, along), out + row * pitch + along);

@@ -48,8 +48,8 @@ Numbers decodeA(const abi::WgmmaForm &form, const TensorScratch &tiles) {
                     form.negatesA);
 }
 
-/// B as k rows of n. The four warps of a warpgroup multiply by the same one, each when it gets there:
-/// what was decoded before is taken again where the bytes are the same.
+/// B as k rows of n. The four warps of a warpgroup multiply by the same one, each when it gets
+/// there: what was decoded before is taken again where the bytes are the same.
 const Numbers &decodeB(const abi::WgmmaForm &form, uint64_t descriptor, TensorScratch &tiles) {
   const size_t bytes = size_t{form.n} * bytesOfB(form);
   DecodedTile &tile = tiles.decoded[descriptor % TensorScratch::kDecoded];
@@ -165,9 +165,8 @@ void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
   for (unsigned i = 0; i < form.registersD(); ++i)
     for (unsigned lane = 0; lane < 32; ++lane) {
       const Place p = placeOf(2 * i, lane);
-      matrix::encode(Element::f16,
-                     reinterpret_cast<const float *>(&in[p.row * form.n + p.column]), 2,
-                     &d[i][lane]);
+      matrix::encode(Element::f16, reinterpret_cast<const float *>(&in[p.row * form.n + p.column]),
+                     2, &d[i][lane]);
     }
 }
 
