@@ -51,8 +51,9 @@ bool writeAll(int file, iovec *parts, int count) {
 } // namespace
 
 const char *nameOf(BlockType type) {
-  static constexpr const char *names[] = {"",     "annotation", "module", "unload", "allocate",   "free", "write",
-                                          "copy", "fill",       "launch", "result", "checkpoint", "end"};
+  static constexpr const char *names[] = {"",       "annotation", "module", "unload", "allocate",
+                                          "free",   "write",      "copy",   "fill",   "launch",
+                                          "result", "checkpoint", "end"};
   const auto number = static_cast<size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }
