@@ -125,20 +125,22 @@ BlockReader::BlockReader(const std::string &path) : path_(path) {
   }
   ::close(file);
   if (!data_ || std::memcmp(data_, kMagic, sizeof kMagic) != 0) {
-    this->~BlockReader();
+    release();
     throw BadRecording(path + ": this is no recording of ptxrun");
   }
   uint32_t version;
   std::memcpy(&version, data_ + 8, sizeof version);
   if (version != kVersion) {
-    this->~BlockReader();
+    release();
     throw BadRecording(path + ": the recording has version " + std::to_string(version) +
                        "; this ptxrun reads version " + std::to_string(kVersion));
   }
   at_ = kHeaderBytes;
 }
 
-BlockReader::~BlockReader() {
+BlockReader::~BlockReader() { release(); }
+
+void BlockReader::release() {
   if (data_)
     munmap(const_cast<char *>(data_), bytes_);
   data_ = nullptr;

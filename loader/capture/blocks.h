@@ -86,6 +86,7 @@ class BlockReader {
   uint64_t bytes() const { return bytes_; }
 
  private:
+  void release();
   std::string path_;
   const char *data_ = nullptr;
   uint64_t bytes_ = 0, at_ = 0;
