@@ -49,8 +49,9 @@ class RecordedLaunch final : public Workload {
     options.isCooperative = event_.isCooperative;
     options.params = event_.params.data();
     options.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_ * 1e9));
-    if (const auto async = event_.options.find("async"); async != event_.options.end())
-      device::readAsyncCopies(async->second, options);
+    capture::applyOptions(event_.options, options);
+    options.hasPinnedLanes = false; // the schedule is not that of the recording
+    options.script = nullptr;
     if (how.script)
       useScript(how.script, options);
     else

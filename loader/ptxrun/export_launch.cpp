@@ -39,8 +39,9 @@ class LaunchExport {
       out << "cluster = " << shapeText(event.cluster) << "\n";
     out << "shared = " << event.sharedBytes
         << "\ncooperative = " << (event.isCooperative ? "true" : "false") << "\n";
-    if (const auto async = event.options.find("async"); async != event.options.end())
-      out << "async = \"" << async->second << "\"\n";
+    for (const char *name : {"async", "matrix"})
+      if (const auto option = event.options.find(name); option != event.options.end())
+        out << name << " = \"" << option->second << "\"\n";
     if (const auto lanes = event.options.find("lanes"); lanes != event.options.end())
       out << "lanes = " << lanes->second << "\n";
     out << "arguments = [" << arguments << "]\n";
