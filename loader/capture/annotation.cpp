@@ -68,8 +68,7 @@ void Recorder::writeAnnotation() {
   all["command"] = commandLine();
   all["environment"] = ourEnvironment();
   all["options"] = {{"kernel", options_.kernel}, {"trigger", options_.trigger}};
-  write(BlockType::annotation,
-        all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  write(BlockType::annotation, all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 } // namespace ptxrun::capture

@@ -51,8 +51,9 @@ bool writeAll(int file, iovec *parts, int count) {
 } // namespace
 
 const char *nameOf(BlockType type) {
-  static constexpr const char *names[] = {"",     "annotation", "module", "unload", "allocate",   "free", "write",
-                                          "copy", "fill",       "launch", "result", "checkpoint", "end"};
+  static constexpr const char *names[] = {"",       "annotation", "module", "unload", "allocate",
+                                          "free",   "write",      "copy",   "fill",   "launch",
+                                          "result", "checkpoint", "end"};
   const auto number = static_cast<size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }
@@ -124,20 +125,22 @@ BlockReader::BlockReader(const std::string &path) : path_(path) {
   }
   ::close(file);
   if (!data_ || std::memcmp(data_, kMagic, sizeof kMagic) != 0) {
-    this->~BlockReader();
+    release();
     throw BadRecording(path + ": this is no recording of ptxrun");
   }
   uint32_t version;
   std::memcpy(&version, data_ + 8, sizeof version);
   if (version != kVersion) {
-    this->~BlockReader();
+    release();
     throw BadRecording(path + ": the recording has version " + std::to_string(version) +
                        "; this ptxrun reads version " + std::to_string(kVersion));
   }
   at_ = kHeaderBytes;
 }
 
-BlockReader::~BlockReader() {
+BlockReader::~BlockReader() { release(); }
+
+void BlockReader::release() {
   if (data_)
     munmap(const_cast<char *>(data_), bytes_);
   data_ = nullptr;

@@ -29,23 +29,25 @@ enum class BlockType : uint16_t {
   end = 12,
 };
 const char *nameOf(BlockType);
-constexpr bool isKnown(BlockType type) { return type >= BlockType::annotation && type <= BlockType::end; }
+constexpr bool isKnown(BlockType type) {
+  return type >= BlockType::annotation && type <= BlockType::end;
+}
 /// A reader that does not know a block's type may go on without it.
 inline constexpr uint16_t kSkippable = 0x8000;
 
 /// What precedes every block's bytes.
 struct BlockHeader {
   uint16_t type = 0;
-  uint16_t encoding = 0; ///< 0: as it is; 1: zstd
-  uint32_t stored = 0;   ///< bytes in the file
-  uint32_t bytes = 0;    ///< decoded
-  uint32_t check = 0;    ///< of what is stored
+  uint16_t encoding = 0;    ///< 0: as it is; 1: zstd
+  uint32_t stored = 0;      ///< bytes in the file
+  uint32_t bytes = 0;       ///< decoded
+  uint32_t check = 0;       ///< of what is stored
   uint32_t headerCheck = 0; ///< of the fields above
 };
 static_assert(sizeof(BlockHeader) == 20);
 
-/// Appends blocks to a new file. Each is written by one system call as soon as it is complete, so that what was written stays
-/// readable however the process ends.
+/// Appends blocks to a new file. Each is written by one system call as soon as it is complete, so
+/// that what was written stays readable however the process ends.
 class BlockWriter {
  public:
   ~BlockWriter();
@@ -70,7 +72,8 @@ struct Block {
   std::string payload;
 };
 
-/// Reads a file from its start. A file that ends within a block is cut there (`wasCut`): the rest of a killed process.
+/// Reads a file from its start. A file that ends within a block is cut there (`wasCut`): the rest
+/// of a killed process.
 class BlockReader {
  public:
   /// Throws BadRecording where the file is no recording, or of a newer version.
@@ -83,6 +86,7 @@ class BlockReader {
   uint64_t bytes() const { return bytes_; }
 
  private:
+  void release();
   std::string path_;
   const char *data_ = nullptr;
   uint64_t bytes_ = 0, at_ = 0;

@@ -27,7 +27,9 @@ class Encoder {
     number(text.size());
     bytes_.append(text);
   }
-  void raw(const void *data, size_t bytes) { bytes_.append(static_cast<const char *>(data), bytes); }
+  void raw(const void *data, size_t bytes) {
+    bytes_.append(static_cast<const char *>(data), bytes);
+  }
   const std::string &bytes() const { return bytes_; }
   bool isEmpty() const { return bytes_.empty(); }
   void clear() { bytes_.clear(); }

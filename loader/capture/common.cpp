@@ -9,8 +9,7 @@ namespace ptxrun::capture {
 
 void chooseOrder(device::Module &module, const device::KernelInfo &kernel,
                  device::LaunchOptions &options) {
-  if (options.schedule != rt::Schedule::fast ||
-      module.scheduleDependence(kernel, options).empty())
+  if (options.schedule != rt::Schedule::fast || module.scheduleDependence(kernel, options).empty())
     return;
   options.schedule = rt::Schedule::serial;
   options.hasPinnedLanes = true;

@@ -5,12 +5,12 @@
 
 namespace ptxrun::capture {
 
-/// How a launch is to run so that it can be repeated: as asked for, or, where its result may depend on the schedule, in order
-/// at the W that it would have had.
+/// How a launch is to run so that it can be repeated: as asked for, or, where its result may depend
+/// on the schedule, in order at the W that it would have had.
 void chooseOrder(device::Module &, const device::KernelInfo &, device::LaunchOptions &);
 
-/// Looks anew at the memory that a launch can have written, and tells the pieces that are not what they were. `variables`:
-/// where the module's are.
+/// Looks anew at the memory that a launch can have written, and tells the pieces that are not what
+/// they were. `variables`: where the module's are.
 std::vector<Change> changesOf(MemoryTable &, const device::ScheduleDependence &,
                               const device::KernelInfo &, const void *params, uint64_t variables);
 

@@ -94,7 +94,8 @@ uint64_t wholeNumber(const std::string &text) {
 }
 
 constexpr const char *kScheduleKey = "schedule", *kLanesKey = "lanes", *kAsyncKey = "async",
-                     *kScriptKey = "script";
+                     *kScriptKey = "script",
+                     *kMatrixKey = "matrix";
 
 } // namespace
 
@@ -140,8 +141,8 @@ void decode(std::string_view bytes, WriteEvent &event) {
 
 std::string encode(const CopyEvent &e) {
   Encoder out;
-  for (const uint64_t value : {e.to, e.toPitch, e.toSlice, e.from, e.fromPitch, e.fromSlice,
-                               e.width, e.height, e.depth})
+  for (const uint64_t value :
+       {e.to, e.toPitch, e.toSlice, e.from, e.fromPitch, e.fromSlice, e.width, e.height, e.depth})
     out.number(value);
   return out.bytes();
 }
@@ -260,6 +261,9 @@ std::map<std::string, std::string> optionsOf(const device::LaunchOptions &option
     const bool isLate = options.asyncCopies == rt::AsyncCopies::late;
     all[kAsyncKey] = isLate ? "late" : "seed:" + std::to_string(options.asyncSeed);
   }
+  if (options.matrix != matrix::PolicyChoice())
+    all[kMatrixKey] =
+        options.matrix.isExact ? "exact" : matrix::policyName(options.matrix.policy);
   return all;
 }
 
@@ -269,23 +273,28 @@ void applyOptions(const std::map<std::string, std::string> &all, device::LaunchO
     if (name == kScriptKey) {
       auto file = std::make_shared<device::ScheduleFile>();
       isGood = device::parseScheduleFile("script", value, *file).empty();
-      options.script = std::move(file);
-      options.schedule = rt::Schedule::scripted;
+      device::useScript(std::move(file), options);
       options.launchNumber = 0;
     } else if (name == kScheduleKey) {
-      isGood = value == "script" || (!value.starts_with("script:") &&
-                                     device::readSchedule(value, options).empty());
+      isGood = value == "script" ||
+               (!value.starts_with("script:") && device::readSchedule(value, options).empty());
     } else if (name == kLanesKey) {
       options.lanes = static_cast<unsigned>(wholeNumber(value));
       options.hasPinnedLanes = true;
-      isGood = options.lanes == 1 || options.lanes == 8 || options.lanes == 16 || options.lanes == 32;
+      isGood =
+          options.lanes == 1 || options.lanes == 8 || options.lanes == 16 || options.lanes == 32;
+    } else if (name == kMatrixKey) {
+      const auto policy = matrix::readPolicy(value);
+      isGood = policy.has_value();
+      options.matrix = policy.value_or(matrix::PolicyChoice());
     } else if (name == kAsyncKey) {
       isGood = device::readAsyncCopies(value, options);
     } else {
       throw BadRecording("a launch has the option '" + name + "', which this ptxrun does not know");
     }
     if (!isGood)
-      throw BadRecording("a launch has " + name + " '" + value + "', which this ptxrun does not know");
+      throw BadRecording("a launch has " + name + " '" + value +
+                         "', which this ptxrun does not know");
   }
 }
 

@@ -86,7 +86,8 @@ void decode(std::string_view, CheckpointEvent &);
 std::string encodeNumber(uint64_t);
 uint64_t decodeNumber(std::string_view);
 
-/// The options of a launch as LaunchEvent::options has them, and back. Unknown names are an error: BadRecording.
+/// The options of a launch as LaunchEvent::options has them, and back. Unknown names are an error:
+/// BadRecording.
 std::map<std::string, std::string> optionsOf(const device::LaunchOptions &);
 void applyOptions(const std::map<std::string, std::string> &, device::LaunchOptions &);
 

@@ -32,8 +32,8 @@ void hashSome(const PiecesJob &job, uint64_t from, uint64_t to) {
   }
 }
 
-constexpr uint64_t kPiecesPerBlock = 64;     ///< 256 KiB
-constexpr uint64_t kPiecesWorthHelp = 1024;  ///< 4 MiB
+constexpr uint64_t kPiecesPerBlock = 64;    ///< 256 KiB
+constexpr uint64_t kPiecesWorthHelp = 1024; ///< 4 MiB
 
 struct SharedJob {
   PiecesJob pieces;

@@ -16,10 +16,10 @@ struct Span {
 /// An allocation, or host memory that kernels can read.
 struct Range {
   uint64_t base = 0, bytes = 0;
-  bool isHostVisible = false; ///< the host may write to it without telling anybody
-  bool isStale = false;       ///< hashes may be those of former contents
-  bool isAnnounced = false;   ///< the recording knows of it
-  std::vector<uint64_t> hashes;  ///< one per piece
+  bool isHostVisible = false;     ///< the host may write to it without telling anybody
+  bool isStale = false;           ///< hashes may be those of former contents
+  bool isAnnounced = false;       ///< the recording knows of it
+  std::vector<uint64_t> hashes;   ///< one per piece
   std::vector<uint8_t> isChanged; ///< one per piece: since the last checkpoint
   uint64_t pieces() const { return hashes.size(); }
   uint64_t bytesOf(uint64_t piece) const;

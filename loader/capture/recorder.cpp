@@ -196,8 +196,9 @@ bool Recorder::takeTurn() {
   if (turns_.try_lock_for(kPatience))
     return true;
   if (!hasOverlapped_.exchange(true))
-    std::fprintf(stderr, "ptxrun: operations that wait for each other overlap; the recording may not "
-                         "replay from here on\n");
+    std::fprintf(stderr,
+                 "ptxrun: operations that wait for each other overlap; the recording may not "
+                 "replay from here on\n");
   return false;
 }
 
@@ -212,7 +213,8 @@ void Recorder::Turn::copied(const CopyEvent &copy) {
     return;
   Recorder &r = *recorder_;
   std::lock_guard lock(r.state_);
-  const uint64_t reach = copy.width + (copy.height - 1) * copy.toPitch + (copy.depth - 1) * copy.toSlice;
+  const uint64_t reach =
+      copy.width + (copy.height - 1) * copy.toPitch + (copy.depth - 1) * copy.toSlice;
   Range *to = r.memory_.find(copy.to, reach);
   if (!to || to->isHostVisible)
     return; // the host's own memory, or looked at before launches
@@ -277,12 +279,13 @@ void Recorder::announceAll() {
     announce(record);
   for (auto &[base, range] : memory_.ranges)
     if (!std::exchange(range.isAnnounced, true))
-      write(BlockType::allocate, encode(AllocateEvent{range.base, range.bytes, range.isHostVisible}));
+      write(BlockType::allocate,
+            encode(AllocateEvent{range.base, range.bytes, range.isHostVisible}));
 }
 
 /// Which pieces a launch changed: of what its kernel can write to.
-std::vector<Change> Recorder::lookAtResults(device::Module &module, const device::KernelInfo &kernel,
-                                            const void *params) {
+std::vector<Change> Recorder::lookAtResults(device::Module &module,
+                                            const device::KernelInfo &kernel, const void *params) {
   return changesOf(memory_, module.scheduleDependence(kernel), kernel, params,
                    modules_[&module].event.variables);
 }
@@ -304,8 +307,15 @@ device::Outcome Recorder::launch(device::Module &module, const device::KernelInf
   announceAll();
   recordChanges();
   chooseOrder(module, kernel, options);
-  LaunchEvent event{number, modules_[&module].event.id, kernel.name, options.grid, options.block,
-                    options.cluster, options.dynamicSharedBytes, stream_, options.isCooperative,
+  LaunchEvent event{number,
+                    modules_[&module].event.id,
+                    kernel.name,
+                    options.grid,
+                    options.block,
+                    options.cluster,
+                    options.dynamicSharedBytes,
+                    options.stream,
+                    options.isCooperative,
                     {static_cast<const char *>(options.params), kernel.parameterBytes},
                     optionsOf(options)};
   write(BlockType::launch, encode(event));

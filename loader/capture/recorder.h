@@ -1,8 +1,8 @@
 // Writes what a program does on the device to a file that `ptxrun replay` runs again without it.
 //
-// One operation at a time: while a recording is made, launches, copies and fills take turns (Turn), so that there is one order
-// of them. One that has to wait for seconds goes on at once, as it may be what the running one waits for; the recording then
-// says that the two overlapped.
+// One operation at a time: while a recording is made, launches, copies and fills take turns (Turn),
+// so that there is one order of them. One that has to wait for seconds goes on at once, as it may
+// be what the running one waits for; the recording then says that the two overlapped.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -24,22 +24,24 @@ namespace ptxrun::capture {
 
 struct RecordOptions {
   std::string file;
-  std::string kernel;            ///< a regular expression that names must match; empty: all
+  std::string kernel; ///< a regular expression that names must match; empty: all
   uint64_t first = 0, last = ~uint64_t{0}; ///< launches recorded, by their number from 0 on
-  std::string trigger;           ///< SIGUSR1, launch:N, kernel:REGEX: recording begins there; empty: at once
-  uint64_t checkpointEvery = 0;  ///< launches; 0: as often as costs little
-  std::string annotation;        ///< JSON text, without braces: what the caller adds ("\"program\": ...")
+  std::string trigger; ///< SIGUSR1, launch:N, kernel:REGEX: recording begins there; empty: at once
+  uint64_t checkpointEvery = 0; ///< launches; 0: as often as costs little
+  std::string annotation; ///< JSON text, without braces: what the caller adds ("\"program\": ...")
 };
 
 /// "A-B", "A-", "-B" or "A"; false for anything else.
 bool readLaunches(std::string_view text, RecordOptions &);
-/// From PTXRUN_RECORD and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT; false where nothing is to be recorded.
+/// From PTXRUN_RECORD and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT; false where
+/// nothing is to be recorded.
 /// `%p` in the file's name becomes the process's number. `problem` says what is wrong with them.
 bool readRecordOptions(RecordOptions &, std::string &problem);
 
 class Recorder final : public device::Observer {
  public:
-  /// Begins, for the rest of the process; before the first allocation. What is wrong; empty: nothing.
+  /// Begins, for the rest of the process; before the first allocation. What is wrong; empty:
+  /// nothing.
   static std::string start(const RecordOptions &);
   /// Null where nothing is recorded.
   static Recorder *instance();
@@ -61,7 +63,6 @@ class Recorder final : public device::Observer {
   /// Host memory that kernels can use from now on, and until forgetHost.
   void noteHost(void *base, size_t bytes);
   void forgetHost(void *base);
-  void noteStream(uint64_t stream) { stream_ = stream; }
 
   /// The turn of a copy or fill, taken around it; does nothing where nothing is recorded.
   class Turn {
@@ -95,7 +96,8 @@ class Recorder final : public device::Observer {
   void recordChanges();
   void makeStale();
   void noteWritten(uint64_t address, uint64_t bytes);
-  std::vector<Change> lookAtResults(device::Module &, const device::KernelInfo &, const void *params);
+  std::vector<Change> lookAtResults(device::Module &, const device::KernelInfo &,
+                                    const void *params);
   void maybeCheckpoint(uint64_t number);
   void writeAnnotation();
 
@@ -106,11 +108,10 @@ class Recorder final : public device::Observer {
   BlockWriter file_;
   MemoryTable memory_;
   std::unordered_map<const device::Module *, ModuleRecord> modules_;
-  uint64_t nextModule_ = 1, launches_ = 0, lastRecorded_ = 0, sinceCheckpoint_ = 0;
+  uint64_t nextModule_ = 1, launches_ = 0, sinceCheckpoint_ = 0;
   bool hasBegun_ = false, isTriggered_ = false, isAllHostVisible_ = false, isOver_ = false;
   std::atomic<bool> hasOverlapped_{false};
   std::chrono::steady_clock::time_point lastCheckpoint_;
-  uint64_t stream_ = 0;
 };
 
 } // namespace ptxrun::capture

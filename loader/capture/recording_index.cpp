@@ -23,7 +23,8 @@ void noteBlock(const Block &block, RecordingIndex &index) {
   case BlockType::result: {
     ResultEvent event;
     decode(block.payload, event);
-    const auto of = std::ranges::find(index.launches, event.number, &RecordingIndex::Launch::number);
+    const auto of =
+        std::ranges::find(index.launches, event.number, &RecordingIndex::Launch::number);
     if (of == index.launches.end())
       throw BadRecording("there is a result of a launch that is not recorded");
     of->bytesWritten = event.changes.size() * kPieceBytes;

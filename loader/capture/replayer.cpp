@@ -69,11 +69,13 @@ void Replayer::load(const ModuleEvent &event) {
   auto loaded = device::Module::load(name, std::move(text), load, outcome);
   rt::placeNextDeviceBlock(0);
   if (!loaded)
-    throw BadRecording("module " + std::to_string(event.id) + " cannot be loaded: " + outcome.message);
+    throw BadRecording("module " + std::to_string(event.id) +
+                       " cannot be loaded: " + outcome.message);
   if (event.variables) {
     const auto block = device::findAllocation(reinterpret_cast<const void *>(event.variables));
     if (!block)
-      throw BadRecording("module " + std::to_string(event.id) + " has no variables where it had some");
+      throw BadRecording("module " + std::to_string(event.id) +
+                         " has no variables where it had some");
     std::vector<Change> initial;
     MemoryTable::update(memory_.add(event.variables, block->bytes, false), initial);
     owned_.insert(event.variables);
@@ -100,8 +102,8 @@ namespace {
 uint64_t reachOf(uint64_t width, uint64_t pitch, uint64_t height, uint64_t slice, uint64_t depth) {
   uint64_t rows, slices, sum;
   if (width == 0 || height == 0 || depth == 0 || __builtin_mul_overflow(pitch, height - 1, &rows) ||
-      __builtin_mul_overflow(slice, depth - 1, &slices) || __builtin_add_overflow(rows, slices, &sum) ||
-      __builtin_add_overflow(sum, width, &sum))
+      __builtin_mul_overflow(slice, depth - 1, &slices) ||
+      __builtin_add_overflow(rows, slices, &sum) || __builtin_add_overflow(sum, width, &sum))
     throw BadRecording("a copy or fill has no size");
   return sum;
 }
@@ -114,7 +116,8 @@ void Replayer::copy(const CopyEvent &e) {
   for (uint64_t z = 0; z < e.depth; ++z)
     for (uint64_t y = 0; y < e.height; ++y)
       std::memmove(reinterpret_cast<void *>(e.to + z * e.toSlice + y * e.toPitch),
-                   reinterpret_cast<const void *>(e.from + z * e.fromSlice + y * e.fromPitch), e.width);
+                   reinterpret_cast<const void *>(e.from + z * e.fromSlice + y * e.fromPitch),
+                   e.width);
   std::vector<Change> ignored;
   MemoryTable::update(to, e.to, reach, ignored);
 }
@@ -137,7 +140,8 @@ void Replayer::fill(const FillEvent &e) {
 void Replayer::restore(const CheckpointEvent &event) {
   std::vector<rt::HeapBlock> heap;
   for (const Span &span : event.heap) {
-    if (span.base < rt::kDeviceHeapArena || span.base + span.bytes > rt::kDeviceHeapArena + kMostBytes)
+    if (span.base < rt::kDeviceHeapArena ||
+        span.base + span.bytes > rt::kDeviceHeapArena + kMostBytes)
       throw BadRecording("a checkpoint names memory that malloc cannot have given");
     heap.push_back({span.base, span.bytes});
   }
@@ -198,7 +202,8 @@ device::LaunchOptions Replayer::optionsOf(const LaunchEvent &event, bool isInRan
     options.block = *options_.block;
   if (!options_.schedule.empty()) {
     options.hasPinnedLanes = false;
-    if (const std::string problem = device::readSchedule(options_.schedule, options); !problem.empty())
+    if (const std::string problem = device::readSchedule(options_.schedule, options);
+        !problem.empty())
       throw BadRecording(problem);
   }
   return options;
@@ -251,7 +256,8 @@ LaunchReport Replayer::launch(const LaunchEvent &event, const ResultEvent *recor
     rt::resetClocks();
     const auto start = Clock::now();
     report.outcome = module->launch(*kernel, variant, options);
-    report.milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    report.milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
   if (isInRange && options_.printf && !printed.empty())
     options_.printf(printed);
@@ -283,9 +289,10 @@ void Replayer::compare(const ResultEvent &recorded, const std::vector<Change> &c
     report.difference = "what it prints differs";
   if (code != device::Code::ok)
     return;
-  const auto [then, now] = std::ranges::mismatch(
-      recorded.changes, changes,
-      [](const Change &a, const Change &b) { return a.address == b.address && a.hash == b.hash; });
+  const auto [then, now] =
+      std::ranges::mismatch(recorded.changes, changes, [](const Change &a, const Change &b) {
+        return a.address == b.address && a.hash == b.hash;
+      });
   if (then == recorded.changes.end() && now == changes.end())
     return;
   if (then == recorded.changes.end() || (now != changes.end() && now->address < then->address))

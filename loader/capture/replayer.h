@@ -26,7 +26,8 @@ struct RecordingIndex {
   std::string annotation;
   std::vector<Launch> launches;
   std::vector<Checkpoint> checkpoints;
-  std::map<BlockType, std::pair<uint64_t, uint64_t>> blocks; ///< how many of each type, and their bytes in all
+  std::map<BlockType, std::pair<uint64_t, uint64_t>>
+      blocks;              ///< how many of each type, and their bytes in all
   bool isComplete = false; ///< the program ended
   uint64_t bytes = 0;
 };
@@ -58,8 +59,8 @@ struct LaunchReport {
   const LaunchEvent *event = nullptr;
   const ResultEvent *recorded = nullptr; ///< null: it had not ended
   device::Outcome outcome;
-  bool isVerified = false; ///< there was something to compare with
-  std::string difference;  ///< empty: none
+  bool isVerified = false;       ///< there was something to compare with
+  std::string difference;        ///< empty: none
   std::optional<uint64_t> piece; ///< address of the first piece of memory that differs
   std::vector<double> milliseconds;
   unsigned lanes = 0;
@@ -69,9 +70,11 @@ struct LaunchReport {
 class Replayer {
  public:
   explicit Replayer(const ReplayOptions &options) : options_(options) {}
-  /// Runs launches up to options.to; `report` is told of each in [from, to], `before` just before it runs. Throws BadRecording.
+  /// Runs launches up to options.to; `report` is told of each in [from, to], `before` just before
+  /// it runs. Throws BadRecording.
   void run(const std::function<void(const LaunchReport &)> &report,
-           const std::function<void(const LaunchEvent &, device::Module &, const device::KernelInfo &)> &before = nullptr);
+           const std::function<void(const LaunchEvent &, device::Module &,
+                                    const device::KernelInfo &)> &before = nullptr);
 
   const MemoryTable &memory() const { return memory_; }
   device::Module *module(uint64_t id) const;
@@ -90,7 +93,8 @@ class Replayer {
   Range &rangeOf(uint64_t address, uint64_t bytes);
   LaunchReport launch(const LaunchEvent &, const ResultEvent *);
   device::LaunchOptions optionsOf(const LaunchEvent &, bool isInRange);
-  void compare(const ResultEvent &, const std::vector<Change> &, const std::string &printed, LaunchReport &);
+  void compare(const ResultEvent &, const std::vector<Change> &, const std::string &printed,
+               LaunchReport &);
   void saveMemory();
   void restoreMemory();
 

@@ -150,6 +150,7 @@ struct LaunchOptions {
   std::shared_ptr<const ScheduleFile> script; ///< of Schedule::scripted
   uint64_t launchNumber = 0;                  ///< which section of the script applies
   rt::ScheduleRecord *scheduleRecord = nullptr;
+  uint64_t stream = 0;         ///< a number for it, for observers
   bool hasPinnedLanes = false; ///< `serial` at the W that `lanes` names
   rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
   uint64_t asyncSeed = 0;

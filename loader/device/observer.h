@@ -17,7 +17,8 @@ class Observer {
   virtual ~Observer() = default;
   /// Around Module::load: what is allocated on this thread in between is the module's.
   virtual void moduleLoading() = 0;
-  /// `variables`: where the module's variables are, null if it has none. `module` is null where it could not be loaded.
+  /// `variables`: where the module's variables are, null if it has none. `module` is null where it
+  /// could not be loaded.
   virtual void moduleLoaded(const Module *module, std::string_view text, void *variables) = 0;
   virtual void moduleGone(const Module &) = 0;
   virtual void allocated(void *base, size_t bytes) = 0;

@@ -60,6 +60,11 @@ bool readLine(const std::vector<std::string> &words, ScheduleFile &file,
     launch = &file.launches[number];
     return true;
   }
+  if (!launch && words.size() == 2 && words[0] == "async") {
+    LaunchOptions ignored;
+    file.async = words[1];
+    return readAsyncCopies(file.async, ignored);
+  }
   if (!launch)
     return false;
   if (words.size() == 2 && words[0] == "resident")
@@ -86,7 +91,8 @@ std::string parseScheduleFile(const std::string &name, std::string_view text, Sc
     const bool isGood = hasHeader ? readLine(words, file, launch) : isHeader;
     if (!isGood)
       return name + ":" + std::to_string(number) + ": " +
-             (hasHeader ? "expected `launch N`, `resident N` or `BLOCK THREAD POINT -> BLOCK THREAD`, not `"
+             (hasHeader ? "expected `launch N`, `resident N` or `BLOCK THREAD POINT -> BLOCK "
+                          "THREAD`, not `"
                         : "a schedule begins with `ptxrun-schedule 1`, not `") +
              line + "`";
     hasHeader = true;
@@ -99,6 +105,8 @@ std::string writeScheduleFile(const ScheduleFile &file) {
   const auto place = [](rt::GangPlace p) {
     return std::to_string(p.block) + " " + std::to_string(p.thread);
   };
+  if (!file.async.empty())
+    text += "async " + file.async + "\n";
   for (const auto &[number, script] : file.launches) {
     text += "launch " + std::to_string(number) + "\n";
     text += "resident " + std::to_string(script.resident) + "\n";
@@ -108,6 +116,13 @@ std::string writeScheduleFile(const ScheduleFile &file) {
               " -> " + place(s.next) + "\n";
   }
   return text;
+}
+
+void useScript(std::shared_ptr<const ScheduleFile> script, LaunchOptions &options) {
+  options.schedule = rt::Schedule::scripted;
+  if (!script->async.empty())
+    readAsyncCopies(script->async, options);
+  options.script = std::move(script);
 }
 
 std::string scheduleText(const LaunchOptions &options) {
@@ -139,8 +154,7 @@ std::string readSchedule(std::string_view text, LaunchOptions &options) {
   auto file = std::make_shared<ScheduleFile>();
   if (std::string problem = parseScheduleFile(path, contents.str(), *file); !problem.empty())
     return problem;
-  options.schedule = rt::Schedule::scripted;
-  options.script = std::move(file);
+  useScript(std::move(file), options);
   return {};
 }
 

@@ -203,6 +203,7 @@ device::LaunchOptions LaunchOperation::options() const {
 CUresult LaunchOperation::run(Context &context) {
   device::LaunchOptions options = this->options();
   options.params = arguments.data();
+  options.stream = stream;
   options.cancel = &shutdownFlag();
   static std::atomic<uint64_t> launches{0};
   options.launchNumber = launches.fetch_add(1, std::memory_order_relaxed);
@@ -235,6 +236,7 @@ CUresult readArguments(LaunchOperation &operation, void *const *kernelParams, vo
 
 CUresult submitLaunch(Context &context, Stream &stream,
                       std::shared_ptr<LaunchOperation> operation) {
+  operation->stream = stream.id();
   stream.submit(std::move(operation));
   if (!isBlocking())
     return CUDA_SUCCESS;

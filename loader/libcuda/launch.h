@@ -40,6 +40,7 @@ class LaunchOperation final : public Operation {
   static std::shared_ptr<LaunchOperation> make(std::shared_ptr<Function>, const LaunchShape &,
                                                CUresult &result);
   KernelArguments arguments;
+  uint64_t stream = 0; ///< number of the stream it was given to
   Function &function() const { return *function_; }
   const LaunchShape &shape() const { return shape_; }
 

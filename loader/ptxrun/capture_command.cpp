@@ -70,13 +70,20 @@ json blockJson(const capture::Block &block) {
   case capture::BlockType::copy: {
     capture::CopyEvent e;
     decode(block.payload, e);
-    out.update({{"to", hex(e.to)}, {"from", hex(e.from)}, {"width", e.width}, {"height", e.height}, {"depth", e.depth}});
+    out.update({{"to", hex(e.to)},
+                {"from", hex(e.from)},
+                {"width", e.width},
+                {"height", e.height},
+                {"depth", e.depth}});
     break;
   }
   case capture::BlockType::fill: {
     capture::FillEvent e;
     decode(block.payload, e);
-    out.update({{"address", hex(e.base)}, {"value", e.value}, {"elementBytes", e.elementBytes}, {"width", e.width},
+    out.update({{"address", hex(e.base)},
+                {"value", e.value},
+                {"elementBytes", e.elementBytes},
+                {"width", e.width},
                 {"height", e.height}});
     break;
   }
@@ -89,15 +96,26 @@ json blockJson(const capture::Block &block) {
       std::snprintf(digits, sizeof digits, "%02x", static_cast<uint8_t>(c));
       params += digits;
     }
-    out.update({{"launch", e.number}, {"module", e.module}, {"kernel", e.kernel}, {"grid", shapeJson(e.grid)},
-                {"block", shapeJson(e.block)}, {"cluster", shapeJson(e.cluster)}, {"shared", e.sharedBytes},
-                {"stream", e.stream}, {"cooperative", e.isCooperative}, {"parameters", params}, {"options", e.options}});
+    out.update({{"launch", e.number},
+                {"module", e.module},
+                {"kernel", e.kernel},
+                {"grid", shapeJson(e.grid)},
+                {"block", shapeJson(e.block)},
+                {"cluster", shapeJson(e.cluster)},
+                {"shared", e.sharedBytes},
+                {"stream", e.stream},
+                {"cooperative", e.isCooperative},
+                {"parameters", params},
+                {"options", e.options}});
     break;
   }
   case capture::BlockType::result: {
     capture::ResultEvent e;
     decode(block.payload, e);
-    out.update({{"launch", e.number}, {"code", e.code}, {"message", e.message}, {"printed", e.printed},
+    out.update({{"launch", e.number},
+                {"code", e.code},
+                {"message", e.message},
+                {"printed", e.printed},
                 {"milliseconds", static_cast<double>(e.nanoseconds) * 1e-6}});
     json changes = json::array();
     for (const capture::Change &change : e.changes)
@@ -108,7 +126,8 @@ json blockJson(const capture::Block &block) {
   case capture::BlockType::checkpoint: {
     capture::CheckpointEvent e;
     decode(block.payload, e);
-    out.update({{"launch", e.number}, {"spans", spansJson(e.memory.spans)}, {"heap", spansJson(e.heap)}});
+    out.update(
+        {{"launch", e.number}, {"spans", spansJson(e.memory.spans)}, {"heap", spansJson(e.heap)}});
     break;
   }
   }
@@ -120,15 +139,19 @@ std::string dumpJson(const json &value, int indent) {
 }
 
 json infoJson(const capture::RecordingIndex &index) {
-  json out{{"annotation", annotationOf(index)}, {"complete", index.isComplete}, {"bytes", index.bytes},
+  json out{{"annotation", annotationOf(index)},
+           {"complete", index.isComplete},
+           {"bytes", index.bytes},
            {"checkpoints", index.checkpoints.size()}};
   json blocks = json::object(), launches = json::array();
   for (const auto &[type, sums] : index.blocks)
     blocks[capture::nameOf(type)] = {{"count", sums.first}, {"bytes", sums.second}};
   for (const auto &launch : index.launches) {
-    json one{{"launch", launch.number}, {"kernel", launch.kernel}, {"ended", launch.result.has_value()}};
+    json one{
+        {"launch", launch.number}, {"kernel", launch.kernel}, {"ended", launch.result.has_value()}};
     if (launch.result)
-      one.update({{"code", launch.result->code}, {"milliseconds", static_cast<double>(launch.result->nanoseconds) * 1e-6},
+      one.update({{"code", launch.result->code},
+                  {"milliseconds", static_cast<double>(launch.result->nanoseconds) * 1e-6},
                   {"bytesChanged", launch.bytesWritten}});
     launches.push_back(one);
   }
@@ -148,19 +171,25 @@ void printInfo(const std::string &file, bool isJson) {
               index.isComplete ? "" : ", ends before the program did");
   for (const char *key : {"tool", "time", "host", "processor", "level"})
     if (about.contains(key))
-      std::printf("  %-10s %s\n", key, about[key].is_string() ? about[key].get<std::string>().c_str() : dumpJson(about[key], -1).c_str());
+      std::printf("  %-10s %s\n", key,
+                  about[key].is_string() ? about[key].get<std::string>().c_str()
+                                         : dumpJson(about[key], -1).c_str());
   if (about.contains("command"))
     std::printf("  %-10s %s\n", "command", dumpJson(about["command"], -1).c_str());
   if (about.contains("environment"))
     std::printf("  %-10s %s\n", "environment", dumpJson(about["environment"], -1).c_str());
   for (const auto &[type, sums] : index.blocks)
-    std::printf("  %-10s %8llu blocks %12llu bytes\n", capture::nameOf(type), static_cast<unsigned long long>(sums.first),
+    std::printf("  %-10s %8llu blocks %12llu bytes\n", capture::nameOf(type),
+                static_cast<unsigned long long>(sums.first),
                 static_cast<unsigned long long>(sums.second));
   for (const auto &launch : index.launches)
-    std::printf("  launch %llu: %s, %s\n", static_cast<unsigned long long>(launch.number), launch.kernel.c_str(),
-                !launch.result ? "had not ended"
+    std::printf("  launch %llu: %s, %s\n", static_cast<unsigned long long>(launch.number),
+                launch.kernel.c_str(),
+                !launch.result        ? "had not ended"
                 : launch.result->code ? launch.result->message.c_str()
-                                      : (std::to_string(launch.bytesWritten) + " bytes of memory in pieces that changed").c_str());
+                                      : (std::to_string(launch.bytesWritten) +
+                                         " bytes of memory in pieces that changed")
+                                            .c_str());
 }
 
 void convert(const std::string &file) {
@@ -192,7 +221,8 @@ void extract(const std::string &file, const std::string &folder) {
   }
 }
 
-/// Copies a recording: launches after `to` are left out; those before `from` are kept only as far as there is no checkpoint.
+/// Copies a recording: launches after `to` are left out; those before `from` are kept only as far
+/// as there is no checkpoint.
 void trim(const std::string &file, const std::string &output, uint64_t from, uint64_t to) {
   const capture::RecordingIndex index = capture::readIndex(file);
   uint64_t start = 0;
@@ -210,8 +240,9 @@ void trim(const std::string &file, const std::string &output, uint64_t from, uin
   for (capture::Block block; reader.next(block);) {
     using Type = capture::BlockType;
     const bool isBefore = block.offset < start;
-    const bool isWork = block.type == Type::write || block.type == Type::copy || block.type == Type::fill ||
-                        block.type == Type::launch || block.type == Type::result;
+    const bool isWork = block.type == Type::write || block.type == Type::copy ||
+                        block.type == Type::fill || block.type == Type::launch ||
+                        block.type == Type::result;
     if (isBefore && isWork)
       continue;
     if (block.type == Type::launch) {
@@ -258,7 +289,8 @@ void addCapture(CLI::App &app) {
   auto *info = add("info", "What is inside", [given] { printInfo(given->file, given->isJson); });
   info->add_flag("--json", given->isJson, "As JSON");
   add("convert", "Every block as a line of JSON", [given] { convert(given->file); });
-  auto *files = add("extract", "Modules and parameters as files", [given] { extract(given->file, given->output); });
+  auto *files = add("extract", "Modules and parameters as files",
+                    [given] { extract(given->file, given->output); });
   files->add_option("-o,--output", given->output, "Folder")->required();
   auto *cut = add("trim", "A recording of some of the launches",
                   [given] { trim(given->file, given->output, given->from, given->to); });

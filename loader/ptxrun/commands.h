@@ -18,6 +18,7 @@ void addExec(CLI::App &);
 void addRecord(CLI::App &);
 void addReplay(CLI::App &);
 void addCapture(CLI::App &);
+void addExplore(CLI::App &);
 void addVersion(CLI::App &);
 
 /// Replaces this process by a CUDA program that finds our libraries. Throws UsageError where that fails.

@@ -1,477 +1,117 @@
-// Runs a plan: loads the module, makes the buffers, launches in order, writes and checks the
-// results.
-#include <algorithm>
-#include <cctype>
-#include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <deque>
-#include <filesystem>
-#include <map>
-#include <mutex>
-
-#include "loader/capture/recorder.h"
-#include "loader/ptxrun/arguments.h"
-#include "loader/ptxrun/compare.h"
-#include "loader/ptxrun/errors.h"
-#include "loader/ptxrun/interrupt.h"
-#include "loader/ptxrun/module_file.h"
-#include "loader/ptxrun/npy.h"
-#include "loader/ptxrun/plan.h"
-#include "loader/ptxrun/progress.h"
-#include "loader/ptxrun/tensor_argument.h"
+// What comes after the launches of a plan: results are written and checked.
+#include "loader/ptxrun/execution.h"
 
 namespace ptxrun::command {
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double millisecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+void writeRaw(const std::string &path, const Array &array) {
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  bool isWritten = file && std::fwrite(array.data(), 1, array.bytes(), file) == array.bytes();
+  if (file && std::fclose(file) != 0)
+    isWritten = false;
+  if (!isWritten)
+    throw Failed(path + ": cannot be written");
 }
 
-struct Buffer {
-  std::string name;
-  BufferSpec spec;
-  Array now;
-  std::optional<Array>
-      before; ///< contents before the first launch, kept where they are needed again
-};
-
-struct Timing {
-  double compileMs = 0;
-  bool isFromCache = false;
-  unsigned lanes = 0;
-  bool hasEnded = false; ///< without an error
-  std::vector<double> runMs;
-};
-
-class Execution {
- public:
-  Execution(const Plan &plan, const RunOptions &options) : plan_(plan), options_(options) {}
-
-  void run() {
-    startRecording();
-    device::LoadOptions loadOptions;
-    loadOptions.dumpDirectory = options_.dumpDirectory;
-    loadOptions.stopAfter = options_.stopAfter;
-    loadOptions.useCache = options_.useCache;
-    loadOptions.cacheDirectory = options_.cacheDirectory;
-    loadOptions.tiers = options_.tiers;
-    module_ = loadModule(plan_.module, loadOptions);
-    if (!options_.stopAfter.empty())
-      return stopAfterStage();
-    launches_.assign(plan_.launches.begin(), plan_.launches.end());
-    timings_.resize(launches_.size());
-    makeBuffers();
-    cancel_ = watchInterrupts();
-    device::Outcome outcome;
-    for (unsigned round = 0; round < std::max(1u, options_.repeat) && outcome.isOk(); ++round) {
-      if (round)
-        restoreBuffers();
-      printed_.clear();
-      launchNumber_ = 0;
-      for (size_t k = 0; k < launches_.size() && outcome.isOk(); ++k)
-        outcome = asExpected(launches_[k], launch(k));
-    }
-    if (auto *recorder = capture::Recorder::instance())
-      recorder->finish();
-    report();
-    checkOutcome(outcome);
-    if (outcome.isOk())
-      writeOutputs();
-    checkExpectations();
-  }
-
- private:
-  void startRecording() {
-    if (options_.record.empty())
-      return;
-    capture::RecordOptions wanted;
-    wanted.file = options_.record;
-    if (std::string problem = capture::Recorder::start(wanted); !problem.empty())
-      throw UsageError("--record: " + problem);
-    capture::Recorder::instance()->noteAllHostVisible(); // buffers are filled where they lie
-  }
-
-  void stopAfterStage() {
-    device::Outcome outcome;
-    for (const Launch &launch : plan_.launches) {
-      if (!module_)
-        break; // stopped while loading
-      auto &kernel = chooseKernel(*module_, launch.kernel);
-      device::LaunchOptions options = launchOptions(launch);
-      device::shapeLaunch(kernel, options);
-      module_->compile(kernel, options, outcome);
-      if (!outcome.isOk() && outcome.code != device::Code::stopped)
-        throw Failed(outcome.message);
-    }
-    if (options_.isQuiet)
-      return;
-    std::printf("stopped after %s%s\n", options_.stopAfter.c_str(),
-                options_.dumpDirectory.empty()
-                    ? ""
-                    : ("; the dumps are in " + options_.dumpDirectory).c_str());
-  }
-
-  unsigned lanesOf(const Launch &launch) const {
-    return options_.lanes ? options_.lanes : launch.lanes;
-  }
-
-  abi::Dim3 dimensions(const std::array<std::string, 3> &texts) const {
-    uint32_t values[3];
-    for (size_t k = 0; k < 3; ++k) {
-      int64_t value = Expression(texts[k], plan_.constants).asInteger();
-      if (value < 1 || value > UINT32_MAX)
-        throw UsageError("'" + texts[k] + "' is no extent of a grid or block");
-      values[k] = static_cast<uint32_t>(value);
-    }
-    return {values[0], values[1], values[2]};
-  }
-
-  std::vector<Symbol> symbols(bool areInitial) const {
-    std::vector<Symbol> result = plan_.constants;
-    for (const Buffer &buffer : buffers_)
-      result.push_back(
-          {buffer.name, areInitial && buffer.before ? &*buffer.before : &buffer.now, 0});
-    return result;
-  }
-
-  Buffer *findBuffer(std::string_view name) {
-    for (Buffer &buffer : buffers_)
-      if (buffer.name == name)
-        return &buffer;
-    return nullptr;
-  }
-
-  void makeBuffer(const std::string &name, const BufferSpec &spec) {
-    for (const Symbol &constant : plan_.constants)
-      if (constant.name == name)
-        throw UsageError("'" + name + "' is both a constant and a buffer");
-    if (findBuffer(name))
-      throw UsageError("there are two buffers named '" + name + "'");
-    buffers_.push_back(
-        {name, spec, makeArray(spec, plan_.directory, symbols(false)), std::nullopt});
-  }
-
-  /// Named buffers first, then those written in the place of an argument.
-  void makeBuffers() {
-    for (const NamedBuffer &buffer : plan_.buffers)
-      makeBuffer(buffer.name, buffer.spec);
-    for (size_t k = 0; k < launches_.size(); ++k)
-      for (size_t a = 0; a < launches_[k].arguments.size(); ++a)
-        makeInlineBuffer(k, a);
-    bool isNeededAgain = options_.repeat > 1;
-    for (const Expectation &expectation : plan_.expectations)
-      isNeededAgain |= !expectation.value.empty();
-    if (!isNeededAgain)
-      return;
-    for (Buffer &buffer : buffers_)
-      buffer.before = buffer.now.copy();
-  }
-
-  void makeInlineBuffer(size_t launch, size_t argument) {
-    std::string &text = launches_[launch].arguments[argument];
-    if (!looksLikeBuffer(text))
-      return;
-    std::string name = (launches_.size() > 1 ? "launch " + std::to_string(launch + 1) + ", " : "") +
-                       "argument " + std::to_string(argument + 1);
-    makeBuffer(name, parseBufferSpec(text));
-    text = name;
-  }
-
-  bool looksLikeBuffer(const std::string &text) {
-    if (findBuffer(text) || isTensorMap(text))
-      return false;
-    BufferSpec spec = parseBufferSpec(text);
-    if (spec.role != BufferSpec::Role::in || text.starts_with("in:") || isGenerated(text) ||
-        text.ends_with(".npy"))
-      return true;
-    bool isNumber = !text.empty() && std::strchr("+-0123456789={", text[0]);
-    return !isNumber && std::filesystem::is_regular_file(
-                            joinPath(plan_.directory, text.substr(0, text.rfind(':'))));
-  }
-
-  void restoreBuffers() {
-    tensorMaps_.clear();
-    for (Buffer &buffer : buffers_)
-      std::memcpy(buffer.now.data(), buffer.before->data(), buffer.now.bytes());
-  }
-
-  /// A tensor-map is encoded once; kernels may change the one that they are pointed to.
-  const void *addressOfTensorMap(std::string_view text) {
-    auto [entry, isNew] = tensorMaps_.try_emplace(std::string(text));
-    if (isNew)
-      entry->second.map = makeTensorMap(
-          text, [this](std::string_view name) { return addressOf(name); }, plan_.constants);
-    return &entry->second.map;
-  }
-
-  /// A buffer's name, with an offset in bytes if there is a '+', or a tensor-map.
-  std::optional<const void *> addressOf(std::string_view text) {
-    if (isTensorMap(text))
-      return addressOfTensorMap(text);
-    if (Buffer *buffer = findBuffer(text))
-      return buffer->now.data();
-    size_t plus = text.rfind('+');
-    if (plus == std::string_view::npos)
-      return std::nullopt;
-    Buffer *buffer = findBuffer(text.substr(0, plus));
-    if (!buffer)
-      return std::nullopt;
-    return buffer->now.data() + Expression(text.substr(plus + 1), plan_.constants).asInteger();
-  }
-
-  /// Constants' names and `=expression` become numbers; `r` is the turn of a launch with `times`.
-  std::vector<std::string> resolvedArguments(const Launch &launch, const device::KernelInfo &kernel,
-                                             unsigned turn) {
-    std::vector<Symbol> constants = plan_.constants;
-    constants.push_back({"r", nullptr, turn});
-    std::vector<std::string> texts = launch.arguments;
-    for (size_t k = 0; k < texts.size(); ++k) {
-      bool isConstant = std::any_of(plan_.constants.begin(), plan_.constants.end(),
-                                    [&](const Symbol &symbol) { return symbol.name == texts[k]; });
-      if (!isConstant && !texts[k].starts_with("="))
-        continue;
-      Expression value(isConstant ? texts[k] : texts[k].substr(1), constants);
-      bool isReal = k < kernel.parameters.size() && isa::isFloat(kernel.parameters[k].type);
-      char digits[40];
-      if (isReal)
-        std::snprintf(digits, sizeof digits, "%.17g", value.asDouble());
-      texts[k] = isReal ? digits : std::to_string(value.asInteger());
-    }
-    return texts;
-  }
-
-  device::LaunchOptions launchOptions(const Launch &launch) {
-    device::LaunchOptions options;
-    options.grid = dimensions(launch.grid);
-    options.block = dimensions(launch.block);
-    if (launch.cluster)
-      options.cluster = {(*launch.cluster)[0], (*launch.cluster)[1], (*launch.cluster)[2]};
-    int64_t shared = Expression(launch.sharedBytes, plan_.constants).asInteger();
-    if (shared < 0 || shared > UINT32_MAX)
-      throw UsageError("'" + launch.sharedBytes + "' is no size of shared memory");
-    options.dynamicSharedBytes = static_cast<uint32_t>(shared);
-    options.isCooperative = launch.isCooperative;
-    options.lanes = lanesOf(launch);
-    options.threads = options_.threads;
-    options.timeout = options_.timeout;
-    options.cancel = cancel_;
-    device::readAsyncCopies(launch.async.empty() ? options_.async : launch.async, options);
-    options.matrix = matrix::readPolicy(launch.matrix.empty() ? options_.matrix : launch.matrix)
-                         .value_or(matrix::PolicyChoice());
-    device::readSchedule(options_.schedule, options);
-    if (keepsPrinted())
-      options.printf = [this](std::string_view text) {
-        std::lock_guard lock(printMutex_);
-        printed_ += text;
-        if (!options_.isQuiet)
-          std::fwrite(text.data(), 1, text.size(), stdout);
-      };
-    return options;
-  }
-
-  bool keepsPrinted() const {
-    return std::any_of(plan_.expectations.begin(), plan_.expectations.end(),
-                       [](const Expectation &e) { return e.printed.has_value(); });
-  }
-
-  device::Outcome launch(size_t index) {
-    const Launch &launch = launches_[index];
-    const device::KernelInfo &kernel = chooseKernel(*module_, launch.kernel);
-    device::LaunchOptions options = launchOptions(launch);
-    if (std::string problem = device::shapeLaunch(kernel, options); !problem.empty())
-      return device::Outcome::failed(device::Code::invalidValue, std::move(problem));
-    Timing &timing = timings_[index];
-    device::Outcome outcome;
-    auto start = Clock::now();
-    uint64_t blocks = uint64_t{options.grid.x} * options.grid.y * options.grid.z;
-    auto variant = module_->compile(kernel, options, outcome);
-    if (!outcome.isOk())
-      return outcome;
-    if (timing.runMs.empty())
-      timing.compileMs = millisecondsSince(start), timing.isFromCache = variant.isFromCache;
-    timing.lanes = variant.needs.lanes;
-    double ms = 0;
-    for (unsigned turn = 0; turn < launch.times && outcome.isOk(); ++turn) {
-      auto params = packArguments(kernel, resolvedArguments(launch, kernel, turn),
-                                  [this](std::string_view text) { return addressOf(text); });
-      options.params = params.data();
-      options.launchNumber = launchNumber_++;
-      std::atomic<uint64_t> finished{0};
-      options.finishedCtas = &finished;
-      ProgressBar bar(kernel.name, blocks, finished, options_.showsProgress);
-      start = Clock::now();
-      outcome = module_->launch(kernel, variant, options);
-      ms += millisecondsSince(start);
-    }
-    timing.runMs.push_back(ms);
-    timing.hasEnded = outcome.isOk();
-    return outcome;
-  }
-
-  static std::string shapeText(abi::Dim3 d) {
-    std::string text = std::to_string(d.x);
-    if (d.y > 1 || d.z > 1)
-      text += "x" + std::to_string(d.y);
-    if (d.z > 1)
-      text += "x" + std::to_string(d.z);
-    return text;
-  }
-
-  void report() {
-    if (options_.isQuiet)
-      return;
-    for (size_t k = 0; k < launches_.size(); ++k) {
-      Timing &timing = timings_[k];
-      if (!timing.hasEnded)
-        continue;
-      const Launch &launch = launches_[k];
-      std::printf(
-          "%s: grid %s, block %s, %u lane%s", chooseKernel(*module_, launch.kernel).name.c_str(),
-          shapeText(dimensions(launch.grid)).c_str(), shapeText(dimensions(launch.block)).c_str(),
-          timing.lanes, timing.lanes == 1 ? "" : "s");
-      if (launch.times > 1)
-        std::printf(", %u times", launch.times);
-      if (options_.isTimed)
-        reportTime(timing);
-      std::printf("\n");
-    }
-  }
-
-  static void reportTime(Timing &timing) {
-    std::sort(timing.runMs.begin(), timing.runMs.end());
-    std::printf("; %s in %.2f ms, ran in %.3f ms",
-                timing.isFromCache ? "found in the cache" : "compiled", timing.compileMs,
-                timing.runMs[timing.runMs.size() / 2]);
-    if (timing.runMs.size() > 1)
-      std::printf(" (median of %zu; best %.3f)", timing.runMs.size(), timing.runMs.front());
-  }
-
-  /// ok where a launch failed as its description says.
-  device::Outcome asExpected(const Launch &launch, device::Outcome outcome) {
-    if (launch.outcome == "ok")
-      return outcome;
-    const std::string name = "the launch of '" + launch.kernel + "'";
-    if (outcome.isOk())
-      throw Failed(name + " succeeded, but was expected to end with " + launch.outcome);
-    if (nameOf(outcome.code) != launch.outcome)
-      return outcome;
-    for (const std::string &part : launch.report)
-      if (outcome.message.find(part) == std::string::npos)
-        throw Failed(name + " failed, but its report lacks '" + part + "':\n" + outcome.message);
-    if (!options_.isQuiet)
-      std::printf("failed as expected: %s\n", outcome.message.c_str());
-    return {};
-  }
-
-  void checkOutcome(const device::Outcome &outcome) {
-    if (nameOf(outcome.code) == plan_.outcome) {
-      if (!outcome.isOk() && !options_.isQuiet)
-        std::printf("failed as expected: %s\n", outcome.message.c_str());
-      return;
-    }
-    if (outcome.isOk())
-      throw Failed("the launches succeeded, but were expected to end with " + plan_.outcome);
-    ExitCode code = outcome.code == device::Code::timeout     ? kTimeout
-                    : outcome.code == device::Code::cancelled ? kInterrupted
-                                                              : kFailure;
-    throw Failed(outcome.message, code);
-  }
-
-  void writeOutputs() {
-    for (const Buffer &buffer : buffers_) {
-      if (buffer.spec.role == BufferSpec::Role::print)
-        std::printf("%s, %s: %s\n", buffer.name.c_str(), buffer.now.describe().c_str(),
-                    preview(buffer.now, options_.printLimit).c_str());
-      if (buffer.spec.output.empty())
-        continue;
-      std::string path = joinPath(plan_.directory, buffer.spec.output);
-      if (path.ends_with(".npy"))
-        writeNpy(path, buffer.now);
-      else
-        writeRaw(path, buffer.now);
-      if (!options_.isQuiet)
-        std::printf("%s, %s: written to %s\n", buffer.name.c_str(), buffer.now.describe().c_str(),
-                    path.c_str());
-    }
-  }
-
-  static void writeRaw(const std::string &path, const Array &array) {
-    std::FILE *file = std::fopen(path.c_str(), "wb");
-    bool isWritten = file && std::fwrite(array.data(), 1, array.bytes(), file) == array.bytes();
-    if (file && std::fclose(file) != 0)
-      isWritten = false;
-    if (!isWritten)
-      throw Failed(path + ": cannot be written");
-  }
-
-  void checkExpectations() {
-    std::string problems;
-    for (const Expectation &expectation : plan_.expectations) {
-      if (expectation.printed)
-        problems += checkPrinted(expectation);
-      else
-        problems += checkBuffer(expectation);
-    }
-    if (!problems.empty())
-      throw Failed(problems + plan_.name + ": not as expected");
-  }
-
-  std::string checkPrinted(const Expectation &expectation) {
-    std::string differences = compareText(printed_, *expectation.printed, expectation.isAnyOrder);
-    if (!differences.empty())
-      return "  the printed text differs:\n" + differences;
-    if (!options_.isQuiet)
-      std::printf("  printed text as expected\n");
-    return "";
-  }
-
-  std::string checkBuffer(const Expectation &expectation) {
-    Buffer *buffer = findBuffer(expectation.buffer);
-    if (!buffer)
-      throw UsageError(plan_.name + ": [[expect]] names a buffer '" + expectation.buffer +
-                       "' that does not exist");
-    Comparison result;
-    if (!expectation.file.empty()) {
-      result = compareWithArray(buffer->now, expectation,
-                                readNpy(joinPath(plan_.directory, expectation.file)));
-    } else {
-      auto names = symbols(true);
-      result =
-          compareWithExpression(buffer->now, expectation, Expression(expectation.value, names));
-    }
-    if (result.different)
-      return "  " + buffer->name + ": " + std::to_string(result.different) + " of " +
-             std::to_string(result.compared) + " values differ\n" + result.firstDifferences;
-    if (!options_.isQuiet) {
-      std::printf("  %s: %llu values as expected", buffer->name.c_str(),
-                  static_cast<unsigned long long>(result.compared));
-      if (expectation.relative > 0 && result.worstRelative > 0)
-        std::printf(" (greatest relative difference %.2g)", result.worstRelative);
-      std::printf("\n");
-    }
-    return "";
-  }
-
-  const Plan &plan_;
-  const RunOptions &options_;
-  std::unique_ptr<device::Module> module_;
-  std::vector<Launch> launches_;
-  std::vector<Timing> timings_;
-  std::deque<Buffer> buffers_;
-  struct alignas(128) PlacedMap {
-    rt::TensorMap map;
-  };
-  std::map<std::string, PlacedMap> tensorMaps_; ///< by their texts
-  const std::atomic<bool> *cancel_ = nullptr;
-  uint64_t launchNumber_ = 0; ///< of this round
-  std::mutex printMutex_;
-  std::string printed_;
-};
-
 } // namespace
+
+/// ok where a launch failed as its description says.
+device::Outcome Execution::asExpected(const Launch &launch, device::Outcome outcome) {
+  if (launch.outcome == "ok")
+    return outcome;
+  const std::string name = "the launch of '" + launch.kernel + "'";
+  if (outcome.isOk())
+    throw Failed(name + " succeeded, but was expected to end with " + launch.outcome);
+  if (nameOf(outcome.code) != launch.outcome)
+    return outcome;
+  for (const std::string &part : launch.report)
+    if (outcome.message.find(part) == std::string::npos)
+      throw Failed(name + " failed, but its report lacks '" + part + "':\n" + outcome.message);
+  if (!options_.isQuiet)
+    std::printf("failed as expected: %s\n", outcome.message.c_str());
+  return {};
+}
+
+void Execution::checkOutcome(const device::Outcome &outcome) {
+  if (nameOf(outcome.code) == plan_.outcome) {
+    if (!outcome.isOk() && !options_.isQuiet)
+      std::printf("failed as expected: %s\n", outcome.message.c_str());
+    return;
+  }
+  if (outcome.isOk())
+    throw Failed("the launches succeeded, but were expected to end with " + plan_.outcome);
+  ExitCode code = outcome.code == device::Code::timeout     ? kTimeout
+                  : outcome.code == device::Code::cancelled ? kInterrupted
+                                                            : kFailure;
+  throw Failed(outcome.message, code);
+}
+
+void Execution::writeOutputs() {
+  for (const Buffer &buffer : buffers_) {
+    if (buffer.spec.role == BufferSpec::Role::print)
+      std::printf("%s, %s: %s\n", buffer.name.c_str(), buffer.now.describe().c_str(),
+                  preview(buffer.now, options_.printLimit).c_str());
+    if (buffer.spec.output.empty())
+      continue;
+    std::string path = joinPath(plan_.directory, buffer.spec.output);
+    if (path.ends_with(".npy"))
+      writeNpy(path, buffer.now);
+    else
+      writeRaw(path, buffer.now);
+    if (!options_.isQuiet)
+      std::printf("%s, %s: written to %s\n", buffer.name.c_str(), buffer.now.describe().c_str(),
+                  path.c_str());
+  }
+}
+
+void Execution::checkExpectations() {
+  std::string problems;
+  for (const Expectation &expectation : plan_.expectations) {
+    if (expectation.printed)
+      problems += checkPrinted(expectation);
+    else
+      problems += checkBuffer(expectation);
+  }
+  if (!problems.empty())
+    throw Failed(problems + plan_.name + ": not as expected");
+}
+
+std::string Execution::checkPrinted(const Expectation &expectation) {
+  std::string differences = compareText(printed_, *expectation.printed, expectation.isAnyOrder);
+  if (!differences.empty())
+    return "  the printed text differs:\n" + differences;
+  if (!options_.isQuiet)
+    std::printf("  printed text as expected\n");
+  return "";
+}
+
+std::string Execution::checkBuffer(const Expectation &expectation) {
+  Buffer *buffer = findBuffer(expectation.buffer);
+  if (!buffer)
+    throw UsageError(plan_.name + ": [[expect]] names a buffer '" + expectation.buffer +
+                     "' that does not exist");
+  Comparison result;
+  if (!expectation.file.empty()) {
+    result = compareWithArray(buffer->now, expectation,
+                              readNpy(joinPath(plan_.directory, expectation.file)));
+  } else {
+    auto names = symbols(true);
+    result =
+        compareWithExpression(buffer->now, expectation, Expression(expectation.value, names));
+  }
+  if (result.different)
+    return "  " + buffer->name + ": " + std::to_string(result.different) + " of " +
+           std::to_string(result.compared) + " values differ\n" + result.firstDifferences;
+  if (!options_.isQuiet) {
+    std::printf("  %s: %llu values as expected", buffer->name.c_str(),
+                static_cast<unsigned long long>(result.compared));
+    if (expectation.relative > 0 && result.worstRelative > 0)
+      std::printf(" (greatest relative difference %.2g)", result.worstRelative);
+    std::printf("\n");
+  }
+  return "";
+}
 
 void execute(const Plan &plan, const RunOptions &options) { Execution(plan, options).run(); }
 

@@ -1,4 +1,5 @@
-// A recorded launch as a launch description: the module, the memory its pointers point into as .npy files, its arguments.
+// A recorded launch as a launch description: the module, the memory its pointers point into as .npy
+// files, its arguments.
 #include <cinttypes>
 #include <cstring>
 #include <filesystem>
@@ -23,21 +24,24 @@ class LaunchExport {
   LaunchExport(const std::string &path, const capture::MemoryTable &memory)
       : path_(path), stem_(path.substr(0, path.rfind('.'))), memory_(memory) {}
 
-  void write(const capture::LaunchEvent &event, const std::string &text, const device::KernelInfo &kernel) {
+  void write(const capture::LaunchEvent &event, const std::string &text,
+             const device::KernelInfo &kernel) {
     std::ofstream(stem_ + ".ptx", std::ios::binary) << text;
     std::string arguments;
     for (const device::Parameter &parameter : kernel.parameters)
-      arguments += (arguments.empty() ? "" : ", ") + ("\"" + argument(parameter, event.params) + "\"");
+      arguments +=
+          (arguments.empty() ? "" : ", ") + ("\"" + argument(parameter, event.params) + "\"");
     std::ofstream out(path_);
     out << "module = \"" << fs::path(stem_ + ".ptx").filename().string() << "\"\n\n[buffers]\n"
-        << buffers_ << "\n[[launch]]\nkernel = \"" << event.kernel << "\"\ngrid = " << shapeText(event.grid)
-        << "\nblock = " << shapeText(event.block) << "\n";
+        << buffers_ << "\n[[launch]]\nkernel = \"" << event.kernel
+        << "\"\ngrid = " << shapeText(event.grid) << "\nblock = " << shapeText(event.block) << "\n";
     if (event.cluster.x)
       out << "cluster = " << shapeText(event.cluster) << "\n";
-    out << "shared = " << event.sharedBytes << "\ncooperative = " << (event.isCooperative ? "true" : "false")
-        << "\n";
-    if (const auto async = event.options.find("async"); async != event.options.end())
-      out << "async = \"" << async->second << "\"\n";
+    out << "shared = " << event.sharedBytes
+        << "\ncooperative = " << (event.isCooperative ? "true" : "false") << "\n";
+    for (const char *name : {"async", "matrix"})
+      if (const auto option = event.options.find(name); option != event.options.end())
+        out << name << " = \"" << option->second << "\"\n";
     if (const auto lanes = event.options.find("lanes"); lanes != event.options.end())
       out << "lanes = " << lanes->second << "\n";
     out << "arguments = [" << arguments << "]\n";
@@ -53,7 +57,8 @@ class LaunchExport {
     std::string text = "{";
     for (uint64_t i = 0; i < parameter.bytes;) {
       const bool isWord = (parameter.offset + i) % 8 == 0 && i + 8 <= parameter.bytes;
-      text += (i ? ", " : "") + (isWord ? field(at + i) : "u8 " + std::to_string(static_cast<uint8_t>(at[i])));
+      text += (i ? ", " : "") +
+              (isWord ? field(at + i) : "u8 " + std::to_string(static_cast<uint8_t>(at[i])));
       i += isWord ? 8 : 1;
     }
     if (parameter.isArray || parameter.vector > 1)
@@ -105,8 +110,8 @@ class LaunchExport {
 
 } // namespace
 
-void exportLaunch(const std::string &path, const capture::LaunchEvent &event, const device::Module &,
-                  const std::string &text, const device::KernelInfo &kernel,
+void exportLaunch(const std::string &path, const capture::LaunchEvent &event,
+                  const device::Module &, const std::string &text, const device::KernelInfo &kernel,
                   const capture::MemoryTable &memory) {
   LaunchExport(path, memory).write(event, text, kernel);
 }

@@ -25,6 +25,7 @@ struct InspectArguments {
 
 /// What is said of one kernel.
 struct Findings {
+  device::ScheduleDependence schedule;
   const device::KernelInfo *kernel = nullptr;
   abi::Dim3 block;
   bool isCompiled = false;
@@ -93,7 +94,8 @@ Findings examine(device::Module &module, const device::KernelInfo &kernel,
   auto variant = module.compile(kernel, options, outcome);
   findings.isCompiled = outcome.isOk() && variant.kernel;
   if (findings.isCompiled)
-    findings.needs = variant.needs, findings.reason = variant.reason;
+    findings.needs = variant.needs, findings.reason = variant.reason,
+    findings.schedule = module.scheduleDependence(kernel);
   else
     findings.problem = outcome.message;
   return findings;
@@ -102,6 +104,15 @@ Findings examine(device::Module &module, const device::KernelInfo &kernel,
 std::string shapeText(const std::array<uint32_t, 3> &shape) {
   return std::to_string(shape[0]) + "," + std::to_string(std::max(1u, shape[1])) + "," +
          std::to_string(std::max(1u, shape[2]));
+}
+
+/// Whether results can depend on who runs first.
+std::string scheduleText(const device::ScheduleDependence &found) {
+  if (!found.amongThreads.empty())
+    return "results may depend on it: " + found.amongThreads;
+  if (!found.amongBlocks.empty())
+    return "results of several blocks may depend on it: " + found.amongBlocks;
+  return "results do not depend on it where its pointers lead to different allocations";
 }
 
 void printText(const std::string &file, const Findings &findings) {
@@ -122,6 +133,7 @@ void printText(const std::string &file, const Findings &findings) {
     std::printf("  shared memory  %u bytes, static\n", needs.staticSharedBytes);
     std::printf("  lanes          %u: %s\n", needs.lanes,
                 findings.reason.empty() ? "the default" : findings.reason.c_str());
+    std::printf("  schedule       %s\n", scheduleText(findings.schedule).c_str());
     std::printf("  waits          %s\n",
                 needs.maySuspend    ? "gangs of a block wait for each other, one by one"
                 : needs.hasBarriers ? "only at barriers; blocks run up to the next one together"
@@ -155,6 +167,8 @@ nlohmann::json toJson(const Findings &findings) {
   if (findings.isCompiled) {
     result["lanes"] = findings.needs.lanes;
     result["reason"] = findings.reason;
+    result["dependsOnSchedule"] = {{"amongThreads", findings.schedule.amongThreads},
+                                   {"amongBlocks", findings.schedule.amongBlocks}};
     result["shared"] = findings.needs.staticSharedBytes;
     result["suspends"] = findings.needs.maySuspend;
     result["barriers"] = findings.needs.hasBarriers;

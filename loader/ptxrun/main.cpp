@@ -75,6 +75,7 @@ int runCommand(int count, char **arguments) {
   addRecord(app);
   addReplay(app);
   addCapture(app);
+  addExplore(app);
   addVersion(app);
   try {
     refuseUnknownCommand(app, count, arguments);

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,6 +77,7 @@ struct RunOptions {
   std::string async = "eager";   ///< eager, late, seed:N
   std::string matrix = "fast";   ///< fast, exact, sm_NN
   std::string record;            ///< file to record the launches to; empty: none
+  std::function<void(class Workload &)> explore; ///< if set: instead of running once
   uint64_t printLimit = 16;
 };
 

@@ -1,4 +1,5 @@
-// ptxrun record: starts a CUDA program as `ptxrun exec` does, and has what it does on the device written to a file.
+// ptxrun record: starts a CUDA program as `ptxrun exec` does, and has what it does on the device
+// written to a file.
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -25,7 +26,8 @@ void record(const RecordArguments &given, const std::vector<std::string> &words)
   if (words.empty())
     throw UsageError("record needs a program to start");
   if (given.inputs == "digest")
-    throw UsageError("--inputs=digest: recordings hold what the host wrote; only embed is possible");
+    throw UsageError(
+        "--inputs=digest: recordings hold what the host wrote; only embed is possible");
   ask("PTXRUN_RECORD", std::filesystem::absolute(given.file).string());
   ask("PTXRUN_RECORD_KERNEL", given.kernel);
   ask("PTXRUN_RECORD_LAUNCHES", given.launches);
@@ -45,15 +47,20 @@ void addRecord(CLI::App &app) {
   auto *command = app.add_subcommand(
       "record", "Start a CUDA program and record its launches, for ptxrun replay");
   auto given = std::make_shared<RecordArguments>();
-  command->footer("ptxrun record -o run.rec -- ./program --its --options\n"
-                  "ptxrun replay run.rec\n\n"
-                  "The program's exit code is the command's. Any program under libcuda.so.1 is recorded with\n"
-                  "PTXRUN_RECORD=FILE (and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT); %p in FILE\n"
-                  "becomes the process's number.");
+  command->footer(
+      "ptxrun record -o run.rec -- ./program --its --options\n"
+      "ptxrun replay run.rec\n\n"
+      "The program's exit code is the command's. Any program under libcuda.so.1 is recorded with\n"
+      "PTXRUN_RECORD=FILE (and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT); %p in "
+      "FILE\n"
+      "becomes the process's number.");
   command->add_option("-o,--output", given->file, "The recording")->capture_default_str();
-  command->add_option("--kernel", given->kernel, "Record launches of kernels whose names match only");
-  command->add_option("--launches", given->launches, "Record launches A to B only, counted from 0: A-B, A-, -B");
-  command->add_option("--trigger", given->trigger, "Begin to record at SIGUSR1, launch:N or kernel:REGEX");
+  command->add_option("--kernel", given->kernel,
+                      "Record launches of kernels whose names match only");
+  command->add_option("--launches", given->launches,
+                      "Record launches A to B only, counted from 0: A-B, A-, -B");
+  command->add_option("--trigger", given->trigger,
+                      "Begin to record at SIGUSR1, launch:N or kernel:REGEX");
   command->add_option("--inputs", given->inputs, "What the host wrote: embed")
       ->check(CLI::IsMember({"embed", "digest"}))
       ->capture_default_str();

@@ -17,7 +17,8 @@ namespace ptxrun::command {
 
 namespace {
 
-constexpr const char *kFooter = R"(Exit codes: 0 every launch gives the same bits as when it was recorded, 1 one differs, 2 the command line or the
+constexpr const char *kFooter =
+    R"(Exit codes: 0 every launch gives the same bits as when it was recorded, 1 one differs, 2 the command line or the
 file is wrong. Addresses are those of the recorded program.
 
   ptxrun replay run.rec                            every launch, verified
@@ -26,7 +27,8 @@ file is wrong. Addresses are those of the recorded program.
   ptxrun replay run.rec --launch 7 --last-write 0x200000000040)";
 
 struct ReplayArguments {
-  std::string file, kernel, schedule, grid, block, dumpFolder, exportFile, lastWrite, tiers = "tiered";
+  std::string file, kernel, schedule, grid, block, dumpFolder, exportFile, lastWrite,
+      tiers = "tiered";
   std::optional<uint64_t> launch, from, to;
   std::vector<std::string> substitutions;
   unsigned repeat = 1, lanes = 0;
@@ -34,7 +36,8 @@ struct ReplayArguments {
   bool isTimed = false, isQuiet = false, isPlain = false;
 };
 
-/// Address space layout is random: a range that was taken now may be free in the next start of this program.
+/// Address space layout is random: a range that was taken now may be free in the next start of this
+/// program.
 void startAgain(char **arguments) {
   constexpr const char *kTurn = "PTXRUN_REPLAY_TURN";
   const char *before = std::getenv(kTurn);
@@ -59,8 +62,8 @@ class ReplayRun {
                           const device::KernelInfo &kernel) {
                      if (given_.exportFile.empty() || event.number != options_.to)
                        return;
-                     exportLaunch(given_.exportFile, event, module, replayer_->textOf(event.module), kernel,
-                                  replayer_->memory());
+                     exportLaunch(given_.exportFile, event, module, replayer_->textOf(event.module),
+                                  kernel, replayer_->memory());
                    });
     } catch (const capture::BadRecording &) {
       if (capture::Replayer::wasAddressTaken)
@@ -81,15 +84,18 @@ class ReplayRun {
     options_.threads = given_.threads;
     options_.repeat = given_.repeat;
     const char *lanes = std::getenv("PTXRUN_LANES");
-    options_.lanes = given_.lanes ? given_.lanes : lanes ? static_cast<unsigned>(std::atoi(lanes)) : 0;
+    options_.lanes = given_.lanes ? given_.lanes
+                     : lanes      ? static_cast<unsigned>(std::atoi(lanes))
+                                  : 0;
     if (!device::readTiers(given_.tiers, options_.tiers))
       throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given_.tiers + "'");
     if (given_.launch)
       given_.from = given_.to = given_.launch;
     options_.from = given_.from.value_or(0);
     options_.to = given_.to.value_or(~uint64_t{0});
-    if (given_.launch && std::ranges::find(index_.launches, *given_.launch,
-                                           &capture::RecordingIndex::Launch::number) == index_.launches.end())
+    if (given_.launch &&
+        std::ranges::find(index_.launches, *given_.launch,
+                          &capture::RecordingIndex::Launch::number) == index_.launches.end())
       throw UsageError(given_.file + " has no launch " + std::to_string(*given_.launch));
     if (!given_.lastWrite.empty()) {
       record_.keepsAccesses = true;
@@ -106,7 +112,8 @@ class ReplayRun {
     if (!given_.block.empty())
       options_.block = shapeOf(given_.block, "--block");
     if (options_.grid || options_.block)
-      std::fprintf(stderr, "ptxrun: launches run with another shape than they were recorded with\n");
+      std::fprintf(stderr,
+                   "ptxrun: launches run with another shape than they were recorded with\n");
     for (const std::string &text : given_.substitutions) {
       const size_t equals = text.find('=');
       if (equals == std::string::npos)
@@ -115,11 +122,14 @@ class ReplayRun {
       options_.substitutions.push_back({text.substr(0, equals), readText(file), file});
     }
     device::LaunchOptions ignored;
-    if (std::string problem = given_.schedule.empty() ? "" : device::readSchedule(given_.schedule, ignored);
+    if (std::string problem =
+            given_.schedule.empty() ? "" : device::readSchedule(given_.schedule, ignored);
         !problem.empty())
       throw UsageError("--schedule: " + problem);
     if (!given_.isQuiet)
-      options_.printf = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+      options_.printf = [](std::string_view text) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+      };
   }
 
   void restart() {
@@ -148,7 +158,8 @@ class ReplayRun {
     if (!given_.kernel.empty() && !std::regex_search(r.event->kernel, std::regex(given_.kernel)))
       return;
     ++launches_;
-    const std::string name = "launch " + std::to_string(r.event->number) + ", kernel '" + r.event->kernel + "'";
+    const std::string name =
+        "launch " + std::to_string(r.event->number) + ", kernel '" + r.event->kernel + "'";
     if (!given_.lastWrite.empty())
       return answerLastWrite(r);
     if (r.difference.empty()) {
@@ -169,16 +180,16 @@ class ReplayRun {
     std::vector<double> sorted = r.milliseconds;
     std::ranges::sort(sorted);
     if (!sorted.empty())
-      std::printf("%s: %.3f ms (median of %zu, %u lanes)\n", name.c_str(), sorted[sorted.size() / 2],
-                  sorted.size(), r.lanes);
+      std::printf("%s: %.3f ms (median of %zu, %u lanes)\n", name.c_str(),
+                  sorted[sorted.size() / 2], sorted.size(), r.lanes);
   }
 
   void answerLastWrite(const capture::LaunchReport &r) {
     if (r.event->number != options_.to)
       return;
     const device::Module *module = replayer_->module(r.event->module);
-    const std::string answer =
-        lastWrite(record_, lastWriteAddress_, *module, replayer_->textOf(r.event->module), *r.event);
+    const std::string answer = lastWrite(record_, lastWriteAddress_, *module,
+                                         replayer_->textOf(r.event->module), *r.event);
     std::printf("%s\n", answer.c_str());
   }
 
@@ -190,7 +201,8 @@ class ReplayRun {
     std::fflush(stdout);
     std::string problem;
     const ReferenceMemory expected(given_.file, r.event->number, problem);
-    const auto byte = problem.empty() ? expected.firstDifference(replayer_->memory(), *r.piece) : std::nullopt;
+    const auto byte =
+        problem.empty() ? expected.firstDifference(replayer_->memory(), *r.piece) : std::nullopt;
     if (!byte) {
       std::printf("  %s\n", problem.empty() ? "no byte differs" : problem.c_str());
       return;
@@ -202,7 +214,8 @@ class ReplayRun {
       arguments.insert(arguments.end(), {"--substitute", text});
     if (!given_.schedule.empty() && given_.schedule != "fast" && given_.schedule != "serial")
       arguments.insert(arguments.end(), {"--schedule", given_.schedule});
-    const std::string writer = findLastWrite(given_.file, r.event->number, byte->address, arguments);
+    const std::string writer =
+        findLastWrite(given_.file, r.event->number, byte->address, arguments);
     std::printf("  %s\n", writer.empty() ? "nothing wrote it in this launch" : writer.c_str());
   }
 
@@ -216,7 +229,8 @@ class ReplayRun {
     uint64_t ended = 0;
     for (const auto &launch : index_.launches)
       ended += launch.result.has_value();
-    std::printf("%llu launches, each the same bits as recorded\n", static_cast<unsigned long long>(launches_));
+    std::printf("%llu launches, each the same bits as recorded\n",
+                static_cast<unsigned long long>(launches_));
     if (ended < index_.launches.size())
       std::printf("launch %llu had not ended when the recording ends\n",
                   static_cast<unsigned long long>(index_.launches.back().number));
@@ -254,22 +268,32 @@ void addReplay(CLI::App &app) {
   command->add_option("--from", given->from, "The first launch that is compared");
   command->add_option("--to", given->to, "The last launch that runs");
   command->add_option("--kernel", given->kernel, "Compare launches of kernels whose names match");
-  command->add_option("--substitute", given->substitutions, "Load another file in a module's place: MODULE=FILE.ptx")
+  command
+      ->add_option("--substitute", given->substitutions,
+                   "Load another file in a module's place: MODULE=FILE.ptx")
       ->allow_extra_args(false)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--schedule", given->schedule, "Another schedule than recorded, as for ptxrun run");
+  command->add_option("--schedule", given->schedule,
+                      "Another schedule than recorded, as for ptxrun run");
   command->add_option("--grid", given->grid, "Another grid: X, X,Y or X,Y,Z");
   command->add_option("--block", given->block, "Another block: X, X,Y or X,Y,Z");
-  command->add_option("--lanes", given->lanes, "Threads per SIMD gang where the recording leaves it open")
+  command
+      ->add_option("--lanes", given->lanes,
+                   "Threads per SIMD gang where the recording leaves it open")
       ->check(CLI::IsMember({1, 8, 16, 32}));
   command->add_option("--threads", given->threads, "CPU threads")->check(CLI::PositiveNumber);
-  command->add_option("--tiers", given->tiers, "Which code runs: optimised, baseline or tiered")->capture_default_str();
-  command->add_option("--repeat", given->repeat, "Run each launch so often")->check(CLI::PositiveNumber);
+  command->add_option("--tiers", given->tiers, "Which code runs: optimised, baseline or tiered")
+      ->capture_default_str();
+  command->add_option("--repeat", given->repeat, "Run each launch so often")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--time", given->isTimed, "Print how long each launch takes");
-  command->add_option("--dump-memory", given->dumpFolder, "Write all memory after the last launch to this folder");
-  command->add_option("--export", given->exportFile, "Write the launch as a description (.toml) with its buffers");
-  command->add_option("--last-write", given->lastWrite, "Who wrote this address last in launch --launch");
+  command->add_option("--dump-memory", given->dumpFolder,
+                      "Write all memory after the last launch to this folder");
+  command->add_option("--export", given->exportFile,
+                      "Write the launch as a description (.toml) with its buffers");
+  command->add_option("--last-write", given->lastWrite,
+                      "Who wrote this address last in launch --launch");
   command->add_flag("-q,--quiet", given->isQuiet, "Say only what went wrong");
   command->add_flag("--plain", given->isPlain, "Do not look for the byte that differs");
   command->callback([given] { replay(*given); });

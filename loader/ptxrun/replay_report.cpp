@@ -37,7 +37,8 @@ std::string lineOf(const std::string &text, uint32_t number) {
   return first == std::string::npos ? "" : text.substr(first, text.find('\n', first) - first);
 }
 
-/// Runs this program again with these arguments, without what the environment forces; its exit status, its output.
+/// Runs this program again with these arguments, without what the environment forces; its exit
+/// status, its output.
 int runAgain(const std::vector<std::string> &arguments, std::string &output) {
   int ends[2];
   if (pipe(ends) != 0)
@@ -48,7 +49,8 @@ int runAgain(const std::vector<std::string> &arguments, std::string &output) {
   words.push_back(nullptr);
   std::vector<char *> environment;
   for (char **entry = environ; *entry; ++entry)
-    if (std::strncmp(*entry, "PTXRUN_LANES=", 13) != 0 && std::strncmp(*entry, "PTXRUN_SCHEDULE=", 16) != 0)
+    if (std::strncmp(*entry, "PTXRUN_LANES=", 13) != 0 &&
+        std::strncmp(*entry, "PTXRUN_SCHEDULE=", 16) != 0)
       environment.push_back(*entry);
   environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -56,7 +58,8 @@ int runAgain(const std::vector<std::string> &arguments, std::string &output) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   pid_t child = 0;
-  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environment.data());
+  const int failed =
+      posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   char buffer[4096];
@@ -97,7 +100,8 @@ std::string describeThread(rt::GangPlace place, abi::Dim3 grid, abi::Dim3 block)
     return "(" + std::to_string(linear % x) + "," + std::to_string(linear / x % y) + "," +
            std::to_string(linear / x / y) + ")";
   };
-  return "thread " + coordinates(place.thread, block) + " of block " + coordinates(place.block, grid);
+  return "thread " + coordinates(place.thread, block) + " of block " +
+         coordinates(place.block, grid);
 }
 
 ReferenceMemory::ReferenceMemory(const std::string &file, uint64_t number, std::string &problem) {
@@ -132,15 +136,19 @@ ReferenceMemory::firstDifference(const capture::MemoryTable &memory, uint64_t fr
     const auto *found = reinterpret_cast<const char *>(base);
     for (uint64_t i = from > base ? from - base : 0; i < range.bytes; ++i)
       if (expected[i] != found[i])
-        return Difference{base + i, static_cast<uint8_t>(expected[i]), static_cast<uint8_t>(found[i])};
+        return Difference{base + i, static_cast<uint8_t>(expected[i]),
+                          static_cast<uint8_t>(found[i])};
   }
   return std::nullopt;
 }
 
 std::string findLastWrite(const std::string &file, uint64_t number, uint64_t address,
                           const std::vector<std::string> &arguments) {
-  std::vector<std::string> all{"replay", file, "--from", std::to_string(number), "--to",
-                               std::to_string(number), "--last-write", hex(address), "--quiet", "--plain"};
+  std::vector<std::string> all{"replay",       file,
+                               "--from",       std::to_string(number),
+                               "--to",         std::to_string(number),
+                               "--last-write", hex(address),
+                               "--quiet",      "--plain"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::string output;
   runAgain(all, output);
@@ -149,8 +157,9 @@ std::string findLastWrite(const std::string &file, uint64_t number, uint64_t add
   return output;
 }
 
-std::string lastWrite(const rt::ScheduleRecord &record, uint64_t address, const device::Module &module,
-                      const std::string &text, const capture::LaunchEvent &event) {
+std::string lastWrite(const rt::ScheduleRecord &record, uint64_t address,
+                      const device::Module &module, const std::string &text,
+                      const capture::LaunchEvent &event) {
   for (auto access = record.accesses.rbegin(); access != record.accesses.rend(); ++access)
     if (access->kind != abi::AccessKind::load && covers(*access, address))
       return "written by " + describeThread(access->at, event.grid, event.block) + " at " +

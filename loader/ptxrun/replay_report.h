@@ -14,13 +14,14 @@ std::string describePlace(const device::Module &, const std::string &text, uint3
 /// "block 3, thread 17" with coordinates.
 std::string describeThread(rt::GangPlace, abi::Dim3 grid, abi::Dim3 block);
 
-/// Memory as a replay in another process leaves it after launch `number`, with the settings of the recording, or with
-/// `arguments` besides. Null if that replay does not end well: `problem`.
+/// Memory as a replay in another process leaves it after launch `number`, with the settings of the
+/// recording, or with `arguments` besides. Null if that replay does not end well: `problem`.
 class ReferenceMemory {
  public:
   ReferenceMemory(const std::string &file, uint64_t number, std::string &problem);
   ~ReferenceMemory();
-  /// The first byte at or behind `from` within its range that differs from memory here; nothing if none does.
+  /// The first byte at or behind `from` within its range that differs from memory here; nothing if
+  /// none does.
   struct Difference {
     uint64_t address;
     uint8_t expected, found;
@@ -31,7 +32,8 @@ class ReferenceMemory {
   std::string folder_;
 };
 
-/// Who wrote a byte last in launch `number`, by running it again thread by thread in another process; empty if nobody did.
+/// Who wrote a byte last in launch `number`, by running it again thread by thread in another
+/// process; empty if nobody did.
 std::string findLastWrite(const std::string &file, uint64_t number, uint64_t address,
                           const std::vector<std::string> &arguments);
 /// That process's work: the answer from the accesses that were noted.
@@ -43,6 +45,7 @@ void dumpMemory(const capture::MemoryTable &, const std::string &folder);
 
 /// Writes the launch as a description with its module and buffers beside it. Throws Failed.
 void exportLaunch(const std::string &path, const capture::LaunchEvent &, const device::Module &,
-                  const std::string &text, const device::KernelInfo &, const capture::MemoryTable &);
+                  const std::string &text, const device::KernelInfo &,
+                  const capture::MemoryTable &);
 
 } // namespace ptxrun::command

@@ -6,7 +6,7 @@
 #include "loader/device/device.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
-#include "loader/ptxrun/plan.h"
+#include "loader/ptxrun/run_arguments.h"
 #include "loader/ptxrun/shape_text.h"
 #include "loader/ptxrun/suggest.h"
 
@@ -35,15 +35,6 @@ Types: bool u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64 c64 c128.
 
 A launch description (FILE.toml) holds several launches, buffers with names, and what must come out; its format
 is in loader/ptxrun/README.md.)";
-
-struct RunArguments {
-  std::string file, kernel;
-  std::string grid = "1", block = "1", cluster, shared = "0", tiers = "optimised";
-  std::vector<std::string> arguments, buffers;
-  bool isCooperative = false, isWithoutCache = false;
-  double timeoutSeconds = 0;
-  RunOptions options;
-};
 
 Plan planOf(const RunArguments &given) {
   Plan plan;
@@ -96,7 +87,9 @@ void checkMatrix(const std::string &policy) {
     throw UsageError("--matrix takes fast, exact or sm_NN, not '" + policy + "'");
 }
 
-void run(RunArguments &given) {
+} // namespace
+
+void runAsAsked(RunArguments &given) {
   bool isDescription = given.file.ends_with(".toml");
   if (isDescription &&
       (!given.kernel.empty() || !given.arguments.empty() || !given.buffers.empty()))
@@ -114,10 +107,8 @@ void run(RunArguments &given) {
   execute(isDescription ? readDescription(given.file) : planOf(given), given.options);
 }
 
-} // namespace
-
-void addRun(CLI::App &app) {
-  auto *command = app.add_subcommand("run", "Run a kernel of a PTX file, or a launch description");
+std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
+  CLI::App *command = &of;
   auto given = std::make_shared<RunArguments>();
   command->footer(kFooter);
   command->add_option("FILE", given->file, "PTX file, or launch description (.toml)")->required();
@@ -192,7 +183,13 @@ void addRun(CLI::App &app) {
   command->add_flag("--no-cache", given->isWithoutCache,
                     "Compile anew; leave the code cache alone");
   command->add_flag("-q,--quiet", given->options.isQuiet, "Say only what went wrong");
-  command->callback([given] { run(*given); });
+  return given;
+}
+
+void addRun(CLI::App &app) {
+  auto *command = app.add_subcommand("run", "Run a kernel of a PTX file, or a launch description");
+  auto given = addRunOptions(*command);
+  command->callback([given] { runAsAsked(*given); });
 }
 
 } // namespace ptxrun::command

@@ -1,5 +1,5 @@
-// Running groups where a Controller says who is next: every gang comes back to the worker's native stack when it waits, gives
-// way or is done, and the next one is chosen among all groups in flight.
+// Running groups where a Controller says who is next: every gang comes back to the worker's native
+// stack when it waits, gives way or is done, and the next one is chosen among all groups in flight.
 #include <algorithm>
 
 #include "rt/exec/controller.h"

@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint32_t kResidentInLockstep = 4;
 constexpr uint32_t kMostChanges = 3, kChangeExponents = 20;
-constexpr uint64_t kUsualPriority = uint64_t{1} << 63; ///< priorities below it are those of change points
+constexpr uint64_t kUsualPriority = uint64_t{1}
+                                    << 63; ///< priorities below it are those of change points
 
 GangPlace placeOf(const GangState &g) {
   return {groupOf(const_cast<GangState &>(g)).number * g.cta->group->ctaCount +
@@ -18,10 +19,23 @@ GangPlace placeOf(const GangState &g) {
           g.gang.firstThread};
 }
 
-template <class Visit> void eachReady(const std::vector<GroupState *> &inFlight, Visit visit) {
-  for (GroupState *group : inFlight)
+/// Gangs that can run. Those that spin can as well, but are left alone until nobody else can, unless `withSpinning`.
+template <class Visit>
+void eachReady(const std::vector<GroupState *> &inFlight, bool withSpinning, Visit visit) {
+  for (GroupState *group : inFlight) {
     for (GangState *g = group->ready.head; g; g = g->next)
       visit(*group, *g);
+    for (GangState *g = withSpinning ? group->spinning.head : nullptr; g; g = g->next)
+      visit(*group, *g);
+  }
+}
+
+void take(GangState &gang) {
+  GroupState &group = groupOf(gang);
+  for (const GangState *g = group.ready.head; g; g = g->next)
+    if (g == &gang)
+      return group.ready.remove(&gang);
+  group.spinning.remove(&gang);
 }
 
 } // namespace
@@ -52,7 +66,7 @@ Controller::Controller(const LaunchRequest &request)
 void Controller::drawSeed(uint64_t seed) {
   random_.state = seed * 0x9e3779b97f4a7c15u;
   resident_ = 2u << random_.below(4);
-  isWalk_ = seed % 3 == 2;
+  isWalk_ = seed % 2 == 1;
   if (isWalk_) {
     walkShift_ = 1 + random_.below(6);
     return;
@@ -110,7 +124,8 @@ void Controller::noteWait(GangState &g) {
     countPoint(g);
 }
 
-/// What serial would do: the first in line of the group that ran last, else of the first that has one.
+/// What serial would do: the first in line of the group that ran last, else of the first that has
+/// one.
 GangState *Controller::inOrder(const std::vector<GroupState *> &inFlight) const {
   for (GroupState *group : inFlight)
     if (group->number == lastGroup_ && group->ready.head)
@@ -122,13 +137,18 @@ GangState *Controller::inOrder(const std::vector<GroupState *> &inFlight) const 
 }
 
 GangState *Controller::anyOf(const std::vector<GroupState *> &inFlight) {
-  const auto hasReady = [](const GroupState *group) { return group->ready.head != nullptr; };
-  const auto groups = static_cast<uint32_t>(std::ranges::count_if(inFlight, hasReady));
+  const auto sizeOf = [&](const GroupState &group) {
+    return group.ready.size() + (mayTakeSpinning_ ? group.spinning.size() : 0);
+  };
+  const auto groups = static_cast<uint32_t>(
+      std::ranges::count_if(inFlight, [&](const GroupState *group) { return sizeOf(*group) != 0; }));
   uint32_t skip = random_.below(groups);
   for (GroupState *group : inFlight)
-    if (hasReady(group) && skip-- == 0) {
-      GangState *g = group->ready.head;
-      for (uint32_t position = random_.below(group->ready.size()); position--;)
+    if (sizeOf(*group) != 0 && skip-- == 0) {
+      uint32_t position = random_.below(sizeOf(*group));
+      const bool isReady = position < group->ready.size();
+      GangState *g = isReady ? group->ready.head : group->spinning.head;
+      for (position -= isReady ? 0 : group->ready.size(); position--;)
         g = g->next;
       return g;
     }
@@ -138,14 +158,15 @@ GangState *Controller::anyOf(const std::vector<GroupState *> &inFlight) {
 GangState *Controller::preferred(const std::vector<GroupState *> &inFlight) {
   GangState *best = nullptr;
   const auto isBetter = [&](const GangState &a, const GangState &b) {
-    const GroupState &x = groupOf(const_cast<GangState &>(a)), &y = groupOf(const_cast<GangState &>(b));
+    const GroupState &x = groupOf(const_cast<GangState &>(a)),
+                     &y = groupOf(const_cast<GangState &>(b));
     if (schedule_ == Schedule::seeded)
       return x.controlled[a.index].priority > y.controlled[b.index].priority;
     if (x.number != y.number)
       return (x.number < y.number) == (schedule_ == Schedule::oldestFirst);
     return (a.index < b.index) == (schedule_ == Schedule::oldestFirst);
   };
-  eachReady(inFlight, [&](GroupState &, GangState &g) {
+  eachReady(inFlight, mayTakeSpinning_, [&](GroupState &, GangState &g) {
     if (!best || isBetter(g, *best))
       best = &g;
   });
@@ -155,7 +176,7 @@ GangState *Controller::preferred(const std::vector<GroupState *> &inFlight) {
 GangState *Controller::nextOfScript(const std::vector<GroupState *> &inFlight) const {
   GangState *found = nullptr;
   if (scripted_)
-    eachReady(inFlight, [&](GroupState &, GangState &g) {
+    eachReady(inFlight, /*withSpinning=*/true, [&](GroupState &, GangState &g) {
       if (placeOf(g) == *scripted_)
         found = &g;
     });
@@ -180,6 +201,7 @@ GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
       }
     break;
   case Schedule::seeded:
+    mayTakeSpinning_ = hasYielded_ || random_.below(4) == 0;
     chosen = isWalk_ ? anyOf(inFlight) : preferred(inFlight);
     break;
   default:
@@ -187,7 +209,7 @@ GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
       chosen = wanted;
   }
   recordChoice(*chosen, *usual);
-  groupOf(*chosen).ready.remove(chosen);
+  take(*chosen);
   scripted_ = nullptr;
   hasYielded_ = false;
   lastGroup_ = groupOf(*chosen).number;
@@ -210,9 +232,9 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
   if (!record_ || !record_->keepsAccesses)
     return;
   const bool isShared = (kind & abi::kAccessShared) != 0;
-  const bool isWatched =
-      isShared ? record_->watchBegin == 0
-               : address < record_->watchEnd && address + bytes > record_->watchBegin;
+  const bool isWatched = isShared
+                             ? record_->watchBegin == 0
+                             : address < record_->watchEnd && address + bytes > record_->watchBegin;
   if (!isWatched)
     return;
   if (record_->accesses.size() == record_->mostAccesses) {

@@ -1,15 +1,21 @@
 // Who runs next under every schedule but fast and serial: one worker, one choice at a time.
 //
-// A seeded schedule draws, by the seed alone (Random, the same numbers on every host):
-//   - how many groups are in flight: 2, 4, 8 or 16 (all of a cooperative grid)
-//   - two seeds of three: priorities as in PCT (Burckhardt and others, ASPLOS 2010). Each gang has a random priority, and the
-//     highest of those that can run does. There are 0 to 3 change points; at the i-th, an announced access, the gang that runs
-//     falls below all others. Change point i lies at point 2^e + r of the launch, e uniform in 0..19, r in 0..2^e - 1.
-//     A bug that needs d ordered events (d - 1 change points) is found with probability at least 1 / (n * (40 k)^(d-1)) * 1/4
-//     by such a seed, where n gangs are in flight and the launch has k < 2^20 points: the PCT bound 1 / (n * k^(d-1)), as k is
-//     not known before and d is drawn.
-//   - one seed of three: a random walk. At every point the gang gives way with probability 2^-s, s uniform in 1..6, to any of
-//     those that can run: each group as likely, and each gang of it. No bound; finds what many gangs do at once (lost updates) soonest.
+// A seeded schedule draws, by the seed alone (Random, the same numbers on every host), how many
+// groups are in flight (2, 4, 8 or 16; all of a cooperative grid), and then
+//
+// even seeds: priorities as in PCT (Burckhardt and others, ASPLOS 2010). Each gang has a random
+// priority, and the highest of those that can run does. There are 0 to 3 change points; at the
+// i-th, an announced access, the gang that runs falls below all others. Change point i lies at
+// point 2^e + r of the launch, e uniform in 0..19, r in 0..2^e - 1. A bug of depth d (d - 1 change
+// points at the right places, d up to 4) is found by such a seed with probability at least
+// 1 / (4 n (20 k)^(d-1)), where n gangs are in flight and the launch has k < 2^20 points. That is
+// the bound of PCT, 1 / (n k^(d-1)), with d drawn and k not known before.
+//
+// odd seeds: a random walk. At every point the gang gives way with probability 2^-s, s uniform in
+// 1..6, to any that can run: each group as likely, and each gang of it. No bound; finds what many
+// gangs do at once (lost updates) soonest.
+//
+// Gangs that spin count as such that can run at one choice of four, and where a gang gives way.
 #pragma once
 #include <map>
 #include <vector>
@@ -66,6 +72,7 @@ class Controller {
   uint64_t lastGroup_ = ~uint64_t{0};
   GangPlace lastPlace_ = kScheduleStart; ///< ran last
   uint64_t lastPoint_ = 0;
+  bool mayTakeSpinning_ = false;
   bool hasYielded_ = false; ///< the last gang gave way though it need not have waited
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "rt/exec/launch.h"
 #include "rt/exec/worker.h"
 #include "rt/sync/async_group.h"
 #include "rt/tensor/tensor_state.h"
@@ -81,6 +82,8 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   cta.cta.smid = static_cast<uint32_t>(g.worker->number);
   const uint64_t ownWindow = uint64_t{rank} << abi::kSharedWindowShift;
   cta.window = g.arena->base() + ownWindow;
+  if (launch.request->schedule != Schedule::fast) // what others left there must not show
+    std::memset(cta.window + abi::kSharedFirstOffset, 0, launch.sharedBytes);
   cta.cta.sharedBase = g.arena->base() + (launch.code->needs.hasOwnWindow ? ownWindow : 0);
   cta.liveWarps = cta.allWarps;
   cta.unfinishedGangs = cta.gangCount;

@@ -8,8 +8,9 @@
 //   seeded       drawn by a seed, see controller.h
 //   scripted     serial, but for the switches that a script lists
 //
-// All but fast run on one worker and repeat themselves exactly, given the same code. Where the code announces its accesses
-// (ptxrun_access), a gang can be made to wait there for others; else only where it waits anyway.
+// All but fast run on one worker and repeat themselves exactly, given the same code. Where the code
+// announces its accesses (ptxrun_access), a gang can be made to wait there for others; else only
+// where it waits anyway.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,8 @@ struct GangPlace {
 /// Stands for a gang before the first: the switch at its point 0 says who begins.
 inline constexpr GangPlace kScheduleStart{~uint64_t{0}, 0};
 
-/// At its `point`-th point (accesses it announced and waits, from 1 on) gang `at` gives way to `next`. Where it gives way
-/// there anyway, `next` is who comes then.
+/// At its `point`-th point (accesses it announced and waits, from 1 on) gang `at` gives way to
+/// `next`. Where it gives way there anyway, `next` is who comes then.
 struct ScheduleSwitch {
   GangPlace at;
   uint64_t point = 0;
@@ -40,7 +41,8 @@ struct ScheduleSwitch {
   auto operator<=>(const ScheduleSwitch &) const = default;
 };
 
-/// The switches of one launch, in any order, and how many groups (blocks or clusters) are in flight at a time.
+/// The switches of one launch, in any order, and how many groups (blocks or clusters) are in flight
+/// at a time.
 struct ScheduleScript {
   uint32_t resident = 1;
   std::vector<ScheduleSwitch> switches;
@@ -58,10 +60,11 @@ struct ScheduleAccess {
 
 /// What a launch tells of its schedule as it runs. Owned by the caller.
 struct ScheduleRecord {
-  ScheduleScript script;  ///< the same order again
-  uint64_t points = 0;    ///< accesses and waits of all gangs
+  ScheduleScript script; ///< the same order again
+  uint64_t points = 0;   ///< accesses and waits of all gangs
   bool keepsAccesses = false;
-  uint64_t watchBegin = 0, watchEnd = ~uint64_t{0}; ///< host addresses: accesses elsewhere are not kept
+  uint64_t watchBegin = 0,
+           watchEnd = ~uint64_t{0}; ///< host addresses: accesses elsewhere are not kept
   size_t mostAccesses = 1 << 22;
   std::vector<ScheduleAccess> accesses; ///< in the order in which they happened
   size_t mostSwitches = 1 << 20;

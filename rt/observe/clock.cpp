@@ -12,7 +12,8 @@ namespace ptxrun::rt {
 
 namespace {
 constexpr uint64_t kStepNs = 1000;
-/// Where %globaltimer begins when it counts readings: a time after the epoch that no kernel finds odd.
+/// Where %globaltimer begins when it counts readings: a time after the epoch that no kernel finds
+/// odd.
 constexpr uint64_t kFirstTime = uint64_t{1'700'000'000} * 1'000'000'000;
 std::atomic<bool> isCounting{false};
 std::atomic<uint64_t> readings{0};

@@ -19,11 +19,11 @@ constexpr uint32_t kVariables = ~0u;
 
 /// What an address is reckoned from.
 struct Origin {
-  std::set<uint32_t> bases;   ///< parameters that may be its pointer, kVariables
+  std::set<uint32_t> bases; ///< parameters that may be its pointer, kVariables
   bool isShared = false, isOwn = false;
-  bool isUnknown = false;     ///< it may be a pointer from memory
-  bool hasThread = false;     ///< it depends on %tid, %ctaid, %laneid
-  bool hasLoaded = false;     ///< it depends on what was read from memory
+  bool isUnknown = false; ///< it may be a pointer from memory
+  bool hasThread = false; ///< it depends on %tid, %ctaid, %laneid
+  bool hasLoaded = false; ///< it depends on what was read from memory
 };
 
 class OriginFinder {
@@ -69,12 +69,12 @@ class OriginFinder {
         return;
       }
       const unsigned code = i->getOpcode();
-      const bool keepsPointers = code == llvm::Instruction::Add || code == llvm::Instruction::Sub ||
-                                 code == llvm::Instruction::Or || code == llvm::Instruction::And ||
-                                 llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::FreezeInst,
-                                           llvm::IntToPtrInst, llvm::PtrToIntInst,
-                                           llvm::GetElementPtrInst, llvm::BitCastInst,
-                                           llvm::AddrSpaceCastInst>(i);
+      const bool keepsPointers =
+          code == llvm::Instruction::Add || code == llvm::Instruction::Sub ||
+          code == llvm::Instruction::Or || code == llvm::Instruction::And ||
+          llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::FreezeInst, llvm::IntToPtrInst,
+                    llvm::PtrToIntInst, llvm::GetElementPtrInst, llvm::BitCastInst,
+                    llvm::AddrSpaceCastInst>(i);
       for (const llvm::Value *operand : i->operands())
         if (!llvm::isa<llvm::BasicBlock>(operand))
           follow(operand, mayBePointer && keepsPointers, origin);
@@ -87,7 +87,8 @@ class OriginFinder {
     const llvm::Value *base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(
         layout, offset, /*AllowNonInbounds=*/true);
     const bool isWord = layout.getTypeStoreSize(load.getType()) == 8;
-    if (base == kernel_.getArg(0) || llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(base, 0))) {
+    if (base == kernel_.getArg(0) ||
+        llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(base, 0))) {
       if (base != kernel_.getArg(0))
         origin.isUnknown |= mayBePointer && isWord, origin.hasLoaded = true;
       else if (mayBePointer && isWord)
@@ -152,7 +153,8 @@ class Examiner {
   };
 
   static std::string at(const llvm::Instruction *i) {
-    return i && i->getDebugLoc() ? " at PTX line " + std::to_string(i->getDebugLoc().getLine()) : "";
+    return i && i->getDebugLoc() ? " at PTX line " + std::to_string(i->getDebugLoc().getLine())
+                                 : "";
   }
   void amongThreads(const std::string &why, const llvm::Instruction *i) {
     if (found_.amongThreads.empty())

@@ -57,8 +57,7 @@ class Watcher {
 
   void announceCopy(llvm::MemTransferInst &copy) {
     auto *length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
-    llvm::Type *bytes =
-        llvm::ArrayType::get(b_.getInt8Ty(), length ? length->getZExtValue() : 1);
+    llvm::Type *bytes = llvm::ArrayType::get(b_.getInt8Ty(), length ? length->getZExtValue() : 1);
     announce(copy, copy.getSource(), bytes, AccessKind::load);
     announce(copy, copy.getDest(), bytes, AccessKind::store);
   }

@@ -1,0 +1,25 @@
+// The options of `ptxrun run`, which other commands that launch kernels have too.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "loader/ptxrun/plan.h"
+
+namespace ptxrun::command {
+
+struct RunArguments {
+  std::string file, kernel;
+  std::string grid = "1", block = "1", cluster, shared = "0", tiers = "optimised";
+  std::vector<std::string> arguments, buffers;
+  bool isCooperative = false, isWithoutCache = false;
+  double timeoutSeconds = 0;
+  RunOptions options;
+};
+
+/// Adds them to a command.
+std::shared_ptr<RunArguments> addRunOptions(CLI::App &command);
+/// Runs what they ask for. Throws UsageError, Failed.
+void runAsAsked(RunArguments &);
+
+} // namespace ptxrun::command

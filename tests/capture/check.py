@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Records and replays. check.py PTXRUN WHAT ...
+
+  samples FOLDER                 every launch description of a folder
+  programs PROGRAM MODULE.ptx    every scenario of recorded_program
+  kills PROGRAM MODULE.ptx       a program that is killed at some moment: what is in the file replays
+  damage SAMPLE.toml             files that were cut or changed are refused, or replay as far as they go
+  tools SAMPLE.toml              substitution, differences, trimming, exporting, extracting
+"""
+import glob
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PTXRUN = sys.argv[1]
+FOLDER = tempfile.mkdtemp(prefix="ptxrun-capture-")
+REC = os.path.join(FOLDER, "test.rec")
+# Recorded at two threads as the machine likes; replayed otherwise.
+SETTINGS = [{"OMP_NUM_THREADS": "1", "PTXRUN_CPU": "sse4"}, {"OMP_NUM_THREADS": "2", "PTXRUN_LANES": "8"},
+            {"PTXRUN_CPU": "avx2", "PTXRUN_LANES": "1"}, {"PTXRUN_LANES": "32", "PTXRUN_TIERS": "baseline"}]
+failures = []
+
+
+def run(*words, **environment):
+    return subprocess.run([PTXRUN, *words], env=dict(os.environ, **environment), capture_output=True, text=True, timeout=120)
+
+
+def expect(holds, what, result=None):
+    if holds:
+        return
+    failures.append(what)
+    print("FAILED", what)
+    if result:
+        print("  exit code", result.returncode, result.stdout[-600:], result.stderr[-600:])
+
+
+def replays(name, settings=SETTINGS, status=0):
+    for setting in settings:
+        result = run("replay", REC, "--plain", "-q", **setting)
+        expect(result.returncode == status, f"{name} {setting}", result)
+
+
+def level_is_there(setting):
+    flags = open("/proc/cpuinfo").read()
+    return {"avx2": " avx2", "sse4": " sse4_1"}.get(setting.get("PTXRUN_CPU"), "") in flags
+
+
+def samples(folder):
+    for description in sorted(glob.glob(folder + "/*.toml")):
+        name = os.path.basename(description)
+        result = run("run", description, "-q", "--record", REC, OMP_NUM_THREADS="2")
+        expect(result.returncode == 0, "record " + name, result)
+        # each sample at one of the settings: all together see all of them
+        replays(name, [SETTINGS[hash_of(name) % len(SETTINGS)]])
+
+
+def hash_of(text):
+    return sum(ord(c) * (i + 1) for i, c in enumerate(text))
+
+
+def scenarios(program):
+    return subprocess.run([program], capture_output=True, text=True).stdout.split()
+
+
+def programs(program, module):
+    for scenario in scenarios(program):
+        plain = subprocess.run([program, module, scenario], capture_output=True, text=True)
+        result = run("record", "-o", REC, "--", program, module, scenario, OMP_NUM_THREADS="2")
+        expect(result.returncode == plain.returncode, "record " + scenario, result)
+        if scenario not in ("float_atomics", "slots", "race", "locks", "clocks", "heap", "many"):
+            expect(result.stdout == plain.stdout, f"{scenario} prints what it prints without being recorded", result)
+        again = run("record", "-o", REC, "--", program, module, scenario, OMP_NUM_THREADS="2")
+        expect(again.stdout == result.stdout, scenario + " comes out the same each time it is recorded", again)
+        replays(scenario)
+        info = json.loads(run("capture", "info", "--json", REC).stdout)
+        expect(info["complete"] and all(l["ended"] for l in info["launches"]), scenario + " is complete")
+        if scenario == "many":
+            size(info)
+            checkpoints(info)
+            options(program, module)
+
+
+def size(info):
+    """At most the memory that was written and 200 bytes per launch."""
+    written = sum(l["bytesChanged"] for l in info["launches"]) + info["blocks"]["write"]["bytes"] + info["blocks"]["module"]["bytes"]
+    allowed = written + 200 * len(info["launches"]) + 4096
+    expect(info["bytes"] <= allowed, f"{info['bytes']} bytes of recording, {allowed} allowed")
+
+
+def checkpoints(info):
+    expect(info["checkpoints"] > 0, "a long recording has checkpoints")
+    last = info["launches"][-1]["launch"]
+    for first in (1, last // 2, last):
+        result = run("replay", REC, "--from", str(first), "--plain")
+        expect(result.returncode == 0 and f"{last - first + 1} launches" in result.stdout, f"replay from {first}", result)
+    expect(run("replay", REC, "--launch", str(last)).returncode == 0, "the last launch alone")
+    expect(run("replay", REC, "--launch", str(last + 1)).returncode == 2, "a launch that does not exist")
+
+
+def options(program, module):
+    def launches():
+        return [l["launch"] for l in json.loads(run("capture", "info", "--json", REC).stdout)["launches"]]
+
+    for arguments, holds in ((["--launches", "10-19"], lambda l: l == list(range(10, 20))),
+                             (["--kernel", "sum"], lambda l: len(l) == 200),
+                             (["--trigger", "launch:700"], lambda l: l[0] == 700),
+                             (["--trigger", "kernel:sum", "--launches", "-5"], lambda l: l == [1, 2, 3, 4, 5])):
+        run("record", "-o", REC, *arguments, "--", program, module, "many")
+        expect(holds(launches()), f"record {arguments}: {launches()[:12]}")
+        replays(f"record {arguments}", SETTINGS[:1])
+
+
+def kills(program, module):
+    random.seed(7)
+    for turn in range(20):
+        if os.path.exists(REC):
+            os.remove(REC)
+        child = subprocess.Popen([PTXRUN, "record", "-o", REC, "--checkpoint", "50", "--", program, module, "many"],
+                                 stdout=subprocess.DEVNULL)
+        time.sleep(0.05 + random.random() * 0.4)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        if os.path.exists(REC) and os.path.getsize(REC) >= 16:
+            replays(f"killed, turn {turn}", [{}])
+
+
+def damage(sample):
+    run("run", sample, "-q", "--record", REC)
+    good = open(REC, "rb").read()
+    random.seed(3)
+    for turn in range(40):
+        bad = bytearray(good)
+        if turn % 2:
+            for _ in range(1 + turn % 3):
+                bad[random.randrange(len(bad))] ^= 1 << random.randrange(8)
+        else:
+            del bad[random.randrange(len(bad)):]
+        open(REC, "wb").write(bad)
+        for command in (["replay", REC, "-q", "--plain"], ["capture", "info", REC]):
+            result = run(*command)
+            allowed = (2,) if turn % 2 else (0, 2)
+            expect(result.returncode in allowed, f"damage {turn}: {command[0]}", result)
+            expect(result.returncode == 0 or REC in result.stderr, f"damage {turn}: the message names the file", result)
+    open(REC, "wb").write(good[:8] + b"\x63\0\0\0" + good[12:])
+    result = run("replay", REC)
+    expect(result.returncode == 2 and "version 99" in result.stderr, "a newer version", result)
+    expect(run("replay", os.path.join(FOLDER, "nothing.rec")).returncode == 2, "no file")
+
+
+def tools(sample):
+    run("run", sample, "-q", "--record", REC)
+    text = open(sample.replace(".toml", ".ptx")).read()
+    changed = os.path.join(FOLDER, "changed.ptx")
+    with open(changed, "w") as out:
+        out.write(re.sub(r"(fma\.rn\.f32\s+%f\d+, %f\d+, %f\d+), %f\d+", r"\1, 0f3DCCCCCD", text))
+    same = run("replay", REC, "--substitute", "1=" + sample.replace(".toml", ".ptx"))
+    expect(same.returncode == 0, "the same module in its own place", same)
+    other = run("replay", REC, "--substitute", "1=" + changed)
+    expect(other.returncode == 1 and "first differing byte: 0x" in other.stdout and "fma" not in other.stderr,
+           "another module differs at a byte", other)
+    expect("written by thread (" in other.stdout and "changed.ptx:" in other.stdout and "st.global" in other.stdout,
+           "and the instruction that wrote it is named", other)
+    exported = os.path.join(FOLDER, "launch.toml")
+    expect(run("replay", REC, "--launch", "0", "--export", exported).returncode == 0, "export")
+    expect(run("run", exported).returncode == 0, "the exported launch runs")
+    cut = os.path.join(FOLDER, "cut.rec")
+    for command in (["trim", REC, "-o", cut, "--to", "0"], ["pack", REC, "-o", cut]):
+        expect(run("capture", *command).returncode == 0, command[0])
+        expect(run("replay", cut, "-q").returncode == 0, command[0] + " replays")
+    expect(run("capture", "extract", REC, "-o", FOLDER).returncode == 0, "extract")
+    expect(open(os.path.join(FOLDER, "module1.ptx")).read() == text, "the module as it was loaded")
+    lines = run("capture", "convert", REC).stdout.splitlines()
+    expect([json.loads(line) for line in lines][-1]["block"] == "end", "lines of JSON")
+    timed = run("replay", REC, "--repeat", "3", "--time")
+    expect(timed.returncode == 0 and "median of 3" in timed.stdout, "timed", timed)
+    wider = run("replay", REC, "--grid", "1")
+    expect(wider.returncode == 1 and "another shape" in wider.stderr, "another grid", wider)
+
+
+SETTINGS = [s for s in SETTINGS if level_is_there(s)]
+globals()[sys.argv[2]](*sys.argv[3:])
+subprocess.run(["rm", "-rf", FOLDER])
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)

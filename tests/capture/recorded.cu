@@ -1,0 +1,65 @@
+// Kernels of recorded_program.cpp. `nvcc -arch=compute_80 -ptx -O3 -o recorded.ptx recorded.cu` makes the PTX beside this file.
+#include <cstdio>
+#define GLOBAL extern "C" __global__ void
+
+__device__ unsigned counter;
+__device__ float table[64];
+__constant__ float factors[4] = {1, 2, 3, 4};
+
+__device__ __forceinline__ unsigned all() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+GLOBAL scale(float *y, const float *x, float a, unsigned n) {
+  for (unsigned i = all(); i < n; i += gridDim.x * blockDim.x) y[i] = a * x[i] + factors[i % 4];
+}
+GLOBAL sum_in_any_order(float *sum, const float *x, unsigned n) {
+  if (all() < n) atomicAdd(sum, x[all()]);
+}
+GLOBAL slots(unsigned *out) { out[atomicAdd(&counter, 1)] = all(); }
+GLOBAL race(volatile unsigned *x) { x[0] = x[0] + all(); }
+GLOBAL locked(unsigned *lock, volatile unsigned *last) {
+  if (threadIdx.x) return;
+  while (atomicExch(lock, 1)) {}
+  __threadfence();
+  last[0] = last[0] * 3 + blockIdx.x;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+GLOBAL add_to(unsigned *m, unsigned n) { if (all() < n) m[all()] += counter + all(); }
+GLOBAL fill_table(float v) { table[threadIdx.x] = v + threadIdx.x; }
+GLOBAL from_table(float *out) { out[all()] = table[all() % 64]; }
+GLOBAL say(int x) { printf("block %d says %d\n", blockIdx.x, x); }
+GLOBAL list(unsigned long long *head, unsigned n) { // of blocks from malloc, each pointing to the one before
+  if (all() >= n) return;
+  unsigned long long *node = (unsigned long long *)malloc(16);
+  node[1] = all();
+  node[0] = atomicExch(head, (unsigned long long)node);
+}
+GLOBAL walk(unsigned long long *head, unsigned long long *sum) {
+  for (unsigned long long *node = (unsigned long long *)*head; node;) {
+    *sum = *sum * 31 + node[1];
+    unsigned long long *next = (unsigned long long *)node[0];
+    free(node);
+    node = next;
+  }
+  *head = 0;
+}
+GLOBAL pointers(float **rows, unsigned n) { if (all() < n) rows[all() % 2][all()] = all() * 0.5f; }
+GLOBAL timed(unsigned long long *out) {
+  const long long start = clock64();
+  for (unsigned i = 0; i < 100; ++i) out[1 + all()] += i * start;
+  out[0] = clock64() - start;
+}
+GLOBAL reversed(unsigned *x, unsigned n) { // in place
+  const unsigned i = all();
+  if (i < n / 2) { const unsigned a = x[i]; x[i] = x[n - 1 - i]; x[n - 1 - i] = a; }
+}
+GLOBAL grid_sum(unsigned *x, unsigned *arrived) { // blocks wait for each other: launched cooperatively
+  if (threadIdx.x == 0) {
+    atomicAdd(x, blockIdx.x + 1);
+    __threadfence();
+    atomicAdd(arrived, 1);
+    while (*(volatile unsigned *)arrived < gridDim.x) {}
+    x[1 + blockIdx.x] = *(volatile unsigned *)x;
+  }
+}
+GLOBAL bad_address(unsigned *x) { if (all() == 77) *(unsigned *)(x[0] + 64ull) = 1; }

@@ -1,0 +1,276 @@
+// A program whose launches are recorded: one scenario by argument, results printed. Only the driver
+// API is used.
+//   recorded_program MODULE.ptx SCENARIO
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/driver/cuda_header.h"
+
+namespace {
+
+void check(CUresult result, const char *what) {
+  if (result == CUDA_SUCCESS)
+    return;
+  const char *name = "?";
+  cuGetErrorName(result, &name);
+  std::printf("%s: %s\n", what, name);
+  std::exit(3);
+}
+#define CHECK(call) check(call, #call)
+
+const char *modulePath;
+CUmodule module;
+
+CUfunction kernel(const char *name) {
+  CUfunction found;
+  CHECK(cuModuleGetFunction(&found, module, name));
+  return found;
+}
+
+template <class... Arguments>
+void launch(const char *name, unsigned grid, unsigned block, CUstream stream,
+            Arguments... arguments) {
+  void *pointers[] = {&arguments...};
+  CHECK(cuLaunchKernel(kernel(name), grid, 1, 1, block, 1, 1, 0, stream, pointers, nullptr));
+}
+
+template <class T> CUdeviceptr device(size_t count, const std::vector<T> &contents = {}) {
+  CUdeviceptr address;
+  CHECK(cuMemAlloc(&address, count * sizeof(T)));
+  if (contents.empty())
+    CHECK(cuMemsetD8(address, 0, count * sizeof(T)));
+  else
+    CHECK(cuMemcpyHtoD(address, contents.data(), count * sizeof(T)));
+  return address;
+}
+
+template <class T> void print(const char *what, CUdeviceptr address, size_t count) {
+  std::vector<T> values(count);
+  CHECK(cuMemcpyDtoH(values.data(), address, count * sizeof(T)));
+  std::printf("%s", what);
+  for (const T value : values)
+    std::printf(" %.9g", static_cast<double>(value));
+  std::printf("\n");
+}
+
+std::vector<float> numbers(size_t count) {
+  std::vector<float> all(count);
+  for (size_t i = 0; i < count; ++i)
+    all[i] = 1.0f / static_cast<float>(i + 1);
+  return all;
+}
+
+constexpr unsigned kCount = 20000;
+
+void streams() {
+  CUstream s[3];
+  CUevent event;
+  CHECK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+  const auto x = device(kCount, numbers(kCount)), y = device<float>(kCount),
+             z = device<float>(kCount);
+  for (CUstream &stream : s)
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (int k = 0; k < 12; ++k) {
+    launch("scale", 40, 128, s[k % 3], y, x, static_cast<float>(k), kCount);
+    CHECK(cuEventRecord(event, s[k % 3]));
+    CHECK(cuStreamWaitEvent(s[(k + 1) % 3], event, 0));
+    launch("scale", 40, 128, s[(k + 1) % 3], z, y, 0.5f, kCount);
+    CHECK(cuEventRecord(event, s[(k + 1) % 3]));
+    CHECK(cuStreamWaitEvent(s[(k + 1) % 3], event, 0));
+    for (CUstream stream : s)
+      CHECK(cuStreamSynchronize(stream));
+  }
+  print<float>("streams", z, 4);
+}
+void floatAtomics() {
+  const auto x = device(kCount, numbers(kCount)), sum = device<float>(1);
+  for (int k = 0; k < 6; ++k)
+    launch("sum_in_any_order", (kCount + 127) / 128, 128, nullptr, sum, x, kCount);
+  print<float>("sum", sum, 1);
+}
+void slots() {
+  const auto out = device<unsigned>(8192);
+  launch("slots", 32, 256, nullptr, out);
+  print<unsigned>("slots", out, 5);
+}
+void race() {
+  const auto x = device<unsigned>(1);
+  for (int k = 0; k < 5; ++k)
+    launch("race", 64, 64, nullptr, x);
+  print<unsigned>("race", x, 1);
+}
+void locks() {
+  const auto lock = device<unsigned>(1), last = device<unsigned>(1);
+  launch("locked", 50, 32, nullptr, lock, last);
+  print<unsigned>("locked", last, 1);
+}
+void managed() {
+  CUdeviceptr m;
+  CHECK(cuMemAllocManaged(&m, kCount * 4, CU_MEM_ATTACH_GLOBAL));
+  auto *words = reinterpret_cast<unsigned *>(m);
+  for (unsigned k = 0; k < 8; ++k) {
+    for (unsigned i = 0; i < kCount; i += 1 + 700 * k)
+      words[i] += i * k; // between launches
+    launch("add_to", (kCount + 255) / 256, 256, nullptr, m, kCount);
+    CHECK(cuCtxSynchronize());
+  }
+  std::printf("managed %u %u\n", words[7], words[kCount - 1]);
+}
+void pinned() {
+  unsigned *words;
+  CHECK(cuMemAllocHost(reinterpret_cast<void **>(&words), 4096));
+  auto *own = static_cast<unsigned *>(std::calloc(3000, 4));
+  CHECK(cuMemHostRegister(own, 12000, CU_MEMHOSTREGISTER_DEVICEMAP));
+  for (unsigned k = 0; k < 4; ++k) {
+    words[k] = own[2999 - k] = 1000 * k;
+    launch("add_to", 4, 256, nullptr, words, 1024u);
+    launch("add_to", 12, 256, nullptr, own, 3000u);
+    CHECK(cuCtxSynchronize());
+  }
+  std::printf("pinned %u %u\n", words[3], own[2999]);
+  CHECK(cuMemHostUnregister(own));
+  CHECK(cuMemFreeHost(words));
+}
+void pools() {
+  CUstream stream;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+  for (int k = 0; k < 6; ++k) {
+    CUdeviceptr x, y;
+    CHECK(cuMemAllocAsync(&x, 40000 + 1000 * k, stream));
+    CHECK(cuMemAllocAsync(&y, 40000, stream));
+    CHECK(cuMemsetD32Async(x, 0x3f800000 + k, 10000, stream));
+    launch("scale", 20, 128, stream, y, x, 2.0f, 10000u);
+    CHECK(cuMemFreeAsync(x, stream));
+    if (k == 5)
+      CHECK(cuStreamSynchronize(stream)), print<float>("pools", y, 3);
+    CHECK(cuMemFreeAsync(y, stream));
+  }
+  CHECK(cuStreamSynchronize(stream));
+}
+void variables() {
+  CUdeviceptr table, out = device<float>(256);
+  size_t bytes;
+  CHECK(cuModuleGetGlobal(&table, &bytes, module, "table"));
+  launch("fill_table", 1, 64, nullptr, 3.0f);
+  launch("from_table", 4, 64, nullptr, out);
+  const float five = 5;
+  CHECK(cuMemcpyHtoD(table + 8, &five, 4));
+  launch("from_table", 4, 64, nullptr, out);
+  print<float>("variables", out, 4);
+}
+void printing() {
+  for (int k = 0; k < 3; ++k)
+    launch("say", 3, 1, nullptr, k);
+  CHECK(cuCtxSynchronize());
+}
+void heap() {
+  const auto head = device<unsigned long long>(1), sum = device<unsigned long long>(1);
+  for (int k = 0; k < 3; ++k) {
+    launch("list", 4, 64, nullptr, head, 200u);
+    launch("walk", 1, 1, nullptr, head, sum);
+  }
+  print<unsigned long long>("heap", sum, 1);
+}
+void pointers() {
+  const auto a = device<float>(512), b = device<float>(512);
+  const auto rows = device<CUdeviceptr>(2, {a, b});
+  launch("pointers", 4, 128, nullptr, rows, 512u);
+  launch("scale", 4, 128, nullptr, a, b, 3.0f, 512u);
+  print<float>("pointers", a, 6);
+}
+void clocks() {
+  const auto out = device<unsigned long long>(65);
+  launch("timed", 2, 32, nullptr, out);
+  CHECK(cuCtxSynchronize());
+}
+void inPlace() {
+  std::vector<unsigned> start(1001);
+  for (unsigned i = 0; i < 1001; ++i)
+    start[i] = i * i;
+  const auto x = device(1001, start);
+  launch("reversed", 4, 128, nullptr, x, 1001u);
+  print<unsigned>("in place", x, 3);
+}
+void boxes() { // copies of boxes, within the device as well
+  std::vector<float> rows = numbers(64 * 16);
+  const auto x = device(64 * 16, rows), y = device<float>(64 * 16);
+  CUDA_MEMCPY2D box{};
+  box.srcMemoryType = CU_MEMORYTYPE_DEVICE, box.srcDevice = x, box.srcPitch = 256;
+  box.dstMemoryType = CU_MEMORYTYPE_DEVICE, box.dstDevice = y, box.dstPitch = 128;
+  box.WidthInBytes = 100, box.Height = 9;
+  CHECK(cuMemcpy2D(&box));
+  CHECK(cuMemsetD2D32(y + 1024, 128, 7, 5, 4));
+  launch("scale", 4, 128, nullptr, x, y, 3.0f, 1024u);
+  CHECK(cuMemcpyDtoD(y, x + 400, 1600));
+  launch("scale", 4, 128, nullptr, x, y, 2.0f, 1024u);
+  print<float>("boxes", x, 5);
+}
+void cooperative() {
+  const auto x = device<unsigned>(17), arrived = device<unsigned>(1);
+  CUdeviceptr values[] = {x, arrived};
+  void *arguments[] = {&values[0], &values[1]};
+  CHECK(cuLaunchCooperativeKernel(kernel("grid_sum"), 16, 1, 1, 32, 1, 1, 0, nullptr, arguments));
+  print<unsigned>("cooperative", x, 17);
+}
+void reload() {
+  for (int k = 0; k < 3; ++k) {
+    variables();
+    CHECK(cuModuleUnload(module));
+    CHECK(cuModuleLoad(&module, modulePath));
+  }
+}
+void many() { // launches, for checkpoints and kills
+  const auto x = device(kCount, numbers(kCount)), y = device<float>(kCount), sum = device<float>(1);
+  for (int k = 0; k < 600; ++k) {
+    launch("scale", 20, 128, nullptr, y, x, 1.0f + static_cast<float>(k % 7), kCount);
+    if (k % 3 == 0)
+      launch("sum_in_any_order", 20, 128, nullptr, sum, y, kCount);
+    if (k % 50 == 0)
+      CHECK(cuMemcpyHtoD(x, &k, 4));
+  }
+  print<float>("many", sum, 1);
+}
+void crash() {
+  const auto x = device<unsigned>(64);
+  launch("add_to", 1, 64, nullptr, x, 64u);
+  launch("bad_address", 4, 64, nullptr, x);
+  std::printf("crash %d\n", static_cast<int>(cuCtxSynchronize()));
+}
+
+const std::map<std::string, std::function<void()>> scenarios = {
+    {"streams", streams},     {"float_atomics", floatAtomics},
+    {"slots", slots},         {"race", race},
+    {"locks", locks},         {"managed", managed},
+    {"pinned", pinned},       {"pools", pools},
+    {"variables", variables}, {"printing", printing},
+    {"heap", heap},           {"pointers", pointers},
+    {"clocks", clocks},       {"in_place", inPlace},
+    {"boxes", boxes},         {"cooperative", cooperative},
+    {"reload", reload},       {"many", many},
+    {"crash", crash}};
+
+} // namespace
+
+int main(int count, char **arguments) {
+  if (count != 3 || !scenarios.contains(arguments[2])) {
+    for (const auto &[name, work] : scenarios)
+      std::printf("%s\n", name.c_str());
+    return 2;
+  }
+  modulePath = arguments[1];
+  CUdevice device;
+  CUcontext context;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuModuleLoad(&module, modulePath));
+  scenarios.at(arguments[2])();
+}
