@@ -10,7 +10,7 @@ namespace ptxrun::lower {
 /// variant of the kernel (another tier, W = 1), and whoever does so says it.
 class InternalError : public llvm::ErrorInfo<InternalError> {
  public:
-  static char ID;
+  static inline char ID = 0;
   InternalError(std::string stage, std::string problem)
       : stage(std::move(stage)), problem(std::move(problem)) {}
   void log(llvm::raw_ostream &out) const override {

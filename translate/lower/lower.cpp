@@ -45,8 +45,6 @@ void fillIn(LaneModule &lane, ModuleBuilder &builder, llvm::Function *kernel) {
 
 } // namespace
 
-char InternalError::ID = 0;
-
 llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check::Function &kernel,
                                        const LowerOptions &options,
                                        support::Diagnostics &diagnostics) {
