@@ -410,6 +410,22 @@ bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
          isUniform(call->getArgOperand(0));
 }
 
+/// shfl.sync.idx (9.7.9.6) over the whole warp from one lane, or of what all lanes hold: how
+/// programs tell the compiler that a warp's number is one number.
+Shape ShapeAnalysis::evaluateBroadcast(const llvm::CallBase &call) const {
+  const auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
+  if (!call.getCalledFunction()->getName().starts_with("ptx.shfl.sync.idx") || !clamp ||
+      (clamp->getZExtValue() & 0x1f1f) != 31)
+    return varying();
+  const Shape value = shape(call.getArgOperand(0)), lane = shape(call.getArgOperand(1)),
+              members = shape(call.getArgOperand(3));
+  for (const Shape &s : {value, lane, members})
+    if (s.kind == Shape::Kind::unknown)
+      return s;
+  const bool isSame = lane.isUniform() || (value.isUniform() && gang_.lanes == 32);
+  return isSame && members.isUniform() ? uniform() : varying();
+}
+
 Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   const llvm::Function *callee = call.getCalledFunction();
   if (!callee)
@@ -447,6 +463,8 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   case Word::Kind::warpUniform: // the same for all lanes that take part, if they name the same
                                 // members
     return call.arg_size() ? sameFor(call.getArgOperand(call.arg_size() - 1)) : uniform();
+  case Word::Kind::warpVarying:
+    return evaluateBroadcast(call);
   case Word::Kind::laneTest:
     return uniform();
   case Word::Kind::rounded:

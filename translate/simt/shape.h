@@ -113,6 +113,7 @@ class ShapeAnalysis {
   void run();
   Shape evaluate(const llvm::Instruction &) const;
   Shape evaluateCall(const llvm::CallBase &) const;
+  Shape evaluateBroadcast(const llvm::CallBase &) const;
   bool isStateOfOnePhase(const llvm::Value *) const;
   static bool makesAddress(const llvm::Value *);
   Shape evaluateBinary(const llvm::Instruction &) const;

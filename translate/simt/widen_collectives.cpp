@@ -165,6 +165,14 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
 Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef mode) {
   Warp warp = gatherWarp("shfl.sync." + mode.str(), vector(call.getArgOperand(0)),
                          firstLaneOf(call.getArgOperand(3)));
+  if (lanes_ > 1 && shapes_.isUniform(&call)) { // ShapeAnalysis::evaluateBroadcast
+    const Value *from = call.getArgOperand(1);
+    Value *d = shapes_.isUniform(from)
+                   ? b_.CreateExtractElement(warp.values, b_.CreateAnd(base(from), 31))
+                   : base(call.getArgOperand(0));
+    Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(plain(&call)), d, 0);
+    return b_.CreateInsertValue(result, b_.getTrue(), 1);
+  }
   auto *ints = vec(b_.getInt32Ty(), kWarp);
   auto all = [&](uint32_t n) { return llvm::ConstantInt::get(ints, n); };
   auto operand = [&](const Value *v) -> Value * {

@@ -56,6 +56,23 @@ TEST(Shape, WarpNumberAndComparisonWithWarpBoundAreUniform) {
   EXPECT_TRUE(a["d"].isVarying());
 }
 
+TEST(Shape, WhatAllLanesTakeFromOneIsUniform) {
+  const std::string body =
+      "%x = call i32 @ptx.sreg.tid.x()\n"
+      "%whole = call {i32, i1} @ptx.shfl.sync.idx(i32 %x, i32 0, i32 31, i32 -1)\n"
+      "%segments = call {i32, i1} @ptx.shfl.sync.idx(i32 %x, i32 0, i32 6175, i32 -1)\n"
+      "%each = call {i32, i1} @ptx.shfl.sync.idx(i32 %x, i32 %x, i32 31, i32 -1)\n"
+      "%w = lshr i32 %x, 5\n"
+      "%known = call {i32, i1} @ptx.shfl.sync.idx(i32 %w, i32 %x, i32 31, i32 -1)\nret void";
+  for (unsigned lanes : {8u, 32u}) {
+    Analysed a = analyse(body, lanes, {256, 1, 1});
+    EXPECT_TRUE(a["whole"].isUniform());
+    EXPECT_TRUE(a["segments"].isVarying());
+    EXPECT_TRUE(a["each"].isVarying());
+    EXPECT_EQ(a["known"].isUniform(), lanes == 32);
+  }
+}
+
 TEST(Shape, XorWithAConstantPermutesOffsets) {
   Analysed a =
       analyse("%x = call i32 @ptx.sreg.tid.x()\n%p = xor i32 %x, 5\n%q = xor i32 %x, 64\nret void",
