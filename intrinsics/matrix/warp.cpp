@@ -334,7 +334,27 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 
 } // namespace
 
+bool isPreparable(const WarpOperation &w) {
+  const Operation &o = w.operation;
+  return isPlain(w) && w.sum.method == Sum::Method::chain && o.a != Element::f64 &&
+         !isInteger(o.a) && o.c == Element::f32 && o.d == Element::f32 && !w.isSaturating;
+}
+
 void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
+  const Operation &o = w.operation;
+  switch (w.phase) {
+  case Phase::prepareA:
+    return prepareRows(o.a, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
+  case Phase::prepareB:
+    return prepareColumns(o.b, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
+  case Phase::multiply: {
+    const auto &prepared = *static_cast<const PreparedOperands *>(in);
+    return multiplyPrepared(w.sum, o.k, prepared.a, prepared.b, prepared.c,
+                            static_cast<float *>(out));
+  }
+  case Phase::whole:
+    break;
+  }
   if (w.operation.a == Element::f64)
     return doubleWarp(w, static_cast<const double *>(in), static_cast<double *>(out));
   const Operands operands(w, in);

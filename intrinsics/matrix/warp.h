@@ -9,9 +9,19 @@
 
 namespace ptxrun::matrix {
 
+/// What a call does: the whole instruction, or a part of it, so that operands which several
+/// instructions share are taken apart once.
+enum class Phase : uint8_t {
+  whole,
+  prepareA, ///< in: the registers of a; out: preparedFloatsA() floats
+  prepareB, ///< in: the registers of b; out: preparedFloatsB() floats
+  multiply, ///< in: PreparedOperands; out: the registers of d
+};
+
 /// One instruction with everything that its text says. Plain bytes: generated code holds it as a
 /// constant.
 struct WarpOperation {
+  Phase phase = Phase::whole;
   Operation operation;
   Sum sum;                                      ///< of floats: sumOf(policy, operation)
   bool isRowMajorA = true, isRowMajorB = false; ///< m8n8k4 with f16
@@ -22,6 +32,16 @@ struct WarpOperation {
   uint8_t selector = 0;    ///< sparsity selector
   uint8_t scaleVector = 1; ///< scales per row: .scale_vec
   uint8_t registersA = 0, registersB = 0, registersC = 0, registersD = 0;
+};
+
+/// True where the phases other than whole exist: fast m16n8 with floats and f32 results.
+bool isPreparable(const WarpOperation &);
+constexpr unsigned preparedFloatsA(const Operation &o) { return 16u * o.k; }
+constexpr unsigned preparedFloatsB(const Operation &o) { return 8u * o.k; }
+
+/// Lanes of c: 4 registers of 32.
+struct PreparedOperands {
+  const float *a, *b, *c;
 };
 
 /// `in`: the operands' registers, each 32 lanes of 32 bits (64 with f64), one behind the other: a,

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "loader/ptxrun/commands.h"
+#include "loader/ptxrun/numerics.h"
 #include "translate/isa/coverage.h"
 
 namespace ptxrun::command {
 namespace {
 
 struct IsaArguments {
-  bool isJson = false, showsForms = false;
+  bool isJson = false, showsForms = false, showsNumerics = false;
   std::string instruction;
 };
 
@@ -77,7 +78,9 @@ void printIsa(const IsaArguments &given) {
       return entry.form->instruction != given.instruction &&
              entry.form->opcode != given.instruction;
     });
-  if (given.isJson)
+  if (given.showsNumerics)
+    printNumerics(all);
+  else if (given.isJson)
     printJson(all);
   else if (given.showsForms || !given.instruction.empty())
     printForms(all);
@@ -95,6 +98,8 @@ void addIsa(CLI::App &app) {
                   "section, PTX version, x (executed) t (tested), notation.");
   command->add_option("INSTRUCTION", given->instruction, "Only this one, for example cvt");
   command->add_flag("--forms", given->showsForms, "One line per form");
+  command->add_flag("--numerics", given->showsNumerics,
+                    "How matrix instructions sum under each policy of --matrix");
   command->add_flag("--json", given->isJson, "For tools: an array with one object per form");
   command->callback([given] { printIsa(*given); });
 }

@@ -5,6 +5,9 @@
 //
 // Narrower gangs exchange their lanes' registers first, each computes the whole, and keeps its
 // part.
+#include <array>
+#include <cstring>
+
 #include "translate/lower/matrix_forms.h"
 #include "translate/simt/widener.h"
 
@@ -14,17 +17,38 @@ namespace {
 constexpr unsigned kWarp = abi::kWarpSize;
 }
 
-/// The constants at the head of the call as memory.
-Widener::Value *Widener::operationConstant(const llvm::CallBase &call) {
-  llvm::SmallVector<uint64_t, 8> words;
+/// The constants at the head of the call.
+static matrix::WarpOperation operationOf(const llvm::CallBase &call) {
+  uint64_t words[lower::kOperationWords];
   for (unsigned i = 0; i < lower::kOperationWords; ++i)
-    words.push_back(llvm::cast<llvm::ConstantInt>(call.getArgOperand(i))->getZExtValue());
+    words[i] = llvm::cast<llvm::ConstantInt>(call.getArgOperand(i))->getZExtValue();
+  matrix::WarpOperation operation;
+  std::memcpy(&operation, words, sizeof operation);
+  return operation;
+}
+
+/// The operation as memory.
+Widener::Value *Widener::operationConstant(const matrix::WarpOperation &operation) {
+  std::array<uint64_t, lower::kOperationWords> words{};
+  std::memcpy(words.data(), &operation, sizeof operation);
   llvm::Constant *data = llvm::ConstantDataArray::get(b_.getContext(), words);
+  for (llvm::GlobalVariable &known : context_.module.globals())
+    if (known.getName().starts_with("operation") && known.getInitializer() == data)
+      return &known;
   auto *variable = new llvm::GlobalVariable(context_.module, data->getType(), true,
                                             llvm::GlobalValue::PrivateLinkage, data, "operation");
   variable->setAlignment(llvm::Align(8));
-  variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return variable;
+}
+
+/// Memory for one call's operands, used again by the next.
+llvm::AllocaInst *Widener::matrixMemory(llvm::StringRef purpose, llvm::Type *type) {
+  llvm::AllocaInst *&memory = matrixMemories_[{purpose.str(), type}];
+  if (!memory) {
+    memory = entryAlloca(type, purpose);
+    memory->setAlignment(llvm::Align(64));
+  }
+  return memory;
 }
 
 /// Fills in[register][32] with the registers of all lanes of the warp; lane 0 of the gang in it.
@@ -66,18 +90,70 @@ Widener::Value *Widener::gatherRegisters(const llvm::CallBase &call, Value *in) 
   return first;
 }
 
+/// Registers of a or b, taken apart. Instructions of a block that share them share that.
+Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
+                                         const matrix::WarpOperation &operation, bool isA) {
+  const unsigned first = lower::kOperationWords + (isA ? 0 : operation.registersA);
+  const unsigned count = isA ? operation.registersA : operation.registersB;
+  const matrix::Operation &o = operation.operation;
+  std::vector<const Value *> key = {call.getParent(), b_.getInt32(unsigned(isA ? o.a : o.b)),
+                                    b_.getInt32(o.k), b_.getInt1(isA)};
+  for (unsigned i = 0; i < count; ++i)
+    key.push_back(call.getArgOperand(first + i));
+  Value *&prepared = preparedOperands_[key];
+  if (prepared)
+    return prepared;
+  auto *in = matrixMemory("matrix.operand", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4));
+  for (unsigned i = 0; i < count; ++i)
+    b_.CreateAlignedStore(vector(call.getArgOperand(first + i)),
+                          b_.CreateConstGEP1_32(b_.getInt32Ty(), in, i * kWarp), llvm::Align(64));
+  const unsigned floats = isA ? matrix::preparedFloatsA(o) : matrix::preparedFloatsB(o);
+  auto *memory = entryAlloca(llvm::ArrayType::get(b_.getFloatTy(), floats), "prepared");
+  memory->setAlignment(llvm::Align(64));
+  matrix::WarpOperation part = operation;
+  part.phase = isA ? matrix::Phase::prepareA : matrix::Phase::prepareB;
+  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(part), in, memory});
+  return prepared = memory;
+}
+
+Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
+                                            const matrix::WarpOperation &operation) {
+  Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
+  llvm::Type *registers = llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4);
+  auto *c = matrixMemory("matrix.c", registers), *d = matrixMemory("matrix.d", registers);
+  const auto place = [&](Value *memory, unsigned i) {
+    return b_.CreateConstGEP1_32(b_.getInt32Ty(), memory, i * kWarp);
+  };
+  const unsigned firstC = lower::kOperationWords + operation.registersA + operation.registersB;
+  for (unsigned i = 0; i < 4; ++i)
+    b_.CreateAlignedStore(vector(call.getArgOperand(firstC + i)), place(c, i), llvm::Align(64));
+  auto *operands = matrixMemory("matrix.prepared", llvm::ArrayType::get(b_.getPtrTy(), 3));
+  unsigned n = 0;
+  for (Value *pointer : {a, b, static_cast<Value *>(c)})
+    b_.CreateStore(pointer, b_.CreateConstGEP1_32(b_.getPtrTy(), operands, n++));
+  matrix::WarpOperation part = operation;
+  part.phase = matrix::Phase::multiply;
+  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(part), operands, d});
+  Value *all = llvm::PoisonValue::get(wide(&call));
+  for (unsigned i = 0; i < 4; ++i)
+    all = b_.CreateInsertValue(
+        all, b_.CreateAlignedLoad(vec(b_.getInt32Ty(), kWarp), place(d, i), llvm::Align(64)), i);
+  return all;
+}
+
 Widener::Value *Widener::emitMatrix(const llvm::CallBase &call) {
+  const matrix::WarpOperation operation = operationOf(call);
+  if (lanes_ == kWarp && matrix::isPreparable(operation))
+    return emitPreparedMatrix(call, operation);
   auto *results = llvm::cast<llvm::StructType>(call.getType());
   llvm::Type *element = results->getElementType(0);
   const unsigned inputs = call.arg_size() - 1 - lower::kOperationWords;
   auto lanesOf = [&](unsigned registers, const char *name) {
-    auto *array = entryAlloca(llvm::ArrayType::get(vec(element, kWarp), registers), name);
-    array->setAlignment(llvm::Align(64));
-    return array;
+    return matrixMemory(name, llvm::ArrayType::get(vec(element, kWarp), registers));
   };
   auto *in = lanesOf(inputs, "matrix.in"), *out = lanesOf(results->getNumElements(), "matrix.out");
   Value *first = gatherRegisters(call, in);
-  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(call), in, out});
+  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(operation), in, out});
   llvm::Type *own = lanes_ == 1 ? element : vec(element, lanes_);
   Value *all = llvm::PoisonValue::get(wide(&call));
   for (unsigned i = 0; i < results->getNumElements(); ++i) {

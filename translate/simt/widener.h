@@ -25,6 +25,7 @@
 #include <set>
 #include <vector>
 
+#include "intrinsics/matrix/warp.h"
 #include "translate/simt/gang_module.h"
 #include "translate/simt/shape.h"
 #include "translate/simt/words.h"
@@ -263,7 +264,10 @@ class Widener {
   Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
   Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
   Value *emitMatrix(const llvm::CallBase &);
-  Value *operationConstant(const llvm::CallBase &);
+  Value *emitPreparedMatrix(const llvm::CallBase &, const matrix::WarpOperation &);
+  Value *preparedOperand(const llvm::CallBase &, const matrix::WarpOperation &, bool isA);
+  llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
+  Value *operationConstant(const matrix::WarpOperation &);
   Value *gatherRegisters(const llvm::CallBase &, Value *in);
   Value *placeInWarp(Value *own, const Warp &);
   Value *takeOwn(Value *whole, const Warp &);
@@ -345,6 +349,8 @@ class Widener {
       separated_; // elements of vectors, of the block being emitted
   llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_; // by what lies in them
   std::map<std::pair<llvm::Type *, bool>, llvm::AllocaInst *> textureMemory_;
+  std::map<std::pair<std::string, llvm::Type *>, llvm::AllocaInst *> matrixMemories_; // by purpose
+  std::map<std::vector<const Value *>, Value *> preparedOperands_; // by block, form and registers
   std::vector<llvm::AllocaInst *> promotable_;
   llvm::DenseMap<const Value *, Value *> allocas_;
   Value *mask_ = nullptr;

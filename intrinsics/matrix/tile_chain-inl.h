@@ -1,0 +1,63 @@
+// Chains of fma. Part of tile.cpp, inside its namespace, once for each CPU level: no guard.
+
+/// kRows x (kVectors vectors) accumulators in registers through all k.
+template <size_t kRows, size_t kVectors, class D>
+HWY_INLINE void chainBlock(D d, const Tile &t, size_t row, size_t column) {
+  using V = hn::Vec<D>;
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  V acc[kRows][kVectors];
+  for (size_t i = 0; i < kRows; ++i)
+    for (size_t v = 0; v < kVectors; ++v)
+      acc[i][v] = hn::LoadU(d, t.c + ptrdiff_t(row + i) * t.cRow + column + v * kLanes);
+  const float *a = t.a + ptrdiff_t(row) * t.aRow;
+  const float *b = t.b + column;
+  for (size_t k = 0; k < t.k; ++k, a += t.aColumn, b += t.bRow) {
+    V columns[kVectors];
+    for (size_t v = 0; v < kVectors; ++v)
+      columns[v] = hn::LoadU(d, b + v * kLanes);
+    for (size_t i = 0; i < kRows; ++i) {
+      const V factor = hn::Set(d, a[ptrdiff_t(i) * t.aRow]);
+      for (size_t v = 0; v < kVectors; ++v)
+        acc[i][v] = hn::MulAdd(factor, columns[v], acc[i][v]);
+    }
+  }
+  const V nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fffffffu));
+  for (size_t i = 0; i < kRows; ++i)
+    for (size_t v = 0; v < kVectors; ++v)
+      hn::StoreU(hn::IfThenElse(hn::IsNaN(acc[i][v]), nan, acc[i][v]), d,
+                 t.d + ptrdiff_t(row + i) * t.dRow + column + v * kLanes);
+}
+
+/// All rows of kVectors vectors of columns.
+template <size_t kRows, size_t kVectors, class D>
+HWY_INLINE void chainColumns(D d, const Tile &t, size_t column) {
+  size_t row = 0;
+  for (; row + kRows <= t.m; row += kRows)
+    chainBlock<kRows, kVectors>(d, t, row, column);
+  for (; row + 4 <= t.m; row += 4)
+    chainBlock<4, kVectors>(d, t, row, column);
+  for (; row < t.m; ++row)
+    chainBlock<1, kVectors>(d, t, row, column);
+}
+
+bool chain(const Sum &sum, const Tile &t) {
+#if HWY_TARGET >= HWY_SSE4
+  if (!sum.hasExactProducts) // multiplication and addition round twice
+    return false;
+#else
+  (void)sum;
+#endif
+  const hn::CappedTag<float, 16> d;
+  constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
+  constexpr size_t kRows = kLanes == 16 ? 12 : kLanes == 8 ? 6 : 4;
+  size_t column = 0;
+  for (; column + 2 * kLanes <= t.n; column += 2 * kLanes)
+    chainColumns<kRows, 2>(d, t, column);
+  for (; column + kLanes <= t.n; column += kLanes)
+    chainColumns<2 * kRows, 1>(d, t, column);
+  const hn::CappedTag<float, 8> narrow;
+  constexpr size_t kNarrow = hn::MaxLanes(hn::CappedTag<float, 8>());
+  for (; column < t.n; column += kNarrow)
+    chainColumns<kLanes == 16 ? 16 : 8, 1>(narrow, t, column);
+  return true;
+}
