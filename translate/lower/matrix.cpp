@@ -16,7 +16,7 @@ using isa::Token;
 using isa::Type;
 using matrix::Element;
 
-matrix::Element elementOf(Type type) {
+matrix::Element matrixElement(Type type) {
   switch (type) {
   case Type::f16:
     return Element::f16;
@@ -91,9 +91,9 @@ bool hasSpelling(const Instruction &in, std::string_view text) {
 /// The types of d, a, b and c. wmma with f16 factors names only d and c.
 std::array<Element, 4> elementsOf(const Instruction &in) {
   if (in.types.size() == 2)
-    return {elementOf(in.types[0]), Element::f16, Element::f16, elementOf(in.types[1])};
-  return {elementOf(in.types[0]), elementOf(in.types[1]), elementOf(in.types[2]),
-          elementOf(in.types[3])};
+    return {matrixElement(in.types[0]), Element::f16, Element::f16, matrixElement(in.types[1])};
+  return {matrixElement(in.types[0]), matrixElement(in.types[1]), matrixElement(in.types[2]),
+          matrixElement(in.types[3])};
 }
 
 unsigned registerCount(const check::Operand &operand) {
@@ -116,7 +116,7 @@ matrix::DoubleRounding roundingOf(const Instruction &in) {
 void describeScales(const Instruction &in, matrix::WarpOperation &w) {
   const bool isNarrow = hasSpelling(in, "kind::mxf4") || hasSpelling(in, "kind::mxf4nvf4");
   w.operation.isScaled = true;
-  w.operation.scale = elementOf(in.types[4]);
+  w.operation.scale = matrixElement(in.types[4]);
   w.scaleVector = hasSpelling(in, "scale_vec::4X") ? 4 : isNarrow ? 2 : 1;
   w.isByteEach = !isNarrow;
 }

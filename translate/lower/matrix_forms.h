@@ -19,6 +19,6 @@ MatrixShape shapeOf(const check::Instruction &);
 /// The layout qualifiers in their order; .row where there is no such.
 bool isLayoutRow(const check::Instruction &, unsigned which);
 /// s32 for what is no type of a matrix' elements.
-matrix::Element elementOf(isa::Type);
+matrix::Element matrixElement(isa::Type);
 
 } // namespace ptxrun::lower

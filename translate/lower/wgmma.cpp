@@ -10,6 +10,7 @@
 
 #include "intrinsics/tensor_forms.h"
 #include "translate/lower/lane_builder.h"
+#include "translate/lower/matrix_forms.h"
 #include "translate/lower/module_builder.h"
 #include "translate/lower/warp_words.h"
 
@@ -21,31 +22,6 @@ using isa::Token;
 using matrix::Element;
 
 namespace {
-
-Element elementOf(isa::Type type) {
-  switch (type) {
-  case isa::Type::f16:
-    return Element::f16;
-  case isa::Type::bf16:
-    return Element::bf16;
-  case isa::Type::tf32:
-    return Element::tf32;
-  case isa::Type::f32:
-    return Element::f32;
-  case isa::Type::e4m3:
-    return Element::e4m3;
-  case isa::Type::e5m2:
-    return Element::e5m2;
-  case isa::Type::s8:
-    return Element::s8;
-  case isa::Type::u8:
-    return Element::u8;
-  case isa::Type::b1:
-    return Element::b1;
-  default:
-    return Element::s32;
-  }
-}
 
 /// `.m64nNkK`: N and K.
 struct Shape {
@@ -76,9 +52,9 @@ Operands operandsOf(const Instruction &in) {
   const Shape shape = shapeOf(in);
   r.form.n = shape.n;
   r.form.k = shape.k;
-  r.form.d = static_cast<uint64_t>(elementOf(in.type(0)));
-  r.form.a = static_cast<uint64_t>(elementOf(in.type(1)));
-  r.form.b = static_cast<uint64_t>(elementOf(in.type(2)));
+  r.form.d = static_cast<uint64_t>(matrixElement(in.type(0)));
+  r.form.a = static_cast<uint64_t>(matrixElement(in.type(1)));
+  r.form.b = static_cast<uint64_t>(matrixElement(in.type(2)));
   r.form.saturates = in.has(Token::satfinite);
   r.d = &list[0];
   r.a = &list[1];

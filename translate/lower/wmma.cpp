@@ -89,7 +89,7 @@ Fragment fragmentOf(const Instruction &in, Role role, unsigned registers) {
   const MatrixShape shape = shapeOf(in);
   Fragment f;
   f.role = role;
-  f.element = elementOf(in.type());
+  f.element = matrixElement(in.type());
   f.m = uint16_t(shape.m);
   f.n = uint16_t(shape.n);
   f.k = uint16_t(shape.k);
