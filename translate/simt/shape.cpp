@@ -413,9 +413,10 @@ bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
 /// shfl.sync.idx (9.7.9.6) over the whole warp from one lane, or of what all lanes hold: how
 /// programs tell the compiler that a warp's number is one number.
 Shape ShapeAnalysis::evaluateBroadcast(const llvm::CallBase &call) const {
+  if (!call.getCalledFunction()->getName().starts_with("ptx.shfl.sync.idx"))
+    return varying();
   const auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
-  if (!call.getCalledFunction()->getName().starts_with("ptx.shfl.sync.idx") || !clamp ||
-      (clamp->getZExtValue() & 0x1f1f) != 31)
+  if (!clamp || (clamp->getZExtValue() & 0x1f1f) != 31)
     return varying();
   const Shape value = shape(call.getArgOperand(0)), lane = shape(call.getArgOperand(1)),
               members = shape(call.getArgOperand(3));
