@@ -61,7 +61,8 @@ translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &
   key.block = {options.block.x, options.block.y, options.block.z};
   key.isGridBelow2G = isBelow2G(options.grid, options.block);
   key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
-  key.schedulesGangs = options.isCooperative || !isFast || isExplicitCluster(kernel, options) || key.defersCopies;
+  key.schedulesGangs =
+      options.isCooperative || !isFast || isExplicitCluster(kernel, options) || key.defersCopies;
   return key;
 }
 
@@ -135,10 +136,10 @@ class LoadedModule final : public Module {
   const Tiers tiers_;
   const std::shared_ptr<Source> source_;
   std::vector<KernelInfo> kernels_;
-  std::shared_mutex mutex_; // guards made_
+  std::shared_mutex mutex_;    // guards made_
   std::mutex dependenceMutex_; // guards dependences_
   std::map<const KernelInfo *, ScheduleDependence> dependences_;
-  std::vector<Made> made_;  // short: few block shapes per kernel occur
+  std::vector<Made> made_; // short: few block shapes per kernel occur
 };
 
 Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {
@@ -240,8 +241,8 @@ const ScheduleDependence &LoadedModule::scheduleDependence(const KernelInfo &ker
     known.amongThreads = "it cannot be examined: " + llvm::toString(found.takeError());
     return known;
   }
-  known = {found->amongThreads, found->amongBlocks, found->writesAnywhere, found->usesVariables,
-           found->writes, found->reads};
+  known = {found->amongThreads,  found->amongBlocks, found->writesAnywhere,
+           found->usesVariables, found->writes,      found->reads};
   return known;
 }
 
