@@ -23,7 +23,9 @@ std::string roundingText(const Sum &sum) {
 std::string describe(const Sum &sum) {
   const std::string step = std::to_string(sum.length) + " products aligned to " +
                            std::to_string(sum.fraction) + " fraction bits, " + roundingText(sum);
-  const std::string end = sum.isNarrowedAtEnd ? ", then f16 to nearest" : "";
+  const std::string end = sum.narrowing == Narrowing::nearest ? ", then f16 to nearest"
+                          : sum.narrowing == Narrowing::zero  ? ", then f16 toward zero"
+                                                              : "";
   switch (sum.method) {
   case Sum::Method::chain:
     return sum.rounding == Rounding::nearestHalf

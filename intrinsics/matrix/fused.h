@@ -46,6 +46,16 @@ inline float roundTo(Rounding rounding, double value) {
   return 0;
 }
 
+/// An f32 result as the f16 that it becomes.
+inline float narrowed(Narrowing narrowing, float x) {
+  if (narrowing == Narrowing::none)
+    return x;
+  if (narrowing == Narrowing::nearest || !std::isfinite(x))
+    return roundTo(Rounding::nearestHalf, x);
+  const double cut = truncateAt(x, exponentOf(x, -14) - 10);
+  return std::copysign(float(std::fmin(std::fabs(cut), 65504.0)), x);
+}
+
 /// Terms of one step, `significand * 2^exponent`, gathered one by one.
 class FusedStep {
  public:
@@ -83,7 +93,7 @@ class FusedStep {
     add(double(c) * power(-e), e);
   }
 
-  /// A sum that is zero is +0.
+  /// A result that is zero is +0.
   float result() const {
     if (isSpecial_)
       return roundTo(sum_.rounding, special_);
@@ -92,7 +102,8 @@ class FusedStep {
       const int shift = exponents_[i] - largest_ + sum_.fraction;
       total += shift < -900 ? 0.0 : std::trunc(significands_[i] * power(shift));
     }
-    return total == 0 ? 0.0f : roundTo(sum_.rounding, total * power(largest_ - sum_.fraction));
+    const float rounded = roundTo(sum_.rounding, total * power(largest_ - sum_.fraction));
+    return rounded == 0 ? 0.0f : rounded;
   }
 
  private:

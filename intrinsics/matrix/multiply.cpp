@@ -78,7 +78,7 @@ float dotProduct(const Sum &sum, const Factors &f, float c) {
   }
   default:
     c = fusedSteps(sum, f, c, [](size_t) { return true; });
-    return sum.isNarrowedAtEnd ? roundTo(Rounding::nearestHalf, c) : c;
+    return narrowed(sum.narrowing, c);
   }
 }
 
@@ -158,11 +158,11 @@ const float *sideBySide(const Floats &p, std::vector<float> &copy) {
   return copy.data();
 }
 
-void roundToHalves(const Tile &t) {
+void roundToHalves(const Tile &t, Narrowing narrowing) {
   for (size_t i = 0; i < t.m; ++i)
     for (size_t j = 0; j < t.n; ++j) {
       float &x = t.d[ptrdiff_t(i) * t.dRow + ptrdiff_t(j)];
-      x = roundTo(Rounding::nearestHalf, x);
+      x = narrowed(narrowing, x);
     }
 }
 
@@ -188,8 +188,10 @@ bool multiplyTile(const Sum &sum, const Floats &p) {
                      p.d.rowStride};
   if (!(isChain ? multiplyChain(sum, tile) : multiplyFused(sum, tile)))
     return false;
-  if (isChain ? sum.rounding == Rounding::nearestHalf : sum.isNarrowedAtEnd)
-    roundToHalves(tile);
+  if (isChain && sum.rounding == Rounding::nearestHalf)
+    roundToHalves(tile, Narrowing::nearest);
+  else if (!isChain && sum.narrowing != Narrowing::none)
+    roundToHalves(tile, sum.narrowing);
   return true;
 }
 

@@ -34,7 +34,8 @@ Sum fused(const Operation &operation, Step step) {
   sum.length = step.length;
   sum.fraction = step.fraction;
   sum.rounding = isHalf ? Rounding::nearestHalf : Rounding::zeroSingle;
-  sum.isNarrowedAtEnd = operation.d == Element::f16 && !isHalf;
+  if (operation.d == Element::f16 && !isHalf)
+    sum.narrowing = Narrowing::nearest;
   sum.leastExponent = isHalf ? step.leastOfHalf : step.leastOfSingle;
   sum.leastA = int16_t(leastExponent(operation.a));
   sum.leastB = int16_t(leastExponent(operation.b));
@@ -131,6 +132,11 @@ Sum sumByPolicy(Policy policy, const Operation &operation) {
 
 Sum sumOf(Policy policy, const Operation &operation) {
   Sum sum = sumByPolicy(policy, operation);
+  // From sm_80 on there is no float .satfinite: ptxas leaves it out, and cuts f16 results toward
+  // zero.
+  sum.isMadeFinite = operation.isSaturating && policy <= Policy::sm75;
+  if (operation.isSaturating && !sum.isMadeFinite && sum.narrowing != Narrowing::none)
+    sum.narrowing = Narrowing::zero;
   sum.hasExactProducts = operation.a != Element::bf16 && operation.a != Element::tf32;
   return sum;
 }

@@ -16,6 +16,7 @@ struct Operation {
   /// The shape of the PTX instruction; with .sp, k counts A's zeros too. For m8n8k4 it decides.
   uint16_t m = 16, n = 8, k = 16;
   bool isSparse = false;
+  bool isSaturating = false; ///< .satfinite
   /// Block-scaled kinds (.block_scale): `scale` is ue8m0 or ue4m3, `scaleBlock` how many k share
   /// one scale (with .sp, of the uncompressed k).
   bool isScaled = false;
@@ -31,6 +32,9 @@ enum class Rounding : uint8_t {
   nearestHalf,   ///< f16, to nearest even
 };
 
+/// Where steps give f32 and the result is f16: how it becomes one.
+enum class Narrowing : uint8_t { none, nearest, zero };
+
 struct Sum {
   enum class Method : uint8_t {
     chain,        ///< d = c; d = fma(a, b, d) in f32, ascending k; rounded to the result once
@@ -45,8 +49,9 @@ struct Sum {
   Method method = Method::chain;
   Rounding rounding = Rounding::nearestSingle; ///< of each step; of a chain: of the whole
   bool hasExactProducts = true; ///< every product is an f32: f16 and narrower, not bf16 and tf32
-  bool isNarrowedAtEnd = false; ///< steps give f32, the result becomes an f16 to nearest even
-  uint8_t length = 1;           ///< products in a step
+  Narrowing narrowing = Narrowing::none;
+  bool isMadeFinite = false; ///< an infinite result becomes the largest number, NaN +0
+  uint8_t length = 1;        ///< products in a step
   uint8_t fraction = 24;
   int16_t leastExponent = -133; ///< no step aligns to less
   int16_t leastA = -126, leastB = -126, leastC = -126,

@@ -138,7 +138,8 @@ void multiplyPrepared(const Sum &sum, unsigned k, const float *rows, const float
 bool multiplyFragments(const FragmentTile &x) {
   const bool isPossible =
       (x.sum.method == Sum::Method::chain || x.sum.method == Sum::Method::fused) &&
-      !x.sum.isNarrowedAtEnd && x.k <= 32 && x.elementC == x.elementD && x.elementA != Element::f64;
+      x.sum.narrowing == Narrowing::none && x.k <= 32 && x.elementC == x.elementD &&
+      x.elementA != Element::f64;
   return isPossible &&
          HWY_DYNAMIC_DISPATCH(fragments)(x, byteTable(x.elementA), byteTable(x.elementB));
 }

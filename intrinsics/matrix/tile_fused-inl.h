@@ -52,8 +52,7 @@ HWY_INLINE hn::Vec<Double> roundSum(Double d, hn::Vec<Double> x, bool &isRare) {
                                            hn::Set(di, int64_t{1} << 51)));
   const auto rounded = hn::Sub(hn::Add(x, magic), magic);
   const auto infinity = hn::CopySign(hn::Set(d, HUGE_VAL), x);
-  const auto signedZero = hn::CopySign(rounded, x);
-  return hn::IfThenElse(hn::Ge(hn::Abs(rounded), hn::Set(d, 65536.0)), infinity, signedZero);
+  return hn::IfThenElse(hn::Ge(hn::Abs(rounded), hn::Set(d, 65536.0)), infinity, rounded);
 }
 
 /// Half of a vector's sums, with the accumulator: exact in f64.

@@ -229,7 +229,7 @@ void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
     const Floats product = {o.m,           o.n,          a.k, {matrixA, a.k, 1}, {matrixB, o.n, 1},
                             {acc, o.n, 1}, {acc, o.n, 1}};
     (o.isSparse ? multiplySparse : multiplyFloats)(w, in, sum, product);
-    if (w.isSaturating)
+    if (sum.isMadeFinite)
       makeFinite(acc, o.m * o.n, o.d == Element::f16 ? 65504.0f : 0x1.fffffep127f);
     collect(d, out, quad, acc, o.n, [&](const float *parts, uint32_t *bits) {
       encode(d.element, parts, d.perRegister, bits);
@@ -266,7 +266,7 @@ void integerWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
                                    {},  acc};
     p.c = {acc.data, acc.rowStride, acc.columnStride};
     if (!o.isSparse)
-      return multiplyInteger(p, isSigned(o.a), isSigned(o.b), w.isSaturating);
+      return multiplyInteger(p, isSigned(o.a), isSigned(o.b), o.isSaturating);
     const Metadata metadata(w, in.metadata);
     for (unsigned i = 0; i < o.m; ++i) {
       gatherRows(metadata, i, products, matrixB, rows);
@@ -277,7 +277,7 @@ void integerWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
                                        {rows, 8, 1},
                                        {&acc.at(i, 0), o.n, 1},
                                        {&acc.at(i, 0), o.n, 1}};
-      multiplyInteger(row, isSigned(o.a), isSigned(o.b), w.isSaturating);
+      multiplyInteger(row, isSigned(o.a), isSigned(o.b), o.isSaturating);
     }
   });
 }
@@ -337,7 +337,7 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 bool isPreparable(const WarpOperation &w) {
   const Operation &o = w.operation;
   return isPlain(w) && w.sum.method == Sum::Method::chain && o.a != Element::f64 &&
-         !isInteger(o.a) && o.c == Element::f32 && o.d == Element::f32 && !w.isSaturating;
+         !isInteger(o.a) && o.c == Element::f32 && o.d == Element::f32 && !o.isSaturating;
 }
 
 void multiplyWarp(const WarpOperation &w, const void *in, void *out) {

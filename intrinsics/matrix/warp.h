@@ -26,7 +26,6 @@ struct WarpOperation {
   Sum sum;                                      ///< of floats: sumOf(policy, operation)
   bool isRowMajorA = true, isRowMajorB = false; ///< m8n8k4 with f16
   bool isByteEach = false;                      ///< kinds f8f6f4 and mxf8f6f4
-  bool isSaturating = false;                    ///< .satfinite
   BitOperation bitOperation = BitOperation::bitXor;
   DoubleRounding rounding = DoubleRounding::nearest;
   uint8_t selector = 0;    ///< sparsity selector

@@ -136,7 +136,7 @@ matrix::WarpOperation describe(const Instruction &in, matrix::Unit unit) {
   w.isRowMajorA = isLayoutRow(in, 0);
   w.isRowMajorB = isLayoutRow(in, 1);
   w.isByteEach = matrix::isNarrow(a);
-  w.isSaturating = in.has(Token::satfinite);
+  w.operation.isSaturating = in.has(Token::satfinite);
   w.bitOperation =
       in.has(Token::and_) ? matrix::BitOperation::bitAnd : matrix::BitOperation::bitXor;
   w.rounding = roundingOf(in);

@@ -12,14 +12,15 @@ def special_bits(kind, result):
     return INFINITY_BITS[result] | (SIGN_BITS[result] if kind < 0 else 0)
 
 
-def convert(bits, source, result):
-    """f32 to f16 to nearest even, or nothing to do."""
+def convert(bits, source, result, mode="n"):
+    """f32 to f16 by a rounding mode, or nothing to do. Mode z: too large a number becomes the largest."""
     if source == result:
         return bits
     x = decode(source, bits)
     if x.special:
         return special_bits(NAN if x.special == NAN else x.sign, result)
-    return encode(result, x.value, x.exponent, "n", x.sign)
+    bits = encode(result, x.value, x.exponent, mode, x.sign)
+    return bits - 1 if mode == "z" and bits & 0x7fff == 0x7c00 else bits
 
 
 def chain(pairs, c, result, c_type):
@@ -55,7 +56,8 @@ def fused(terms, c, result, F, least, fraction=None):
         total += magnitude if value > 0 else -magnitude
     if total == 0:
         return 0
-    return encode(result, total, top - F, "n" if result == "f16" else "z", fraction=fraction)
+    bits = encode(result, total, top - F, "n" if result == "f16" else "z", fraction=fraction)
+    return 0 if bits == SIGN_BITS[result] else bits  # zero has no sign
 
 
 def fused_chunks(pairs, c, result, L, F, least, fraction=None):
@@ -76,7 +78,7 @@ HALVES = {70: (4, 23, -131, -19), 75: (8, 24, -132, -20), 80: (8, 24, -132, -20)
           90: (16, 25, -133, -21), 100: (16, 25, -133, -21), 120: (16, 25, -133, -21)}
 
 
-def dot(policy, unit, types, shape, pairs, c):
+def dot(policy, unit, types, shape, pairs, c, satfinite=False):
     """One dot product. types: (d, a, b, c); policy: "fast" or the number of an architecture."""
     d_type, a_type, _, c_type = types
     if policy == "fast":
@@ -91,15 +93,17 @@ def dot(policy, unit, types, shape, pairs, c):
             L = 4 if unit == "wmma" else L // 2
         out = fused_chunks(pairs, c, steps, L, F, least16 if steps == "f16" else least32)
     else:
-        out = narrow_dot(policy, types, pairs, c, steps)
-    return convert(out, steps, d_type)
+        out = narrow_dot(policy, unit, types, pairs, c, steps)
+    return convert(out, steps, d_type, "z" if satfinite and policy >= 80 else "n")
 
 
-def narrow_dot(policy, types, pairs, c, steps):
+def narrow_dot(policy, unit, types, pairs, c, steps):
     least = -21 if steps == "f16" else -133
     is_fp8 = all(t in ("e4m3", "e5m2") for t in types[1:3])
     if policy == 120 or not is_fp8:
         return fused_chunks(pairs, c, steps, 32, 25, least)
+    if unit == "wgmma":
+        return fused_chunks(pairs, c, steps, 32, 13, None, None if steps == "f16" else 13)
     if policy < 90:  # native on sm_89
         return fused_chunks(pairs, c, steps, 16, 13, None, None if steps == "f16" else 13)
     # As f16: k = 0, 1 (mod 4) from zero, then k = 2, 3 (mod 4), then c by an addition.

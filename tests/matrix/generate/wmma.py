@@ -91,7 +91,7 @@ def all_forms():
     for e, operation in product(both, ("xor", "and")):
         yield Wmma((8, 8, 128), ("s32", "b1", "b1", "s32"), ("row", "col", e, both[count % 2]), bit_operation=operation, **spin())
     for d, c in product(("f16", "f32"), ("f16", "f32")):
-        yield Wmma((16, 16, 16), (d, "f16", "f16", c), ("row", "col", "row", "row"), "global", False, "sm_75", "6.4", ("fast", "sm_75"), True)
+        yield Wmma((16, 16, 16), (d, "f16", "f16", c), ("row", "col", "row", "row"), "global", False, "sm_75", "6.4", HALF_POLICIES, True)
 
 
 def register_counts(form):
@@ -177,8 +177,8 @@ def multiply(form, policy, memory):
         pairs = [(forms.element(view, 1, get(0, row, i)), forms.element(view, 2, get(1, i, column))) for i in range(k)]
         c = get(2, row, column)
         if form.types[1] in ("f16", "bf16", "tf32"):
-            value = sums.dot(policy if policy == "fast" else int(policy[3:]), "wmma", form.types, form.shape, pairs, c)
-            if form.satfinite:
+            value = sums.dot(policy if policy == "fast" else int(policy[3:]), "wmma", form.types, form.shape, pairs, c, form.satfinite)
+            if form.satfinite and (policy == "fast" or policy < "sm_80"):
                 value = finite(value, form.types[0])
         else:
             value = forms.dot(view, policy, pairs, c, None, row, column)
