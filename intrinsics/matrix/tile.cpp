@@ -58,7 +58,7 @@ HWY_EXPORT(transpose);
 HWY_EXPORT(fragments);
 HWY_EXPORT(rows);
 HWY_EXPORT(columns);
-HWY_EXPORT(prepared);
+HWY_EXPORT(panel);
 
 namespace {
 
@@ -130,9 +130,9 @@ void prepareColumns(Element element, unsigned k, const uint32_t *registers, floa
   HWY_DYNAMIC_DISPATCH(columns)(element, byteTable(element), k, registers, out);
 }
 
-void multiplyPrepared(const Sum &sum, unsigned k, const float *rows, const float *columns,
-                      const float *c, float *d) {
-  HWY_DYNAMIC_DISPATCH(prepared)(sum, k, rows, columns, c, d);
+void multiplyPrepared(const Sum &sum, unsigned k, unsigned blocks, const float *rows,
+                      const float *columns, const float *c, float *d) {
+  HWY_DYNAMIC_DISPATCH(panel)(sum, k, blocks, rows, columns, c, d);
 }
 
 bool multiplyFragments(const FragmentTile &x) {

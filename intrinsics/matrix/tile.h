@@ -39,12 +39,13 @@ struct FragmentTile {
 /// False, and nothing done, where the scalar code is needed.
 bool multiplyFragments(const FragmentTile &);
 
-/// m16n8 in parts, for chains: prepared rows[half][k / 4][8 rows][k % 4], prepared
-/// columns[k][even 4, odd 4]; c and d are lanes of fragments.
+/// m16 in parts, for chains: prepared rows[half][k / 4][8 rows][k % 4], prepared columns[k][even 4,
+/// odd 4] of each block of 8 columns, 8 * k apart; c and d are the lanes of four registers for each
+/// block, and may be the same.
 void prepareRows(Element, unsigned k, const uint32_t *registers, float *rows);
 void prepareColumns(Element, unsigned k, const uint32_t *registers, float *columns);
-void multiplyPrepared(const Sum &, unsigned k, const float *rows, const float *columns,
-                      const float *c, float *d);
+void multiplyPrepared(const Sum &, unsigned k, unsigned blocks, const float *rows,
+                      const float *columns, const float *c, float *d);
 
 /// out[column * outRow + row] = in[row * inRow + column], rows and columns multiples of 4.
 void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,

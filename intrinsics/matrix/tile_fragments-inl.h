@@ -109,7 +109,171 @@ HWY_INLINE size_t rowRegisters(Element element, size_t k) {
   return 16 * k / (element == Element::tf32 ? 32 : bitsOf(element) == 16 ? 64 : 128);
 }
 
+// 32 lanes are two vectors, and any permutation of them one instruction.
+#undef PTXRUN_MATRIX_PERMUTES
+#if HWY_TARGET <= HWY_AVX3
+#define PTXRUN_MATRIX_PERMUTES
+
+using Words16 = hn::FixedTag<uint32_t, 16>;
+using Floats16 = hn::FixedTag<float, 16>;
+
+/// Formats of 8 bits and less in bytes, as f16 with another exponent bias: sign and magnitude go up
+/// by `signUp` and `magnitudeUp`, the number is `scale` times as large.
+struct ByteFormat {
+  uint16_t sign, magnitude;
+  int signUp, magnitudeUp;
+  float scale;
+  bool hasNaN; ///< all bits of the magnitude
+};
+
+HWY_INLINE ByteFormat byteFormat(Element element) {
+  switch (element) {
+  case Element::e4m3:
+    return {0x80, 0x7f, 8, 7, 0x1p8f, true};
+  case Element::e5m2:
+    return {0x80, 0x7f, 8, 8, 1, false};
+  case Element::e3m2:
+    return {0x20, 0x1f, 10, 8, 0x1p12f, false};
+  case Element::e2m3:
+    return {0x20, 0x1f, 10, 7, 0x1p14f, false};
+  default: // e2m1, in the middle of its byte
+    return {0x20, 0x1c, 10, 7, 0x1p14f, false};
+  }
+}
+
+using Halves16 = hn::FixedTag<uint16_t, 16>;
+
+HWY_INLINE hn::Vec<Floats16> floatsOfHalves(hn::Vec<Halves16> bits) {
+  const hn::Rebind<hwy::float16_t, Floats16> half;
+  return hn::PromoteTo(Floats16(), hn::BitCast(half, bits));
+}
+
+HWY_INLINE hn::Vec<Floats16> floatsOfBytes(const ByteFormat &f, hn::Vec<Halves16> bytes) {
+  const Halves16 d;
+  const Floats16 df;
+  const auto magnitude = hn::And(bytes, hn::Set(d, f.magnitude));
+  const auto bits = hn::Or(hn::ShiftLeftSame(hn::And(bytes, hn::Set(d, f.sign)), f.signUp),
+                           hn::ShiftLeftSame(magnitude, f.magnitudeUp));
+  const auto numbers = hn::Mul(floatsOfHalves(bits), hn::Set(df, f.scale));
+  if (!f.hasNaN)
+    return numbers;
+  const auto wide = hn::PromoteTo(hn::FixedTag<int32_t, 16>(), magnitude);
+  const auto isNaN = hn::Eq(wide, hn::Set(hn::FixedTag<int32_t, 16>(), f.magnitude));
+  return hn::IfThenElse(hn::RebindMask(df, isNaN),
+                        hn::BitCast(df, hn::Set(Words16(), kNaNBits)), numbers);
+}
+
+/// A register's 32 words, two of the vectors that permutations of them make.
+HWY_INLINE void permuted(const uint32_t *words, const int32_t *order, hn::Vec<Words16> &first,
+                         hn::Vec<Words16> &second) {
+  const Words16 d;
+  const auto low = hn::LoadU(d, words), high = hn::LoadU(d, words + 16);
+  const auto lookUp = [&](const int32_t *from) {
+    return hn::Vec<Words16>{_mm512_permutex2var_epi32(low.raw, _mm512_load_si512(from), high.raw)};
+  };
+  first = lookUp(order);
+  second = lookUp(order + 16);
+}
+
+/// As rows() below. A register is 8 rows of 4 words.
+HWY_INLINE void rowsByPermutation(Element element, size_t k, const uint32_t *words, float *out) {
+  const Words16 d;
+  const Floats16 df;
+  const size_t registers = rowRegisters(element, k), groups = k * 2 / registers / 4;
+  const ByteFormat format = byteFormat(element);
+  for (size_t i = 0; i < registers; ++i, words += 32) {
+    float *to = out + (i % 2 * (k / 4) + i / 2 * groups) * 32;
+    if (groups == 1) { // tf32
+      for (size_t half = 0; half < 2; ++half)
+        hn::StoreU(hn::BitCast(df, hn::And(hn::LoadU(d, words + 16 * half),
+                                           hn::Set(d, 0xffffe000u))),
+                   df, to + 16 * half);
+    } else if (groups == 2) { // rows' first words two by two, then their last
+      alignas(64) static constexpr int32_t kPairs[32] = {
+          0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29,
+          2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31};
+      hn::Vec<Words16> pair[2];
+      permuted(words, kPairs, pair[0], pair[1]);
+      for (size_t g = 0; g < 2; ++g, to += 32) {
+        if (element == Element::f16) {
+          const hn::FixedTag<uint16_t, 32> all;
+          const auto bits = hn::BitCast(all, pair[g]);
+          hn::StoreU(floatsOfHalves(hn::LowerHalf(Halves16(), bits)), df, to);
+          hn::StoreU(floatsOfHalves(hn::UpperHalf(Halves16(), bits)), df, to + 16);
+        } else {
+          const hn::FixedTag<uint16_t, 32> all;
+          const auto bits = hn::BitCast(all, pair[g]);
+          const auto low = hn::PromoteTo(d, hn::LowerHalf(Halves16(), bits)),
+                     high = hn::PromoteTo(d, hn::UpperHalf(Halves16(), bits));
+          hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(low)), df, to);
+          hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(high)), df, to + 16);
+        }
+      }
+    } else { // one word of each row
+      alignas(64) static constexpr int32_t kSingles[32] = {
+          0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29,
+          2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31};
+      hn::Vec<Words16> single[2];
+      permuted(words, kSingles, single[0], single[1]);
+      HWY_ALIGN uint8_t bytes[128];
+      hn::Store(single[0], d, reinterpret_cast<uint32_t *>(bytes));
+      hn::Store(single[1], d, reinterpret_cast<uint32_t *>(bytes + 64));
+      const hn::Rebind<uint8_t, Halves16> narrow;
+      for (size_t b = 0; b < 128; b += 16)
+        hn::StoreU(floatsOfBytes(format, hn::PromoteTo(Halves16(), hn::Load(narrow, bytes + b))),
+                   df, to + b);
+    }
+  }
+}
+
+/// Low and high halves of a vector: two k of 8 columns.
+HWY_INLINE void storeColumns(hn::Vec<Floats16> x, float *first, float *second) {
+  const hn::FixedTag<float, 8> d;
+  hn::StoreU(hn::LowerHalf(d, x), d, first);
+  hn::StoreU(hn::UpperHalf(d, x), d, second);
+}
+
+/// As columns() below. A register is 8 columns of 4 words; even ones first, a vector has two words.
+HWY_INLINE void columnsByPermutation(Element element, size_t k, const uint32_t *words, float *out) {
+  const Words16 d;
+  const Floats16 df;
+  const size_t registers = rowRegisters(element, k) / 2, perWord = k / registers / 4;
+  const ByteFormat format = byteFormat(element);
+  alignas(64) static constexpr int32_t kOrder[32] = {
+      0, 8, 16, 24, 4, 12, 20, 28, 1, 9, 17, 25, 5, 13, 21, 29,
+      2, 10, 18, 26, 6, 14, 22, 30, 3, 11, 19, 27, 7, 15, 23, 31};
+  for (size_t i = 0; i < registers; ++i, words += 32) {
+    hn::Vec<Words16> pair[2];
+    permuted(words, kOrder, pair[0], pair[1]);
+    for (size_t g = 0; g < 2; ++g) { // words 2g and 2g + 1 of each column
+      float *to = out + (4 * i + 2 * g) * perWord * 8, *next = to + perWord * 8;
+      if (perWord == 1) {
+        storeColumns(hn::BitCast(df, hn::And(pair[g], hn::Set(d, 0xffffe000u))), to, next);
+      } else if (element == Element::f16) {
+        const Halves16 half;
+        storeColumns(floatsOfHalves(hn::TruncateTo(half, pair[g])), to, next);
+        storeColumns(floatsOfHalves(hn::TruncateTo(half, hn::ShiftRight<16>(pair[g]))), to + 8,
+                     next + 8);
+      } else if (perWord == 2) {
+        storeColumns(hn::BitCast(df, hn::ShiftLeft<16>(pair[g])), to, next);
+        storeColumns(hn::BitCast(df, hn::And(pair[g], hn::Set(d, 0xffff0000u))), to + 8, next + 8);
+      } else {
+        for (int b = 0; b < 4; ++b) {
+          const auto byte = hn::And(hn::ShiftRightSame(pair[g], 8 * b), hn::Set(d, 0xff));
+          storeColumns(floatsOfBytes(format, hn::TruncateTo(Halves16(), byte)), to + 8 * b,
+                       next + 8 * b);
+        }
+      }
+    }
+  }
+}
+#endif
+
 void rows(Element element, const float *table, size_t k, const uint32_t *words, float *out) {
+#ifdef PTXRUN_MATRIX_PERMUTES
+  (void)table;
+  return rowsByPermutation(element, k, words, out);
+#else
   HWY_ALIGN float raw[16 * kMostDepth];
   const size_t registers = rowRegisters(element, k), step = k * 2 / registers;
   decodeAll(element, table, words, registers, raw);
@@ -119,9 +283,14 @@ void rows(Element element, const float *table, size_t k, const uint32_t *words, 
       for (size_t q = 0; q < step / 4; ++q)
         hn::StoreU(hn::LoadU(d, raw + (s * 16 + row) * step + 4 * q), d,
                    out + (row / 8 * (k / 4) + s * (step / 4) + q) * 32 + row % 8 * 4);
+#endif
 }
 
 void columns(Element element, const float *table, size_t k, const uint32_t *words, float *out) {
+#ifdef PTXRUN_MATRIX_PERMUTES
+  (void)table;
+  return columnsByPermutation(element, k, words, out);
+#else
   HWY_ALIGN float raw[8 * kMostDepth], b[8 * kMostDepth];
   const size_t registers = rowRegisters(element, k), step = k * 2 / registers;
   decodeAll(element, table, words, registers / 2, raw);
@@ -133,22 +302,65 @@ void columns(Element element, const float *table, size_t k, const uint32_t *word
     hn::StoreU(hn::ConcatEven(d, high, low), d, out + i * 8);
     hn::StoreU(hn::ConcatOdd(d, high, low), d, out + i * 8 + 4);
   }
+#endif
 }
 
 using Lanes = hn::CappedTag<float, 16>;
 constexpr size_t kLaneVectors = 32 / hn::MaxLanes(Lanes());
 
-template <int kInBlock>
-HWY_INLINE void preparedStep(const float *rowsOfStep, const float *columnsOfStep,
-                             hn::Vec<Lanes> (&acc)[2][kLaneVectors]) {
+/// Rows in registers at once: where vectors are 16 lanes all of them, else 8.
+constexpr size_t kPanelVectors = hn::MaxLanes(Lanes()) == 16 ? 2 * kLaneVectors : kLaneVectors;
+
+template <int kInBlock, size_t kBlocks>
+HWY_INLINE void panelStep(const float *const *rows, const float *columns, size_t pitch,
+                          hn::Vec<Lanes> (&acc)[kBlocks][2][kPanelVectors]) {
   const Lanes d;
-  const auto even = hn::LoadDup128(d, columnsOfStep + kInBlock * 8),
-             odd = hn::LoadDup128(d, columnsOfStep + kInBlock * 8 + 4);
-  for (size_t v = 0; v < kLaneVectors; ++v) {
-    const auto a = hn::Broadcast<kInBlock>(hn::LoadU(d, rowsOfStep + v * hn::MaxLanes(d)));
-    acc[0][v] = hn::MulAdd(a, even, acc[0][v]);
-    acc[1][v] = hn::MulAdd(a, odd, acc[1][v]);
+  hn::Vec<Lanes> even[kBlocks], odd[kBlocks];
+  for (size_t n = 0; n < kBlocks; ++n) {
+    even[n] = hn::LoadDup128(d, columns + n * pitch + kInBlock * 8);
+    odd[n] = hn::LoadDup128(d, columns + n * pitch + kInBlock * 8 + 4);
   }
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    const size_t half = v / kLaneVectors, inHalf = v % kLaneVectors;
+    const auto a = hn::Broadcast<kInBlock>(hn::LoadU(d, rows[half] + inHalf * hn::MaxLanes(d)));
+    for (size_t n = 0; n < kBlocks; ++n) {
+      acc[n][0][v] = hn::MulAdd(a, even[n], acc[n][0][v]);
+      acc[n][1][v] = hn::MulAdd(a, odd[n], acc[n][1][v]);
+    }
+  }
+}
+
+/// kBlocks blocks of 8 columns, rows of kPanelVectors vectors from `half` on.
+template <size_t kBlocks>
+HWY_INLINE void panelBlocks(size_t k, const float *rows, const float *columns, size_t half,
+                            const float *c, float *out) {
+  const Lanes d;
+  const size_t pitch = 8 * k;
+  const auto place = [&](size_t n, size_t parity, size_t v) {
+    return n * 128 + (2 * (half + v / kLaneVectors) + parity) * 32 +
+           v % kLaneVectors * hn::MaxLanes(d);
+  };
+  hn::Vec<Lanes> acc[kBlocks][2][kPanelVectors];
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kPanelVectors; ++v)
+        acc[n][parity][v] = hn::LoadU(d, c + place(n, parity, v));
+  const float *halves[2] = {rows + half * (k / 4) * 32, rows + (k / 4) * 32};
+  for (size_t q = 0; q < k / 4; ++q) {
+    panelStep<0>(halves, columns + q * 32, pitch, acc);
+    panelStep<1>(halves, columns + q * 32, pitch, acc);
+    panelStep<2>(halves, columns + q * 32, pitch, acc);
+    panelStep<3>(halves, columns + q * 32, pitch, acc);
+    halves[0] += 32;
+    halves[1] += 32;
+  }
+  const auto nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<Lanes>(), kNaNBits));
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kPanelVectors; ++v) {
+        const auto x = acc[n][parity][v];
+        hn::StoreU(hn::IfThenElse(hn::IsNaN(x), nan, x), d, out + place(n, parity, v));
+      }
 }
 
 /// The fma of each product where MulAdd is none.
@@ -164,33 +376,24 @@ HWY_INLINE void preparedOneByOne(size_t k, const float *rows, const float *colum
   }
 }
 
-void prepared(const Sum &sum, size_t k, const float *rows, const float *columns, const float *c,
-              float *out) {
+void panel(const Sum &sum, size_t k, size_t blocks, const float *rows, const float *columns,
+           const float *c, float *out) {
 #if HWY_TARGET >= HWY_SSE4
-  if (!sum.hasExactProducts)
-    return preparedOneByOne(k, rows, columns, c, out);
+  if (!sum.hasExactProducts) {
+    for (size_t n = 0; n < blocks; ++n)
+      preparedOneByOne(k, rows, columns + n * 8 * k, c + n * 128, out + n * 128);
+    return;
+  }
 #else
   (void)sum;
 #endif
-  const Lanes d;
-  const auto nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<Lanes>(), kNaNBits));
-  for (size_t half = 0; half < 2; ++half) {
-    hn::Vec<Lanes> acc[2][kLaneVectors];
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kLaneVectors; ++v)
-        acc[parity][v] = hn::LoadU(d, c + (2 * half + parity) * 32 + v * hn::MaxLanes(d));
-    const float *rowsOfHalf = rows + half * (k / 4) * 32;
-    for (size_t q = 0; q < k / 4; ++q) {
-      preparedStep<0>(rowsOfHalf + q * 32, columns + q * 32, acc);
-      preparedStep<1>(rowsOfHalf + q * 32, columns + q * 32, acc);
-      preparedStep<2>(rowsOfHalf + q * 32, columns + q * 32, acc);
-      preparedStep<3>(rowsOfHalf + q * 32, columns + q * 32, acc);
-    }
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kLaneVectors; ++v) {
-        const auto x = acc[parity][v];
-        hn::StoreU(hn::IfThenElse(hn::IsNaN(x), nan, x), d,
-                   out + (2 * half + parity) * 32 + v * hn::MaxLanes(d));
-      }
-  }
+  constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors; // runs over the rows
+  constexpr size_t kAtOnce = hn::MaxLanes(Lanes()) == 16 ? 2 : 1;
+  size_t n = 0;
+  for (; n + kAtOnce <= blocks; n += kAtOnce)
+    for (size_t half = 0; half < kHalves; ++half)
+      panelBlocks<kAtOnce>(k, rows, columns + n * 8 * k, half, c + n * 128, out + n * 128);
+  for (; n < blocks; ++n)
+    for (size_t half = 0; half < kHalves; ++half)
+      panelBlocks<1>(k, rows, columns + n * 8 * k, half, c + n * 128, out + n * 128);
 }

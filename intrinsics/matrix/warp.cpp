@@ -349,7 +349,7 @@ void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
     return prepareColumns(o.b, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
   case Phase::multiply: {
     const auto &prepared = *static_cast<const PreparedOperands *>(in);
-    return multiplyPrepared(w.sum, o.k, prepared.a, prepared.b, prepared.c,
+    return multiplyPrepared(w.sum, o.k, 1, prepared.a, prepared.b, prepared.c,
                             static_cast<float *>(out));
   }
   case Phase::whole:

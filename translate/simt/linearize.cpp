@@ -114,6 +114,10 @@ void Widener::emitBlock(unsigned n) {
   mask_ = maskOf(block);
   // Phis read their slots together, before anything else overwrites them.
   for (const llvm::PHINode &phi : block->phis()) {
+    if (const auto place = accumulators_ ? accumulators_->placeOf(phi) : std::nullopt) {
+      define(phi, b_.CreateAlignedLoad(wide(&phi), accumulatorAt(*place), llvm::Align(64)));
+      continue;
+    }
     llvm::AllocaInst *slot = incomingSlot(phi);
     define(phi, b_.CreateLoad(slot->getAllocatedType(), slot, phi.getName()));
   }
@@ -130,7 +134,7 @@ void Widener::emitBlock(unsigned n) {
 /// Values that phis of `to` receive on this edge. All are read before the first is written (they
 /// may be each other's).
 void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
-  llvm::SmallVector<std::pair<llvm::AllocaInst *, Value *>> stores;
+  llvm::SmallVector<std::pair<Value *, Value *>> stores;
   bool isFirst = true; // no edge into `to` that runs before this one: nothing to blend with
   for (const Block *p : llvm::predecessors(to))
     if (p != from && shapes_.index(p) < shapes_.index(from))
@@ -142,6 +146,11 @@ void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
     const Value *in = phi.getIncomingValueForBlock(from);
     if (llvm::isa<llvm::UndefValue>(in))
       continue;
+    if (const auto place = accumulators_ ? accumulators_->placeOf(phi) : std::nullopt) {
+      if (!accumulators_->isInPlace(phi, from))
+        stores.push_back({accumulatorAt(*place), vector(in)});
+      continue;
+    }
     llvm::AllocaInst *slot = incomingSlot(phi);
     if (!shapes_.shape(&phi).isVarying()) {
       stores.push_back({slot, base(in)});

@@ -35,8 +35,7 @@ bool needsOnlyPlace(llvm::StringRef name) {
       "ptxrun_trap",        "ptxrun_vprintf",     "ptxrun_malloc",
       "ptxrun_free",        "ptxrun_assertfail",  "ptxrun_clock64",
       "ptxrun_globaltimer", "ptxrun_local_stack", "ptxrun_local_frame"};
-  return !name.starts_with("ptxrun_") || isWrappedAccess(name) ||
-         llvm::is_contained(kNames, name);
+  return !name.starts_with("ptxrun_") || isWrappedAccess(name) || llvm::is_contained(kNames, name);
 }
 
 /// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body.
@@ -58,9 +57,10 @@ bool hasOnlyBarriers(const llvm::Module &m, const llvm::Function &body, uint64_t
 class Regions {
  public:
   Regions(ModuleContext &context, llvm::Function &body, unsigned gangs, unsigned lanes)
-      : context_(context), gangs_(gangs), lanes_(lanes), f_(*makeCtaRange(context, body)),
-        e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(f_.getContext(), "entry", &f_)), context,
-           f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
+      : context_(context), gangs_(gangs), lanes_(lanes),
+        f_(*makeCtaRange(context, body)), e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(
+                                                 f_.getContext(), "entry", &f_)),
+                                             context, f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
     setLine(e_.b, f_);
     e_.writeLanes(e_.b.getInt32(lanes_));
     loop_ = openCtaLoop(e_, f_);

@@ -77,8 +77,9 @@ unsigned sharedByRows(const llvm::Function &body, const llvm::LoopInfo &loops) {
 class RowOrder {
  public:
   RowOrder(ModuleContext &context, llvm::Function &body)
-      : context_(context), body_(body), f_(*makeCtaRange(context, body)),
-        e_{llvm::IRBuilder<>(block("entry")), context, f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
+      : context_(context), body_(body),
+        f_(*makeCtaRange(context, body)), e_{llvm::IRBuilder<>(block("entry")), context,
+                                             f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
     setLine(e_.b, f_);
   }
 

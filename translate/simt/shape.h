@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -113,6 +114,8 @@ class ShapeAnalysis {
   void run();
   Shape evaluate(const llvm::Instruction &) const;
   Shape evaluateCall(const llvm::CallBase &) const;
+  std::optional<std::array<uint8_t, 32>> knownLanes(const llvm::Value *, unsigned depth) const;
+  Shape evaluatePermutation(const llvm::CallBase &) const;
   Shape evaluateBroadcast(const llvm::CallBase &) const;
   bool isStateOfOnePhase(const llvm::Value *) const;
   static bool makesAddress(const llvm::Value *);

@@ -47,6 +47,7 @@ llvm::AllocaInst *Widener::matrixMemory(llvm::StringRef purpose, llvm::Type *typ
   if (!memory) {
     memory = entryAlloca(type, purpose);
     memory->setAlignment(llvm::Align(64));
+    memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
   }
   return memory;
 }
@@ -110,26 +111,58 @@ Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
   const unsigned floats = isA ? matrix::preparedFloatsA(o) : matrix::preparedFloatsB(o);
   auto *memory = entryAlloca(llvm::ArrayType::get(b_.getFloatTy(), floats), "prepared");
   memory->setAlignment(llvm::Align(64));
+  memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
   matrix::WarpOperation part = operation;
   part.phase = isA ? matrix::Phase::prepareA : matrix::Phase::prepareB;
   runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(part), in, memory});
   return prepared = memory;
 }
 
+void Widener::findAccumulators() {
+  if (lanes_ != kWarp)
+    return;
+  const auto operandsOf = [](const llvm::CallBase &call) -> std::optional<Accumulators::Registers> {
+    const llvm::Function *callee = call.getCalledFunction();
+    if (!callee || !callee->getName().starts_with(lower::kWarpMatrix))
+      return std::nullopt;
+    const matrix::WarpOperation operation = operationOf(call);
+    if (!matrix::isPreparable(operation))
+      return std::nullopt;
+    const unsigned first = lower::kOperationWords + operation.registersA + operation.registersB;
+    Accumulators::Registers registers;
+    for (unsigned i = 0; i < registers.size(); ++i)
+      registers[i] = call.getArgOperand(first + i);
+    return registers;
+  };
+  accumulators_.emplace(source_, shapes_, operandsOf);
+}
+
+/// A register's place in its home.
+Widener::Value *Widener::accumulatorAt(Accumulators::Place place) {
+  llvm::AllocaInst *&home = accumulatorHomes_[place.home];
+  if (!home) {
+    home = entryAlloca(llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), Accumulators::kRegisters),
+                       "accumulators");
+    home->setAlignment(llvm::Align(64));
+  }
+  return b_.CreateConstGEP1_32(b_.getInt32Ty(), home, place.part * kWarp);
+}
+
 Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
                                             const matrix::WarpOperation &operation) {
   Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
-  llvm::Type *registers = llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4);
-  auto *c = matrixMemory("matrix.c", registers), *d = matrixMemory("matrix.d", registers);
+  const std::optional<unsigned> home = accumulators_->homeOf(call);
+  Value *d = home ? accumulatorAt({*home, 0})
+                  : matrixMemory("matrix.d", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4));
   const auto place = [&](Value *memory, unsigned i) {
     return b_.CreateConstGEP1_32(b_.getInt32Ty(), memory, i * kWarp);
   };
   const unsigned firstC = lower::kOperationWords + operation.registersA + operation.registersB;
-  for (unsigned i = 0; i < 4; ++i)
-    b_.CreateAlignedStore(vector(call.getArgOperand(firstC + i)), place(c, i), llvm::Align(64));
+  for (unsigned i = 0; i < 4 && !(home && accumulators_->isInPlace(call)); ++i)
+    b_.CreateAlignedStore(vector(call.getArgOperand(firstC + i)), place(d, i), llvm::Align(64));
   auto *operands = matrixMemory("matrix.prepared", llvm::ArrayType::get(b_.getPtrTy(), 3));
   unsigned n = 0;
-  for (Value *pointer : {a, b, static_cast<Value *>(c)})
+  for (Value *pointer : {a, b, d})
     b_.CreateStore(pointer, b_.CreateConstGEP1_32(b_.getPtrTy(), operands, n++));
   matrix::WarpOperation part = operation;
   part.phase = matrix::Phase::multiply;

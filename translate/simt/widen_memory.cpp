@@ -150,6 +150,8 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   const int64_t most = context_.options.level == CpuLevel::avx512 ? 4096
                        : context_.options.level == CpuLevel::avx2 ? 256
                                                                   : 128;
+  if (Value *joined = loadRuns(load, a, span))
+    return joined;
   if (!mask() && isOnGrid && span <= std::min(8 * size * int64_t(lanes_), most)) {
     llvm::SmallVector<int> order;
     for (int64_t o : *a.offsets)
@@ -199,6 +201,31 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
     return result;
   }
   return loadEach(load, pointers(a));
+}
+
+/// Runs of one length of at least 16 bytes each, joined; null where they are not, or where a window
+/// has fewer registers to read.
+Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a, int64_t span) {
+  constexpr int64_t kPiece = 16, kRegister = 64;
+  llvm::Type *type = plain(&load);
+  const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(type).getFixedValue());
+  const std::vector<Run> runs = runsOf(*a.offsets, size);
+  const int64_t bytes = size * runs[0].lanes;
+  if (mask() || bytes < kPiece || !llvm::isPowerOf2_64(uint64_t(bytes)) ||
+      int64_t(runs.size()) > 2 * ((span + kRegister - 1) / kRegister) ||
+      !llvm::all_of(runs, [&](const Run &run) { return run.lanes == runs[0].lanes; }))
+    return nullptr;
+  auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
+  const unsigned perLane = wideType->getNumElements() / lanes_;
+  llvm::SmallVector<Value *> pieces;
+  for (const Run &run : runs) {
+    llvm::LoadInst *l = b_.CreateAlignedLoad(
+        vec(wideType->getElementType(), runs[0].lanes * perLane),
+        b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(run.offset)), load.getAlign());
+    copyAccessTraits(l, load);
+    pieces.push_back(l);
+  }
+  return concatenate(pieces);
 }
 
 /// Elements order[0], order[1] ... of the `count` elements at `at`, all of which may be read.

@@ -408,6 +408,7 @@ void Widener::run() {
     slots_[own] = slot;
   }
   planItems();
+  findAccumulators();
   b_.CreateBr(items_[0].head);
   for (unsigned n = 0; n < items_.size(); ++n)
     emitItem(n);

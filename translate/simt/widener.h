@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "intrinsics/matrix/warp.h"
+#include "translate/simt/accumulators.h"
 #include "translate/simt/gang_module.h"
 #include "translate/simt/shape.h"
 #include "translate/simt/words.h"
@@ -188,6 +189,7 @@ class Widener {
   void emitStore(const llvm::StoreInst &);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
+  Value *loadRuns(const llvm::LoadInst &, const Address &, int64_t span);
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *concatenate(llvm::SmallVector<Value *> pieces);
@@ -266,6 +268,8 @@ class Widener {
   Value *emitMatrix(const llvm::CallBase &);
   Value *emitPreparedMatrix(const llvm::CallBase &, const matrix::WarpOperation &);
   Value *preparedOperand(const llvm::CallBase &, const matrix::WarpOperation &, bool isA);
+  void findAccumulators();
+  Value *accumulatorAt(Accumulators::Place);
   llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
   Value *operationConstant(const matrix::WarpOperation &);
   Value *gatherRegisters(const llvm::CallBase &, Value *in);
@@ -350,6 +354,8 @@ class Widener {
   llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_; // by what lies in them
   std::map<std::pair<llvm::Type *, bool>, llvm::AllocaInst *> textureMemory_;
   std::map<std::pair<std::string, llvm::Type *>, llvm::AllocaInst *> matrixMemories_; // by purpose
+  std::optional<Accumulators> accumulators_;                                          // of W = 32
+  llvm::DenseMap<unsigned, llvm::AllocaInst *> accumulatorHomes_;
   std::map<std::vector<const Value *>, Value *> preparedOperands_; // by block, form and registers
   std::vector<llvm::AllocaInst *> promotable_;
   llvm::DenseMap<const Value *, Value *> allocas_;

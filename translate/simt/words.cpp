@@ -24,8 +24,8 @@ Word wordOf(llvm::StringRef name) {
   }
   if (name == "shared.base" || name == "shared.window")
     return {K::uniformValue, 0};
-  if (name == "all" || name == "any" || name.starts_with("nowrap.") ||
-      name.starts_with("same.") || name.starts_with("first."))
+  if (name == "all" || name == "any" || name.starts_with("nowrap.") || name.starts_with("same.") ||
+      name.starts_with("first."))
     return {K::laneTest, 0};
   if (name.starts_with("vote.sync.") || name == "activemask" || name.starts_with("redux.sync.") ||
       name == "bar.warp.sync")
