@@ -11,6 +11,7 @@ namespace ptxrun::rt {
 struct LateProduct {
   WgmmaOperands operands; ///< without registers
   uint64_t group = 0;     ///< the warp's group it belongs to
+  uint64_t number = 0;    ///< of the warp's products, as WarpgroupTiles counts them
   uint16_t numbers[132];  ///< of D's registers, and A's where they are registers, in `registers`
   uint32_t metadata[32];
   bool isDone = false;

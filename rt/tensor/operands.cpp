@@ -13,22 +13,6 @@ namespace {
 
 bool isBits(Element element) { return element == Element::b1; }
 
-matrix::Sum sumFor(const ProductRule &rule, bool isSparse) {
-  matrix::Operation o;
-  o.unit = rule.unit;
-  o.a = rule.a;
-  o.b = rule.b;
-  o.c = o.d = rule.d;
-  o.m = static_cast<uint16_t>(rule.m);
-  o.n = static_cast<uint16_t>(rule.n);
-  o.k = static_cast<uint16_t>(rule.k);
-  o.isSparse = isSparse;
-  o.isScaled = rule.scaleBlock != 0;
-  o.scale = rule.scale;
-  o.scaleBlock = static_cast<uint8_t>(rule.scaleBlock ? rule.scaleBlock : 32);
-  return matrix::sumOf(rule.policy, o);
-}
-
 /// One product of `rows` rows from `firstRow` on, with `b` as it is given.
 struct Part {
   unsigned firstRow, rows, columns;
@@ -80,6 +64,22 @@ void multiplyFloats(const ProductRule &rule, const Part &part, const Numbers &a,
 }
 
 } // namespace
+
+matrix::Sum sumFor(const ProductRule &rule, bool isSparse) {
+  matrix::Operation o;
+  o.unit = rule.unit;
+  o.a = rule.a;
+  o.b = rule.b;
+  o.c = o.d = rule.d;
+  o.m = static_cast<uint16_t>(rule.m);
+  o.n = static_cast<uint16_t>(rule.n);
+  o.k = static_cast<uint16_t>(rule.k);
+  o.isSparse = isSparse;
+  o.isScaled = rule.scaleBlock != 0;
+  o.scale = rule.scale;
+  o.scaleBlock = static_cast<uint8_t>(rule.scaleBlock ? rule.scaleBlock : 32);
+  return matrix::sumOf(rule.policy, o);
+}
 
 Numbers decodeRows(Element element, matrix::Packing packing, const char *packed, unsigned rows,
                    unsigned columns, size_t pitch, bool negates) {

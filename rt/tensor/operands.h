@@ -5,6 +5,7 @@
 
 #include "intrinsics/matrix/decode.h"
 #include "intrinsics/matrix/element.h"
+#include "intrinsics/matrix/sum.h"
 
 namespace ptxrun::rt {
 
@@ -34,6 +35,9 @@ struct ProductRule {
   unsigned scaleBlock = 0; ///< how many k share a block scale; 0: none
   matrix::Element scale = matrix::Element::ue8m0;
 };
+
+/// How the rule sums. `isSparse`: A has half of its elements.
+matrix::Sum sumFor(const ProductRule &, bool isSparse);
 
 /// Rows of packed elements, K on end and `pitch` bytes apart, as numbers.
 Numbers decodeRows(matrix::Element, matrix::Packing, const char *packed, unsigned rows,

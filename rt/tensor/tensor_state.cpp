@@ -26,6 +26,9 @@ void freeTensorState(TensorState *state) { delete state; }
 void resetTensorState(TensorState &state) {
   for (std::unique_ptr<LateProducts> &p : state.products)
     p.reset();
+  for (std::unique_ptr<WarpgroupTiles> &w : state.warpgroups)
+    if (w)
+      w->forget();
   state.requests.clear();
   state.queue = {};
   if (!state.memory)

@@ -8,15 +8,9 @@
 #include "rt/tensor/operands.h"
 #include "rt/tensor/tensor_memory.h"
 #include "rt/tensor/tensor_queue.h"
+#include "rt/tensor/wgmma.h"
 
 namespace ptxrun::rt {
-
-/// A tile that was decoded, and the bytes that it was.
-struct DecodedTile {
-  uint64_t what = 0; ///< shape and types
-  std::vector<char> bytes;
-  Numbers numbers;
-};
 
 /// Room for one instruction's operands and results; stacks of kernels have little.
 struct TensorScratch {
@@ -24,16 +18,16 @@ struct TensorScratch {
   char a[128 * kMaxRowBytes];
   char b[kMaxRows * kMaxRowBytes];
   uint32_t accumulators[128 * 256];
-  static constexpr unsigned kDecoded = 61; ///< tiles of several stages
-  DecodedTile decoded[kDecoded];
+  alignas(64) float rows[16 * 32];         ///< A of a warp, as prepareRows() has it
 };
 
 struct TensorState {
   std::unique_ptr<LateProducts> products[kMaxWarps]; ///< wgmma of each warp, where it is put off
-  std::unique_ptr<TensorMemory> memory;              ///< null until it is first used
-  std::vector<AllocationRequest> requests;           ///< that wait for columns
-  TensorQueue queue;                                 ///< the group's, in its first CTA's state
-  std::vector<uint32_t> registers;                   ///< of a warp of several gangs, in passing
+  std::unique_ptr<WarpgroupTiles> warpgroups[kMaxWarps / 4];
+  std::unique_ptr<TensorMemory> memory;    ///< null until it is first used
+  std::vector<AllocationRequest> requests; ///< that wait for columns
+  TensorQueue queue;                       ///< the group's, in its first CTA's state
+  std::vector<uint32_t> registers;         ///< of a warp of several gangs, in passing
   std::unique_ptr<TensorScratch> scratch;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "intrinsics/matrix/tile.h"
 #include "rt/tensor/operands.h"
 #include "rt/tensor/shared_matrix.h"
 #include "rt/tensor/tensor_state.h"
@@ -42,26 +43,25 @@ void gatherA(ConstWarpRegisters registers, char *rows) {
                   &registers[i][lane], 4);
 }
 
-Numbers decodeA(const abi::WgmmaForm &form, const TensorScratch &tiles) {
-  const unsigned columns = kRowBytes * 8 / matrix::bitsOf(form.elementA());
-  return decodeRows(form.elementA(), matrix::Packing::dense, tiles.a, kRows, columns, kRowBytes,
-                    form.negatesA);
+Numbers decodeA(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorScratch &scratch) {
+  const unsigned columns = kRowBytes * 8 / matrix::bitsOf(o.form.elementA());
+  const char *rows = tiles.bytesA.data() + kRows * o.warp * kRowBytes;
+  if (o.form.hasRegistersA) {
+    gatherA(o.registersA, scratch.a);
+    rows = scratch.a;
+  }
+  return decodeRows(o.form.elementA(), matrix::Packing::dense, rows, kRows, columns, kRowBytes,
+                    o.form.negatesA);
 }
 
-/// B as k rows of n. The four warps of a warpgroup multiply by the same one, each when it gets
-/// there: what was decoded before is taken again where the bytes are the same.
-const Numbers &decodeB(const abi::WgmmaForm &form, uint64_t descriptor, TensorScratch &tiles) {
-  const size_t bytes = size_t{form.n} * bytesOfB(form);
-  DecodedTile &tile = tiles.decoded[descriptor % TensorScratch::kDecoded];
-  const uint64_t what = form.n | form.k << 9 | form.b << 18 | form.negatesB << 23;
-  if (tile.what == what && tile.bytes.size() == bytes &&
-      std::memcmp(tile.bytes.data(), tiles.b, bytes) == 0)
-    return tile.numbers;
-  tile.what = what;
-  tile.bytes.assign(tiles.b, tiles.b + bytes);
-  tile.numbers = transpose(decodeRows(form.elementB(), matrix::Packing::dense, tiles.b, form.n,
-                                      form.k, bytesOfB(form), form.negatesB));
-  return tile.numbers;
+/// B as k rows of n, for all four warps.
+const Numbers &decodeB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
+  if (!tiles.isPrepared)
+    tiles.numbers =
+        transpose(decodeRows(form.elementB(), matrix::Packing::dense, tiles.bytesB.data(), form.n,
+                             form.k, bytesOfB(form), form.negatesB));
+  tiles.isPrepared = true;
+  return tiles.numbers;
 }
 
 /// Bits of metadata of `row` for the elements of the compressed row from `element` on: 2 bits each
@@ -170,23 +170,110 @@ void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
     }
 }
 
-} // namespace
-
-void readTiles(const WgmmaOperands &o, TensorScratch &tiles) {
-  if (o.form.hasRegistersA)
-    gatherA(o.registersA, tiles.a);
-  else
-    readTile(describeForWgmma(o.a, o.window), o.form.elementA(), o.form.isTransposedA,
-             kRows * o.warp, kRows, kRowBytes, tiles.a);
-  readTile(describeForWgmma(o.b, o.window), o.form.elementB(), o.form.isTransposedB, 0, o.form.n,
-           bytesOfB(o.form), tiles.b);
+/// Products that are multiplied on fragments: chains of floats from all of A to f32.
+bool isOnFragments(const abi::WgmmaForm &form) {
+  return !form.isSparse && form.elementD() == Element::f32 && !matrix::isInteger(form.elementA()) &&
+         static_cast<matrix::Policy>(form.policy) == matrix::Policy::fast;
 }
 
-void multiplyWarp(const WgmmaOperands &o, TensorScratch &tiles, WarpRegisters d) {
-  uint32_t *accumulators = tiles.accumulators;
+constexpr unsigned kPiece = 16, kFragment = 8 * kPiece; ///< a register of the lanes
+
+/// Rows with K on end, 32 bytes each, to the order of readFragmentsAlongK().
+void toFragments(const char *rows, unsigned count, char *out, size_t blockPitch,
+                 size_t piecePitch) {
+  for (unsigned row = 0; row < count; ++row)
+    for (unsigned piece = 0; piece < kRowBytes / kPiece; ++piece)
+      std::memcpy(out + row / 8 * blockPitch + piece * piecePitch + row % 8 * kPiece,
+                  rows + row * kRowBytes + piece * kPiece, kPiece);
+}
+
+void readFragments(uint64_t descriptor, const char *window, Element element, bool isTransposed,
+                   unsigned count, TensorScratch &scratch, char *out, size_t blockPitch,
+                   size_t piecePitch) {
+  const SharedMatrix m = describeForWgmma(descriptor, window);
+  if (!isTransposed)
+    return readFragmentsAlongK(m, 0, count, kRowBytes, out, blockPitch, piecePitch);
+  readTile(m, element, true, 0, count, kRowBytes, scratch.b);
+  toFragments(scratch.b, count, out, blockPitch, piecePitch);
+}
+
+void negate(float *numbers, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = -numbers[i];
+}
+
+/// B's columns, block by block, for all four warps.
+const float *prepareB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
+  if (tiles.isPrepared)
+    return tiles.columns.data();
+  tiles.columns.resize(size_t{form.n} * form.k);
+  for (unsigned block = 0; block < form.n / 8; ++block)
+    matrix::prepareColumns(
+        form.elementB(), form.k,
+        reinterpret_cast<const uint32_t *>(tiles.bytesB.data() + block * 2 * kFragment),
+        &tiles.columns[size_t{block} * 8 * form.k]);
+  if (form.negatesB)
+    negate(tiles.columns.data(), tiles.columns.size());
+  tiles.isPrepared = true;
+  return tiles.columns.data();
+}
+
+/// A's fragments of the warp: registers have rows 0 to 7, 8 to 15, and the same 16 bytes on.
+const uint32_t *fragmentsOfA(const WgmmaOperands &o, const WgmmaTiles &tiles,
+                             TensorScratch &scratch) {
+  const char *rows = tiles.bytesA.data() + 4 * kFragment * o.warp;
+  for (unsigned i = 0; i < 4; ++i)
+    std::memcpy(scratch.a + i * kFragment, rows + (i % 2 * 2 + i / 2) * kFragment, kFragment);
+  return reinterpret_cast<const uint32_t *>(scratch.a);
+}
+
+void multiplyFragments(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch &scratch,
+                       WarpRegisters d) {
+  const abi::WgmmaForm &form = o.form;
+  const uint32_t *fragments =
+      form.hasRegistersA ? o.registersA[0] : fragmentsOfA(o, tiles, scratch);
+  matrix::prepareRows(form.elementA(), form.k, fragments, scratch.rows);
+  if (form.negatesA)
+    negate(scratch.rows, size_t{kRows} * form.k);
+  const float *columns = prepareB(form, tiles);
+  if (!o.hasInput)
+    std::memset(d, 0, form.registersD() * sizeof *d);
+  auto *lanes = reinterpret_cast<float *>(d);
+  matrix::multiplyPrepared(sumFor(ruleOf(form), false), form.k, form.n / 8, scratch.rows, columns,
+                           lanes, lanes);
+}
+
+} // namespace
+
+void readTiles(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles) {
+  constexpr unsigned kAllRows = 4 * kRows;
+  const abi::WgmmaForm &form = o.form;
+  tiles.isPrepared = false;
+  tiles.bytesA.resize(form.hasRegistersA ? 0 : kAllRows * kRowBytes);
+  tiles.bytesB.resize(size_t{form.n} * bytesOfB(form));
+  if (isOnFragments(form)) {
+    if (!form.hasRegistersA)
+      readFragments(o.a, o.window, form.elementA(), form.isTransposedA, kAllRows, scratch,
+                    tiles.bytesA.data(), 2 * kFragment, kFragment);
+    readFragments(o.b, o.window, form.elementB(), form.isTransposedB, form.n, scratch,
+                  tiles.bytesB.data(), 2 * kFragment, kFragment);
+    return;
+  }
+  if (!form.hasRegistersA)
+    readTile(describeForWgmma(o.a, o.window), form.elementA(), form.isTransposedA, 0, kAllRows,
+             kRowBytes, tiles.bytesA.data());
+  readTile(describeForWgmma(o.b, o.window), form.elementB(), form.isTransposedB, 0, form.n,
+           bytesOfB(form), tiles.bytesB.data());
+}
+
+void multiplyWarp(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch &scratch,
+                  WarpRegisters d) {
+  if (isOnFragments(o.form))
+    return multiplyFragments(o, tiles, scratch, d);
+  uint32_t *accumulators = scratch.accumulators;
   if (o.hasInput)
     gatherD(o.form, d, accumulators);
-  const Numbers a = decodeA(o.form, tiles), &b = decodeB(o.form, o.b, tiles);
+  const Numbers a = decodeA(o, tiles, scratch), &b = decodeB(o.form, tiles);
   Selection selection;
   if (o.form.isSparse)
     selection = selectionOf(o);

@@ -24,13 +24,27 @@ WgmmaOperands operandsOf(GangState &g, const uint64_t *uniform) {
   return o;
 }
 
-void multiply(GangState &g, const WgmmaOperands &o, WarpRegisters d) {
-  TensorScratch &tiles = tensorScratchOf(g);
-  {
+WarpgroupTiles &warpgroupOf(GangState &g) {
+  std::unique_ptr<WarpgroupTiles> &w = tensorStateOf(g).warpgroups[g.warp / 4];
+  if (!w)
+    w = std::make_unique<WarpgroupTiles>();
+  return *w;
+}
+
+void multiply(GangState &g, const WgmmaOperands &o, uint64_t number, WarpRegisters d) {
+  TensorScratch &scratch = tensorScratchOf(g);
+  WgmmaTiles &tiles = warpgroupOf(g).at(number);
+  if (const uint64_t form = abi::toWord(o.form);
+      tiles.number != number || tiles.form != form || tiles.a != o.a || tiles.b != o.b) {
+    tiles.number = 0; // until all is there
     GuestAccess access(*groupOf(g).worker);
-    readTiles(o, tiles);
+    readTiles(o, scratch, tiles);
+    tiles.form = form;
+    tiles.a = o.a;
+    tiles.b = o.b;
+    tiles.number = number;
   }
-  multiplyWarp(o, tiles, d);
+  multiplyWarp(o, tiles, scratch, d);
 }
 
 LateProducts &lateProductsOf(GangState &g) {
@@ -56,7 +70,7 @@ void perform(GangState &g, LateProducts &late, LateProduct &p) {
   WgmmaOperands o = p.operands;
   o.registersA = a;
   o.metadata = p.metadata;
-  multiply(g, o, d);
+  multiply(g, o, p.number, d);
   for (unsigned i = 0; i < count; ++i)
     std::memcpy(registerOf(late, p.numbers[i]), d[i], sizeof d[i]);
   p.isDone = true;
@@ -92,7 +106,7 @@ void ptxrun_wgmma(abi::Gang *gang, uint32_t, const uint64_t *uniform, const uint
   WarpRegisters d = handed.rows(inputs, inputs);
   o.registersA = d + registers;
   o.metadata = d[registers + (o.form.hasRegistersA ? 4 : 0)];
-  multiply(g, o, d);
+  multiply(g, o, warpgroupOf(g).next(o.warp), d);
   handed.store(registers);
 }
 
@@ -120,6 +134,7 @@ void ptxrun_wgmma_late(abi::Gang *gang, uint32_t, const uint64_t *uniform, const
   LateProduct p;
   p.operands = operandsOf(g, uniform);
   p.group = late.groups;
+  p.number = warpgroupOf(g).next(p.operands.warp);
   const unsigned count = p.operands.form.registersD() + (p.operands.form.hasRegistersA ? 4 : 0);
   std::memcpy(p.numbers, uniform + 4, count * sizeof(uint16_t));
   HandedRegisters handed(tensorStateOf(g).registers, parts, lanes);

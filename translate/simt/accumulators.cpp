@@ -16,7 +16,7 @@ const llvm::Value *carried(const llvm::Value *v) {
   return v;
 }
 
-/// The call that the four are the results of, in order; null for anything else.
+/// The call that the values are the results of, in order; null for anything else.
 const llvm::CallBase *callOf(const Accumulators::Registers &values) {
   const llvm::CallBase *call = nullptr;
   for (unsigned i = 0; i < values.size(); ++i) {
@@ -64,7 +64,9 @@ Accumulators::Accumulators(
           call && !shapes.isInDivergentRegion(&block))
         if (const std::optional<Registers> c = operandsOf(*call)) {
           calls_[call] = unsigned(groups_.size());
-          groups_.emplace_back().call = call;
+          Group &made = groups_.emplace_back();
+          made.call = call;
+          made.count = unsigned(c->size());
           operands.push_back(*c);
         }
   const size_t calls = groups_.size();
@@ -82,7 +84,9 @@ std::optional<unsigned> Accumulators::groupOf(const Registers &given) {
   const Registers values = allCarried(given);
   if (const llvm::CallBase *call = callOf(values)) {
     auto it = calls_.find(call);
-    return it == calls_.end() ? std::nullopt : std::optional(it->second);
+    if (it == calls_.end() || groups_[it->second].count != values.size())
+      return std::nullopt;
+    return it->second;
   }
   const auto *first = llvm::dyn_cast<llvm::PHINode>(values[0]);
   if (!first || shapes_.isInDivergentRegion(first->getParent()))
@@ -91,7 +95,7 @@ std::optional<unsigned> Accumulators::groupOf(const Registers &given) {
     if (shapes_.isInDivergentRegion(from) || shapes_.isDivergentBranch(from))
       return std::nullopt;
   std::optional<unsigned> known;
-  for (unsigned i = 0; i < kRegisters; ++i) {
+  for (unsigned i = 0; i < values.size(); ++i) {
     const auto *phi = llvm::dyn_cast<llvm::PHINode>(values[i]);
     if (!phi || phi->getParent() != first->getParent())
       return std::nullopt;
@@ -105,19 +109,23 @@ std::optional<unsigned> Accumulators::groupOf(const Registers &given) {
       return std::nullopt;
     known = it->second.home;
   }
+  if (known && groups_[*known].count != values.size())
+    return std::nullopt;
   return known ? known : addPhis(values);
 }
 
 unsigned Accumulators::addPhis(const Registers &values) {
   const auto number = unsigned(groups_.size());
-  groups_.emplace_back().values = values;
-  for (unsigned i = 0; i < kRegisters; ++i)
+  Group &made = groups_.emplace_back();
+  made.values = values;
+  made.count = unsigned(values.size());
+  for (unsigned i = 0; i < values.size(); ++i)
     phis_[llvm::cast<llvm::PHINode>(values[i])] = {number, i};
   const auto *first = llvm::cast<llvm::PHINode>(values[0]);
   for (const llvm::BasicBlock *from : first->blocks()) {
     Registers in;
-    for (unsigned i = 0; i < kRegisters; ++i)
-      in[i] = llvm::cast<llvm::PHINode>(values[i])->getIncomingValueForBlock(from);
+    for (const llvm::Value *phi : values)
+      in.push_back(llvm::cast<llvm::PHINode>(phi)->getIncomingValueForBlock(from));
     if (const std::optional<unsigned> group = groupOf(in))
       groups_[number].incoming[from] = *group;
   }
@@ -126,20 +134,22 @@ unsigned Accumulators::addPhis(const Registers &values) {
 
 /// Phis that hand the group's values on, out of a loop most of all.
 void Accumulators::addPhisBehind(unsigned group) {
-  std::array<llvm::SmallVector<const llvm::PHINode *, 4>, kRegisters> phis;
+  const unsigned count = groups_[group].count;
+  std::vector<llvm::SmallVector<const llvm::PHINode *, 4>> phis(count);
   const Registers values = groups_[group].values;
   if (const llvm::CallBase *call = groups_[group].call) {
     for (const llvm::User *u : call->users())
       if (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(u);
-          part && part->getNumIndices() == 1 && part->getIndices()[0] < kRegisters)
+          part && part->getNumIndices() == 1 && part->getIndices()[0] < count)
         collectPhis(part, phis[part->getIndices()[0]]);
   } else {
-    for (unsigned i = 0; i < kRegisters; ++i)
+    for (unsigned i = 0; i < count; ++i)
       collectPhis(values[i], phis[i]);
   }
   for (const llvm::PHINode *first : phis[0]) {
-    Registers all{first};
-    for (unsigned i = 1; i < kRegisters; ++i)
+    Registers all(count, nullptr);
+    all[0] = first;
+    for (unsigned i = 1; i < count; ++i)
       for (const llvm::PHINode *phi : phis[i])
         if (phi->getParent() == first->getParent())
           all[i] = phi;

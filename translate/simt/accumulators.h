@@ -3,9 +3,9 @@
 #pragma once
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Instructions.h>
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -18,11 +18,10 @@ class ShapeAnalysis;
 /// have none.
 class Accumulators {
  public:
-  static constexpr unsigned kRegisters = 4;
-  using Registers = std::array<const llvm::Value *, kRegisters>;
+  using Registers = llvm::SmallVector<const llvm::Value *, 4>;
 
   /// `operandsOf`: the registers c of a call that is an instruction with such accumulators, whose
-  /// results are the elements 0 to 3 of its value; nothing for any other.
+  /// results, as many, are its value's elements; nothing for any other.
   Accumulators(const llvm::Function &, const ShapeAnalysis &,
                llvm::function_ref<std::optional<Registers>(const llvm::CallBase &)> operandsOf);
 
@@ -40,10 +39,11 @@ class Accumulators {
   bool isInPlace(const llvm::CallBase &) const;
 
  private:
-  /// An instruction's results, or four phis of a block.
+  /// An instruction's results, or as many phis of a block.
   struct Group {
     Registers values{}; ///< phis; of an instruction nothing
     const llvm::CallBase *call = nullptr;
+    unsigned count = 0;
     std::optional<unsigned> operands;                            ///< group of the registers c
     llvm::DenseMap<const llvm::BasicBlock *, unsigned> incoming; ///< of phis: groups by edge
     unsigned home = 0;

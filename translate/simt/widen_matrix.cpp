@@ -118,41 +118,58 @@ Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
   return prepared = memory;
 }
 
-void Widener::findAccumulators() {
-  if (lanes_ != kWarp)
-    return;
-  const auto operandsOf = [](const llvm::CallBase &call) -> std::optional<Accumulators::Registers> {
-    const llvm::Function *callee = call.getCalledFunction();
-    if (!callee || !callee->getName().starts_with(lower::kWarpMatrix))
+/// The registers c of mma, and those of wgmma that it adds to.
+static std::optional<Accumulators::Registers> addedTo(const llvm::CallBase &call) {
+  const llvm::Function *callee = call.getCalledFunction();
+  if (!callee)
+    return std::nullopt;
+  unsigned first = 0;
+  if (callee->getName().starts_with("ptx.warp.wgmma.")) {
+    while (call.getArgOperand(first)->getType()->isIntegerTy(64))
+      ++first;
+  } else {
+    if (!callee->getName().starts_with(lower::kWarpMatrix))
       return std::nullopt;
     const matrix::WarpOperation operation = operationOf(call);
     if (!matrix::isPreparable(operation))
       return std::nullopt;
-    const unsigned first = lower::kOperationWords + operation.registersA + operation.registersB;
-    Accumulators::Registers registers;
-    for (unsigned i = 0; i < registers.size(); ++i)
-      registers[i] = call.getArgOperand(first + i);
-    return registers;
-  };
-  accumulators_.emplace(source_, shapes_, operandsOf);
+    first = lower::kOperationWords + operation.registersA + operation.registersB;
+  }
+  Accumulators::Registers registers;
+  for (unsigned i = 0; i < call.getType()->getStructNumElements(); ++i)
+    registers.push_back(call.getArgOperand(first + i));
+  return registers;
+}
+
+void Widener::findAccumulators() {
+  if (lanes_ == kWarp)
+    accumulators_.emplace(source_, shapes_, addedTo);
+}
+
+/// Memory for at least so many registers.
+llvm::AllocaInst *Widener::accumulatorHome(unsigned home, unsigned rows) {
+  llvm::AllocaInst *&memory = accumulatorHomes_[home];
+  auto *type = llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), rows);
+  if (!memory) {
+    memory = entryAlloca(type, "accumulators");
+    memory->setAlignment(llvm::Align(64));
+  } else if (memory->getAllocatedType()->getArrayNumElements() < rows) {
+    memory->setAllocatedType(type);
+  }
+  return memory;
 }
 
 /// A register's place in its home.
 Widener::Value *Widener::accumulatorAt(Accumulators::Place place) {
-  llvm::AllocaInst *&home = accumulatorHomes_[place.home];
-  if (!home) {
-    home = entryAlloca(llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), Accumulators::kRegisters),
-                       "accumulators");
-    home->setAlignment(llvm::Align(64));
-  }
-  return b_.CreateConstGEP1_32(b_.getInt32Ty(), home, place.part * kWarp);
+  return b_.CreateConstGEP1_32(b_.getInt32Ty(), accumulatorHome(place.home, place.part + 1),
+                               place.part * kWarp);
 }
 
 Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
                                             const matrix::WarpOperation &operation) {
   Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
   const std::optional<unsigned> home = accumulators_->homeOf(call);
-  Value *d = home ? accumulatorAt({*home, 0})
+  Value *d = home ? accumulatorHome(*home, 4)
                   : matrixMemory("matrix.d", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4));
   const auto place = [&](Value *memory, unsigned i) {
     return b_.CreateConstGEP1_32(b_.getInt32Ty(), memory, i * kWarp);

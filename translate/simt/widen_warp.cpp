@@ -29,13 +29,15 @@ Widener::Value *Widener::emitWarpOperation(const llvm::CallBase &call, llvm::Str
         .push_back(call.getArgOperand(k));
   auto *results = llvm::dyn_cast<llvm::StructType>(call.getType());
   const unsigned resultCount = results ? results->getNumElements() : 0;
-  llvm::AllocaInst *rows =
-      registerRows(std::max<unsigned>({1u, unsigned(registers.size()), resultCount}));
+  const unsigned rowCount = std::max<unsigned>({1u, unsigned(registers.size()), resultCount});
+  const auto home = accumulators_ ? accumulators_->homeOf(call) : std::nullopt;
+  llvm::AllocaInst *rows = home ? accumulatorHome(*home, rowCount) : registerRows(rowCount);
   auto row = [&](unsigned i) {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt32Ty(), rows, uint64_t{i} * lanes_);
   };
   const llvm::Align align(lanes_ == 1 ? 4 : std::min(64u, 4 * lanes_));
-  for (unsigned i = 0; i < registers.size(); ++i)
+  for (unsigned i = home && accumulators_->isInPlace(call) ? resultCount : 0; i < registers.size();
+       ++i)
     b_.CreateAlignedStore(lanes_ == 1 ? base(registers[i]) : vector(registers[i]), row(i), align);
   auto *words = entryAlloca(
       llvm::ArrayType::get(b_.getInt64Ty(), std::max<size_t>(1, uniform.size())), "uniform");

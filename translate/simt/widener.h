@@ -269,6 +269,7 @@ class Widener {
   Value *emitPreparedMatrix(const llvm::CallBase &, const matrix::WarpOperation &);
   Value *preparedOperand(const llvm::CallBase &, const matrix::WarpOperation &, bool isA);
   void findAccumulators();
+  llvm::AllocaInst *accumulatorHome(unsigned home, unsigned rows);
   Value *accumulatorAt(Accumulators::Place);
   llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
   Value *operationConstant(const matrix::WarpOperation &);
