@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "intrinsics/lane/formats.h"
+#include "intrinsics/matrix/tile.h"
 
 namespace ptxrun::matrix {
 
@@ -54,6 +55,15 @@ float decodeUe8m0(uint8_t bits) {
 } // namespace
 
 void decode(Element element, Packing packing, const void *packed, size_t count, float *out) {
+  constexpr size_t kFew = 16;
+  const bool isInWholeBytes = bitsOf(element) >= 8 || packing == Packing::byteEach;
+  if (count >= kFew && isInWholeBytes && element != Element::f32 && element < Element::ue8m0) {
+    const size_t done = widenInVectors(element, packed, count, out);
+    const unsigned bytes = bitsOf(element) >= 8 ? bitsOf(element) / 8 : 1;
+    packed = static_cast<const uint8_t *>(packed) + done * bytes;
+    count -= done;
+    out += done;
+  }
   switch (element) {
   case Element::f16:
     for (size_t i = 0; i < count; ++i)

@@ -56,6 +56,7 @@ HWY_EXPORT(chain);
 HWY_EXPORT(fused);
 HWY_EXPORT(transpose);
 HWY_EXPORT(fragments);
+HWY_EXPORT(widen);
 HWY_EXPORT(rows);
 HWY_EXPORT(columns);
 HWY_EXPORT(panel);
@@ -121,6 +122,10 @@ const float *byteTable(Element element) {
 }
 
 } // namespace
+
+size_t widenInVectors(Element element, const void *packed, size_t count, float *out) {
+  return HWY_DYNAMIC_DISPATCH(widen)(element, byteTable(element), packed, count, out);
+}
 
 void prepareRows(Element element, unsigned k, const uint32_t *registers, float *out) {
   HWY_DYNAMIC_DISPATCH(rows)(element, byteTable(element), k, registers, out);

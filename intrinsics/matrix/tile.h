@@ -39,6 +39,10 @@ struct FragmentTile {
 /// False, and nothing done, where the scalar code is needed.
 bool multiplyFragments(const FragmentTile &);
 
+/// Elements of 32, 16 or 8 bits (narrower formats in bytes of their own) to floats, as decode() has
+/// them; how many of the first were done: all but a rest, or none.
+size_t widenInVectors(Element, const void *packed, size_t count, float *out);
+
 /// m16 in parts, for chains: prepared rows[half][k / 4][8 rows][k % 4], prepared columns[k][even 4,
 /// odd 4] of each block of 8 columns, 8 * k apart; c and d are the lanes of four registers for each
 /// block, and may be the same.

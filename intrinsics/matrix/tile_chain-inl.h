@@ -51,6 +51,9 @@ bool chain(const Sum &sum, const Tile &t) {
   constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   constexpr size_t kRows = kLanes == 16 ? 12 : kLanes == 8 ? 6 : 4;
   size_t column = 0;
+  if (kLanes == 16) // 8 x 3 of 32 registers
+    for (; column + 3 * kLanes <= t.n && column + 4 * kLanes != t.n; column += 3 * kLanes)
+      chainColumns<8, 3>(d, t, column);
   for (; column + 2 * kLanes <= t.n; column += 2 * kLanes)
     chainColumns<kRows, 2>(d, t, column);
   for (; column + kLanes <= t.n; column += kLanes)

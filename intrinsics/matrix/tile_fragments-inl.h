@@ -2,48 +2,59 @@
 // A register of A is 8 rows of 4 * P elements one behind the other, one of B as many columns; two
 // registers of C are the even and the odd columns of 8 rows.
 
-HWY_INLINE void decodeHalves(const uint32_t *words, size_t count, float *out) {
-#if HWY_TARGET >= HWY_SSE4 // no instruction for it, and Highway's substitute knows no infinities
-  const auto *bits = reinterpret_cast<const uint16_t *>(words);
-  for (size_t i = 0; i < count; ++i)
-    out[i] = lane::widen<lane::F16>(bits[i]);
-#else
-  const hn::CappedTag<float, 8> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
-  const auto *from = reinterpret_cast<const hwy::float16_t *>(words);
-  for (size_t i = 0; i < count; i += hn::MaxLanes(hn::CappedTag<float, 8>()))
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, from + i)), d, out + i);
-#endif
-}
+using Floats = hn::CappedTag<float, 16>;
+constexpr size_t kFloats = hn::MaxLanes(Floats());
 
-HWY_INLINE void decodeBytes(const float *table, const uint32_t *words, size_t count, float *out) {
-  const auto *from = reinterpret_cast<const uint8_t *>(words);
-  for (size_t i = 0; i < count; ++i)
-    out[i] = table[from[i]];
+/// Whole vectors of elements to floats; how many elements.
+size_t widen(Element element, const float *table, const void *packed, size_t count, float *out) {
+  const Floats d;
+  const hn::RebindToUnsigned<Floats> words;
+  const hn::Rebind<uint16_t, Floats> halves;
+  const auto *from16 = static_cast<const uint16_t *>(packed);
+  const size_t whole = count / kFloats * kFloats;
+  switch (element) {
+  case Element::f16:
+#if HWY_TARGET >= HWY_SSE4 // no instruction for it, and Highway's substitute knows no infinities
+    return 0;
+#else
+    for (size_t i = 0; i < whole; i += kFloats) {
+      const hn::Rebind<hwy::float16_t, Floats> half;
+      hn::StoreU(hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(halves, from16 + i))), d, out + i);
+    }
+    return whole;
+#endif
+  case Element::bf16:
+    for (size_t i = 0; i < whole; i += kFloats) {
+      const auto bits = hn::PromoteTo(words, hn::LoadU(halves, from16 + i));
+      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(bits)), d, out + i);
+    }
+    return whole;
+  case Element::tf32:
+    for (size_t i = 0; i < whole; i += kFloats) {
+      const auto bits = hn::LoadU(words, static_cast<const uint32_t *>(packed) + i);
+      hn::StoreU(hn::BitCast(d, hn::And(bits, hn::Set(words, 0xffffe000u))), d, out + i);
+    }
+    return whole;
+  default:
+    if (!table)
+      return 0;
+    for (size_t i = 0; i < count; ++i)
+      out[i] = table[static_cast<const uint8_t *>(packed)[i]];
+    return count;
+  }
 }
 
 /// All elements of `registers` registers in their order.
 HWY_INLINE void decodeAll(Element element, const float *table, const uint32_t *words,
                           size_t registers, float *out) {
-  const size_t count = registers * 32;
-  switch (element) {
-  case Element::f16:
-    return decodeHalves(words, 2 * count, out);
-  case Element::bf16:
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t pair[2] = {words[i] << 16, words[i] & 0xffff0000u};
-      std::memcpy(out + 2 * i, pair, sizeof pair);
-    }
-    return;
-  case Element::tf32:
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t bits = words[i] & 0xffffe000u;
-      std::memcpy(out + i, &bits, sizeof bits);
-    }
-    return;
-  default:
-    return decodeBytes(table, words, 4 * count, out);
-  }
+  const size_t count = registers * 32 *
+                       (element == Element::tf32 ? 1
+                        : bitsOf(element) == 16  ? 2
+                                                 : 4);
+  const size_t done = widen(element, table, words, count, out);
+  const auto *halves = reinterpret_cast<const uint16_t *>(words);
+  for (size_t i = done; i < count; ++i) // f16 on old CPUs
+    out[i] = lane::widen<lane::F16>(halves[i]);
 }
 
 /// Rows of 8 columns, 16 of them, from registers of accumulators.
@@ -85,7 +96,7 @@ bool fragments(const FragmentTile &x, const float *tableA, const float *tableB) 
     transpose(raw + s * 8 * step, ptrdiff_t(step), 8, step, b + s * step * 8, 8);
   const bool isHalf = x.elementC == Element::f16;
   if (isHalf)
-    decodeHalves(x.c, 128, acc);
+    decodeAll(Element::f16, nullptr, x.c, 2, acc);
   else
     joinColumns(reinterpret_cast<const float *>(x.c), acc);
   const Tile tile = {16, 8, k, a, ptrdiff_t(k), 1, b, 8, acc, 8, acc, 8};
@@ -159,8 +170,8 @@ HWY_INLINE hn::Vec<Floats16> floatsOfBytes(const ByteFormat &f, hn::Vec<Halves16
     return numbers;
   const auto wide = hn::PromoteTo(hn::FixedTag<int32_t, 16>(), magnitude);
   const auto isNaN = hn::Eq(wide, hn::Set(hn::FixedTag<int32_t, 16>(), f.magnitude));
-  return hn::IfThenElse(hn::RebindMask(df, isNaN),
-                        hn::BitCast(df, hn::Set(Words16(), kNaNBits)), numbers);
+  return hn::IfThenElse(hn::RebindMask(df, isNaN), hn::BitCast(df, hn::Set(Words16(), kNaNBits)),
+                        numbers);
 }
 
 /// A register's 32 words, two of the vectors that permutations of them make.
@@ -185,13 +196,13 @@ HWY_INLINE void rowsByPermutation(Element element, size_t k, const uint32_t *wor
     float *to = out + (i % 2 * (k / 4) + i / 2 * groups) * 32;
     if (groups == 1) { // tf32
       for (size_t half = 0; half < 2; ++half)
-        hn::StoreU(hn::BitCast(df, hn::And(hn::LoadU(d, words + 16 * half),
-                                           hn::Set(d, 0xffffe000u))),
-                   df, to + 16 * half);
+        hn::StoreU(
+            hn::BitCast(df, hn::And(hn::LoadU(d, words + 16 * half), hn::Set(d, 0xffffe000u))), df,
+            to + 16 * half);
     } else if (groups == 2) { // rows' first words two by two, then their last
-      alignas(64) static constexpr int32_t kPairs[32] = {
-          0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29,
-          2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31};
+      alignas(64) static constexpr int32_t kPairs[32] = {0,  1,  4,  5,  8,  9,  12, 13, 16, 17, 20,
+                                                         21, 24, 25, 28, 29, 2,  3,  6,  7,  10, 11,
+                                                         14, 15, 18, 19, 22, 23, 26, 27, 30, 31};
       hn::Vec<Words16> pair[2];
       permuted(words, kPairs, pair[0], pair[1]);
       for (size_t g = 0; g < 2; ++g, to += 32) {
@@ -211,7 +222,7 @@ HWY_INLINE void rowsByPermutation(Element element, size_t k, const uint32_t *wor
       }
     } else { // one word of each row
       alignas(64) static constexpr int32_t kSingles[32] = {
-          0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29,
+          0, 4, 8,  12, 16, 20, 24, 28, 1, 5, 9,  13, 17, 21, 25, 29,
           2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31};
       hn::Vec<Words16> single[2];
       permuted(words, kSingles, single[0], single[1]);
@@ -239,9 +250,9 @@ HWY_INLINE void columnsByPermutation(Element element, size_t k, const uint32_t *
   const Floats16 df;
   const size_t registers = rowRegisters(element, k) / 2, perWord = k / registers / 4;
   const ByteFormat format = byteFormat(element);
-  alignas(64) static constexpr int32_t kOrder[32] = {
-      0, 8, 16, 24, 4, 12, 20, 28, 1, 9, 17, 25, 5, 13, 21, 29,
-      2, 10, 18, 26, 6, 14, 22, 30, 3, 11, 19, 27, 7, 15, 23, 31};
+  alignas(64) static constexpr int32_t kOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
+                                                     25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
+                                                     22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
   for (size_t i = 0; i < registers; ++i, words += 32) {
     hn::Vec<Words16> pair[2];
     permuted(words, kOrder, pair[0], pair[1]);

@@ -217,6 +217,7 @@ void ptxrun_tcgen05_dealloc(abi::Gang *gang, uint32_t, const uint64_t *uniform, 
                             uint32_t) {
   GangState &g = stateOf(gang);
   checkCount(g, kDealloc, uniform[1]);
+  finishRun(g);
   performTensorOperations(g, ~uint64_t{0});
   TensorMemory &memory = tensorMemoryOf(g, *g.cta);
   const TensorAddress at = tensorAddress(static_cast<uint32_t>(uniform[2]));

@@ -15,7 +15,7 @@ namespace {
 
 struct Multiplication : TensorOperation {
   TensorMmaOperands operands;
-  void perform(GangState &g) override { multiplyTensor(g, operands); }
+  void perform(GangState &g) override { multiplyTensor(g, std::span(&operands, 1)); }
 };
 
 /// Where D may begin: lane 0, or 16 where it takes half of each quarter (9.7.16.10.5).
@@ -64,7 +64,10 @@ void ptxrun_tcgen05_mma(abi::Gang *gang, uint32_t, uint64_t form, uint32_t d, ui
   if (m.form.isPair)
     peerOf(g, "tcgen05.mma");
   checkLanes(g, m);
-  submitTensorOperation(g, o);
+  if (isTensorEager(g))
+    multiplySoon(g, m);
+  else
+    submitTensorOperation(g, o);
 }
 
 /// Arrives once at the mbarrier, or with a CTA mask at those at the same offset in its CTAs, when

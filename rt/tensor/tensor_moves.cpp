@@ -182,6 +182,7 @@ extern "C" {
 void ptxrun_tcgen05_ld(abi::Gang *gang, uint32_t, const uint64_t *uniform, const uint64_t *parts,
                        uint32_t lanes) {
   GangState &g = stateOf(gang);
+  finishRun(g);
   const Move m = checkMove(g, "tcgen05.ld", uniform);
   const auto count = static_cast<unsigned>(m.form.registers);
   HandedRegisters handed(tensorStateOf(g).registers, parts, lanes);
@@ -195,6 +196,7 @@ void ptxrun_tcgen05_ld(abi::Gang *gang, uint32_t, const uint64_t *uniform, const
 void ptxrun_tcgen05_st(abi::Gang *gang, uint32_t, const uint64_t *uniform, const uint64_t *parts,
                        uint32_t lanes) {
   GangState &g = stateOf(gang);
+  finishRun(g);
   const Move m = checkMove(g, "tcgen05.st", uniform);
   HandedRegisters handed(tensorStateOf(g).registers, parts, lanes);
   const auto count = static_cast<unsigned>(m.form.registers);

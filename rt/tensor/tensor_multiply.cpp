@@ -73,23 +73,28 @@ SharedMatrix describe(GangState &g, const char *window, const TensorMmaOperands 
   return m;
 }
 
-/// Reads rows first to first + count - 1, with K on end, and `bytes` from one to the next.
+/// Reads rows first to first + count - 1, with `bytes` of K on end, `pitch` bytes apart.
 void readRows(GangState &g, const SharedMatrix &m, bool isTransposed, unsigned bits, unsigned first,
-              unsigned count, unsigned bytes, char *out) {
+              unsigned count, unsigned bytes, char *out, size_t pitch) {
   if (isTransposed && m.isAbsoluteLeading)
     failTensor(g, kMma, "an absolute leading dimension of a matrix that is not K-major");
   GuestAccess access(*groupOf(g).worker);
   if (isTransposed)
-    readRowsAcrossK(m, bits / 8, first, count, bytes / (bits / 8), out, bytes);
+    readRowsAcrossK(m, bits / 8, first, count, bytes / (bits / 8), out, pitch);
   else
-    readRowsAlongK(m, first, count, bytes, out, bytes);
+    readRowsAlongK(m, first, count, bytes, out, pitch);
 }
 
-/// A's rows as the block's lanes need them, in scratch.a.
-Numbers decodeA(GangState &g, CtaState &cta, const TensorMmaOperands &o, const LaneBlock &block,
+/// Products that are multiplied together: their K one behind the other.
+using Run = std::span<const TensorMmaOperands>;
+
+/// A's rows as the block's lanes need them.
+Numbers decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &block,
                 TensorScratch &scratch) {
+  const TensorMmaOperands &o = run.front();
   const TensorMma &i = o.instruction;
   const unsigned bits = elementBits(o, i.a), bytes = i.compressedK * bits / 8;
+  const size_t pitch = bytes * run.size();
   if (o.form.hasTensorA) { // each lane has the row that its part of D needs
     const TensorAddress at = tensorAddress(static_cast<uint32_t>(o.a));
     TensorMemory &memory = requireColumns(g, cta, kMma, "A", at.column, bytes / 4);
@@ -99,37 +104,45 @@ Numbers decodeA(GangState &g, CtaState &cta, const TensorMmaOperands &o, const L
       std::memcpy(scratch.a + row * bytes, &memory.cells[from][at.column], bytes);
     }
   } else {
-    const SharedMatrix m = describe(g, cta.window, o, o.a, i.a, "A");
-    readRows(g, m, i.isTransposedA, bits, block.row, block.count, bytes, scratch.a);
+    for (size_t n = 0; n < run.size(); ++n)
+      readRows(g, describe(g, cta.window, o, run[n].a, i.a, "A"), i.isTransposedA, bits, block.row,
+               block.count, bytes, scratch.a + n * bytes, pitch);
   }
-  return decodeRows(i.a, packingOf(o), scratch.a, block.count, i.compressedK, bytes, i.negatesA);
+  return decodeRows(i.a, packingOf(o), scratch.a, block.count,
+                    i.compressedK * static_cast<unsigned>(run.size()), pitch, i.negatesA);
 }
 
 /// B as k rows of n; of a pair, each CTA has half of the columns.
-Numbers decodeB(GangState &g, const TensorMmaOperands &o, const ZeroColumns &zeros,
-                TensorScratch &scratch) {
+Numbers decodeB(GangState &g, Run run, const ZeroColumns &zeros, TensorScratch &scratch) {
+  const TensorMmaOperands &o = run.front();
   const TensorMma &i = o.instruction;
   const unsigned bits = elementBits(o, i.b), bytes = i.k * bits / 8;
-  if (!o.form.isPair) {
-    const SharedMatrix m = describe(g, g.cta->window, o, o.b, i.b, "B");
-    const unsigned perPiece = i.isTransposedB ? 128 / bits : 1;
-    const unsigned first = zeros.shift / perPiece * perPiece;
-    readRows(g, m, i.isTransposedB, bits, first, zeros.shift - first + i.n, bytes, scratch.b);
-    if (zeros.shift != first)
-      std::memmove(scratch.b, scratch.b + (zeros.shift - first) * bytes, size_t{i.n} * bytes);
-  } else {
+  const size_t pitch = bytes * run.size();
+  for (size_t product = 0; product < run.size(); ++product) {
+    const uint64_t b = run[product].b;
+    char *out = scratch.b + product * bytes;
+    if (!o.form.isPair) {
+      const SharedMatrix m = describe(g, g.cta->window, o, b, i.b, "B");
+      const unsigned perPiece = i.isTransposedB ? 128 / bits : 1;
+      const unsigned first = zeros.shift / perPiece * perPiece;
+      readRows(g, m, i.isTransposedB, bits, first, zeros.shift - first + i.n, bytes, out, pitch);
+      if (zeros.shift != first) // of a single product: runs have no shifts
+        std::memmove(scratch.b, scratch.b + (zeros.shift - first) * bytes, size_t{i.n} * bytes);
+      continue;
+    }
     GroupState &group = groupOf(g);
     for (unsigned half = 0; half < 2; ++half) {
       CtaState &cta = group.ctas[(g.cta->cta.clusterRank & ~1u) + half];
-      const SharedMatrix m = describe(g, cta.window, o, o.b, i.b, "B");
-      readRows(g, m, i.isTransposedB, bits, 0, i.n / 2, bytes,
-               scratch.b + size_t{half} * (i.n / 2) * bytes);
+      const SharedMatrix m = describe(g, cta.window, o, b, i.b, "B");
+      readRows(g, m, i.isTransposedB, bits, 0, i.n / 2, bytes, out + half * (i.n / 2) * pitch,
+               pitch);
     }
   }
   for (unsigned n = 0; n < i.n; ++n)
     if (zeros.mask[n / 64] >> n % 64 & 1)
-      std::memset(scratch.b + n * bytes, 0, bytes);
-  return transpose(decodeRows(i.b, packingOf(o), scratch.b, i.n, i.k, bytes, i.negatesB));
+      std::memset(scratch.b + n * pitch, 0, bytes);
+  return transpose(decodeRows(i.b, packingOf(o), scratch.b, i.n,
+                              i.k * static_cast<unsigned>(run.size()), pitch, i.negatesB));
 }
 
 /// Block scales of one quarter of the lanes: of row or column i, lane i % 32 of the quarter, column
@@ -288,13 +301,13 @@ void decodeBlockScales(GangState &g, CtaState &cta, const TensorMmaOperands &o,
   s.view = {s.a.data(), s.b.data(), perRow};
 }
 
-void multiplyIn(GangState &g, CtaState &cta, const TensorMmaOperands &o, const Numbers &b,
-                TensorScratch &scratch) {
+void multiplyIn(GangState &g, CtaState &cta, Run run, const Numbers &b, TensorScratch &scratch) {
+  const TensorMmaOperands &o = run.front();
   const std::vector<LaneBlock> blocks = blocksOf(o);
   TensorMemory &memory = requireColumns(g, cta, kMma, "D", o.d.column, blocks.front().columns);
   const ProductRule rule = ruleOf(o);
   for (const LaneBlock &block : blocks) {
-    const Numbers a = decodeA(g, cta, o, block, scratch);
+    const Numbers a = decodeA(g, cta, run, block, scratch);
     Selection selection;
     if (o.form.isSparse)
       selection = selectionOf(g, cta, o, block);
@@ -343,15 +356,37 @@ ZeroColumns zeroColumnsOf(uint64_t d, unsigned m, unsigned n) {
   return r;
 }
 
-void multiplyTensor(GangState &g, const TensorMmaOperands &o) {
+bool beginsRun(const TensorMmaOperands &o) {
+  return static_cast<matrix::Policy>(o.form.policy) == matrix::Policy::fast &&
+         o.instruction.d == Element::f32 && isInPlace(o) && !o.form.scaleBlock &&
+         !o.form.isSparse && !o.form.isStationary && !o.form.hasTensorA && !o.form.shiftsA;
+}
+
+bool continuesRun(const TensorMmaOperands &last, const TensorMmaOperands &next) {
+  const TensorMma &x = last.instruction, &y = next.instruction;
+  return abi::toWord(last.form) == abi::toWord(next.form) && last.d.lane == next.d.lane &&
+         last.d.column == next.d.column && next.hasInput && x.a == y.a && x.b == y.b &&
+         x.d == y.d && x.m == y.m && x.n == y.n && x.k == y.k && x.negatesA == y.negatesA &&
+         x.negatesB == y.negatesB && x.isTransposedA == y.isTransposedA &&
+         x.isTransposedB == y.isTransposedB && x.isByteEach == y.isByteEach;
+}
+
+void checkTensorProduct(GangState &g, const TensorMmaOperands &o) {
+  describe(g, g.cta->window, o, o.a, o.instruction.a, "A");
+  describe(g, g.cta->window, o, o.b, o.instruction.b, "B");
+  requireColumns(g, *g.cta, kMma, "D", o.d.column, blocksOf(o).front().columns);
+}
+
+void multiplyTensor(GangState &g, std::span<const TensorMmaOperands> run) {
+  const TensorMmaOperands &o = run.front();
   TensorScratch &scratch = tensorScratchOf(g);
   ZeroColumns zeros;
   if (o.form.isStationary && o.zeroColumns)
     zeros = zeroColumnsOf(o.zeroColumns, o.instruction.m, o.instruction.n);
-  const Numbers b = decodeB(g, o, zeros, scratch);
-  multiplyIn(g, *g.cta, o, b, scratch);
+  const Numbers b = decodeB(g, run, zeros, scratch);
+  multiplyIn(g, *g.cta, run, b, scratch);
   if (o.form.isPair)
-    multiplyIn(g, peerOf(g, kMma), o, b, scratch);
+    multiplyIn(g, peerOf(g, kMma), run, b, scratch);
 }
 
 } // namespace ptxrun::rt

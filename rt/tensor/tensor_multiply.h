@@ -1,5 +1,7 @@
 // One tcgen05.mma (PTX ISA 9.7.16.10).
 #pragma once
+#include <span>
+
 #include "intrinsics/tensor_forms.h"
 #include "rt/tensor/instruction_descriptor.h"
 #include "rt/tensor/tensor_memory.h"
@@ -16,8 +18,16 @@ struct TensorMmaOperands {
   uint32_t disabledLanes[8] = {}; ///< of the even and the odd CTA of a pair, four words each
 };
 
-/// Multiplies, in the memory of the gang's CTA or of both CTAs of its pair.
-void multiplyTensor(GangState &, const TensorMmaOperands &);
+/// Multiplies, in the memory of the gang's CTA or of both CTAs of its pair. More than one product:
+/// a run, each of which continues the one before.
+void multiplyTensor(GangState &, std::span<const TensorMmaOperands>);
+
+/// Whether a product can be the first of a run, and whether `next` goes on where `last` ends: the
+/// same D, further along K, summed in a chain, so that one longer product gives the same bits.
+bool beginsRun(const TensorMmaOperands &);
+bool continuesRun(const TensorMmaOperands &last, const TensorMmaOperands &next);
+/// Reports descriptors and columns that are wrong, before the product is put off.
+void checkTensorProduct(GangState &, const TensorMmaOperands &);
 
 /// The columns of B that count as zero: bit n % 64 of word n / 64 (9.7.16.4.3). `shift` receives
 /// the column shift.

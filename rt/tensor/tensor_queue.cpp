@@ -27,7 +27,38 @@ bool isTensorEager(GangState &g) {
   return groupOf(g).worker->launch->request->asyncCopies == AsyncCopies::eager;
 }
 
-uint64_t issuedTensorOperations(GangState &g) { return isTensorEager(g) ? 0 : queueOf(g).issued; }
+void multiplySoon(GangState &g, const TensorMmaOperands &o) {
+  constexpr size_t kLongest = 4; // rows of 64 bytes have room for it
+  TensorQueue &queue = queueOf(g);
+  if (queue.runner == &g && queue.run.size() < kLongest && !queue.run.empty() &&
+      continuesRun(queue.run.back(), o)) {
+    checkTensorProduct(g, o);
+    queue.run.push_back(o);
+    return;
+  }
+  finishRun(g);
+  if (!beginsRun(o))
+    return multiplyTensor(g, std::span(&o, 1));
+  checkTensorProduct(g, o);
+  queue.run.push_back(o);
+  queue.runner = &g;
+}
+
+void finishRun(GangState &g) {
+  TensorQueue &queue = queueOf(g);
+  if (queue.run.empty())
+    return;
+  const std::vector<TensorMmaOperands> run = std::move(queue.run);
+  queue.run.clear();
+  multiplyTensor(*queue.runner, run);
+}
+
+uint64_t issuedTensorOperations(GangState &g) {
+  if (!isTensorEager(g))
+    return queueOf(g).issued;
+  finishRun(g);
+  return 0;
+}
 
 void performTensorOperations(GangState &g, uint64_t end) {
   if (isTensorEager(g))

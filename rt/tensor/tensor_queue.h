@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "rt/exec/records.h"
+#include "rt/tensor/tensor_multiply.h"
 
 namespace ptxrun::rt {
 
@@ -23,7 +25,16 @@ struct TensorOperation {
 struct TensorQueue {
   std::deque<std::unique_ptr<TensorOperation>> pending;
   uint64_t issued = 0;
+  /// Products of one gang that continue each other, where nothing is put off: performed together as
+  /// soon as anybody may look, at the next tcgen05 instruction of another kind.
+  std::vector<TensorMmaOperands> run;
+  GangState *runner = nullptr;
 };
+
+/// Eager: multiplies now or with the products that follow.
+void multiplySoon(GangState &, const TensorMmaOperands &);
+/// Performs the group's run, if there is one.
+void finishRun(GangState &);
 
 /// Performs the operation now, or keeps it as the launch's policy says.
 template <class Operation> void submitTensorOperation(GangState &g, const Operation &o);
@@ -39,6 +50,7 @@ void keepTensorOperation(GangState &, std::unique_ptr<TensorOperation>);
 
 template <class Operation> void submitTensorOperation(GangState &g, const Operation &o) {
   if (isTensorEager(g)) {
+    finishRun(g);
     Operation now = o;
     now.perform(g);
     return;

@@ -14,11 +14,11 @@ namespace ptxrun::rt {
 
 /// Room for one instruction's operands and results; stacks of kernels have little.
 struct TensorScratch {
-  static constexpr unsigned kMaxRows = 288, kMaxRowBytes = 64;
+  static constexpr unsigned kMaxRows = 288, kMaxRowBytes = 256; ///< of a run's products
   char a[128 * kMaxRowBytes];
   char b[kMaxRows * kMaxRowBytes];
   uint32_t accumulators[128 * 256];
-  alignas(64) float rows[16 * 32];         ///< A of a warp, as prepareRows() has it
+  alignas(64) float rows[16 * 32]; ///< A of a warp, as prepareRows() has it
 };
 
 struct TensorState {
