@@ -30,6 +30,9 @@ namespace ptxrun::matrix {
 /// Fused steps of a part of the tile in scalar arithmetic.
 void fuseOneByOne(const Sum &, const Tile &, size_t row, size_t rows, size_t column,
                   size_t columns);
+/// The same of a block of prepared columns, for `halves` times 8 rows from 8 * half on.
+void fusePanelOneByOne(const Sum &, size_t k, const float *rows, const float *columns, size_t half,
+                       size_t halves, const float *c, float *d);
 } // namespace ptxrun::matrix
 #endif
 
@@ -60,6 +63,7 @@ HWY_EXPORT(widen);
 HWY_EXPORT(rows);
 HWY_EXPORT(columns);
 HWY_EXPORT(panel);
+HWY_EXPORT(exponents);
 
 namespace {
 
@@ -90,6 +94,22 @@ void fuseOneByOne(const Sum &sum, const Tile &t, size_t row, size_t rows, size_t
       }
       t.d[ptrdiff_t(i) * t.dRow + ptrdiff_t(j)] = c;
     }
+}
+
+void fusePanelOneByOne(const Sum &sum, size_t k, const float *rows, const float *columns,
+                       size_t half, size_t halves, const float *c, float *d) {
+  for (size_t i = half * 64; i < (half + halves) * 64; ++i) {
+    const size_t row = i / 64 * (k / 4) * 32 + i % 32 / 4 * 4, column = i / 32 % 2 * 4 + i % 4;
+    float total = c[i];
+    for (size_t first = 0; first < k; first += sum.length) {
+      FusedStep step(sum);
+      for (size_t n = first; n < k && n < first + sum.length; ++n)
+        step.addProduct(rows[row + n / 4 * 32 + n % 4], columns[n * 8 + column]);
+      step.addAccumulator(total);
+      total = step.result();
+    }
+    d[i] = total;
+  }
 }
 
 bool multiplyChain(const Sum &sum, const Tile &tile) {
@@ -133,6 +153,11 @@ void prepareRows(Element element, unsigned k, const uint32_t *registers, float *
 
 void prepareColumns(Element element, unsigned k, const uint32_t *registers, float *out) {
   HWY_DYNAMIC_DISPATCH(columns)(element, byteTable(element), k, registers, out);
+}
+
+void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) {
+  if (sum.method == Sum::Method::fused)
+    HWY_DYNAMIC_DISPATCH(exponents)(count, role == Role::a ? sum.leastA : sum.leastB, prepared);
 }
 
 void multiplyPrepared(const Sum &sum, unsigned k, unsigned blocks, const float *rows,

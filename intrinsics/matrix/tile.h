@@ -1,5 +1,6 @@
 // Products of whole tiles in vectors: what multiply() uses where a tile's shape and values allow.
 #pragma once
+#include "intrinsics/matrix/fragment.h"
 #include "intrinsics/matrix/multiply.h"
 
 namespace ptxrun::matrix {
@@ -43,11 +44,19 @@ bool multiplyFragments(const FragmentTile &);
 /// them; how many of the first were done: all but a rest, or none.
 size_t widenInVectors(Element, const void *packed, size_t count, float *out);
 
-/// m16 in parts, for chains: prepared rows[half][k / 4][8 rows][k % 4], prepared columns[k][even 4,
-/// odd 4] of each block of 8 columns, 8 * k apart; c and d are the lanes of four registers for each
-/// block, and may be the same.
+/// m16 in parts, for chains and fused steps with f32 results: prepared rows[half][k / 4][8 rows][k
+/// % 4], prepared columns[k][even 4, odd 4] of each block of 8 columns, 8 * k apart; c and d are
+/// the lanes of four registers for each block, and may be the same.
 void prepareRows(Element, unsigned k, const uint32_t *registers, float *rows);
 void prepareColumns(Element, unsigned k, const uint32_t *registers, float *columns);
+/// Whether multiplyPrepared() can sum so.
+constexpr bool isPanel(const Sum &sum) {
+  return sum.method == Sum::Method::chain ||
+         (sum.method == Sum::Method::fused && sum.narrowing == Narrowing::none &&
+          sum.rounding != Rounding::nearestHalf);
+}
+/// Fused steps need the exponents too: of all that was prepared, behind it (and a word more).
+void prepareExponents(const Sum &, Role, size_t count, float *prepared);
 void multiplyPrepared(const Sum &, unsigned k, unsigned blocks, const float *rows,
                       const float *columns, const float *c, float *d);
 

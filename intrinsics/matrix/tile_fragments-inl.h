@@ -387,8 +387,156 @@ HWY_INLINE void preparedOneByOne(size_t k, const float *rows, const float *colum
   }
 }
 
+/// What the fused panel needs beside the numbers: their exponents as exponentsOf() has them, and
+/// whether they fit.
+HWY_INLINE void addExponents(size_t count, int least, float *prepared) {
+  int32_t *exponents = reinterpret_cast<int32_t *>(prepared + count);
+  exponents[count] = exponentsOf(prepared, 1, count, least, exponents);
+}
+
+void exponents(size_t count, int least, float *prepared) { addExponents(count, least, prepared); }
+
+using LaneExponents = ExponentsOf<Lanes>;
+
+/// The largest exponents of a product of k = 4q + kInBlock. `rows`: exponents of k = 4q and on, of
+/// the halves of the rows; `columns`: of 4q.
+template <int kInBlock>
+HWY_INLINE void topStep(const int32_t *const *rows, const int32_t *columns,
+                        hn::Vec<LaneExponents> (&top)[2][kPanelVectors]) {
+  const Lanes d;
+  const LaneExponents di;
+  const auto even = hn::LoadDup128(di, columns + kInBlock * 8),
+             odd = hn::LoadDup128(di, columns + kInBlock * 8 + 4);
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    const int32_t *at = rows[v / kLaneVectors] + v % kLaneVectors * hn::MaxLanes(d);
+    const auto a = hn::BitCast(di, hn::Broadcast<kInBlock>(hn::BitCast(d, hn::LoadU(di, at))));
+    top[0][v] = hn::Max(top[0][v], hn::Add(a, even));
+    top[1][v] = hn::Max(top[1][v], hn::Add(a, odd));
+  }
+}
+
+/// Adds the aligned products of k = 4q + kInBlock.
+template <int kInBlock>
+HWY_INLINE void alignedStep(const float *const *rows, const float *columns,
+                            const hn::Vec<Lanes> (&scale)[2][kPanelVectors],
+                            hn::Vec<LaneExponents> (&sums)[2][kPanelVectors]) {
+  const Lanes d;
+  const auto even = hn::LoadDup128(d, columns + kInBlock * 8),
+             odd = hn::LoadDup128(d, columns + kInBlock * 8 + 4);
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    const auto a = hn::Broadcast<kInBlock>(
+        hn::LoadU(d, rows[v / kLaneVectors] + v % kLaneVectors * hn::MaxLanes(d)));
+    sums[0][v] = hn::Add(sums[0][v], truncated(hn::Mul(hn::Mul(a, even), scale[0][v])));
+    sums[1][v] = hn::Add(sums[1][v], truncated(hn::Mul(hn::Mul(a, odd), scale[1][v])));
+  }
+}
+
+HWY_INLINE void addAligned(size_t k, size_t first, size_t last, const float *rows, size_t half,
+                           const float *columns, const hn::Vec<Lanes> (&scale)[2][kPanelVectors],
+                           hn::Vec<LaneExponents> (&sums)[2][kPanelVectors]) {
+  for (size_t n = first; n < last; n += 4) {
+    const float *at[2] = {rows + half * (k / 4) * 32 + n * 8, rows + (k / 4) * 32 + n * 8};
+    alignedStep<0>(at, columns + n * 8, scale, sums);
+    alignedStep<1>(at, columns + n * 8, scale, sums);
+    alignedStep<2>(at, columns + n * 8, scale, sums);
+    alignedStep<3>(at, columns + n * 8, scale, sums);
+  }
+}
+
+/// One step of a block of 8 columns for the rows of kPanelVectors vectors from `half` on; false,
+/// and `acc` is as it was, where the scalar code is needed.
+template <Rounding rounding>
+HWY_INLINE bool fusedStep(const Sum &sum, size_t k, size_t first, size_t last, const float *rows,
+                          const float *columns, size_t half, const int32_t *rowExponents,
+                          const int32_t *columnExponents, hn::Vec<Lanes> (&acc)[2][kPanelVectors]) {
+  const Lanes d;
+  const LaneExponents di;
+  hn::Vec<LaneExponents> top[2][kPanelVectors];
+  for (size_t parity = 0; parity < 2; ++parity)
+    for (size_t v = 0; v < kPanelVectors; ++v)
+      top[parity][v] = topOf(d, acc[parity][v], sum);
+  for (size_t n = first; n < last; n += 4) {
+    const int32_t *at[2] = {rowExponents + half * (k / 4) * 32 + n * 8,
+                            rowExponents + (k / 4) * 32 + n * 8};
+    topStep<0>(at, columnExponents + n * 8, top);
+    topStep<1>(at, columnExponents + n * 8, top);
+    topStep<2>(at, columnExponents + n * 8, top);
+    topStep<3>(at, columnExponents + n * 8, top);
+  }
+  hn::Vec<Lanes> scale[2][kPanelVectors];
+  hn::Vec<LaneExponents> sums[2][2][kPanelVectors]; // of 16 products, which an i32 has room for
+  for (size_t parity = 0; parity < 2; ++parity)
+    for (size_t v = 0; v < kPanelVectors; ++v) {
+      scale[parity][v] = scaleOf(d, top[parity][v], sum.fraction);
+      sums[0][parity][v] = sums[1][parity][v] = hn::Zero(di);
+    }
+  const size_t middle = HWY_MIN(last, first + 16);
+  addAligned(k, first, middle, rows, half, columns, scale, sums[0]);
+  if (middle < last)
+    addAligned(k, middle, last, rows, half, columns, scale, sums[1]);
+  bool isRare = false;
+  for (size_t parity = 0; parity < 2; ++parity)
+    for (size_t v = 0; v < kPanelVectors; ++v) {
+      const hn::Vec<LaneExponents> both[2] = {sums[0][parity][v], sums[1][parity][v]};
+      acc[parity][v] =
+          finishStep<rounding>(d, both, acc[parity][v], top[parity][v], sum.fraction, isRare);
+    }
+  return !isRare;
+}
+
+template <Rounding rounding>
+HWY_INLINE bool fusedPanelBlock(const Sum &sum, size_t k, const float *rows,
+                                const int32_t *rowExponents, const float *columns,
+                                const int32_t *columnExponents, size_t half, const float *c,
+                                float *out) {
+  const Lanes d;
+  const auto place = [&](size_t parity, size_t v) {
+    return (2 * (half + v / kLaneVectors) + parity) * 32 + v % kLaneVectors * hn::MaxLanes(d);
+  };
+  hn::Vec<Lanes> acc[2][kPanelVectors];
+  auto isFinite = hn::MaskFromVec(hn::BitCast(d, hn::Set(LaneExponents(), -1)));
+  for (size_t parity = 0; parity < 2; ++parity)
+    for (size_t v = 0; v < kPanelVectors; ++v) {
+      acc[parity][v] = hn::LoadU(d, c + place(parity, v));
+      isFinite = hn::And(isFinite, hn::IsFinite(acc[parity][v]));
+    }
+  for (size_t first = 0; first < k; first += sum.length) {
+    if (!hn::AllTrue(d, isFinite) ||
+        !fusedStep<rounding>(sum, k, first, HWY_MIN(k, first + sum.length), rows, columns, half,
+                             rowExponents, columnExponents, acc))
+      return false;
+    for (size_t parity = 0; parity < 2 && first + sum.length < k; ++parity)
+      for (size_t v = 0; v < kPanelVectors; ++v)
+        isFinite = hn::And(isFinite, hn::IsFinite(acc[parity][v]));
+  }
+  for (size_t parity = 0; parity < 2; ++parity)
+    for (size_t v = 0; v < kPanelVectors; ++v)
+      hn::StoreU(acc[parity][v], d, out + place(parity, v));
+  return true;
+}
+
+template <Rounding rounding>
+void fusedPanel(const Sum &sum, size_t k, size_t blocks, const float *rows, const float *columns,
+                const float *c, float *out) {
+  constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
+  const auto *rowExponents = reinterpret_cast<const int32_t *>(rows + 16 * k),
+             *columnExponents = reinterpret_cast<const int32_t *>(columns + blocks * 8 * k);
+  const bool isFit = rowExponents[16 * k] && columnExponents[blocks * 8 * k];
+  for (size_t n = 0; n < blocks; ++n)
+    for (size_t half = 0; half < kHalves; ++half)
+      if (!isFit ||
+          !fusedPanelBlock<rounding>(sum, k, rows, rowExponents, columns + n * 8 * k,
+                                     columnExponents + n * 8 * k, half, c + n * 128, out + n * 128))
+        fusePanelOneByOne(sum, k, rows, columns + n * 8 * k, half, kPanelVectors / kLaneVectors,
+                          c + n * 128, out + n * 128);
+}
+
 void panel(const Sum &sum, size_t k, size_t blocks, const float *rows, const float *columns,
            const float *c, float *out) {
+  if (sum.method == Sum::Method::fused)
+    return sum.rounding == Rounding::zeroSingle
+               ? fusedPanel<Rounding::zeroSingle>(sum, k, blocks, rows, columns, c, out)
+               : fusedPanel<Rounding::zeroShort>(sum, k, blocks, rows, columns, c, out);
 #if HWY_TARGET >= HWY_SSE4
   if (!sum.hasExactProducts) {
     for (size_t n = 0; n < blocks; ++n)

@@ -1,22 +1,29 @@
 // Fused steps. Part of tile.cpp, inside its namespace, once for each CPU level: no guard.
 
-using Single = hn::CappedTag<float, 8>;
-using Exponents = hn::RebindToSigned<Single>;
-using Double = hn::Rebind<double, hn::Half<Single>>;
-using Bits = hn::RebindToUnsigned<Double>;
-constexpr size_t kFusedLanes = hn::MaxLanes(Single());
+/// The types that go with floats of a tag: exponents and sums, and doubles of half as many lanes.
+template <class DF> using ExponentsOf = hn::RebindToSigned<DF>;
+template <class DF> using DoublesOf = hn::Rebind<double, hn::Half<DF>>;
+
 constexpr int kNoExponent = -30000; ///< of a zero
 
 /// Toward zero; |x| < 2^31.
-HWY_INLINE hn::Vec<Exponents> truncated(hn::Vec<Single> x) {
-#if HWY_TARGET <= HWY_AVX2
-  return hn::Vec<Exponents>{_mm256_cvttps_epi32(x.raw)};
-#elif HWY_TARGET <= HWY_SSSE3
-  return hn::Vec<Exponents>{_mm_cvttps_epi32(x.raw)};
+HWY_INLINE hn::Vec<hn::FixedTag<int32_t, 4>> truncated(hn::Vec<hn::FixedTag<float, 4>> x) {
+#if HWY_TARGET <= HWY_SSSE3
+  return hn::Vec<hn::FixedTag<int32_t, 4>>{_mm_cvttps_epi32(x.raw)};
 #else
-  return hn::ConvertTo(Exponents(), x);
+  return hn::ConvertTo(hn::FixedTag<int32_t, 4>(), x);
 #endif
 }
+#if HWY_TARGET <= HWY_AVX2
+HWY_INLINE hn::Vec<hn::FixedTag<int32_t, 8>> truncated(hn::Vec<hn::FixedTag<float, 8>> x) {
+  return hn::Vec<hn::FixedTag<int32_t, 8>>{_mm256_cvttps_epi32(x.raw)};
+}
+#endif
+#if HWY_TARGET <= HWY_AVX3
+HWY_INLINE hn::Vec<hn::FixedTag<int32_t, 16>> truncated(hn::Vec<hn::FixedTag<float, 16>> x) {
+  return hn::Vec<hn::FixedTag<int32_t, 16>>{_mm512_cvttps_epi32(x.raw)};
+}
+#endif
 
 /// What rounding to Sum::rounding needs, per call.
 struct FusedContext {
@@ -25,15 +32,15 @@ struct FusedContext {
   const int32_t *exponentsA, *exponentsB; ///< m x k, k x n
 };
 
-HWY_INLINE hn::Vec<Double> powers(Double d, hn::Vec<hn::RebindToSigned<Double>> exponents) {
-  const hn::RebindToSigned<Double> di;
+template <class D> HWY_INLINE hn::Vec<D> powers(D d, hn::Vec<hn::RebindToSigned<D>> exponents) {
+  const hn::RebindToSigned<D> di;
   return hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(exponents, hn::Set(di, 1023))));
 }
 
 /// Rounds sums of a step; `isRare` collects results that need the scalar code.
-template <Rounding rounding>
-HWY_INLINE hn::Vec<Double> roundSum(Double d, hn::Vec<Double> x, bool &isRare) {
-  const Bits du;
+template <Rounding rounding, class D>
+HWY_INLINE hn::Vec<D> roundSum(D d, hn::Vec<D> x, bool &isRare) {
+  const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, x);
   if constexpr (rounding == Rounding::zeroSingle)
     return hn::BitCast(d, hn::And(bits, hn::Set(du, ~uint64_t{0} << 29)));
@@ -43,7 +50,7 @@ HWY_INLINE hn::Vec<Double> roundSum(Double d, hn::Vec<Double> x, bool &isRare) {
     return hn::BitCast(d, hn::And(bits, hn::Set(du, ~uint64_t{0} << 39)));
   }
   // To a multiple of the last place of an f16: (x + m) - m with m = 1.5 * 2^52 such places.
-  const hn::RebindToSigned<Double> di;
+  const hn::RebindToSigned<D> di;
   const auto field = hn::And(bits, hn::Set(du, uint64_t{0x7ff} << 52));
   const auto least = hn::Set(di, int64_t{1023 - 14} << 52);
   const auto exponent =
@@ -56,26 +63,62 @@ HWY_INLINE hn::Vec<Double> roundSum(Double d, hn::Vec<Double> x, bool &isRare) {
 }
 
 /// Half of a vector's sums, with the accumulator: exact in f64.
-template <Rounding rounding>
-HWY_INLINE auto finishHalf(Double d, hn::Vec<hn::Rebind<int32_t, Double>> sum,
-                           hn::Vec<hn::Rebind<int32_t, Double>> second,
-                           hn::Vec<hn::Rebind<float, Double>> c,
-                           hn::Vec<hn::Rebind<int32_t, Double>> shift, bool &isRare) {
-  const hn::RebindToSigned<Double> di;
+template <Rounding rounding, class D>
+HWY_INLINE auto finishHalf(D d, hn::Vec<hn::Rebind<int32_t, D>> sum,
+                           hn::Vec<hn::Rebind<int32_t, D>> second, hn::Vec<hn::Rebind<float, D>> c,
+                           hn::Vec<hn::Rebind<int32_t, D>> shift, bool &isRare) {
+  const hn::RebindToSigned<D> di;
   const auto up = hn::PromoteTo(di, shift);
   const auto term = hn::Trunc(hn::Mul(hn::PromoteTo(d, c), powers(d, up)));
   const auto products = hn::Add(hn::PromoteTo(d, sum), hn::PromoteTo(d, second));
   const auto value = hn::Mul(hn::Add(products, term), powers(d, hn::Neg(up)));
-  return hn::DemoteTo(hn::Rebind<float, Double>(), roundSum<rounding>(d, value, isRare));
+  return hn::DemoteTo(hn::Rebind<float, D>(), roundSum<rounding>(d, value, isRare));
+}
+
+/// The end of a step: sums of aligned products and the accumulators become new accumulators. `top`:
+/// the exponents that terms were aligned to.
+template <Rounding rounding, class DF>
+HWY_INLINE hn::Vec<DF> finishStep(DF df, const hn::Vec<ExponentsOf<DF>> (&sums)[2], hn::Vec<DF> acc,
+                                  hn::Vec<ExponentsOf<DF>> top, int fraction, bool &isRare) {
+  const ExponentsOf<DF> di;
+  const DoublesOf<DF> d;
+  const hn::Half<ExponentsOf<DF>> dih;
+  const hn::Half<DF> dfh;
+  const auto shift = hn::Sub(hn::Set(di, fraction), top);
+  const auto low = finishHalf<rounding>(d, hn::LowerHalf(dih, sums[0]), hn::LowerHalf(dih, sums[1]),
+                                        hn::LowerHalf(dfh, acc), hn::LowerHalf(dih, shift), isRare);
+  const auto high =
+      finishHalf<rounding>(d, hn::UpperHalf(dih, sums[0]), hn::UpperHalf(dih, sums[1]),
+                           hn::UpperHalf(dfh, acc), hn::UpperHalf(dih, shift), isRare);
+  return hn::Combine(df, high, low);
+}
+
+/// Exponents of accumulators; a zero's is none. Not below that of the step.
+template <class DF>
+HWY_INLINE hn::Vec<ExponentsOf<DF>> topOf(DF df, hn::Vec<DF> acc, const Sum &sum) {
+  const ExponentsOf<DF> di;
+  const auto field = hn::And(hn::ShiftRight<23>(hn::BitCast(di, acc)), hn::Set(di, 0xff));
+  const auto exponent = hn::Max(hn::Sub(field, hn::Set(di, 127)), hn::Set(di, sum.leastC));
+  const auto own = hn::IfThenElse(hn::RebindMask(di, hn::Eq(acc, hn::Zero(df))),
+                                  hn::Set(di, kNoExponent), exponent);
+  return hn::Max(own, hn::Set(di, sum.leastExponent));
+}
+
+/// What products are multiplied by; with a top below -100 all are zero.
+template <class DF>
+HWY_INLINE hn::Vec<DF> scaleOf(DF df, hn::Vec<ExponentsOf<DF>> top, int fraction) {
+  const ExponentsOf<DF> di;
+  const auto clamped = hn::Max(top, hn::Set(di, -100));
+  return hn::BitCast(df, hn::ShiftLeft<23>(hn::Max(hn::Sub(hn::Set(di, fraction + 127), clamped),
+                                                   hn::Set(di, 1))));
 }
 
 /// Steps of all k for kRows rows and a vector of columns.
-template <size_t kRows, Rounding rounding>
-HWY_INLINE bool fusedBlock(const FusedContext &x, size_t row, size_t column) {
-  const Single df;
-  const Exponents di;
-  using V = hn::Vec<Single>;
-  using E = hn::Vec<Exponents>;
+template <size_t kRows, Rounding rounding, class DF>
+HWY_INLINE bool fusedBlock(DF df, const FusedContext &x, size_t row, size_t column) {
+  const ExponentsOf<DF> di;
+  using V = hn::Vec<DF>;
+  using E = hn::Vec<ExponentsOf<DF>>;
   const Tile &t = x.tile;
   const size_t length = x.sum.length;
   const int fraction = x.sum.fraction;
@@ -85,15 +128,10 @@ HWY_INLINE bool fusedBlock(const FusedContext &x, size_t row, size_t column) {
   bool isRare = false;
   for (size_t first = 0; first < t.k; first += length) {
     const size_t last = HWY_MIN(t.k, first + length);
-    E top[kRows], sums[2][kRows];
-    const E leastC = hn::Set(di, x.sum.leastC);
+    E top[kRows], sums[kRows][2];
     for (size_t i = 0; i < kRows; ++i) {
-      const E field = hn::And(hn::ShiftRight<23>(hn::BitCast(di, acc[i])), hn::Set(di, 0xff));
-      const E exponent = hn::Max(hn::Sub(field, hn::Set(di, 127)), leastC);
-      const E own = hn::IfThenElse(hn::RebindMask(di, hn::Eq(acc[i], hn::Zero(df))),
-                                   hn::Set(di, kNoExponent), exponent);
-      top[i] = hn::Max(own, hn::Set(di, x.sum.leastExponent));
-      sums[0][i] = sums[1][i] = hn::Zero(di);
+      top[i] = topOf(df, acc[i], x.sum);
+      sums[i][0] = sums[i][1] = hn::Zero(di);
     }
     for (size_t k = first; k < last; ++k) {
       const E b = hn::LoadU(di, x.exponentsB + k * t.n + column);
@@ -101,34 +139,20 @@ HWY_INLINE bool fusedBlock(const FusedContext &x, size_t row, size_t column) {
         top[i] = hn::Max(top[i], hn::Add(hn::Set(di, x.exponentsA[(row + i) * t.k + k]), b));
     }
     V scale[kRows];
-    for (size_t i = 0; i < kRows; ++i) { // below -100 all products are zero
-      const E clamped = hn::Max(top[i], hn::Set(di, -100));
-      scale[i] =
-          hn::BitCast(df, hn::ShiftLeft<23>(hn::Max(hn::Sub(hn::Set(di, fraction + 127), clamped),
-                                                    hn::Set(di, 1))));
-    }
+    for (size_t i = 0; i < kRows; ++i)
+      scale[i] = scaleOf(df, top[i], fraction);
     for (size_t half = 0; half < 2; ++half) { // 16 products at most have room in an i32
       const size_t end = half == 0 ? HWY_MIN(last, first + 16) : last;
       for (size_t k = half == 0 ? first : HWY_MIN(last, first + 16); k < end; ++k) {
         const V b = hn::LoadU(df, t.b + ptrdiff_t(k) * t.bRow + column);
         for (size_t i = 0; i < kRows; ++i) {
           const V a = hn::Set(df, t.a[ptrdiff_t(row + i) * t.aRow + ptrdiff_t(k) * t.aColumn]);
-          sums[half][i] = hn::Add(sums[half][i], truncated(hn::Mul(hn::Mul(a, b), scale[i])));
+          sums[i][half] = hn::Add(sums[i][half], truncated(hn::Mul(hn::Mul(a, b), scale[i])));
         }
       }
     }
-    const Double d;
-    const hn::Half<Exponents> dih;
-    const hn::Half<Single> dfh;
     for (size_t i = 0; i < kRows; ++i) {
-      const E shift = hn::Sub(hn::Set(di, fraction), top[i]);
-      const auto low =
-          finishHalf<rounding>(d, hn::LowerHalf(dih, sums[0][i]), hn::LowerHalf(dih, sums[1][i]),
-                               hn::LowerHalf(dfh, acc[i]), hn::LowerHalf(dih, shift), isRare);
-      const auto high =
-          finishHalf<rounding>(d, hn::UpperHalf(dih, sums[0][i]), hn::UpperHalf(dih, sums[1][i]),
-                               hn::UpperHalf(dfh, acc[i]), hn::UpperHalf(dih, shift), isRare);
-      acc[i] = hn::Combine(df, high, low);
+      acc[i] = finishStep<rounding>(df, sums[i], acc[i], top[i], fraction, isRare);
       isRare |= !hn::AllTrue(df, hn::IsFinite(acc[i])) && last < t.k;
     }
   }
@@ -143,8 +167,10 @@ HWY_INLINE bool fusedBlock(const FusedContext &x, size_t row, size_t column) {
 /// magnitudes are beyond 2^±45, where products times scales might not be floats.
 HWY_INLINE bool exponentsOf(const float *values, ptrdiff_t stride, size_t count, int least,
                             int32_t *out) {
+  using Single = hn::CappedTag<float, 16>;
   const Single df;
-  const Exponents di;
+  const ExponentsOf<Single> di;
+  constexpr size_t kFusedLanes = hn::MaxLanes(Single());
   float line[kFusedLanes];
   auto isBeyond = hn::MaskFromVec(hn::Zero(df));
   for (size_t i = 0; i < count; i += kFusedLanes) {
@@ -178,16 +204,26 @@ HWY_INLINE bool exponentsOf(const float *values, ptrdiff_t stride, size_t count,
   return hn::AllFalse(df, isBeyond);
 }
 
+template <Rounding rounding, class DF>
+void fusedColumns(DF df, const FusedContext &x, size_t column) {
+  constexpr size_t kLanes = hn::MaxLanes(DF());
+  size_t row = 0;
+  for (; row + 4 <= x.tile.m; row += 4)
+    if (!fusedBlock<4, rounding>(df, x, row, column))
+      fuseOneByOne(x.sum, x.tile, row, 4, column, kLanes);
+  for (; row < x.tile.m; ++row)
+    if (!fusedBlock<1, rounding>(df, x, row, column))
+      fuseOneByOne(x.sum, x.tile, row, 1, column, kLanes);
+}
+
 template <Rounding rounding> void fusedRows(const FusedContext &x) {
-  for (size_t column = 0; column < x.tile.n; column += kFusedLanes) {
-    size_t row = 0;
-    for (; row + 4 <= x.tile.m; row += 4)
-      if (!fusedBlock<4, rounding>(x, row, column))
-        fuseOneByOne(x.sum, x.tile, row, 4, column, kFusedLanes);
-    for (; row < x.tile.m; ++row)
-      if (!fusedBlock<1, rounding>(x, row, column))
-        fuseOneByOne(x.sum, x.tile, row, 1, column, kFusedLanes);
-  }
+  const hn::CappedTag<float, 16> wide;
+  const hn::CappedTag<float, 8> narrow;
+  size_t column = 0;
+  for (; column + hn::MaxLanes(wide) <= x.tile.n; column += hn::MaxLanes(wide))
+    fusedColumns<rounding>(wide, x, column);
+  for (; column < x.tile.n; column += hn::MaxLanes(narrow))
+    fusedColumns<rounding>(narrow, x, column);
 }
 
 bool fused(const Sum &sum, const Tile &t, int32_t *scratch) {
@@ -199,9 +235,9 @@ bool fused(const Sum &sum, const Tile &t, int32_t *scratch) {
     isFit = exponentsOf(t.b + ptrdiff_t(k) * t.bRow, 1, t.n, sum.leastB, b + k * t.n);
   if (!isFit)
     return false;
-  const Single df;
+  const hn::CappedTag<float, 8> df;
   for (size_t i = 0; i < t.m; ++i)
-    for (size_t j = 0; j < t.n; j += kFusedLanes)
+    for (size_t j = 0; j < t.n; j += hn::MaxLanes(df))
       if (!hn::AllTrue(df, hn::IsFinite(hn::LoadU(df, t.c + ptrdiff_t(i) * t.cRow + j))))
         return false;
   const FusedContext context = {sum, t, a, b};

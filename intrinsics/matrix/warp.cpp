@@ -336,17 +336,19 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 
 bool isPreparable(const WarpOperation &w) {
   const Operation &o = w.operation;
-  return isPlain(w) && w.sum.method == Sum::Method::chain && o.a != Element::f64 &&
-         !isInteger(o.a) && o.c == Element::f32 && o.d == Element::f32 && !o.isSaturating;
+  return isPlain(w) && isPanel(w.sum) && o.a != Element::f64 && !isInteger(o.a) &&
+         o.c == Element::f32 && o.d == Element::f32 && !o.isSaturating;
 }
 
 void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
   const Operation &o = w.operation;
   switch (w.phase) {
   case Phase::prepareA:
-    return prepareRows(o.a, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
+    prepareRows(o.a, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
+    return prepareExponents(w.sum, Role::a, 16u * o.k, static_cast<float *>(out));
   case Phase::prepareB:
-    return prepareColumns(o.b, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
+    prepareColumns(o.b, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
+    return prepareExponents(w.sum, Role::b, 8u * o.k, static_cast<float *>(out));
   case Phase::multiply: {
     const auto &prepared = *static_cast<const PreparedOperands *>(in);
     return multiplyPrepared(w.sum, o.k, 1, prepared.a, prepared.b, prepared.c,

@@ -33,10 +33,18 @@ struct WarpOperation {
   uint8_t registersA = 0, registersB = 0, registersC = 0, registersD = 0;
 };
 
-/// True where the phases other than whole exist: fast m16n8 with floats and f32 results.
+/// True where the phases other than whole exist: m16n8 with floats and f32 results.
 bool isPreparable(const WarpOperation &);
-constexpr unsigned preparedFloatsA(const Operation &o) { return 16u * o.k; }
-constexpr unsigned preparedFloatsB(const Operation &o) { return 8u * o.k; }
+/// Floats of prepared operands: with fused steps their exponents lie behind them.
+constexpr unsigned preparedFloats(const Sum &sum, unsigned count) {
+  return sum.method == Sum::Method::fused ? 2 * count + 16 : count;
+}
+constexpr unsigned preparedFloatsA(const WarpOperation &w) {
+  return preparedFloats(w.sum, 16u * w.operation.k);
+}
+constexpr unsigned preparedFloatsB(const WarpOperation &w) {
+  return preparedFloats(w.sum, 8u * w.operation.k);
+}
 
 /// Lanes of c: 4 registers of 32.
 struct PreparedOperands {

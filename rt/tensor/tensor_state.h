@@ -18,7 +18,7 @@ struct TensorScratch {
   char a[128 * kMaxRowBytes];
   char b[kMaxRows * kMaxRowBytes];
   uint32_t accumulators[128 * 256];
-  alignas(64) float rows[16 * 32]; ///< A of a warp, as prepareRows() has it
+  alignas(64) float rows[2 * 16 * 32 + 16]; ///< A of a warp, as prepareRows() has it
 };
 
 struct TensorState {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "intrinsics/matrix/tile.h"
+#include "intrinsics/matrix/warp.h"
 #include "rt/tensor/operands.h"
 #include "rt/tensor/shared_matrix.h"
 #include "rt/tensor/tensor_state.h"
@@ -170,10 +171,10 @@ void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
     }
 }
 
-/// Products that are multiplied on fragments: chains of floats from all of A to f32.
+/// Products that are multiplied on fragments: floats, from all of A, to f32.
 bool isOnFragments(const abi::WgmmaForm &form) {
   return !form.isSparse && form.elementD() == Element::f32 && !matrix::isInteger(form.elementA()) &&
-         static_cast<matrix::Policy>(form.policy) == matrix::Policy::fast;
+         matrix::isPanel(sumFor(ruleOf(form), false));
 }
 
 constexpr unsigned kPiece = 16, kFragment = 8 * kPiece; ///< a register of the lanes
@@ -206,14 +207,17 @@ void negate(float *numbers, size_t count) {
 const float *prepareB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
   if (tiles.isPrepared)
     return tiles.columns.data();
-  tiles.columns.resize(size_t{form.n} * form.k);
+  const matrix::Sum sum = sumFor(ruleOf(form), false);
+  const size_t count = size_t{form.n} * form.k;
+  tiles.columns.resize(matrix::preparedFloats(sum, static_cast<unsigned>(count)));
   for (unsigned block = 0; block < form.n / 8; ++block)
     matrix::prepareColumns(
         form.elementB(), form.k,
         reinterpret_cast<const uint32_t *>(tiles.bytesB.data() + block * 2 * kFragment),
         &tiles.columns[size_t{block} * 8 * form.k]);
   if (form.negatesB)
-    negate(tiles.columns.data(), tiles.columns.size());
+    negate(tiles.columns.data(), count);
+  matrix::prepareExponents(sum, matrix::Role::b, count, tiles.columns.data());
   tiles.isPrepared = true;
   return tiles.columns.data();
 }
@@ -235,12 +239,13 @@ void multiplyFragments(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch 
   matrix::prepareRows(form.elementA(), form.k, fragments, scratch.rows);
   if (form.negatesA)
     negate(scratch.rows, size_t{kRows} * form.k);
+  const matrix::Sum sum = sumFor(ruleOf(form), false);
+  matrix::prepareExponents(sum, matrix::Role::a, size_t{kRows} * form.k, scratch.rows);
   const float *columns = prepareB(form, tiles);
   if (!o.hasInput)
     std::memset(d, 0, form.registersD() * sizeof *d);
   auto *lanes = reinterpret_cast<float *>(d);
-  matrix::multiplyPrepared(sumFor(ruleOf(form), false), form.k, form.n / 8, scratch.rows, columns,
-                           lanes, lanes);
+  matrix::multiplyPrepared(sum, form.k, form.n / 8, scratch.rows, columns, lanes, lanes);
 }
 
 } // namespace

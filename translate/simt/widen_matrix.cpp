@@ -108,7 +108,8 @@ Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
   for (unsigned i = 0; i < count; ++i)
     b_.CreateAlignedStore(vector(call.getArgOperand(first + i)),
                           b_.CreateConstGEP1_32(b_.getInt32Ty(), in, i * kWarp), llvm::Align(64));
-  const unsigned floats = isA ? matrix::preparedFloatsA(o) : matrix::preparedFloatsB(o);
+  const unsigned floats =
+      isA ? matrix::preparedFloatsA(operation) : matrix::preparedFloatsB(operation);
   auto *memory = entryAlloca(llvm::ArrayType::get(b_.getFloatTy(), floats), "prepared");
   memory->setAlignment(llvm::Align(64));
   memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
