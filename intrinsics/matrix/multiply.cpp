@@ -218,6 +218,11 @@ void multiplyScaled(const Sum &sum, const Floats &p, const Scales &scales) {
 
 void multiplyInteger(const Product<uint8_t, int32_t> &p, bool isSignedA, bool isSignedB,
                      bool isSaturating) {
+  if (p.n % 8 == 0 && p.k % 2 == 0 && p.k <= 512 && p.a.columnStride == 1 &&
+      p.b.columnStride == 1 && p.c.columnStride == 1 && p.d.columnStride == 1)
+    return multiplyIntegerTile({p.m, p.n, p.k, p.a.data, p.a.rowStride, p.b.data, p.b.rowStride,
+                                p.c.data, p.c.rowStride, p.d.data, p.d.rowStride, isSignedA,
+                                isSignedB, isSaturating});
   const auto number = [](uint8_t byte, bool isSigned) {
     return isSigned ? int64_t(int8_t(byte)) : int64_t(byte);
   };

@@ -18,6 +18,7 @@
 #include "intrinsics/lane/formats.h"
 #include "intrinsics/matrix/decode.h"
 #include "intrinsics/matrix/fused.h"
+#include "intrinsics/matrix/vnni.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "intrinsics/matrix/tile.cpp"
@@ -48,6 +49,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "intrinsics/matrix/tile_fragments-inl.h" // uses the ones above
 
+#include "intrinsics/matrix/tile_integer-inl.h" // and this one that
+
 } // namespace HWY_NAMESPACE
 } // namespace ptxrun::matrix
 HWY_AFTER_NAMESPACE();
@@ -64,13 +67,21 @@ HWY_EXPORT(rows);
 HWY_EXPORT(columns);
 HWY_EXPORT(panel);
 HWY_EXPORT(exponents);
+HWY_EXPORT(integerRows);
+HWY_EXPORT(integerColumns);
+HWY_EXPORT(integerPanel);
+HWY_EXPORT(integerTile);
 
 namespace {
 
 /// PTXRUN_CPU holds for this code too.
-bool limitTargets() {
+std::string_view wantedLevel() {
   const char *value = std::getenv("PTXRUN_CPU");
-  const std::string_view level = value ? value : "";
+  return value ? value : "";
+}
+
+bool limitTargets() {
+  const std::string_view level = wantedLevel();
   if (level == "avx2" || level == "sse4")
     hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL | (level == "sse4" ? HWY_AVX2 : 0));
   return true;
@@ -164,6 +175,26 @@ void multiplyPrepared(const Sum &sum, unsigned k, unsigned blocks, const float *
                       const float *columns, const float *c, float *d) {
   HWY_DYNAMIC_DISPATCH(panel)(sum, k, blocks, rows, columns, c, d);
 }
+
+void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
+                        int32_t *rows) {
+  HWY_DYNAMIC_DISPATCH(integerRows)(isSigned, hasUnsignedB, k, registers, rows);
+}
+
+void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
+                           int32_t *columns) {
+  HWY_DYNAMIC_DISPATCH(integerColumns)(isSigned, hasSignedA, k, registers, columns);
+}
+
+void multiplyPreparedIntegers(unsigned k, unsigned blocks, bool isSaturating, const int32_t *rows,
+                              const int32_t *columns, const int32_t *c, int32_t *d) {
+  static const bool isVnni = hasVnni() && (wantedLevel().empty() || wantedLevel() == "avx512");
+  if (isVnni)
+    return vnniPanel(k, blocks, isSaturating, rows, columns, c, d);
+  HWY_DYNAMIC_DISPATCH(integerPanel)(k, blocks, isSaturating, rows, columns, c, d);
+}
+
+void multiplyIntegerTile(const IntegerTile &tile) { HWY_DYNAMIC_DISPATCH(integerTile)(tile); }
 
 bool multiplyFragments(const FragmentTile &x) {
   const bool isPossible =

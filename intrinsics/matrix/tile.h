@@ -60,6 +60,30 @@ void prepareExponents(const Sum &, Role, size_t count, float *prepared);
 void multiplyPrepared(const Sum &, unsigned k, unsigned blocks, const float *rows,
                       const float *columns, const float *c, float *d);
 
+/// The same of 8-bit integers, signed or not, in as many words as floats of a quarter of k, and 64
+/// (rows) or 8 (columns, of each block) more.
+void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
+                        int32_t *rows);
+void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
+                           int32_t *columns);
+void multiplyPreparedIntegers(unsigned k, unsigned blocks, bool isSaturating, const int32_t *rows,
+                              const int32_t *columns, const int32_t *c, int32_t *d);
+
+/// A tile of bytes, k even and up to 512, n a multiple of 8; everything with columns side by side.
+struct IntegerTile {
+  size_t m, n, k;
+  const uint8_t *a;
+  ptrdiff_t aRow;
+  const uint8_t *b;
+  ptrdiff_t bRow;
+  const int32_t *c;
+  ptrdiff_t cRow;
+  int32_t *d;
+  ptrdiff_t dRow;
+  bool isSignedA, isSignedB, isSaturating;
+};
+void multiplyIntegerTile(const IntegerTile &);
+
 /// out[column * outRow + row] = in[row * inRow + column], rows and columns multiples of 4.
 void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,
                      ptrdiff_t outRow);

@@ -336,12 +336,34 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 
 bool isPreparable(const WarpOperation &w) {
   const Operation &o = w.operation;
+  if (isByteInteger(o.a) && isByteInteger(o.b))
+    return isPlain(w);
   return isPlain(w) && isPanel(w.sum) && o.a != Element::f64 && !isInteger(o.a) &&
          o.c == Element::f32 && o.d == Element::f32 && !o.isSaturating;
 }
 
+namespace {
+
+/// The parts of a product of bytes.
+void integerPhase(const WarpOperation &w, const void *in, int32_t *out) {
+  const Operation &o = w.operation;
+  const auto *registers = static_cast<const uint32_t *>(in);
+  if (w.phase == Phase::prepareA)
+    return prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, registers, out);
+  if (w.phase == Phase::prepareB)
+    return prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, registers, out);
+  const auto &prepared = *static_cast<const PreparedOperands *>(in);
+  const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
+  multiplyPreparedIntegers(o.k, 1, o.isSaturating, words(prepared.a), words(prepared.b),
+                           words(prepared.c), out);
+}
+
+} // namespace
+
 void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
   const Operation &o = w.operation;
+  if (w.phase != Phase::whole && isInteger(o.a))
+    return integerPhase(w, in, static_cast<int32_t *>(out));
   switch (w.phase) {
   case Phase::prepareA:
     prepareRows(o.a, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));

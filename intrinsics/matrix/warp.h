@@ -33,16 +33,21 @@ struct WarpOperation {
   uint8_t registersA = 0, registersB = 0, registersC = 0, registersD = 0;
 };
 
-/// True where the phases other than whole exist: m16n8 with floats and f32 results.
+/// True where the phases other than whole exist: m16n8 with floats and f32 results, or with bytes.
 bool isPreparable(const WarpOperation &);
 /// Floats of prepared operands: with fused steps their exponents lie behind them.
 constexpr unsigned preparedFloats(const Sum &sum, unsigned count) {
   return sum.method == Sum::Method::fused ? 2 * count + 16 : count;
 }
+constexpr bool isByteInteger(Element e) { return e == Element::s8 || e == Element::u8; }
 constexpr unsigned preparedFloatsA(const WarpOperation &w) {
+  if (isByteInteger(w.operation.a))
+    return 4u * w.operation.k + 64;
   return preparedFloats(w.sum, 16u * w.operation.k);
 }
 constexpr unsigned preparedFloatsB(const WarpOperation &w) {
+  if (isByteInteger(w.operation.b))
+    return 2u * w.operation.k + 8;
   return preparedFloats(w.sum, 8u * w.operation.k);
 }
 

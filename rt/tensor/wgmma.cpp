@@ -171,8 +171,12 @@ void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
     }
 }
 
-/// Products that are multiplied on fragments: floats, from all of A, to f32.
+bool isBytes(const abi::WgmmaForm &form) { return matrix::isByteInteger(form.elementA()); }
+
+/// Products that are multiplied on fragments: floats, from all of A, to f32, or bytes.
 bool isOnFragments(const abi::WgmmaForm &form) {
+  if (isBytes(form))
+    return !form.isSparse;
   return !form.isSparse && form.elementD() == Element::f32 && !matrix::isInteger(form.elementA()) &&
          matrix::isPanel(sumFor(ruleOf(form), false));
 }
@@ -207,14 +211,25 @@ void negate(float *numbers, size_t count) {
 const float *prepareB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
   if (tiles.isPrepared)
     return tiles.columns.data();
+  const auto block = [&](unsigned n) {
+    return reinterpret_cast<const uint32_t *>(tiles.bytesB.data() + n * 2 * kFragment);
+  };
+  if (isBytes(form)) {
+    const unsigned pitch = 2 * static_cast<unsigned>(form.k) + 8;
+    tiles.columns.resize(size_t{form.n} / 8 * pitch);
+    for (unsigned n = 0; n < form.n / 8; ++n)
+      matrix::prepareIntegerColumns(matrix::isSigned(form.elementB()),
+                                    matrix::isSigned(form.elementA()), form.k, block(n),
+                                    reinterpret_cast<int32_t *>(&tiles.columns[n * pitch]));
+    tiles.isPrepared = true;
+    return tiles.columns.data();
+  }
   const matrix::Sum sum = sumFor(ruleOf(form), false);
   const size_t count = size_t{form.n} * form.k;
   tiles.columns.resize(matrix::preparedFloats(sum, static_cast<unsigned>(count)));
-  for (unsigned block = 0; block < form.n / 8; ++block)
-    matrix::prepareColumns(
-        form.elementB(), form.k,
-        reinterpret_cast<const uint32_t *>(tiles.bytesB.data() + block * 2 * kFragment),
-        &tiles.columns[size_t{block} * 8 * form.k]);
+  for (unsigned n = 0; n < form.n / 8; ++n)
+    matrix::prepareColumns(form.elementB(), form.k, block(n),
+                           &tiles.columns[size_t{n} * 8 * form.k]);
   if (form.negatesB)
     negate(tiles.columns.data(), count);
   matrix::prepareExponents(sum, matrix::Role::b, count, tiles.columns.data());
@@ -236,14 +251,22 @@ void multiplyFragments(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch 
   const abi::WgmmaForm &form = o.form;
   const uint32_t *fragments =
       form.hasRegistersA ? o.registersA[0] : fragmentsOfA(o, tiles, scratch);
+  if (!o.hasInput)
+    std::memset(d, 0, form.registersD() * sizeof *d);
+  if (isBytes(form)) {
+    auto *rows = reinterpret_cast<int32_t *>(scratch.rows), *lanes = reinterpret_cast<int32_t *>(d);
+    matrix::prepareIntegerRows(matrix::isSigned(form.elementA()),
+                               !matrix::isSigned(form.elementB()), form.k, fragments, rows);
+    return matrix::multiplyPreparedIntegers(
+        form.k, form.n / 8, form.saturates, rows,
+        reinterpret_cast<const int32_t *>(prepareB(form, tiles)), lanes, lanes);
+  }
   matrix::prepareRows(form.elementA(), form.k, fragments, scratch.rows);
   if (form.negatesA)
     negate(scratch.rows, size_t{kRows} * form.k);
   const matrix::Sum sum = sumFor(ruleOf(form), false);
   matrix::prepareExponents(sum, matrix::Role::a, size_t{kRows} * form.k, scratch.rows);
   const float *columns = prepareB(form, tiles);
-  if (!o.hasInput)
-    std::memset(d, 0, form.registersD() * sizeof *d);
   auto *lanes = reinterpret_cast<float *>(d);
   matrix::multiplyPrepared(sum, form.k, form.n / 8, scratch.rows, columns, lanes, lanes);
 }

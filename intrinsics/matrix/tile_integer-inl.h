@@ -1,0 +1,172 @@
+// Products of bytes. Part of tile.cpp, inside its namespace, once for each CPU level: no guard.
+//
+// The CPU multiplies unsigned bytes by signed ones. Signed elements of A have 128 added, unsigned
+// ones of B have 128 subtracted; what that adds to a sum is taken away by row and by column:
+//   ab = (a + 128)(b - 128) + 128 a - 128 b + 128^2
+
+using Lanes32 = hn::RebindToSigned<Lanes>;
+
+/// acc + the sum of the four products of bytes in each word, `a` unsigned and `b` signed.
+template <class D>
+HWY_INLINE hn::Vec<D> addProducts(D d, hn::Vec<D> acc, hn::Vec<D> a, hn::Vec<D> b) {
+  const hn::Repartition<int16_t, D> halves;
+  const hn::Repartition<uint16_t, D> unsignedHalves;
+  const auto a16 = hn::BitCast(unsignedHalves, a);
+  const auto b16 = hn::BitCast(halves, b);
+  const auto evenA = hn::BitCast(halves, hn::And(a16, hn::Set(unsignedHalves, 0xff))),
+             oddA = hn::BitCast(halves, hn::ShiftRight<8>(a16));
+  const auto evenB = hn::ShiftRight<8>(hn::ShiftLeft<8>(b16)), oddB = hn::ShiftRight<8>(b16);
+  auto rest = hn::Zero(d); // stays zero on x86
+  acc = hn::ReorderWidenMulAccumulate(d, evenA, evenB, acc, rest);
+  acc = hn::ReorderWidenMulAccumulate(d, oddA, oddB, acc, rest);
+  return hn::Add(acc, rest);
+}
+
+/// c + sum modulo 2^32, or the nearest i32.
+template <class D>
+HWY_INLINE hn::Vec<D> addTo(D d, hn::Vec<D> c, hn::Vec<D> sum, bool isSaturating) {
+  const auto total = hn::Add(c, sum);
+  if (!isSaturating)
+    return total;
+  const auto overflows = hn::And(hn::Xor(total, c), hn::Xor(total, sum));
+  const auto limit = hn::Xor(hn::ShiftRight<31>(c), hn::Set(d, INT32_MAX));
+  return hn::IfThenElse(hn::Lt(overflows, hn::Zero(d)), limit, total);
+}
+
+constexpr uint32_t kTopBits = 0x80808080u;
+
+/// Registers of A (8 rows of 16 bytes: rows 0 to 7, 8 to 15, then the next 16 k) to [half][k / 16]
+/// [8 rows][4 words], unsigned; behind them what belongs to each row's sums, [half][8 rows][4
+/// times].
+void integerRows(bool isSigned, bool hasUnsignedB, size_t k, const uint32_t *words, int32_t *out) {
+  const Lanes32 d;
+  const hn::Repartition<int8_t, Lanes32> bytes;
+  const size_t pieces = k / 16;
+  int32_t *sums = out + 4 * k;
+  for (size_t half = 0; half < 2; ++half)
+    for (size_t at = 0; at < 32; at += hn::MaxLanes(d)) {
+      auto sum = hn::Zero(d);
+      for (size_t piece = 0; piece < pieces; ++piece) {
+        const auto raw = hn::BitCast(
+            d, hn::LoadU(hn::RebindToUnsigned<Lanes32>(), words + (2 * piece + half) * 32 + at));
+        const auto unsigneds = isSigned ? hn::Xor(raw, hn::Set(d, int32_t(kTopBits))) : raw;
+        hn::StoreU(unsigneds, d, out + (half * pieces + piece) * 32 + at);
+        sum = addProducts(d, sum, unsigneds, hn::BitCast(d, hn::Set(bytes, 1)));
+      }
+      // The four words of a row are neighbours.
+      sum = hn::Add(sum, hn::BitCast(d, hn::Shuffle1032(sum)));
+      sum = hn::Add(sum, hn::BitCast(d, hn::Shuffle2301(sum)));
+      const auto own = hn::Sub(sum, hn::Set(d, isSigned ? int32_t(128 * k) : 0));
+      hn::StoreU(hasUnsignedB ? hn::ShiftLeft<7>(own) : hn::Zero(d), d, sums + half * 32 + at);
+    }
+}
+
+/// Registers of B (8 columns of 16 bytes) to [k / 4][even 4, odd 4] words, signed; behind them what
+/// belongs to each column's sums.
+void integerColumns(bool isSigned, bool hasSignedA, size_t k, const uint32_t *words, int32_t *out) {
+  const hn::FixedTag<int32_t, 4> d;
+  const hn::FixedTag<int8_t, 16> bytes;
+  auto evenSum = hn::Zero(d), oddSum = evenSum;
+  for (size_t q = 0; q < k / 4; ++q) {
+    const uint32_t *from = words + q / 4 * 32 + q % 4;
+    alignas(16) uint32_t of[8];
+    for (size_t n = 0; n < 8; ++n)
+      of[n % 2 * 4 + n / 2] = from[4 * n] ^ (isSigned ? 0 : kTopBits);
+    const auto even = hn::BitCast(d, hn::Load(hn::FixedTag<uint32_t, 4>(), of)),
+               odd = hn::BitCast(d, hn::Load(hn::FixedTag<uint32_t, 4>(), of + 4));
+    hn::StoreU(even, d, out + q * 8);
+    hn::StoreU(odd, d, out + q * 8 + 4);
+    const auto ones = hn::BitCast(d, hn::Set(bytes, 1));
+    evenSum = addProducts(d, evenSum, ones, even);
+    oddSum = addProducts(d, oddSum, ones, odd);
+  }
+  // -128 b + 128^2 for each, b as it was: -128 (b - 128) of what lies here.
+  const auto correction = [&](auto sum) {
+    return hasSignedA ? hn::Neg(hn::ShiftLeft<7>(sum)) : hn::Zero(d);
+  };
+  hn::StoreU(correction(evenSum), d, out + 2 * k);
+  hn::StoreU(correction(oddSum), d, out + 2 * k + 4);
+}
+
+template <int kInBlock>
+HWY_INLINE void integerStep(const int32_t *const *rows, const int32_t *columns,
+                            hn::Vec<Lanes32> (&acc)[2][kPanelVectors]) {
+  const Lanes32 d;
+  const Lanes df;
+  const auto even = hn::LoadDup128(d, columns + kInBlock * 8),
+             odd = hn::LoadDup128(d, columns + kInBlock * 8 + 4);
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    const auto four = hn::LoadU(d, rows[v / kLaneVectors] + v % kLaneVectors * hn::MaxLanes(d));
+    const auto a = hn::BitCast(d, hn::Broadcast<kInBlock>(hn::BitCast(df, four)));
+    acc[0][v] = addProducts(d, acc[0][v], a, even);
+    acc[1][v] = addProducts(d, acc[1][v], a, odd);
+  }
+}
+
+void integerPanel(size_t k, size_t blocks, bool isSaturating, const int32_t *rows,
+                  const int32_t *columns, const int32_t *c, int32_t *out) {
+  const Lanes32 d;
+  const size_t pieces = k / 16, pitch = 2 * k + 8;
+  constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
+  for (size_t n = 0; n < blocks * kHalves; ++n) {
+    const size_t half = n % kHalves, block = n / kHalves;
+    const int32_t *own = columns + block * pitch;
+    hn::Vec<Lanes32> acc[2][kPanelVectors];
+    for (size_t v = 0; v < kPanelVectors; ++v) {
+      const auto ofRow = hn::LoadU(d, rows + 4 * k + (half + v / kLaneVectors) * 32 +
+                                          v % kLaneVectors * hn::MaxLanes(d));
+      acc[0][v] = hn::Add(ofRow, hn::LoadDup128(d, own + 2 * k));
+      acc[1][v] = hn::Add(ofRow, hn::LoadDup128(d, own + 2 * k + 4));
+    }
+    for (size_t piece = 0; piece < pieces; ++piece) {
+      const int32_t *at[2] = {rows + (half * pieces + piece) * 32, rows + (pieces + piece) * 32};
+      integerStep<0>(at, own + piece * 32, acc);
+      integerStep<1>(at, own + piece * 32, acc);
+      integerStep<2>(at, own + piece * 32, acc);
+      integerStep<3>(at, own + piece * 32, acc);
+    }
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kPanelVectors; ++v) {
+        const size_t place = block * 128 + (2 * (half + v / kLaneVectors) + parity) * 32 +
+                             v % kLaneVectors * hn::MaxLanes(d);
+        hn::StoreU(addTo(d, hn::LoadU(d, c + place), acc[parity][v], isSaturating), d, out + place);
+      }
+  }
+}
+
+/// Rows of bytes times k rows of n bytes side by side, n a multiple of 8 and k of 2: pairs of k are
+/// 16-bit factors.
+void integerTile(const IntegerTile &t) {
+  const hn::CappedTag<int32_t, 8> d;
+  const hn::Repartition<int16_t, decltype(d)> halves;
+  constexpr size_t kLanes32 = hn::MaxLanes(hn::CappedTag<int32_t, 8>());
+  constexpr size_t kMostPairs = 256;
+  HWY_ALIGN int32_t pairs[kMostPairs * kLanes32];
+  const auto number = [](uint8_t byte, bool isSigned) {
+    return isSigned ? int(int8_t(byte)) : int(byte);
+  };
+  const auto joined = [](int low, int high) {
+    return int32_t(uint32_t(low & 0xffff) | uint32_t(high) << 16);
+  };
+  for (size_t column = 0; column < t.n; column += kLanes32) {
+    for (size_t k = 0; k < t.k; k += 2)
+      for (size_t j = 0; j < kLanes32; ++j) {
+        const uint8_t *b = t.b + ptrdiff_t(k) * t.bRow + column + j;
+        pairs[k / 2 * kLanes32 + j] =
+            joined(number(*b, t.isSignedB), number(b[t.bRow], t.isSignedB));
+      }
+    for (size_t row = 0; row < t.m; ++row) {
+      const uint8_t *a = t.a + ptrdiff_t(row) * t.aRow;
+      auto sum = hn::Zero(d), rest = sum;
+      for (size_t k = 0; k < t.k; k += 2) {
+        const auto factor = hn::BitCast(
+            halves, hn::Set(d, joined(number(a[k], t.isSignedA), number(a[k + 1], t.isSignedA))));
+        sum = hn::ReorderWidenMulAccumulate(
+            d, factor, hn::BitCast(halves, hn::Load(d, pairs + k / 2 * kLanes32)), sum, rest);
+      }
+      const auto c = hn::LoadU(d, t.c + ptrdiff_t(row) * t.cRow + column);
+      hn::StoreU(addTo(d, c, hn::Add(sum, rest), t.isSaturating), d,
+                 t.d + ptrdiff_t(row) * t.dRow + column);
+    }
+  }
+}
