@@ -70,13 +70,15 @@ Value *minMax(LaneBuilder &b, Value *x, Value *y, bool isMin, bool propagates) {
     return minMaxWithConstant(b, x, constant, isMin);
   Value *one = b.toBits(pickOrdered(b, x, y, isMin)),
         *other = b.toBits(pickOrdered(b, y, x, isMin));
-  Value *number = b.cast(isMin ? b.ir.CreateOr(one, other) : b.ir.CreateAnd(one, other), type);
-  Value *xIsNaN = b.ir.CreateFCmpUNO(x, x), *yIsNaN = b.ir.CreateFCmpUNO(y, y);
-  llvm::Constant *nan = canonicalNaN(type);
+  Value *number = isMin ? b.ir.CreateOr(one, other) : b.ir.CreateAnd(one, other);
+  // The choices are made between bits: through long chains of choices between floats LLVM asks
+  // again and again, and for each element of a vector, what class of number may come out.
+  Value *nan = b.toBits(canonicalNaN(type));
   if (propagates)
-    return b.select(b.ir.CreateFCmpUNO(x, y), nan, number);
-  Value *partner = b.select(xIsNaN, nan, x);
-  return b.select(yIsNaN, partner, b.select(xIsNaN, y, number));
+    return b.cast(b.select(b.ir.CreateFCmpUNO(x, y), nan, number), type);
+  Value *xIsNaN = b.ir.CreateFCmpUNO(x, x), *yIsNaN = b.ir.CreateFCmpUNO(y, y);
+  Value *partner = b.select(xIsNaN, nan, b.toBits(x));
+  return b.cast(b.select(yIsNaN, partner, b.select(xIsNaN, b.toBits(y), number)), type);
 }
 
 Value *minMax(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
