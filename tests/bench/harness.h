@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "intrinsics/matrix/policy.h"
 #include "loader/device/device.h"
 #include "loader/device/memory.h"
 
@@ -42,6 +43,8 @@ class Sample {
     std::string kernel;
     abi::Dim3 grid, block;
     std::vector<std::byte> params;
+    uint32_t shared = 0;              ///< bytes of dynamic shared memory
+    matrix::PolicyChoice matrix = {}; ///< how matrix instructions sum
   };
   /// Packs the arguments by the kernel's parameter list.
   template <class... A>
@@ -121,6 +124,7 @@ std::string compareBytes(const void *got, const void *expected, size_t bytes);
 
 void measureMemoryKernels(Table &);
 void measureComputeKernels(Table &);
+void measureMatrixKernels(Table &);
 void measureAtomics();
 void measureLatencies();
 /// Asynchronous copies against memcpy.

@@ -24,6 +24,8 @@ void nbody(int n, float softening, const float *body, float *acceleration);
 void sgemmInterchanged(int n, const float *a, const float *b, float *c);
 /// n a multiple of 64.
 void sgemmBlocked(int n, const float *a, const float *b, float *c);
+/// c = a b^T modulo 2^32, a and b n x n bytes by rows; n a multiple of 128.
+void gemmBytes(int n, const int8_t *a, const int8_t *b, int32_t *c);
 /// Sorts each run of `run` keys with std::sort.
 void sortRuns(size_t runs, size_t run, uint32_t *keys);
 /// n messages of one 64-byte block each, n a multiple of 16; digests of 32 bytes.

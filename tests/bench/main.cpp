@@ -44,6 +44,7 @@ int main(int count, char **arguments) {
   Table table(options);
   measureMemoryKernels(table);
   measureComputeKernels(table);
+  measureMatrixKernels(table);
   table.summary();
   if (hasLatency) {
     measureAtomics();
