@@ -41,7 +41,7 @@ std::string variantName(std::string_view kernel, const VariantKey &key) {
          (key.matrix == matrix::Policy::fast
               ? ""
               : std::string(" matrix ") + matrix::policyName(key.matrix)) +
-         (key.isWatched ? " watched" : "");
+         (key.isWatched ? " watched" : "") + (key.isDebugged ? " debugged" : "");
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -148,6 +148,8 @@ class LoadedModule final : public Module {
         .add(uint64_t(key.matrix));
     if (key.isWatched)
       builder.add("watched");
+    if (key.isDebugged)
+      builder.add("debugged");
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -257,12 +259,14 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   support::Diagnostics diagnostics(source_->file);
   const auto cleaning =
       key.tier == simt::Tier::baseline ? lower::Cleaning::quick : lower::Cleaning::full;
+  const bool isObserved = key.isWatched || key.isDebugged;
   Expected<lower::LaneModule> lane =
       lower::lowerKernel(checked(), function,
-                         {.cleaning = key.isWatched ? lower::Cleaning::none : cleaning,
+                         {.cleaning = isObserved ? lower::Cleaning::none : cleaning,
                           .deferAsyncCopies = key.defersCopies,
                           .hasDirectedRounding = level == simt::CpuLevel::avx512,
-                          .matrix = key.matrix},
+                          .matrix = key.matrix,
+                          .isDebugged = key.isDebugged},
                          diagnostics);
   if (!lane) {
     if (!diagnostics.hasErrors())
@@ -278,7 +282,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   if (options_.breaks && options_.breaks(key))
     return llvm::make_error<lower::InternalError>("simt", "asked for");
 
-  if (key.isWatched) {
+  if (isObserved) {
     observe::watchAccesses(*lane);
     lower::optimise(*lane->module, *lane->kernel, cleaning);
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
@@ -286,8 +290,8 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
 
   Expected<simt::GangModule> gang =
       simt::widen(std::move(*lane),
-                  {key.isWatched ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
-                   key.schedulesGangs || key.isWatched, key.tier, key.isWatched});
+                  {isObserved ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
+                   key.schedulesGangs || isObserved, key.tier, isObserved});
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });

@@ -63,6 +63,7 @@ struct VariantKey {
   /// How matrix instructions sum; as good as `fast` for modules without any.
   matrix::Policy matrix = matrix::Policy::fast;
   bool isWatched = false; ///< announces its accesses of memory (translate/observe); W = 1
+  bool isDebugged = false; ///< and each instruction (lower::LowerOptions); W = 1
 
   auto operator<=>(const VariantKey &) const = default;
 };

@@ -56,8 +56,9 @@ translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &
   translate::VariantKey key;
   key.matrix = matrix::resolve(options.matrix, target);
   const bool isFast = options.schedule == rt::Schedule::fast;
-  key.lanes = isFast || options.hasPinnedLanes ? options.lanes : 1;
-  key.isWatched = !isFast && options.schedule != rt::Schedule::serial;
+  key.lanes = (isFast || options.hasPinnedLanes) && !options.stepper ? options.lanes : 1;
+  key.isDebugged = options.stepper != nullptr;
+  key.isWatched = key.isDebugged || (!isFast && options.schedule != rt::Schedule::serial);
   key.block = {options.block.x, options.block.y, options.block.z};
   key.isGridBelow2G = isBelow2G(options.grid, options.block);
   key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
@@ -406,6 +407,8 @@ Outcome Module::run(const KernelInfo &kernel, const Variant &variant,
   request.finishedCtas = options.finishedCtas;
   request.schedule = options.schedule;
   request.scheduleRecord = options.scheduleRecord;
+  request.stepper = options.stepper;
+  request.firstGroup = options.firstGroup;
   static const rt::ScheduleScript kSerial;
   request.script = &kSerial;
   if (options.script)

@@ -7,6 +7,7 @@
 #include "rt/exec/launch.h"
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
+#include "rt/observe/stepper.h"
 #include "rt/sync/mbarrier.h"
 #include "rt/sync/warp_gather.h"
 
@@ -128,10 +129,12 @@ extern "C" void ptxrun_access(abi::Gang *gang, uint64_t address, uint32_t bytes,
   GangState &g = stateOf(gang);
   GroupState &group = groupOf(g);
   Worker &worker = *group.worker;
-  if (!worker.controller) // watched code under another schedule: nobody asks
-    return;
-  g.waitPc = __builtin_return_address(0);
-  if (isToYield(worker, group, g))
-    suspendGang(g);
-  worker.controller->noteAccess(g, address, bytes, kind, line);
+  if (worker.controller) { // else watched code under another schedule: nobody asks
+    g.waitPc = __builtin_return_address(0);
+    if (isToYield(worker, group, g))
+      suspendGang(g);
+    worker.controller->noteAccess(g, address, bytes, kind, line);
+  }
+  if (worker.launch->request->stepper)
+    announceAccess(g, address, bytes, kind);
 }

@@ -109,6 +109,7 @@ void fill(LaunchState &l, const LaunchRequest &r) {
   l.abi.gridWorkspace = r.isCooperative ? reinterpret_cast<uint64_t>(l.workspace) : 0;
   l.abi.params = r.params;
   l.abi.rt = &l;
+  l.next.store(std::min(r.firstGroup, l.groups), std::memory_order_relaxed);
   chooseForm(l);
 }
 

@@ -8,6 +8,7 @@
 #include "rt/exec/lockstep.h"
 #include "rt/exec/upgrade.h"
 #include "rt/observe/report.h"
+#include "rt/observe/stepper.h"
 #include "rt/sync/async_group.h"
 #include "rt/sync/exits.h"
 #include "rt/sync/mbarrier.h"
@@ -231,6 +232,8 @@ class GroupQueue {
         return false;
     }
     takeUpgrade(worker_);
+    if (Stepper *stepper = launch_.request->stepper; stepper && worker_.inFlight.empty())
+      stepper->groupStarts(first_);
     GroupState *group = openGroup(worker_, launch_, first_);
     if (!group)
       return false;

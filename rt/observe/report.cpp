@@ -125,6 +125,26 @@ std::string describeClusterBarrier(const GroupState &group) {
   return s + (missing.empty() ? "" : "; not arrived:" + missing) + describeExits(group);
 }
 
+/// The gang follows the waiter's last thread, in the same warp.
+bool isNeighbour(const Waiter &w, const GangState &g) {
+  abi::Dim3 a = w.ctaid, b = g.cta->cta.ctaid;
+  return a.x == b.x && a.y == b.y && a.z == b.z &&
+         w.firstThread + w.threadCount == g.gang.firstThread &&
+         w.firstThread / abi::kWarpSize == g.gang.firstThread / abi::kWarpSize;
+}
+
+_Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
+  uint64_t pc = _Unwind_GetIP(context);
+  if (!isKernelCode(pc))
+    return _URC_NO_REASON;
+  *static_cast<uint64_t *>(result) = pc - 1;
+  return _URC_END_OF_STACK;
+}
+
+constexpr uint32_t kMaxLines = 64;
+
+} // namespace
+
 std::string describeWait(const GangState &g) {
   switch (g.wait) {
   case WaitKind::barrier:
@@ -146,25 +166,17 @@ std::string describeWait(const GangState &g) {
   }
 }
 
-/// The gang follows the waiter's last thread, in the same warp.
-bool isNeighbour(const Waiter &w, const GangState &g) {
-  abi::Dim3 a = w.ctaid, b = g.cta->cta.ctaid;
-  return a.x == b.x && a.y == b.y && a.z == b.z &&
-         w.firstThread + w.threadCount == g.gang.firstThread &&
-         w.firstThread / abi::kWarpSize == g.gang.firstThread / abi::kWarpSize;
+std::vector<std::string> describeBarriers(const CtaState &cta) {
+  std::vector<std::string> all;
+  for (uint32_t id = 0; id < kBarriers; ++id)
+    if (cta.barriers[id].arrivals || cta.barriers[id].waiters.head || cta.barriers[id].arriving.head)
+      all.push_back(describeBarrier(cta, id));
+  return all;
 }
 
-_Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
-  uint64_t pc = _Unwind_GetIP(context);
-  if (!isKernelCode(pc))
-    return _URC_NO_REASON;
-  *static_cast<uint64_t *>(result) = pc - 1;
-  return _URC_END_OF_STACK;
+std::string describeClusterBarrierInUse(const GroupState &group) {
+  return group.clusterBarrier.hasArrivals ? describeClusterBarrier(group) : "";
 }
-
-constexpr uint32_t kMaxLines = 64;
-
-} // namespace
 
 std::string describeGang(const GangState &g) {
   return "thread block " + text(g.cta->cta.ctaid) + ", " +

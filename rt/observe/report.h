@@ -15,6 +15,12 @@ void recordFailure(GangState &, Status, std::string message, uint32_t line = 0);
 void failDeadlock(GroupState &);
 /// The launch has run out of time: adds who waits for what in this group to its report.
 void reportUnfinished(GroupState &);
+/// What the gang waits for: "barrier 3: 2 of 4 warps (64 of 128 threads) have arrived".
+std::string describeWait(const GangState &);
+/// The barriers of the CTA at which somebody has arrived, as describeWait has them.
+std::vector<std::string> describeBarriers(const CtaState &);
+/// The barrier of the cluster; empty where nobody has arrived.
+std::string describeClusterBarrierInUse(const GroupState &);
 /// Where the gang is, for a Failure.
 /// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
 uint64_t callingKernelPlace();

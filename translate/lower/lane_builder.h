@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "translate/check/checked_module.h"
+#include "translate/check/debug_frame.h"
 #include "translate/lower/lane_module.h"
 
 namespace ptxrun::lower {
@@ -241,6 +242,11 @@ class LaneBuilder {
   void writeSlot(llvm::AllocaInst *, llvm::Value *);
   void enterBlock();
   void eraseUnreadSlots();
+  void openDebugFrame();
+  void showToDebugger(llvm::Value *value, uint32_t word);
+  void showVariables();
+  void announceStep(const check::Instruction &);
+  void closeDebugFrame(bool isExit);
   llvm::Value *readRegister(const check::Register &, unsigned element);
   void writeRegister(const check::Register &, unsigned element, llvm::Value *, bool isSigned);
   llvm::Value *readRaw(const check::Operand &, isa::Type);
@@ -266,6 +272,10 @@ class LaneBuilder {
       blockValues_;                             ///< what slots hold at the insertion point
   llvm::SetVector<llvm::AllocaInst *> written_; ///< slots whose memory is behind
   Stack stack_;
+  std::unique_ptr<check::DebugFrame> debugFrame_; ///< null unless LowerOptions::isDebugged
+  uint32_t debugFirst_ = 0; ///< number of the first instruction
+  llvm::AllocaInst *debugWords_ = nullptr;
+  llvm::DenseMap<llvm::AllocaInst *, uint32_t> debugPlaces_; ///< words of slots in the frame
   llvm::BasicBlock *entry_ = nullptr; ///< allocas only
   llvm::DISubprogram *subprogram_ = nullptr;
   bool failed_ = false;

@@ -31,6 +31,8 @@ bool LaneBuilder::run() {
   llvm::BranchInst::Create(body, entry_);
   ir.SetInsertPoint(body);
   countFloatUses();
+  if (module_.options().isDebugged)
+    openDebugFrame();
   bindParameters();
   createBlocks();
   for (size_t i = 0; i < source_.body.size(); ++i) {
@@ -43,6 +45,8 @@ bool LaneBuilder::run() {
     returnFromFunction();
   ir.SetInsertPoint(entry_);
   enterBlock(); // stores what the last block wrote
+  if (debugFrame_)
+    showVariables();
   eraseUnreadSlots();
   return !failed_;
 }
@@ -156,6 +160,7 @@ void LaneBuilder::bindParameters() {
 }
 
 void LaneBuilder::returnFromFunction() {
+  closeDebugFrame(source_.isEntry);
   llvm::Type *type = target_->getReturnType();
   if (type->isVoidTy()) {
     ir.CreateRetVoid();
@@ -179,6 +184,7 @@ void LaneBuilder::returnFromFunction() {
 }
 
 void LaneBuilder::exitLane() {
+  closeDebugFrame(true);
   if (source_.isEntry) {
     ir.CreateRetVoid();
     return;
@@ -239,6 +245,8 @@ std::string opcodeText(const check::Instruction &in) {
 void LaneBuilder::lowerInstruction(const check::Instruction &in) {
   current_ = &in;
   setLocation(in.line);
+  if (debugFrame_)
+    announceStep(in);
   const LowerHandler handler = in.form ? handlerOf(in.form->handler) : nullptr;
   if (!handler || in.form->effect == isa::Effect::todo)
     return error(in, "`" + opcodeText(in) + "` cannot be executed yet");

@@ -23,6 +23,8 @@ llvm::AllocaInst *LaneBuilder::slot(const check::Register &reg, unsigned element
   // same.
   llvm::Type *type = registerType(reg);
   slot = allocaAtEntry(type, llvm::StringRef(reg.name));
+  if (debugFrame_)
+    debugPlaces_[slot] = debugFrame_->registers[reg.index] + element;
   new llvm::StoreInst(llvm::Constant::getNullValue(type), slot,
                       entry_->getTerminator()->getIterator());
   return slot;
@@ -57,6 +59,8 @@ void LaneBuilder::writeSlot(llvm::AllocaInst *slot, llvm::Value *value) {
   enterBlock();
   blockValues_[slot] = value;
   written_.insert(slot);
+  if (const auto place = debugPlaces_.find(slot); place != debugPlaces_.end())
+    showToDebugger(value, place->second);
 }
 
 /// Forgets the values of the block that was left, storing what was written there.

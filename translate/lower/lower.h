@@ -23,6 +23,9 @@ struct LowerOptions {
   bool hasDirectedRounding = false;
   /// How matrix instructions sum.
   matrix::Policy matrix = matrix::Policy::fast;
+  /// Every instruction is announced (`ptx.debug.*`), with all registers where a debugger reads them
+  /// (check/debug_frame.h).
+  bool isDebugged = false;
 };
 
 /// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its

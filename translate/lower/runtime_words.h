@@ -82,6 +82,11 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     // an access of memory that follows, in watched code (translate/observe): (i64 address, i32 bytes,
     // i32 abi::AccessKind, i32 line)
     {"ptx.observe.access", "ptxrun_access", RuntimeWord::Call::lane},
+    // debugged code: a call of a function begins (ptr frame, i32 its number), an instruction follows (i32 its number), the call
+    // ends (i32: the thread does, too) (check/debug_frame.h)
+    {"ptx.debug.enter", "ptxrun_debug_enter", RuntimeWord::Call::lane},
+    {"ptx.debug.step", "ptxrun_debug_step", RuntimeWord::Call::lane},
+    {"ptx.debug.leave", "ptxrun_debug_leave", RuntimeWord::Call::lane},
     {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
     // tex, tld4, txq, suld, sust, sured, suq [9.7.10, 9.7.11]: (i32 abi::TextureOperation packed, a
     // constant, i64 texture or surface, i64 sampler, abi::kTextureRows rows of i32, poison where the

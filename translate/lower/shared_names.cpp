@@ -6,8 +6,8 @@
 
 namespace ptxrun::lower {
 
-std::string sharedVariableAt(const check::Module &checked, const check::Function &kernel,
-                             uint64_t offset) {
+std::vector<std::pair<const check::Variable *, uint32_t>>
+sharedVariables(const check::Module &checked, const check::Function &kernel) {
   llvm::LLVMContext context;
   llvm::Module module(llvm::StringRef(kernel.name), context);
   support::Diagnostics diagnostics(*checked.source);
@@ -15,9 +15,14 @@ std::string sharedVariableAt(const check::Module &checked, const check::Function
   ModuleBuilder builder(module, checked, kernel, options, diagnostics);
   builder.scan();
   builder.debug().finalize();
+  return {builder.sharedVariables().begin(), builder.sharedVariables().end()};
+}
+
+std::string sharedVariableAt(const check::Module &checked, const check::Function &kernel,
+                             uint64_t offset) {
   std::string found;
   uint64_t best = 0;
-  for (const auto &[variable, begin] : builder.sharedVariables()) {
+  for (const auto &[variable, begin] : sharedVariables(checked, kernel)) {
     // A dynamic variable has no size of its own.
     const uint64_t end = variable->bytes ? begin + variable->bytes : UINT64_MAX;
     if (offset < begin || offset >= end || begin < best)
