@@ -19,6 +19,7 @@ void addRecord(CLI::App &);
 void addReplay(CLI::App &);
 void addCapture(CLI::App &);
 void addExplore(CLI::App &);
+void addDebug(CLI::App &);
 void addVersion(CLI::App &);
 
 /// Replaces this process by a CUDA program that finds our libraries. Throws UsageError where that fails.

@@ -67,6 +67,8 @@ class Execution final : public Workload {
     cancel_ = watchInterrupts();
     if (options_.explore)
       return options_.explore(*this);
+    if (options_.debug)
+      return debugLaunches();
     device::Outcome outcome;
     for (unsigned round = 0; round < std::max(1u, options_.repeat) && outcome.isOk(); ++round) {
       if (round)
@@ -92,6 +94,9 @@ class Execution final : public Workload {
   LaunchInfo launch(uint64_t number) const override;
 
  private:
+  friend class DescribedProgram;
+  void debugLaunches(); // plan_debug.cpp
+
   void startRecording() {
     if (options_.record.empty())
       return;

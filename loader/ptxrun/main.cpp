@@ -76,6 +76,7 @@ int runCommand(int count, char **arguments) {
   addReplay(app);
   addCapture(app);
   addExplore(app);
+  addDebug(app);
   addVersion(app);
   try {
     refuseUnknownCommand(app, count, arguments);

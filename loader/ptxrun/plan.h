@@ -12,6 +12,10 @@
 #include "loader/device/device.h"
 #include "loader/ptxrun/buffer.h"
 
+namespace ptxrun::debug {
+class Program;
+}
+
 namespace ptxrun::command {
 
 struct NamedBuffer {
@@ -78,6 +82,7 @@ struct RunOptions {
   std::string matrix = "fast";   ///< fast, exact, sm_NN
   std::string record;            ///< file to record the launches to; empty: none
   std::function<void(class Workload &)> explore; ///< if set: instead of running once
+  std::function<void(debug::Program &)> debug;   ///< the same
   uint64_t printLimit = 16;
 };
 

@@ -1,7 +1,5 @@
 // ptxrun replay: runs a recording again and compares every launch.
 #include <CLI/CLI.hpp>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <regex>
@@ -36,18 +34,6 @@ struct ReplayArguments {
   bool isTimed = false, isQuiet = false, isPlain = false;
 };
 
-/// Address space layout is random: a range that was taken now may be free in the next start of this
-/// program.
-void startAgain(char **arguments) {
-  constexpr const char *kTurn = "PTXRUN_REPLAY_TURN";
-  const char *before = std::getenv(kTurn);
-  const int turn = before ? std::atoi(before) : 0;
-  if (turn >= 8)
-    return;
-  setenv(kTurn, std::to_string(turn + 1).c_str(), 1);
-  execv("/proc/self/exe", arguments);
-}
-
 class ReplayRun {
  public:
   explicit ReplayRun(ReplayArguments &given) : given_(given) {}
@@ -67,7 +53,7 @@ class ReplayRun {
                    });
     } catch (const capture::BadRecording &) {
       if (capture::Replayer::wasAddressTaken)
-        restart();
+        startAgain();
       throw;
     }
     if (!given_.dumpFolder.empty())
@@ -130,28 +116,6 @@ class ReplayRun {
       options_.printf = [](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);
       };
-  }
-
-  void restart() {
-    std::vector<char *> words;
-    for (const std::string &word : commandLine())
-      words.push_back(strdup(word.c_str()));
-    words.push_back(nullptr);
-    startAgain(words.data());
-  }
-  static std::vector<std::string> commandLine() {
-    std::vector<std::string> words;
-    std::FILE *file = std::fopen("/proc/self/cmdline", "rb");
-    std::string word;
-    for (int c; file && (c = std::fgetc(file)) != EOF;) {
-      if (c)
-        word.push_back(static_cast<char>(c));
-      else
-        words.push_back(std::exchange(word, {}));
-    }
-    if (file)
-      std::fclose(file);
-    return words;
   }
 
   void report(const capture::LaunchReport &r) {

@@ -22,7 +22,9 @@ uint64_t countReading() { return readings.fetch_add(kStepNs, std::memory_order_r
 } // namespace
 
 void countClocks() { isCounting.store(true, std::memory_order_relaxed); }
-void resetClocks() { readings.store(0, std::memory_order_relaxed); }
+void resetClocks() { setClockReadings(0); }
+uint64_t clockReadings() { return readings.load(std::memory_order_relaxed); }
+void setClockReadings(uint64_t value) { readings.store(value, std::memory_order_relaxed); }
 
 } // namespace ptxrun::rt
 

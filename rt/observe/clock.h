@@ -1,5 +1,6 @@
 // What kernels read as clocks.
 #pragma once
+#include <cstdint>
 
 namespace ptxrun::rt {
 
@@ -8,5 +9,8 @@ namespace ptxrun::rt {
 void countClocks();
 /// The readings begin anew, for the next launch.
 void resetClocks();
+/// How far the counted readings are, and to go on from there: for executions that begin in the middle.
+uint64_t clockReadings();
+void setClockReadings(uint64_t);
 
 } // namespace ptxrun::rt

@@ -1,0 +1,343 @@
+#include "loader/debug/machine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "rt/memory/device_memory.h"
+#include "rt/observe/clock.h"
+
+namespace ptxrun::debug {
+
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+/// Instructions between checkpoints, about a tenth of a second; twice as many each time that there are too many checkpoints.
+constexpr Time kSpacing = 20'000'000;
+constexpr size_t kMostCheckpoints = 32;
+
+char *heapBase() { return reinterpret_cast<char *>(rt::kDeviceHeapArena); }
+
+} // namespace
+
+Machine::Machine(Program &program)
+    : program_(program), memory_(program.memory()), spacing_(kSpacing),
+      starts_(program.launches()), hasPrinted_(program.launches()) {
+  for (const Program::Memory &one : memory_)
+    beginning_.emplace_back(one.base, one.bytes);
+  firstHeap_ = rt::deviceHeapBlocks();
+  firstHeapContents_.assign(heapBase(), rt::deviceHeapExtent());
+  checkpoints_.push_back({0, 0, 0, 0, firstHeap_, {}});
+  runner_ = std::thread([this] { runLaunches(); });
+}
+
+Machine::~Machine() {
+  if (isRunning_) {
+    isGivenUp_ = true;
+    resume();
+  }
+  {
+    std::lock_guard lock(mutex_);
+    isClosing_ = true;
+    turn_ = Turn::kernel;
+  }
+  changed_.notify_all();
+  runner_.join();
+}
+
+// --- The kernel's thread -----------------------------------------------------------------------
+
+/// Runs launches from firstLaunch_ on each time that it is its turn and nothing runs.
+void Machine::runLaunches() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return turn_ == Turn::kernel; });
+    if (isClosing_)
+      return;
+    lock.unlock();
+    isRunning_ = true;
+    for (launch_ = firstLaunch_;; ++launch_) {
+      const bool isWhole = launch_ != firstLaunch_ || firstGroup_ == 0;
+      if (isWhole) {
+        rt::resetClocks();
+        starts_[launch_] = time_;
+      }
+      ended_.clear();
+      clearedGroup_ = ~uint64_t{0};
+      LaunchResult result = program_.run(launch_, *this, isWhole ? 0 : firstGroup_);
+      threads_.clear();
+      byPlace_.clear();
+      current_ = lastThread_ = nullptr;
+      lastGang_ = nullptr;
+      if (isGivenUp_)
+        break;
+      if (!hasPrinted_[launch_])
+        printed_ += result.printed;
+      hasPrinted_[launch_] = true;
+      outcome_ = result.outcome;
+      state_ = outcome_.isOk() ? State::ended : State::failed;
+      if (!outcome_.isOk() || launch_ + 1 == program_.launches())
+        break;
+    }
+    isRunning_ = false;
+    lock.lock();
+    turn_ = Turn::session;
+    changed_.notify_all();
+  }
+}
+
+/// The launch stands still until the session lets it go on. False: it is to be given up.
+bool Machine::pause() {
+  state_ = State::stopped;
+  std::unique_lock lock(mutex_);
+  turn_ = Turn::session;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return turn_ == Turn::kernel; });
+  return !isGivenUp_;
+}
+
+void Machine::groupStarts(uint64_t group) {
+  if (program_.launch(launch_).isRepeatable && time_ >= checkpoints_.back().time + spacing_)
+    takeCheckpoint(group);
+}
+
+Thread &Machine::threadOf(rt::GangState &gang) {
+  if (&gang == lastGang_)
+    return *lastThread_;
+  lastGang_ = &gang;
+  lastThread_ = &threads_[&gang];
+  return *lastThread_;
+}
+
+/// Shared memory has no contents when a block begins; ours has always the same.
+void Machine::clearShared(const rt::GangState &gang) {
+  const rt::GroupState &group = *gang.cta->group;
+  if (group.number == clearedGroup_ || group.launch->sharedBytes == 0)
+    return;
+  for (uint32_t c = 0; c < group.ctaCount; ++c)
+    for (uint32_t i = 0; i < group.ctas[c].gangCount; ++i)
+      if (threads_.contains(&group.ctas[c].gangs[i]))
+        return;
+  clearedGroup_ = group.number;
+  for (uint32_t c = 0; c < group.ctaCount; ++c)
+    std::memset(group.ctas[c].window + abi::kSharedFirstOffset, 0, group.launch->sharedBytes);
+}
+
+void Machine::enter(rt::SteppedThread stepped, const uint64_t *frame, uint32_t function) {
+  if (!threads_.contains(&stepped.gang)) {
+    clearShared(stepped.gang);
+    Thread &begun = threadOf(stepped.gang);
+    begun.place = stepped.place();
+    begun.window = stepped.window();
+    begun.gang = &stepped.gang;
+    byPlace_[key(begun.place)] = &begun;
+  }
+  Thread &thread = threadOf(stepped.gang);
+  thread.calls.push_back({frame, function, 0});
+  if (watcher_)
+    watcher_->enter(thread);
+}
+
+bool Machine::step(rt::SteppedThread stepped, uint32_t instruction) {
+  Thread &thread = threadOf(stepped.gang);
+  thread.calls.back().instruction = instruction;
+  current_ = &thread;
+  bool isToStop = watcher_ && watcher_->step(thread, time_);
+  isToStop |= time_ >= until_;
+  if (isInterrupted_.load(std::memory_order_relaxed)) {
+    isInterrupted_.store(false, std::memory_order_relaxed);
+    wasInterrupted_ = isToStop = true;
+  }
+  if (isToStop && !pause())
+    return false;
+  thread.last = time_++;
+  thread.hasStepped = true;
+  return true;
+}
+
+void Machine::access(rt::SteppedThread stepped, uint64_t address, uint32_t bytes, uint32_t kind) {
+  if (!watcher_)
+    return;
+  Thread &thread = threadOf(stepped.gang);
+  if (kind & abi::kAccessShared) { // an offset, with the rank in its cluster where there is one
+    const rt::GroupState &group = *stepped.gang.cta->group;
+    const uint64_t rank = address >> abi::kSharedWindowShift;
+    char *window = rank && rank < group.ctaCount ? group.ctas[rank].window : stepped.window();
+    if (rank == 0 && group.ctaCount > 1 && !group.code->needs.hasOwnWindow)
+      window = group.ctas[0].window;
+    address = reinterpret_cast<uint64_t>(window) +
+              (address & ((uint64_t{1} << abi::kSharedWindowShift) - 1));
+  }
+  watcher_->access(thread, address, bytes,
+                   static_cast<abi::AccessKind>(kind & ~abi::kAccessShared));
+}
+
+void Machine::leave(rt::SteppedThread stepped, bool isExit) {
+  Thread &thread = threadOf(stepped.gang);
+  if (watcher_)
+    watcher_->leave(thread, isExit);
+  thread.calls.pop_back();
+  if (!isExit)
+    return;
+  const uint64_t number = key(thread.place);
+  if (ended_.size() <= number)
+    ended_.resize(std::max(number + 1, ended_.size() * 2));
+  ended_[number] = true;
+  if (current_ == &thread)
+    current_ = nullptr;
+  byPlace_.erase(number);
+  threads_.erase(&stepped.gang);
+  lastGang_ = nullptr;
+  lastThread_ = nullptr;
+}
+
+// --- Checkpoints -------------------------------------------------------------------------------
+
+void Machine::takeCheckpoint(uint64_t group) {
+  Checkpoint point{time_, launch_, group, rt::clockReadings(), rt::deviceHeapBlocks(), {}};
+  const auto addPages = [&](const char *now, uint64_t bytes, std::string_view before) {
+    static const std::string kZeros(kPageBytes, '\0');
+    for (uint64_t at = 0; at < bytes; at += kPageBytes) {
+      const uint64_t size = std::min(kPageBytes, bytes - at);
+      const char *then = at + size <= before.size() ? before.data() + at : kZeros.data();
+      if (std::memcmp(now + at, then, size) != 0)
+        point.pages.emplace(reinterpret_cast<uint64_t>(now + at), std::string(now + at, size));
+    }
+  };
+  for (size_t i = 0; i < memory_.size(); ++i)
+    addPages(memory_[i].base, memory_[i].bytes, beginning_[i]);
+  addPages(heapBase(), rt::deviceHeapExtent(), firstHeapContents_);
+  checkpoints_.push_back(std::move(point));
+  if (checkpoints_.size() <= kMostCheckpoints)
+    return;
+  spacing_ *= 2;
+  size_t kept = 1;
+  for (size_t i = 2; i < checkpoints_.size(); i += 2)
+    checkpoints_[kept++] = std::move(checkpoints_[i]);
+  checkpoints_.resize(kept);
+}
+
+const Machine::Checkpoint &Machine::checkpointBefore(Time time, bool isStrict) const {
+  size_t i = checkpoints_.size() - 1;
+  while (i > 0 && (isStrict ? checkpoints_[i].time >= time : checkpoints_[i].time > time))
+    --i;
+  return checkpoints_[i];
+}
+
+void Machine::restore(const Checkpoint &point) {
+  for (size_t i = 0; i < memory_.size(); ++i)
+    std::memcpy(memory_[i].base, beginning_[i].data(), beginning_[i].size());
+  const uint64_t extent = rt::deviceHeapExtent();
+  std::memset(heapBase(), 0, extent);
+  std::memcpy(heapBase(), firstHeapContents_.data(), firstHeapContents_.size());
+  rt::restoreDeviceHeap(point.heap);
+  for (const auto &[address, contents] : point.pages)
+    std::memcpy(reinterpret_cast<void *>(address), contents.data(), contents.size());
+  rt::setClockReadings(point.clocks);
+}
+
+void Machine::rewind(const Checkpoint &point) {
+  if (isRunning_) {
+    isGivenUp_ = true;
+    resume();
+    isGivenUp_ = false;
+  }
+  restore(point);
+  time_ = point.time;
+  firstLaunch_ = launch_ = point.launch;
+  firstGroup_ = point.group;
+  outcome_ = {};
+  state_ = State::unstarted;
+}
+
+// --- The session's thread ----------------------------------------------------------------------
+
+void Machine::resume() {
+  std::unique_lock lock(mutex_);
+  turn_ = Turn::kernel;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return turn_ == Turn::session; });
+}
+
+void Machine::forward(Watcher *watcher, Time until) {
+  wasInterrupted_ = false;
+  if (state_ == State::ended || state_ == State::failed)
+    return;
+  watcher_ = watcher;
+  until_ = until;
+  resume();
+  watcher_ = nullptr;
+}
+
+void Machine::goTo(Time time) {
+  if (time == time_ && state_ == State::stopped)
+    return;
+  // The nearer of here and the checkpoint.
+  const Checkpoint &point = checkpointBefore(time, false);
+  const bool canGoOn = (state_ == State::stopped || state_ == State::unstarted) && time_ <= time;
+  if (!canGoOn || point.time > time_)
+    rewind(point);
+  isInterrupted_.store(false, std::memory_order_relaxed);
+  forward(nullptr, time);
+}
+
+namespace {
+/// Notes when another watcher would stop.
+class LastStop final : public Watcher {
+ public:
+  LastStop(Watcher &wanted, Time before) : wanted_(wanted), before_(before) {}
+  bool step(const Thread &thread, Time time) override {
+    if (wanted_.step(thread, time) && wanted_.stopTime(time) < before_)
+      last = wanted_.stopTime(time);
+    return false;
+  }
+  void enter(const Thread &thread) override { wanted_.enter(thread); }
+  void leave(const Thread &thread, bool isExit) override { wanted_.leave(thread, isExit); }
+  void access(const Thread &thread, uint64_t address, uint32_t bytes,
+              abi::AccessKind kind) override {
+    wanted_.access(thread, address, bytes, kind);
+  }
+  std::optional<Time> last;
+
+ private:
+  Watcher &wanted_;
+  const Time before_;
+};
+} // namespace
+
+std::optional<Time> Machine::findLast(const std::function<std::unique_ptr<Watcher>()> &make,
+                                      Time before) {
+  while (before > 0) {
+    const Checkpoint point = checkpointBefore(before, true);
+    rewind(point);
+    const std::unique_ptr<Watcher> wanted = make();
+    LastStop looking(*wanted, before);
+    forward(&looking, before);
+    if (wasInterrupted_)
+      return std::nullopt;
+    if (looking.last)
+      return looking.last;
+    before = point.time;
+  }
+  return std::nullopt;
+}
+
+std::optional<Time> Machine::startOf(size_t n) const { return starts_[n]; }
+
+const Thread *Machine::find(GangPlace place) const {
+  if (state_ != State::stopped)
+    return nullptr;
+  const auto found = byPlace_.find(key(place));
+  return found == byPlace_.end() ? nullptr : found->second;
+}
+
+bool Machine::hasEnded(GangPlace place) const {
+  if (state_ == State::unstarted)
+    return false;
+  const bool isLeftOut = launch_ == firstLaunch_ && place.block < firstGroup_;
+  return isLeftOut || (key(place) < ended_.size() && ended_[key(place)]);
+}
+
+std::string Machine::takePrinted() { return std::exchange(printed_, {}); }
+
+} // namespace ptxrun::debug

@@ -1,0 +1,45 @@
+// What is debugged: launches that can be run again and again from the same memory.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "loader/device/device.h"
+
+namespace ptxrun::debug {
+
+/// One launch of a Program. Everything it refers to lives as long as the Program.
+struct LaunchFacts {
+  device::Module *module = nullptr;
+  const device::KernelInfo *kernel = nullptr;
+  std::string text; ///< the module's PTX
+  abi::Dim3 grid, block;
+  const void *params = nullptr; ///< KernelInfo::parameterBytes bytes
+  bool isRepeatable = true;     ///< it can begin in the middle of the grid: schedule `serial`, one block at a time
+};
+
+/// How a launch came out.
+struct LaunchResult {
+  device::Outcome outcome;
+  std::string printed; ///< by the kernel
+};
+
+class Program {
+ public:
+  struct Memory {
+    char *base = nullptr;
+    uint64_t bytes = 0;
+  };
+
+  virtual ~Program() = default;
+  virtual size_t launches() const = 0;
+  virtual const LaunchFacts &launch(size_t) const = 0;
+  /// What people call launch n: its number in the recording, or from 0 on.
+  virtual uint64_t numberOf(size_t n) const { return n; }
+  /// All memory that the kernels can write to, malloc's of kernels excepted. The same at every call.
+  virtual std::vector<Memory> memory() const = 0;
+  /// Runs launch n, debugged, from its group `firstGroup` on, on the calling thread.
+  virtual LaunchResult run(size_t n, rt::Stepper &, uint64_t firstGroup) = 0;
+};
+
+} // namespace ptxrun::debug

@@ -1,0 +1,215 @@
+// ptxrun debug: a launch description, a kernel or a recorded launch, stopped and looked at anywhere.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "loader/capture/blocks.h"
+#include "loader/capture/replayer.h"
+#include "loader/debug/machine.h"
+#include "loader/ptxrun/commands.h"
+#include "loader/ptxrun/debug_console.h"
+#include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/module_file.h"
+#include "loader/ptxrun/replay_report.h"
+#include "loader/ptxrun/run_arguments.h"
+#include "rt/memory/device_memory.h"
+#include "rt/observe/clock.h"
+
+namespace ptxrun::command {
+
+namespace {
+
+constexpr const char *kFooter = R"(In the session `help` tells all commands; they are cuda-gdb's, and run backwards too.
+
+  ptxrun debug run.rec --launch 7
+  ptxrun debug launch.toml
+  ptxrun debug saxpy.ptx --kernel saxpy --grid 4096 --block 256 --arg 1048576 --arg 2.0 --arg x.npy --arg inout:y.npy
+  ptxrun debug launch.toml --batch -x commands.txt
+
+    (ptxrun) break saxpy.cu:4 if threadIdx.x == 3
+    (ptxrun) run
+    (ptxrun) print y[i]
+    (ptxrun) last-write &y[i]
+    (ptxrun) reverse-step
+
+Threads run one by one, in the order of --schedule (default: serial, or as recorded). PTX made with `nvcc -lineinfo` has source lines, with `nvcc -G`
+variables too.)";
+
+struct DebugArguments {
+  ConsoleOptions console;
+  std::optional<uint64_t> launch;
+};
+
+/// One recorded launch, from the memory it had.
+class RecordedProgram final : public debug::Program {
+ public:
+  RecordedProgram(const capture::LaunchEvent &event, device::Module &module, const device::KernelInfo &kernel, std::string text,
+                  const capture::MemoryTable &memory, const std::string &schedule)
+      : number_(event.number) {
+    for (const auto &[base, range] : memory.ranges)
+      if (base < rt::kDeviceHeapArena)
+        memory_.push_back({reinterpret_cast<char *>(base), range.bytes});
+    options_.grid = event.grid;
+    options_.block = event.block;
+    options_.cluster = event.cluster;
+    options_.dynamicSharedBytes = static_cast<uint32_t>(event.sharedBytes);
+    options_.isCooperative = event.isCooperative;
+    options_.params = event.params.data();
+    capture::applyOptions(event.options, options_);
+    options_.hasPinnedLanes = false;
+    if (!schedule.empty())
+      device::readSchedule(schedule, options_);
+    if (options_.schedule == rt::Schedule::fast)
+      options_.schedule = rt::Schedule::serial;
+    facts_.module = &module;
+    facts_.kernel = &kernel;
+    facts_.text = std::move(text);
+    facts_.grid = options_.grid;
+    facts_.block = options_.block;
+    facts_.params = options_.params;
+    facts_.isRepeatable = options_.schedule == rt::Schedule::serial && event.cluster.x == 0 && !event.isCooperative;
+  }
+
+  size_t launches() const override { return 1; }
+  const debug::LaunchFacts &launch(size_t) const override { return facts_; }
+  uint64_t numberOf(size_t) const override { return number_; }
+  std::vector<Memory> memory() const override { return memory_; }
+  debug::LaunchResult run(size_t, rt::Stepper &stepper, uint64_t firstGroup) override {
+    device::LaunchOptions options = options_;
+    debug::LaunchResult result;
+    options.stepper = &stepper;
+    options.firstGroup = firstGroup;
+    options.printf = [&](std::string_view text) { result.printed += text; };
+    result.outcome = facts_.module->launch(*facts_.kernel, options);
+    return result;
+  }
+
+ private:
+  const uint64_t number_;
+  device::LaunchOptions options_;
+  debug::LaunchFacts facts_;
+  std::vector<Memory> memory_;
+};
+
+/// Ends a replay when the session is over.
+struct SessionOver {
+  bool isGood = true;
+};
+
+debug::Machine *running = nullptr;
+extern "C" void onDebugInterrupt(int) {
+  if (running)
+    running->interrupt();
+}
+
+/// The session; false: a script had an error.
+bool hold(debug::Program &program, const DebugArguments &given, std::function<std::string(uint64_t)> beforeThat) {
+  ConsoleOptions options = given.console;
+  options.beforeThat = std::move(beforeThat);
+  Console console(program, std::move(options));
+  running = &console.machine();
+  std::signal(SIGINT, onDebugInterrupt);
+  const bool isGood = console.run();
+  std::signal(SIGINT, SIG_DFL);
+  running = nullptr;
+  return isGood;
+}
+
+const capture::RecordingIndex::Launch &chooseLaunch(const capture::RecordingIndex &index, const std::string &file,
+                                                    const std::optional<uint64_t> &wanted) {
+  if (index.launches.empty())
+    throw UsageError(file + " has no launches");
+  for (const auto &launch : index.launches)
+    if (wanted ? launch.number == *wanted : !launch.result || launch.result->code != 0)
+      return launch;
+  if (wanted)
+    throw UsageError(file + " has no launch " + std::to_string(*wanted));
+  return index.launches.front();
+}
+
+/// Which launches before this one changed the memory around an address.
+std::string writersBefore(const capture::RecordingIndex &index, uint64_t launch, uint64_t address) {
+  const capture::RecordingIndex::Launch *last = nullptr;
+  for (const auto &one : index.launches)
+    if (one.number < launch && one.result)
+      for (const capture::Change &change : one.result->changes)
+        if (address >= change.address && address - change.address < capture::kPieceBytes)
+          last = &one;
+  if (!last)
+    return "No recorded launch before this one wrote near it.";
+  return "Before this launch, launch " + std::to_string(last->number) + " ('" + last->kernel +
+         "') wrote to these " + std::to_string(capture::kPieceBytes) + " bytes: ptxrun debug --launch " +
+         std::to_string(last->number);
+}
+
+bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
+  const capture::RecordingIndex index = capture::readIndex(plan.file);
+  const uint64_t number = chooseLaunch(index, plan.file, given.launch).number;
+  capture::ReplayOptions options;
+  options.file = plan.file;
+  options.from = options.to = number;
+  capture::Replayer replayer(options);
+  const std::string schedule = plan.options.schedule == "fast" ? "" : plan.options.schedule;
+  try {
+    replayer.run([](const capture::LaunchReport &) {},
+                 [&](const capture::LaunchEvent &event, device::Module &module, const device::KernelInfo &kernel) {
+                   RecordedProgram program(event, module, kernel, replayer.textOf(event.module), replayer.memory(), schedule);
+                   throw SessionOver{hold(program, given, [&](uint64_t address) { return writersBefore(index, number, address); })};
+                 });
+  } catch (const SessionOver &over) {
+    return over.isGood;
+  } catch (const capture::BadRecording &) {
+    if (capture::Replayer::wasAddressTaken)
+      startAgain();
+    throw;
+  }
+  return true;
+}
+
+bool isRecording(const std::string &file) {
+  std::ifstream stream(file, std::ios::binary);
+  char magic[sizeof capture::kMagic] = {};
+  return stream.read(magic, sizeof magic) && std::memcmp(magic, capture::kMagic, sizeof magic) == 0;
+}
+
+void debugFile(RunArguments &plan, const DebugArguments &given) {
+  bool isGood = true;
+  if (isRecording(plan.file)) {
+    try {
+      isGood = debugRecording(plan, given);
+    } catch (const capture::BadRecording &bad) {
+      throw UsageError(plan.file + ": " + bad.what());
+    }
+  } else {
+    rt::useDeviceArena(); // the same addresses every time
+    rt::countClocks();
+    plan.options.showsProgress = false;
+    plan.options.debug = [&](debug::Program &program) { isGood = hold(program, given, nullptr); };
+    runAsAsked(plan);
+  }
+  if (!isGood)
+    throw Failed("");
+}
+
+} // namespace
+
+void addDebug(CLI::App &app) {
+  auto *command = app.add_subcommand("debug", "Debug a kernel, launch description or recorded launch, forwards and backwards");
+  auto plan = addRunOptions(*command);
+  auto given = std::make_shared<DebugArguments>();
+  command->add_option("--launch", given->launch, "Of a recording: which launch (default: the first that failed, else the first)");
+  command->add_option("-x,--command-file", given->console.scripts, "Perform the commands of this file first")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--ex", given->console.commands, "Perform this command, after those of files")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--batch", given->console.isBatch, "End after these commands, with 1 where one failed");
+  command->footer(kFooter);
+  command->callback([plan, given] { debugFile(*plan, *given); });
+}
+
+} // namespace ptxrun::command
