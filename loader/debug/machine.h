@@ -98,6 +98,7 @@ class Machine final : rt::Stepper {
 
   /// Text that kernels printed and nobody has taken; a launch executed again adds nothing.
   std::string takePrinted();
+  void printAgain() { hasPrinted_.assign(hasPrinted_.size(), false); }
   size_t checkpoints() const { return checkpoints_.size(); }
 
  private:

@@ -40,6 +40,8 @@ class Program {
   virtual std::vector<Memory> memory() const = 0;
   /// Runs launch n, debugged, from its group `firstGroup` on, on the calling thread.
   virtual LaunchResult run(size_t n, rt::Stepper &, uint64_t firstGroup) = 0;
+  /// After the last launch: what is not as it should be, if that is known.
+  virtual std::string check() { return {}; }
 };
 
 } // namespace ptxrun::debug

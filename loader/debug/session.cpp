@@ -259,10 +259,12 @@ class RunWatcher final : public Watcher {
         stop.before = evaluator.format({point->type, memory.before, std::nullopt});
         stop.after = evaluator.format({point->type, memory.contents(), std::nullopt});
         place = memory.who;
-        if (direction_ == Direction::backwards)
+        if (direction_ == Direction::backwards) {
           stopTime_ = memory.time;
-        else
+          std::swap(stop.before, stop.after);
+        } else {
           ++point->hits;
+        }
       }
       memory.note(thread, time);
     }
@@ -469,6 +471,7 @@ Session::Wanted Session::wantedFor(Step step) const {
 }
 
 Stop Session::run() {
+  machine_.printAgain();
   if (machine_.state() != Machine::State::unstarted) {
     machine_.goTo(0);
     // The first instruction counts too: a breakpoint may be there.

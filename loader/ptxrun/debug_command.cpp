@@ -185,6 +185,7 @@ void debugFile(RunArguments &plan, const DebugArguments &given) {
     rt::useDeviceArena(); // the same addresses every time
     rt::countClocks();
     plan.options.showsProgress = false;
+    plan.options.debugLaunch = given.launch;
     plan.options.debug = [&](debug::Program &program) { isGood = hold(program, given, nullptr); };
     runAsAsked(plan);
   }
@@ -198,7 +199,7 @@ void addDebug(CLI::App &app) {
   auto *command = app.add_subcommand("debug", "Debug a kernel, launch description or recorded launch, forwards and backwards");
   auto plan = addRunOptions(*command);
   auto given = std::make_shared<DebugArguments>();
-  command->add_option("--launch", given->launch, "Of a recording: which launch (default: the first that failed, else the first)");
+  command->add_option("--launch", given->launch, "Only this one; of a recording the default is the first that failed, else the first, of a description all");
   command->add_option("-x,--command-file", given->console.scripts, "Perform the commands of this file first")
       ->allow_extra_args(false)
       ->expected(1)

@@ -161,6 +161,8 @@ void Console::report(const Stop &stop, bool isOfInstruction) {
   case Stop::Why::ended:
     std::printf(session_.program().launches() == 1 ? "The launch has ended.\n" : "All launches have ended.\n");
     lastFunction_.clear();
+    if (const std::string problem = session_.program().check(); !problem.empty())
+      std::printf("%s\n", problem.c_str());
     return;
   case Stop::Why::failed:
     std::printf("%s failed: %s\n", launchText().c_str(), stop.message.c_str());

@@ -184,8 +184,8 @@ void Console::showDisplays() {
       const Format format = takeFormat(expression);
       Evaluator &evaluator = session_.module().evaluator;
       value = evaluator.format(evaluator.evaluate(expression, session_.view()), format.letter);
-    } catch (const DebugError &error) {
-      value = std::string("<") + error.what() + ">";
+    } catch (const DebugError &) {
+      continue; // it has no value here
     }
     std::printf("%d: %s = %s\n", number, text.c_str(), value.c_str());
   }

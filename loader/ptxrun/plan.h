@@ -83,6 +83,7 @@ struct RunOptions {
   std::string record;            ///< file to record the launches to; empty: none
   std::function<void(class Workload &)> explore; ///< if set: instead of running once
   std::function<void(debug::Program &)> debug;   ///< the same
+  std::optional<uint64_t> debugLaunch; ///< only this launch, from 0 on; those before it just run; none: all
   uint64_t printLimit = 16;
 };
 

@@ -8,12 +8,17 @@ namespace ptxrun::command {
 /// The launches of an Execution.
 class DescribedProgram final : public debug::Program {
  public:
-  explicit DescribedProgram(Execution &execution) : execution_(execution) {
-    for (size_t k = 0; k < execution.launches_.size(); ++k)
-      addLaunch(execution.launches_[k]);
+  /// Of all launches, or of number `only`; those before that one run now.
+  DescribedProgram(Execution &execution, std::optional<uint64_t> only) : execution_(execution), only_(only) {
+    for (const Launch &launch : execution.launches_)
+      addLaunch(launch);
+    if (only_ && facts_.empty())
+      throw UsageError("there is no launch " + std::to_string(*only_));
+    printed_.resize(facts_.size());
   }
 
   size_t launches() const override { return facts_.size(); }
+  uint64_t numberOf(size_t n) const override { return only_ ? *only_ : n; }
   const debug::LaunchFacts &launch(size_t n) const override { return facts_[n]; }
 
   std::vector<Memory> memory() const override {
@@ -35,7 +40,22 @@ class DescribedProgram final : public debug::Program {
     options.firstGroup = firstGroup;
     options.printf = [&](std::string_view text) { result.printed += text; };
     result.outcome = execution_.module_->launch(*facts_[n].kernel, options);
+    printed_[n] = result.printed;
     return result;
+  }
+
+  std::string check() override {
+    if (only_)
+      return {}; // it need not be the last
+    execution_.printed_.clear();
+    for (const std::string &text : printed_)
+      execution_.printed_ += text;
+    try {
+      execution_.checkExpectations();
+    } catch (const Failed &failed) {
+      return failed.what();
+    }
+    return {};
   }
 
  private:
@@ -46,12 +66,18 @@ class DescribedProgram final : public debug::Program {
       throw Failed(problem);
     if (options.schedule == rt::Schedule::fast)
       options.schedule = rt::Schedule::serial;
-    for (unsigned turn = 0; turn < launch.times; ++turn) {
+    for (unsigned turn = 0; turn < launch.times; ++turn, ++number_) {
+      if (only_ && number_ > *only_)
+        return;
       params_.push_back(packArguments(
           kernel, execution_.resolvedArguments(launch, kernel, turn),
           [this](std::string_view text) { return execution_.addressOf(text); }));
       options.params = params_.back().data();
-      options.launchNumber = facts_.size();
+      options.launchNumber = number_;
+      if (only_ && number_ < *only_) {
+        execution_.asExpected(launch, execution_.module_->launch(kernel, options));
+        continue;
+      }
       options_.push_back(options);
       debug::LaunchFacts facts;
       facts.module = execution_.module_.get();
@@ -67,13 +93,16 @@ class DescribedProgram final : public debug::Program {
   }
 
   Execution &execution_;
+  const std::optional<uint64_t> only_;
+  uint64_t number_ = 0;
   std::deque<std::vector<std::byte>> params_;
   std::vector<device::LaunchOptions> options_;
   std::vector<debug::LaunchFacts> facts_;
+  std::vector<std::string> printed_; ///< by launch
 };
 
 void Execution::debugLaunches() {
-  DescribedProgram program(*this);
+  DescribedProgram program(*this, options_.debugLaunch);
   options_.debug(program);
 }
 

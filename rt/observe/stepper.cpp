@@ -1,5 +1,7 @@
 #include "rt/observe/stepper.h"
 
+#include <unordered_set>
+
 #include "intrinsics/debug_abi.h"
 #include "rt/exec/worker.h"
 #include "rt/observe/report.h"
@@ -17,7 +19,10 @@ GangPlace SteppedThread::place() const {
 
 std::vector<ThreadSight> threadsInFlight(const GangState &gang) {
   std::vector<ThreadSight> all;
-  for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight)
+  for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight) {
+    std::unordered_set<const GangState *> canRun{&gang}; // though they still say what they waited for
+    for (const GangState *g = group->ready.head; g; g = g->next)
+      canRun.insert(g);
     for (uint32_t c = 0; c < group->ctaCount; ++c)
       for (uint32_t i = 0; i < group->ctas[c].gangCount; ++i) {
         GangState &g = group->ctas[c].gangs[i];
@@ -25,10 +30,14 @@ std::vector<ThreadSight> threadsInFlight(const GangState &gang) {
         sight.place = SteppedThread(g).place();
         sight.wait = g.wait;
         sight.window = g.cta->window;
-        if (g.wait != WaitKind::running && g.wait != WaitKind::done &&
-            g.wait != WaitKind::unstarted)
+        if (g.wait == WaitKind::done || g.wait == WaitKind::unstarted)
+          continue;
+        if (canRun.contains(&g))
+          sight.wait = WaitKind::running;
+        else if (g.wait != WaitKind::running)
           sight.waitsAt = describeWait(g);
       }
+  }
   return all;
 }
 

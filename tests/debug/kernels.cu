@@ -65,3 +65,47 @@ __global__ void collatz(unsigned long long *steps) {
   }
   steps[threadIdx.x] = count;
 }
+
+__device__ float twice(float v) {
+  float doubled = v * 2;
+  return doubled;
+}
+
+__global__ void inlined(float *y) {
+  float v = y[threadIdx.x];
+  float w = twice(v);
+  y[threadIdx.x] = w + 1;
+}
+
+// Each thread adds one behind a lock that all share.
+__global__ void locked(int *lock, int *sum) {
+  bool isDone = false;
+  while (!isDone)
+    if (atomicCAS(lock, 0, 1) == 0) {
+      int old = *(volatile int *)sum;
+      *(volatile int *)sum = old + 1;
+      __threadfence();
+      atomicExch(lock, 0);
+      isDone = true;
+    }
+}
+
+// Two threads add to one number without a lock: how much depends on the order.
+__global__ void lost(int *sum) {
+  int old = *(volatile int *)sum;
+  *(volatile int *)sum = old + 1;
+}
+
+__global__ void allocates(int **out) {
+  int *mine = (int *)malloc(16);
+  mine[0] = threadIdx.x;
+  out[threadIdx.x] = mine;
+}
+
+__global__ void stuck(int *data) {
+  if (threadIdx.x < 16)
+    __syncthreads();
+  else
+    asm volatile("bar.sync 1, 32;");
+  data[threadIdx.x] = 1;
+}
