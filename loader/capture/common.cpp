@@ -18,6 +18,24 @@ void chooseOrder(device::Module &module, const device::KernelInfo &kernel,
   options.lanes = variant.kernel ? variant.needs.lanes : 1;
 }
 
+void chooseDebuggedOrder(device::Module &module, const device::KernelInfo &kernel,
+                         device::LaunchOptions &options) {
+  const bool isFree = options.schedule == rt::Schedule::fast;
+  unsigned lanes = options.hasPinnedLanes ? options.lanes : 1;
+  if (isFree) {
+    device::Outcome ignored;
+    const device::Variant variant = module.compile(kernel, options, ignored);
+    lanes = variant.kernel ? variant.needs.lanes : 1;
+  }
+  options.hasPinnedLanes = false;
+  if (isFree)
+    options.schedule = rt::Schedule::serial;
+  if (lanes > 1) {
+    options.schedule = rt::Schedule::gangs;
+    options.gangThreads = lanes;
+  }
+}
+
 void growHeap(MemoryTable &memory) {
   const uint64_t extent = rt::deviceHeapExtent();
   uint64_t known = 0;

@@ -141,6 +141,19 @@ void Machine::enter(rt::SteppedThread stepped, const uint64_t *frame, uint32_t f
 bool Machine::step(rt::SteppedThread stepped, uint32_t instruction) {
   Thread &thread = threadOf(stepped.gang);
   thread.calls.back().instruction = instruction;
+  thread.announced = time_;
+  thread.isGoingOn = false;
+  return look(thread);
+}
+
+bool Machine::goOn(rt::SteppedThread stepped) {
+  Thread &thread = threadOf(stepped.gang);
+  thread.isGoingOn = true;
+  return look(thread);
+}
+
+/// Stops before the thread executes on, if that is wanted.
+bool Machine::look(Thread &thread) {
   current_ = &thread;
   bool isToStop = watcher_ && watcher_->step(thread, time_);
   isToStop |= time_ >= until_;
@@ -151,7 +164,6 @@ bool Machine::step(rt::SteppedThread stepped, uint32_t instruction) {
   if (isToStop && !pause())
     return false;
   thread.last = time_++;
-  thread.hasStepped = true;
   return true;
 }
 

@@ -2,7 +2,7 @@
 // back to any earlier one.
 //
 // Time is the number of instructions that all threads together have executed since the first launch
-// began. The schedule repeats itself, so a time names one state. Going back is executing again: from
+// began; one that gives way to other threads before it accesses memory counts twice. The schedule repeats itself, so a time names one state. Going back is executing again: from
 // the beginning, or from a checkpoint. Checkpoints hold memory (pages that differ from the beginning)
 // and are taken between blocks, where no thread lives, some tens of millions of instructions apart.
 #pragma once
@@ -37,7 +37,8 @@ struct Thread {
   GangPlace place;
   std::vector<Call> calls; ///< the kernel first
   Time last = 0;           ///< of its last instruction that was executed
-  bool hasStepped = false;
+  Time announced = 0;       ///< when its next instruction was first looked at
+  bool isGoingOn = false;   ///< it gave way to others since then, before that instruction's access of memory
   char *window = nullptr; ///< host address of `.shared` offset 0
   rt::GangState *gang = nullptr;
   uint32_t instruction() const { return calls.empty() ? 0 : calls.back().instruction; }
@@ -47,7 +48,7 @@ struct Thread {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// The thread executes its next instruction at this time. True: stop before it.
+  /// The thread executes its next instruction at this time, or goes on with it (Thread::isGoingOn). True: stop before it.
   virtual bool step(const Thread &, Time) { return false; }
   /// Backwards: the time to stop at, after step() said so at `time`: that, or one before.
   virtual Time stopTime(Time time) const { return time; }
@@ -115,6 +116,8 @@ class Machine final : rt::Stepper {
   void groupStarts(uint64_t group) override;
   void enter(rt::SteppedThread, const uint64_t *frame, uint32_t function) override;
   bool step(rt::SteppedThread, uint32_t instruction) override;
+  bool goOn(rt::SteppedThread) override;
+  bool look(Thread &);
   void access(rt::SteppedThread, uint64_t address, uint32_t bytes, uint32_t kind) override;
   void leave(rt::SteppedThread, bool isExit) override;
 

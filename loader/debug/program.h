@@ -15,8 +15,14 @@ struct LaunchFacts {
   std::string text; ///< the module's PTX
   abi::Dim3 grid, block;
   const void *params = nullptr; ///< KernelInfo::parameterBytes bytes
-  bool isRepeatable = true;     ///< it can begin in the middle of the grid: schedule `serial`, one block at a time
+  bool isRepeatable = true;     ///< it can begin in the middle of the grid: one block at a time, in order
 };
+
+/// Whether a launch with such options can begin in the middle of the grid.
+inline bool isRepeatable(const device::LaunchOptions &options) {
+  const bool isBlockByBlock = options.schedule == rt::Schedule::serial || options.schedule == rt::Schedule::gangs;
+  return isBlockByBlock && options.cluster.x == 0 && !options.isCooperative;
+}
 
 /// How a launch came out.
 struct LaunchResult {

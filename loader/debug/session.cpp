@@ -209,6 +209,8 @@ class RunWatcher final : public Watcher {
  private:
   bool decide(const Thread &thread, Time time) {
     bool isStop = isWatchHit(thread, time);
+    if (thread.isGoingOn) // all but memory was looked at before
+      return isStop;
     if (hasEnded_) {
       stop.why = Stop::Why::threadEnded;
       return true;
@@ -416,9 +418,11 @@ Stop Session::forwards(const Wanted &wanted) {
 }
 
 Stop Session::backwards(const Wanted &wanted) {
-  const Time now = machine_.time();
+  Time now = machine_.time();
   const auto state = machine_.state();
   const GangPlace focus = focus_;
+  if (const Thread *thread = machine_.thread(); thread && wanted.step && thread->isGoingOn)
+    now = thread->announced; // a step back from here is one from where the instruction began
   if (state == Machine::State::unstarted)
     return stopBecause(Stop::Why::beginning);
   Stop record;

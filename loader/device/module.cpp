@@ -406,6 +406,7 @@ Outcome Module::run(const KernelInfo &kernel, const Variant &variant,
   request.cancel = options.cancel;
   request.finishedCtas = options.finishedCtas;
   request.schedule = options.schedule;
+  request.gangThreads = options.gangThreads;
   request.scheduleRecord = options.scheduleRecord;
   request.stepper = options.stepper;
   request.firstGroup = options.firstGroup;

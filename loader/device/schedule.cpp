@@ -129,6 +129,8 @@ std::string scheduleText(const LaunchOptions &options) {
   for (const Name &name : kNames)
     if (options.schedule == name.schedule)
       return std::string(name.text);
+  if (options.schedule == rt::Schedule::gangs)
+    return "gangs:" + std::to_string(options.gangThreads);
   return options.schedule == rt::Schedule::seeded ? "seed:" + std::to_string(options.seed)
                                                   : "script";
 }
@@ -142,6 +144,12 @@ std::string readSchedule(std::string_view text, LaunchOptions &options) {
     }
   if (text.starts_with(kSeed) && readNumber(text.substr(kSeed.size()), options.seed)) {
     options.schedule = rt::Schedule::seeded;
+    return {};
+  }
+  constexpr std::string_view kGangs = "gangs:";
+  if (text.starts_with(kGangs) && readNumber(text.substr(kGangs.size()), options.gangThreads) &&
+      options.gangThreads > 0) {
+    options.schedule = rt::Schedule::gangs;
     return {};
   }
   if (!text.starts_with(kScript))

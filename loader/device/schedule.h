@@ -29,7 +29,7 @@ struct ScheduleFile {
   std::map<uint64_t, rt::ScheduleScript> launches;
 };
 
-/// "fast", "serial", "reverse", "oldest-first", "lockstep", "seed:N" or "script:FILE" into the
+/// "fast", "serial", "reverse", "oldest-first", "lockstep", "gangs:N", "seed:N" or "script:FILE" into the
 /// options' schedule, seed and script. What is wrong with the text or the file; empty: nothing.
 std::string readSchedule(std::string_view text, LaunchOptions &);
 /// Lets the options follow a script.
@@ -42,7 +42,7 @@ std::string parseScheduleFile(const std::string &name, std::string_view text, Sc
 std::string writeScheduleFile(const ScheduleFile &);
 /// The names that readSchedule knows, for messages.
 inline constexpr const char *kScheduleNames =
-    "fast, serial, reverse, oldest-first, lockstep, seed:N or script:FILE";
+    "fast, serial, reverse, oldest-first, lockstep, gangs:N, seed:N or script:FILE";
 /// The orders that have a name and are neither fast nor serial.
 inline constexpr const char *kNamedOrders[] = {"reverse", "oldest-first", "lockstep"};
 

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "loader/capture/blocks.h"
+#include "loader/capture/common.h"
+#include "loader/capture/hash.h"
 #include "loader/capture/replayer.h"
 #include "loader/debug/machine.h"
 #include "loader/ptxrun/commands.h"
@@ -33,7 +35,7 @@ constexpr const char *kFooter = R"(In the session `help` tells all commands; the
     (ptxrun) last-write &y[i]
     (ptxrun) reverse-step
 
-Threads run one by one, in the order of --schedule (default: serial, or as recorded). PTX made with `nvcc -lineinfo` has source lines, with `nvcc -G`
+Threads run one by one, in the order of --schedule (default: as recorded, or gangs:W with the W that the launch has). PTX made with `nvcc -lineinfo` has source lines, with `nvcc -G`
 variables too.)";
 
 struct DebugArguments {
@@ -45,11 +47,13 @@ struct DebugArguments {
 class RecordedProgram final : public debug::Program {
  public:
   RecordedProgram(const capture::LaunchEvent &event, device::Module &module, const device::KernelInfo &kernel, std::string text,
-                  const capture::MemoryTable &memory, const std::string &schedule)
-      : number_(event.number) {
+                  const capture::MemoryTable &memory, const std::string &schedule, const capture::ResultEvent *recorded)
+      : number_(event.number), recorded_(recorded) {
     for (const auto &[base, range] : memory.ranges)
       if (base < rt::kDeviceHeapArena)
         memory_.push_back({reinterpret_cast<char *>(base), range.bytes});
+    for (const Memory &memory : memory_)
+      hashes_.push_back(hashesOf(memory));
     options_.grid = event.grid;
     options_.block = event.block;
     options_.cluster = event.cluster;
@@ -57,18 +61,18 @@ class RecordedProgram final : public debug::Program {
     options_.isCooperative = event.isCooperative;
     options_.params = event.params.data();
     capture::applyOptions(event.options, options_);
-    options_.hasPinnedLanes = false;
-    if (!schedule.empty())
+    if (!schedule.empty()) {
+      options_.hasPinnedLanes = false;
       device::readSchedule(schedule, options_);
-    if (options_.schedule == rt::Schedule::fast)
-      options_.schedule = rt::Schedule::serial;
+    }
+    capture::chooseDebuggedOrder(module, kernel, options_);
     facts_.module = &module;
     facts_.kernel = &kernel;
     facts_.text = std::move(text);
     facts_.grid = options_.grid;
     facts_.block = options_.block;
     facts_.params = options_.params;
-    facts_.isRepeatable = options_.schedule == rt::Schedule::serial && event.cluster.x == 0 && !event.isCooperative;
+    facts_.isRepeatable = debug::isRepeatable(options_);
   }
 
   size_t launches() const override { return 1; }
@@ -85,11 +89,47 @@ class RecordedProgram final : public debug::Program {
     return result;
   }
 
+  /// Whether it came out as it was recorded.
+  std::string check() override {
+    if (!recorded_)
+      return {};
+    if (recorded_->code != 0)
+      return "It failed when it was recorded: " + recorded_->message;
+    std::map<uint64_t, uint64_t> wanted; // what was changed then; all else stays as it was
+    for (const capture::Change &change : recorded_->changes)
+      wanted[change.address] = change.hash;
+    for (size_t i = 0; i < memory_.size(); ++i) {
+      const std::vector<uint64_t> now = hashesOf(memory_[i]);
+      for (size_t piece = 0; piece < now.size(); ++piece) {
+        const uint64_t address = reinterpret_cast<uint64_t>(memory_[i].base) + piece * capture::kPieceBytes;
+        const auto changed = wanted.find(address);
+        if (now[piece] == (changed == wanted.end() ? hashes_[i][piece] : changed->second))
+          continue;
+        const uint64_t bytes = std::min(capture::kPieceBytes, memory_[i].bytes - piece * capture::kPieceBytes);
+        char text[300];
+        std::snprintf(text, sizeof text,
+                      "It wrote other values than when it was recorded, at 0x%llx or within the %llu bytes from there: threads race "
+                      "for them. Another --schedule may show it (ptxrun explore finds one).",
+                      static_cast<unsigned long long>(address), static_cast<unsigned long long>(bytes));
+        return text;
+      }
+    }
+    return {};
+  }
+
  private:
+  static std::vector<uint64_t> hashesOf(const Memory &memory) {
+    std::vector<uint64_t> hashes((memory.bytes + capture::kPieceBytes - 1) / capture::kPieceBytes);
+    capture::hashPieces(memory.base, memory.bytes, 0, hashes.size(), hashes.data());
+    return hashes;
+  }
+
   const uint64_t number_;
+  const capture::ResultEvent *const recorded_; ///< null: it had not ended
   device::LaunchOptions options_;
   debug::LaunchFacts facts_;
   std::vector<Memory> memory_;
+  std::vector<std::vector<uint64_t>> hashes_; ///< of memory_ before the launch
 };
 
 /// Ends a replay when the session is over.
@@ -145,7 +185,8 @@ std::string writersBefore(const capture::RecordingIndex &index, uint64_t launch,
 
 bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
   const capture::RecordingIndex index = capture::readIndex(plan.file);
-  const uint64_t number = chooseLaunch(index, plan.file, given.launch).number;
+  const capture::RecordingIndex::Launch &chosen = chooseLaunch(index, plan.file, given.launch);
+  const uint64_t number = chosen.number;
   capture::ReplayOptions options;
   options.file = plan.file;
   options.from = options.to = number;
@@ -154,7 +195,7 @@ bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
   try {
     replayer.run([](const capture::LaunchReport &) {},
                  [&](const capture::LaunchEvent &event, device::Module &module, const device::KernelInfo &kernel) {
-                   RecordedProgram program(event, module, kernel, replayer.textOf(event.module), replayer.memory(), schedule);
+                   RecordedProgram program(event, module, kernel, replayer.textOf(event.module), replayer.memory(), schedule, chosen.result ? &*chosen.result : nullptr);
                    throw SessionOver{hold(program, given, [&](uint64_t address) { return writersBefore(index, number, address); })};
                  });
   } catch (const SessionOver &over) {

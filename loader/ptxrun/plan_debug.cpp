@@ -1,4 +1,5 @@
 // A plan as something to debug: its launches one after the other, from the buffers' first contents.
+#include "loader/capture/common.h"
 #include "loader/debug/program.h"
 #include "loader/ptxrun/execution.h"
 #include "rt/memory/device_memory.h"
@@ -64,8 +65,6 @@ class DescribedProgram final : public debug::Program {
     device::LaunchOptions options = execution_.launchOptions(launch);
     if (std::string problem = device::shapeLaunch(kernel, options); !problem.empty())
       throw Failed(problem);
-    if (options.schedule == rt::Schedule::fast)
-      options.schedule = rt::Schedule::serial;
     for (unsigned turn = 0; turn < launch.times; ++turn, ++number_) {
       if (only_ && number_ > *only_)
         return;
@@ -74,8 +73,11 @@ class DescribedProgram final : public debug::Program {
           [this](std::string_view text) { return execution_.addressOf(text); }));
       options.params = params_.back().data();
       options.launchNumber = number_;
+      capture::chooseDebuggedOrder(*execution_.module_, kernel, options);
       if (only_ && number_ < *only_) {
-        execution_.asExpected(launch, execution_.module_->launch(kernel, options));
+        device::LaunchOptions usual = execution_.launchOptions(launch);
+        usual.params = options.params;
+        execution_.asExpected(launch, execution_.module_->launch(kernel, usual));
         continue;
       }
       options_.push_back(options);
@@ -86,8 +88,7 @@ class DescribedProgram final : public debug::Program {
       facts.grid = options.grid;
       facts.block = options.block;
       facts.params = options.params;
-      facts.isRepeatable = options.schedule == rt::Schedule::serial && options.cluster.x == 0 &&
-                           !options.isCooperative;
+      facts.isRepeatable = debug::isRepeatable(options);
       facts_.push_back(std::move(facts));
     }
   }

@@ -153,7 +153,7 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
   command
       ->add_option("--schedule", given->options.schedule,
                    "Who runs when: fast (any order, all cores), or reproducibly, thread by thread: serial, "
-                   "reverse, oldest-first, lockstep, seed:N, script:FILE")
+                   "reverse, oldest-first, lockstep, gangs:N, seed:N, script:FILE")
       ->capture_default_str();
   command
       ->add_option(

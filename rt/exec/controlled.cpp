@@ -48,6 +48,8 @@ class ControlledRun {
     uint64_t n = 0, end = 0;
     if (worker_.inFlight.size() >= launch_.maxInFlight || !takeChunk(launch_, 1, &n, &end))
       return false;
+    if (Stepper *stepper = launch_.request->stepper; stepper && worker_.inFlight.empty())
+      stepper->groupStarts(n);
     const bool isReverse = launch_.request->schedule == Schedule::reverse;
     GroupState *group = openGroup(worker_, launch_, isReverse ? launch_.groups - 1 - n : n);
     if (!group)
@@ -131,8 +133,11 @@ extern "C" void ptxrun_access(abi::Gang *gang, uint64_t address, uint32_t bytes,
   Worker &worker = *group.worker;
   if (worker.controller) { // else watched code under another schedule: nobody asks
     g.waitPc = __builtin_return_address(0);
-    if (isToYield(worker, group, g))
+    if (isToYield(worker, group, g)) {
       suspendGang(g);
+      if (worker.launch->request->stepper)
+        announceGoingOn(g);
+    }
     worker.controller->noteAccess(g, address, bytes, kind, line);
   }
   if (worker.launch->request->stepper)

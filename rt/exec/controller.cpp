@@ -41,7 +41,7 @@ void take(GangState &gang) {
 } // namespace
 
 Controller::Controller(const LaunchRequest &request)
-    : schedule_(request.schedule), record_(request.scheduleRecord) {
+    : schedule_(request.schedule), gangThreads_(std::max(request.gangThreads, 1u)), record_(request.scheduleRecord) {
   if (schedule_ == Schedule::seeded)
     drawSeed(request.seed);
   else if (schedule_ == Schedule::lockstep || schedule_ == Schedule::oldestFirst)
@@ -105,7 +105,7 @@ bool Controller::countPoint(GangState &g) {
 
 bool Controller::isToYield(GangState &g) {
   bool isAsked = countPoint(g);
-  if (schedule_ == Schedule::lockstep) {
+  if (schedule_ == Schedule::lockstep || schedule_ == Schedule::gangs) {
     isAsked = true;
   } else if (schedule_ == Schedule::seeded && isWalk_) {
     isAsked = random_.below(1u << walkShift_) == 0;
@@ -173,6 +173,16 @@ GangState *Controller::preferred(const std::vector<GroupState *> &inFlight) {
   return best;
 }
 
+/// Of the threads that ran last, the first in line.
+GangState *Controller::nextOfGang(const std::vector<GroupState *> &inFlight) const {
+  for (const GroupState *group : inFlight)
+    for (GangState *g = group->ready.head; g; g = g->next)
+      if (const GangPlace place = placeOf(*g);
+          place.block == lastPlace_.block && place.thread / gangThreads_ == lastPlace_.thread / gangThreads_)
+        return g;
+  return nullptr;
+}
+
 GangState *Controller::nextOfScript(const std::vector<GroupState *> &inFlight) const {
   GangState *found = nullptr;
   if (scripted_)
@@ -199,6 +209,10 @@ GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
         chosen = group->ready.head;
         break;
       }
+    break;
+  case Schedule::gangs:
+    if (GangState *wanted = nextOfGang(inFlight))
+      chosen = wanted;
     break;
   case Schedule::seeded:
     mayTakeSpinning_ = hasYielded_ || random_.below(4) == 0;

@@ -56,11 +56,13 @@ class Controller {
   GangState *inOrder(const std::vector<GroupState *> &) const;
   GangState *preferred(const std::vector<GroupState *> &);
   GangState *anyOf(const std::vector<GroupState *> &);
+  GangState *nextOfGang(const std::vector<GroupState *> &) const;
   GangState *nextOfScript(const std::vector<GroupState *> &) const;
   void recordChoice(const GangState &chosen, const GangState &usual);
 
   const Schedule schedule_;
   uint32_t resident_ = 1;
+  const uint32_t gangThreads_;
   ScheduleRecord *const record_;
   std::map<Key, GangPlace> script_;
   const GangPlace *scripted_ = nullptr; ///< whom the script wants now

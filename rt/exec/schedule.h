@@ -5,6 +5,7 @@
 //   reverse      blocks from the last to the first, and of the gangs that can run the last
 //   oldestFirst  of the gangs that can run always the first, of the first block that has any
 //   lockstep     all gangs of four blocks in turn, one access of memory each
+//   gangs        blocks in order, so many threads of one at a time in turn, one access each: nearly what a gang of so many lanes does
 //   seeded       drawn by a seed, see controller.h
 //   scripted     serial, but for the switches that a script lists
 //
@@ -20,7 +21,7 @@
 
 namespace ptxrun::rt {
 
-enum class Schedule { fast, serial, reverse, oldestFirst, lockstep, seeded, scripted };
+enum class Schedule { fast, serial, reverse, oldestFirst, lockstep, gangs, seeded, scripted };
 
 /// A gang, by its linear block and its first thread in the block.
 struct GangPlace {

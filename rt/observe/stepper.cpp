@@ -53,18 +53,30 @@ std::vector<std::pair<uint64_t, std::string>> barriersInFlight(const GangState &
   return all;
 }
 
-void announceAccess(GangState &gang, uint64_t address, uint32_t bytes, uint32_t kind) {
-  groupOf(gang).launch->request->stepper->access(SteppedThread(gang), address, bytes, kind);
-}
-
 namespace {
-Stepper *stepperOf(GangState &gang) { return groupOf(gang).launch->request->stepper; }
-
 void giveUp(LaunchState &launch) {
   Failure failure;
   failure.status = Status::cancelled;
   failLaunch(launch, std::move(failure));
 }
+
+void leaveForDebugger(GangState &gang) {
+  giveUp(*groupOf(gang).launch);
+  leaveKernel(gang);
+}
+} // namespace
+
+void announceAccess(GangState &gang, uint64_t address, uint32_t bytes, uint32_t kind) {
+  groupOf(gang).launch->request->stepper->access(SteppedThread(gang), address, bytes, kind);
+}
+
+void announceGoingOn(GangState &gang) {
+  if (!groupOf(gang).launch->request->stepper->goOn(SteppedThread(gang)))
+    leaveForDebugger(gang);
+}
+
+namespace {
+Stepper *stepperOf(GangState &gang) { return groupOf(gang).launch->request->stepper; }
 } // namespace
 
 } // namespace ptxrun::rt
@@ -83,10 +95,8 @@ void ptxrun_debug_enter(abi::Gang *gang, const void *frame, uint32_t function) {
 void ptxrun_debug_step(abi::Gang *gang, uint32_t instruction) {
   GangState &g = stateOf(gang);
   Stepper *stepper = stepperOf(g);
-  if (!stepper || stepper->step(SteppedThread(g), instruction))
-    return;
-  giveUp(*groupOf(g).launch);
-  leaveKernel(g);
+  if (stepper && !stepper->step(SteppedThread(g), instruction))
+    leaveForDebugger(g);
 }
 
 void ptxrun_debug_leave(abi::Gang *gang, uint32_t isExit) {

@@ -31,6 +31,8 @@ class Stepper {
   virtual void enter(SteppedThread, const uint64_t *frame, uint32_t function) = 0;
   /// The instruction of that number comes next. False: the launch is given up (Status::cancelled).
   virtual bool step(SteppedThread, uint32_t instruction) = 0;
+  /// The thread gave way before an access of the instruction announced last, and goes on with it now. As step().
+  virtual bool goOn(SteppedThread) = 0;
   /// The instruction announced last accesses memory now, as ptxrun_access says.
   virtual void access(SteppedThread, uint64_t address, uint32_t bytes, uint32_t kind) = 0;
   /// The call ends, with `isExit` the thread.
@@ -51,5 +53,6 @@ std::vector<std::pair<uint64_t, std::string>> barriersInFlight(const GangState &
 
 /// Tells the launch's Stepper.
 void announceAccess(GangState &, uint64_t address, uint32_t bytes, uint32_t kind);
+void announceGoingOn(GangState &);
 
 } // namespace ptxrun::rt

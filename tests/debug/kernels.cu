@@ -66,14 +66,14 @@ __global__ void collatz(unsigned long long *steps) {
   steps[threadIdx.x] = count;
 }
 
-__device__ float twice(float v) {
-  float doubled = v * 2;
-  return doubled;
+__device__ float cubed(float v) {
+  float square = v * v;
+  return square * v;
 }
 
 __global__ void inlined(float *y) {
   float v = y[threadIdx.x];
-  float w = twice(v);
+  float w = cubed(v);
   y[threadIdx.x] = w + 1;
 }
 
