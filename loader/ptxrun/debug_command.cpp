@@ -10,6 +10,7 @@
 #include "loader/capture/replayer.h"
 #include "loader/debug/machine.h"
 #include "loader/ptxrun/commands.h"
+#include "loader/ptxrun/debug_adapter.h"
 #include "loader/ptxrun/debug_console.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/module_file.h"
@@ -40,6 +41,8 @@ variables too.)";
 
 struct DebugArguments {
   ConsoleOptions console;
+  std::string adapter;              ///< "stdio" or a port; empty: no adapter
+  DebugAdapter *served = nullptr;   ///< who serves, once its client has said what to launch
   std::optional<uint64_t> launch;
 };
 
@@ -145,6 +148,10 @@ extern "C" void onDebugInterrupt(int) {
 
 /// The session; false: a script had an error.
 bool hold(debug::Program &program, const DebugArguments &given, std::function<std::string(uint64_t)> beforeThat) {
+  if (given.served) {
+    given.served->serve(program);
+    return true;
+  }
   ConsoleOptions options = given.console;
   options.beforeThat = std::move(beforeThat);
   Console console(program, std::move(options));
@@ -234,6 +241,40 @@ void debugFile(RunArguments &plan, const DebugArguments &given) {
     throw Failed("");
 }
 
+/// The client says what to debug, unless the command line did.
+void serve(RunArguments &plan, DebugArguments &given) {
+  std::unique_ptr<AdapterChannel> channel;
+  if (given.adapter == "stdio") {
+    channel = AdapterChannel::overStandardStreams();
+  } else {
+    if (given.adapter.find_first_not_of("0123456789") != std::string::npos || given.adapter.size() > 5)
+      throw UsageError("--dap takes a port, not '" + given.adapter + "'");
+    channel = AdapterChannel::overPort(static_cast<unsigned>(std::stoul(given.adapter)));
+  }
+  DebugAdapter adapter(*channel);
+  const nlohmann::json wanted = adapter.awaitLaunch();
+  if (wanted.is_null())
+    return;
+  try {
+    if (wanted.contains("program"))
+      plan.file = wanted["program"];
+    if (wanted.contains("launch"))
+      given.launch = wanted["launch"].get<uint64_t>();
+    for (const auto &[name, to] : {std::pair{"kernel", &plan.kernel}, {"grid", &plan.grid}, {"block", &plan.block},
+                                   {"shared", &plan.shared}, {"schedule", &plan.options.schedule}})
+      if (wanted.contains(name))
+        *to = wanted[name].is_string() ? wanted[name].get<std::string>() : wanted[name].dump();
+    for (const nlohmann::json &argument : wanted.value("arguments", nlohmann::json::array()))
+      plan.arguments.push_back(argument.is_string() ? argument.get<std::string>() : argument.dump());
+    if (plan.file.empty())
+      throw UsageError("`launch` needs \"program\": a recording, a launch description or a PTX file");
+    given.served = &adapter;
+    debugFile(plan, given);
+  } catch (const std::exception &error) {
+    adapter.refuse(error.what());
+  }
+}
+
 } // namespace
 
 void addDebug(CLI::App &app) {
@@ -249,9 +290,18 @@ void addDebug(CLI::App &app) {
       ->allow_extra_args(false)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->get_option("FILE")->required(false);
+  command->add_option("--dap", given->adapter, "Serve an editor by the debug adapter protocol: on standard input and output, or --dap=PORT on 127.0.0.1")
+      ->type_name("[=PORT]");
   command->add_flag("--batch", given->console.isBatch, "End after these commands, with 1 where one failed");
   command->footer(kFooter);
-  command->callback([plan, given] { debugFile(*plan, *given); });
+  command->callback([plan, given] {
+    if (!given->adapter.empty())
+      return serve(*plan, *given);
+    if (plan->file.empty())
+      throw UsageError("debug needs a recording, a launch description or a PTX file");
+    debugFile(*plan, *given);
+  });
 }
 
 } // namespace ptxrun::command

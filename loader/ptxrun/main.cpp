@@ -54,6 +54,8 @@ std::vector<std::string> withoutSeparator(int count, char **arguments) {
   if (!words.empty() && (words[0] == "record" || words[0] == "exec"))
     if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end())
       words.erase(dashes);
+  if (!words.empty() && words[0] == "debug") // else CLI11 takes what follows for the port
+    std::ranges::replace(words, "--dap", "--dap=stdio");
   std::ranges::reverse(words); // as CLI11 takes them
   return words;
 }
