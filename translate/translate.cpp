@@ -288,10 +288,9 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
   }
 
-  Expected<simt::GangModule> gang =
-      simt::widen(std::move(*lane),
-                  {isObserved ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
-                   key.schedulesGangs || isObserved, key.tier, isObserved});
+  Expected<simt::GangModule> gang = simt::widen(
+      std::move(*lane), {isObserved ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
+                         key.schedulesGangs || isObserved, key.tier, isObserved});
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });

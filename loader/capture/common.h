@@ -17,8 +17,9 @@ std::vector<Change> changesOf(MemoryTable &, const device::ScheduleDependence &,
 /// Adds the part of malloc's heap that is new.
 void growHeap(MemoryTable &);
 
-/// For a debugger, whose threads run one by one: instead of `fast`, or of a W that is pinned, the order that comes nearest to what gangs
-/// of W lanes do: `gangs:W`. Threads that race come out as they did, mostly.
+/// For a debugger, whose threads run one by one: instead of `fast`, or of a W that is pinned, the
+/// order that comes nearest to what gangs of W lanes do: `gangs:W`. Threads that race come out as
+/// they did, mostly.
 void chooseDebuggedOrder(device::Module &, const device::KernelInfo &, device::LaunchOptions &);
 
 } // namespace ptxrun::capture

@@ -9,6 +9,7 @@
 #include "rt/memory/device_heap.h"
 #include "rt/memory/device_memory.h"
 #include "rt/observe/clock.h"
+#include "rt/observe/trace.h"
 
 namespace ptxrun::capture {
 
@@ -85,6 +86,8 @@ void Replayer::load(const ModuleEvent &event) {
 }
 
 void Replayer::put(const WriteEvent &event) {
+  rt::trace::Scope traced("copy", "write of the host");
+  traced.add("bytes", event.data.size());
   size_t at = 0;
   std::vector<Change> ignored;
   for (const Span &span : event.spans) {
@@ -110,6 +113,8 @@ uint64_t reachOf(uint64_t width, uint64_t pitch, uint64_t height, uint64_t slice
 } // namespace
 
 void Replayer::copy(const CopyEvent &e) {
+  rt::trace::Scope traced("copy", "copy");
+  traced.add("bytes", e.width * e.height * e.depth);
   const uint64_t reach = reachOf(e.width, e.toPitch, e.height, e.toSlice, e.depth);
   Range &to = rangeOf(e.to, reach);
   rangeOf(e.from, reachOf(e.width, e.fromPitch, e.height, e.fromSlice, e.depth));
@@ -123,6 +128,8 @@ void Replayer::copy(const CopyEvent &e) {
 }
 
 void Replayer::fill(const FillEvent &e) {
+  rt::trace::Scope traced("copy", "fill");
+  traced.add("bytes", e.width * e.height * e.elementBytes);
   uint64_t width;
   if ((e.elementBytes != 1 && e.elementBytes != 2 && e.elementBytes != 4) ||
       __builtin_mul_overflow(e.width, e.elementBytes, &width))

@@ -88,7 +88,8 @@ struct BadDwarf {};
 
 class Cursor {
  public:
-  Cursor(const Section &section, uint64_t at, uint64_t end) : section_(section), at_(at), end_(std::min<uint64_t>(end, section.bytes.size())) {}
+  Cursor(const Section &section, uint64_t at, uint64_t end)
+      : section_(section), at_(at), end_(std::min<uint64_t>(end, section.bytes.size())) {}
   uint64_t at() const { return at_; }
   bool isAtEnd() const { return at_ >= end_; }
   uint64_t number(unsigned bytes) {
@@ -219,7 +220,11 @@ class DwarfReader {
   }
 
   static unsigned widthOf(std::string_view type) {
-    return type.ends_with("b64") ? 8 : type.ends_with("b32") ? 4 : type.ends_with("b16") ? 2 : type.ends_with("b8") ? 1 : 0;
+    return type.ends_with("b64")   ? 8
+           : type.ends_with("b32") ? 4
+           : type.ends_with("b16") ? 2
+           : type.ends_with("b8")  ? 1
+                                   : 0;
   }
   uint64_t numberOf(const std::string &name, const std::map<std::string, uint64_t> &places) const {
     if (const auto label = labels_.find(name); label != labels_.end())
@@ -413,7 +418,9 @@ class DwarfReader {
         if (child.tag != kSubrangeType)
           continue;
         const Value &count = get(child, kCount), &upper = get(child, kUpperBound);
-        type = types_.arrayOf(type, count.isSet ? count.number : upper.isSet ? upper.number + 1 : 0);
+        type = types_.arrayOf(type, count.isSet   ? count.number
+                                    : upper.isSet ? upper.number + 1
+                                                  : 0);
       }
       return type;
     }
@@ -444,8 +451,8 @@ class DwarfReader {
     type.name = get(entry, kName).text;
     type.bytes = get(entry, kByteSize).number;
     const uint64_t encoding = get(entry, kEncoding).number;
-    type.kind = encoding == kBoolean ? Type::Kind::boolean
-                : encoding == kFloat ? Type::Kind::floating
+    type.kind = encoding == kBoolean                                   ? Type::Kind::boolean
+                : encoding == kFloat                                   ? Type::Kind::floating
                 : encoding == kSignedChar || encoding == kUnsignedChar ? Type::Kind::character
                                                                        : Type::Kind::integer;
     type.isSigned = encoding == kFloat || encoding == kSigned || encoding == kSignedChar;
@@ -474,7 +481,8 @@ class DwarfReader {
       }
       const Type *member = typeOf(child);
       type.members.push_back(
-          {child.tag == kInheritance ? "<" + member->name + ">" : get(child, kName).text, member, at});
+          {child.tag == kInheritance ? "<" + member->name + ">" : get(child, kName).text, member,
+           at});
     }
     return &type;
   }
@@ -497,7 +505,8 @@ class DwarfReader {
     variable.isParameter = entry.tag == kFormalParameter;
     findScope(entry, variable);
     if (location->second.isBlock)
-      addLocation(location->second.block, "debug_info", location->second.blockAt, 0, ~uint32_t{0}, variable);
+      addLocation(location->second.block, "debug_info", location->second.blockAt, 0, ~uint32_t{0},
+                  variable);
     else
       addLocations(location->second.number, variable);
     info_.variables_.push_back(std::move(variable));
@@ -510,8 +519,8 @@ class DwarfReader {
         return;
       at = up;
       const auto low = at->values.find(kLowPc), high = at->values.find(kHighPc);
-      const bool isScope = at->tag == kLexicalBlock || at->tag == kSubprogram ||
-                           at->tag == kInlinedSubroutine;
+      const bool isScope =
+          at->tag == kLexicalBlock || at->tag == kSubprogram || at->tag == kInlinedSubroutine;
       if (!isScope || low == at->values.end() || high == at->values.end())
         continue;
       variable.begin = static_cast<uint32_t>(low->second.number);

@@ -60,7 +60,8 @@ std::string floatingText(const char *bytes, uint64_t count) {
   if (std::isnan(value)) {
     const uint64_t bits = bitsOf(bytes, count);
     const unsigned mantissa = count == 2 ? 10 : count == 4 ? 23 : 52;
-    return std::string(std::signbit(value) ? "-" : "") + "nan(" + hex(bits & ((uint64_t{1} << mantissa) - 1)) + ")";
+    return std::string(std::signbit(value) ? "-" : "") + "nan(" +
+           hex(bits & ((uint64_t{1} << mantissa) - 1)) + ")";
   }
   return print(count == 8 ? "%.17g" : count == 4 ? "%.9g" : "%.5g", value);
 }
@@ -102,7 +103,8 @@ Evaluator::Evaluator(const SourceMap &map, const DebugInfo &info, Types &types)
 
 bool Evaluator::readMemory(uint64_t address, void *to, uint64_t bytes) {
   iovec local{to, bytes}, remote{reinterpret_cast<void *>(address), bytes};
-  return bytes == 0 || process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+  return bytes == 0 ||
+         process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 DebugValue Evaluator::load(const Type *type, uint64_t address) const {
@@ -249,7 +251,9 @@ uint32_t axis(const std::string &text, uint64_t linear, abi::Dim3 shape) {
 DebugValue Evaluator::special(const std::string &name, const View &view) const {
   const abi::Dim3 &grid = view.launch->grid, &block = view.launch->block;
   const bool isAxis = name.size() > 2 && name[name.size() - 2] == '.';
-  const auto extent = [&](abi::Dim3 d) { return name.back() == 'x' ? d.x : name.back() == 'y' ? d.y : d.z; };
+  const auto extent = [&](abi::Dim3 d) {
+    return name.back() == 'x' ? d.x : name.back() == 'y' ? d.y : d.z;
+  };
   if (isAxis && name.starts_with("%tid."))
     return number("u32", axis(name, view.place.thread, block));
   if (isAxis && name.starts_with("%ctaid."))
@@ -275,7 +279,8 @@ DebugValue Evaluator::named(const std::string &name, const View &view) const {
     return value;
   };
   const auto extents = [&](abi::Dim3 d) {
-    return DebugValue{index3_, std::string(reinterpret_cast<const char *>(&d), sizeof d), std::nullopt};
+    return DebugValue{index3_, std::string(reinterpret_cast<const char *>(&d), sizeof d),
+                      std::nullopt};
   };
   const check::Function *function = functionOf(view);
   if (name[0] == '%') {
@@ -330,10 +335,11 @@ std::string Evaluator::memberName(const DebugValue &value, size_t number) const 
 DebugValue Evaluator::member(const DebugValue &value, size_t number) const {
   if (value.type->kind == Type::Kind::pointer)
     return load(value.type->target, bitsOf(value.bytes.data(), 8));
-  const Type *type = value.type->kind == Type::Kind::array ? value.type->target
-                                                           : value.type->members[number].type;
-  const uint64_t offset = value.type->kind == Type::Kind::array ? number * type->bytes
-                                                                : value.type->members[number].offset;
+  const Type *type =
+      value.type->kind == Type::Kind::array ? value.type->target : value.type->members[number].type;
+  const uint64_t offset = value.type->kind == Type::Kind::array
+                              ? number * type->bytes
+                              : value.type->members[number].offset;
   DebugValue part{type, std::string(type->bytes, '\0'), std::nullopt};
   if (value.address)
     part.address = *value.address + offset;
@@ -354,8 +360,9 @@ int64_t Evaluator::asInteger(const DebugValue &value) {
   case Type::Kind::void_:
     throw DebugError("there is no value of type 'void'");
   default:
-    return value.type->isSigned ? signedBits(value.bytes.data(), value.bytes.size())
-                                : static_cast<int64_t>(bitsOf(value.bytes.data(), value.bytes.size()));
+    return value.type->isSigned
+               ? signedBits(value.bytes.data(), value.bytes.size())
+               : static_cast<int64_t>(bitsOf(value.bytes.data(), value.bytes.size()));
   }
 }
 
@@ -435,7 +442,8 @@ std::string Evaluator::format(const DebugValue &value, char format, uint64_t mos
   for (size_t i = 0; i < type.count && shown < mostElements; ++shown) {
     const std::string one = this->format(member(value, i), format, mostElements);
     size_t same = 1;
-    while (i + same < type.count && this->format(member(value, i + same), format, mostElements) == one)
+    while (i + same < type.count &&
+           this->format(member(value, i + same), format, mostElements) == one)
       ++same;
     text += i ? ", " : "";
     if (same >= kRepeats) {

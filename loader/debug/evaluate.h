@@ -1,5 +1,6 @@
 // Values of the stopped program, and the expressions that name them: C's operators, casts, members,
-// `*p@8` and `(@shared float *)16` as cuda-gdb has them; registers by their PTX names (`%r5`, `$r5`).
+// `*p@8` and `(@shared float *)16` as cuda-gdb has them; registers by their PTX names (`%r5`,
+// `$r5`).
 #pragma once
 #include <optional>
 #include <stdexcept>
@@ -48,7 +49,8 @@ class Evaluator {
 
   DebugValue registerValue(const check::Register &, const View &) const;
   DebugValue variableValue(const SourceVariable &, const View &) const;
-  DebugValue member(const DebugValue &, size_t number) const;  ///< of records, arrays; of pointers what they point to
+  DebugValue member(const DebugValue &,
+                    size_t number) const; ///< of records, arrays; of pointers what they point to
   size_t memberCount(const DebugValue &) const;
   std::string memberName(const DebugValue &, size_t number) const;
   /// The function of the call.

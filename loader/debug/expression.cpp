@@ -27,10 +27,10 @@ struct Operator {
   int precedence;
 };
 /// Longer ones first.
-constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7},
-                                   {"<<", 8}, {">>", 8}, {"|", 3},  {"^", 4},  {"&", 5},  {"<", 7},
-                                   {">", 7},  {"@", 9},  {"+", 10}, {"-", 10}, {"*", 11}, {"/", 11},
-                                   {"%", 11}};
+constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<=", 7},
+                                   {">=", 7}, {"<<", 8}, {">>", 8}, {"|", 3},  {"^", 4},
+                                   {"&", 5},  {"<", 7},  {">", 7},  {"@", 9},  {"+", 10},
+                                   {"-", 10}, {"*", 11}, {"/", 11}, {"%", 11}};
 
 } // namespace
 
@@ -63,8 +63,8 @@ class ExpressionParser {
   }
   void expect(const char *token) {
     if (!accept(token))
-      throw DebugError("syntax error in expression: '" + std::string(token) + "' is missing near '" +
-                       text_.substr(at_) + "'");
+      throw DebugError("syntax error in expression: '" + std::string(token) +
+                       "' is missing near '" + text_.substr(at_) + "'");
   }
   char next() {
     skipSpace();
@@ -173,7 +173,8 @@ class ExpressionParser {
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
                                   text_[at_] == '_' || text_[at_] == '$'))
       name.push_back(text_[at_++]);
-    const bool isSpecial = name == "%tid" || name == "%ntid" || name == "%ctaid" || name == "%nctaid";
+    const bool isSpecial =
+        name == "%tid" || name == "%ntid" || name == "%ctaid" || name == "%nctaid";
     if (isSpecial && at_ + 1 < text_.size() && text_[at_] == '.') {
       name += text_.substr(at_, 2);
       at_ += 2;
@@ -206,8 +207,9 @@ class ExpressionParser {
         return integer(owner_.types_.named("bool"), name == "true");
       return owner_.named(name, view_);
     }
-    throw DebugError(text_.empty() ? "an expression is missing"
-                                   : "syntax error in expression, near '" + text_.substr(at_) + "'");
+    throw DebugError(text_.empty()
+                         ? "an expression is missing"
+                         : "syntax error in expression, near '" + text_.substr(at_) + "'");
   }
 
   DebugValue sizeOf() {
@@ -274,13 +276,15 @@ class ExpressionParser {
     for (;;) {
       const size_t before = at_;
       const std::string word = identifier();
-      if (word == "const" || word == "volatile" || word == "struct" || word == "class" || word == "enum")
+      if (word == "const" || word == "volatile" || word == "struct" || word == "class" ||
+          word == "enum")
         continue;
       const std::string longer = name.empty() ? word : name + " " + word;
       const Type *found = word.empty() ? nullptr : owner_.types_.named(longer);
       if (!found && !word.empty())
         found = owner_.info_.findType(longer);
-      const bool mayGoOn = longer == "long" || longer == "unsigned" || longer == "signed" || longer == "unsigned long";
+      const bool mayGoOn = longer == "long" || longer == "unsigned" || longer == "signed" ||
+                           longer == "unsigned long";
       if (!found && !mayGoOn) {
         at_ = before;
         break;
@@ -398,7 +402,8 @@ class ExpressionParser {
       throw DebugError("only what lies in memory can stand before '@'");
     if (count < 1 || count > kMost)
       throw DebugError("'@' takes a number from 1 to " + std::to_string(kMost));
-    return owner_.load(owner_.types_.arrayOf(first.type, static_cast<uint64_t>(count)), *first.address);
+    return owner_.load(owner_.types_.arrayOf(first.type, static_cast<uint64_t>(count)),
+                       *first.address);
   }
 
   DebugValue moved(const DebugValue &from, int64_t by) {
@@ -417,7 +422,8 @@ class ExpressionParser {
 
   DebugValue applyFloating(const std::string &op, const DebugValue &a, const DebugValue &b) {
     const double x = asDouble(a), y = asDouble(b);
-    const bool isDouble = (isFloating(a) && a.type->bytes == 8) || (isFloating(b) && b.type->bytes == 8);
+    const bool isDouble =
+        (isFloating(a) && a.type->bytes == 8) || (isFloating(b) && b.type->bytes == 8);
     const Type *type = owner_.types_.named(isDouble ? "double" : "float");
     if (op == "+" || op == "-" || op == "*" || op == "/")
       return floating(type, op == "+" ? x + y : op == "-" ? x - y : op == "*" ? x * y : x / y);
@@ -450,13 +456,17 @@ class ExpressionParser {
     if (op == "*")
       return integer(type, x * y);
     if (op == "/")
-      return integer(type, !type->isSigned ? x / y : sy == -1 ? 0 - x : static_cast<uint64_t>(sx / sy));
+      return integer(type, !type->isSigned ? x / y
+                           : sy == -1      ? 0 - x
+                                           : static_cast<uint64_t>(sx / sy));
     if (op == "%")
       return integer(type, !type->isSigned ? x % y : sy == -1 ? 0 : static_cast<uint64_t>(sx % sy));
     if (op == "<<")
       return integer(type, y < 64 ? x << y : 0);
     if (op == ">>")
-      return integer(type, type->isSigned ? static_cast<uint64_t>(sx >> std::min<uint64_t>(y, 63)) : y < 64 ? x >> y : 0);
+      return integer(type, type->isSigned ? static_cast<uint64_t>(sx >> std::min<uint64_t>(y, 63))
+                           : y < 64       ? x >> y
+                                          : 0);
     if (op == "&")
       return integer(type, x & y);
     if (op == "|")

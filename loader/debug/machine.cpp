@@ -12,7 +12,8 @@ namespace ptxrun::debug {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-/// Instructions between checkpoints, about a tenth of a second; twice as many each time that there are too many checkpoints.
+/// Instructions between checkpoints, about a tenth of a second; twice as many each time that there
+/// are too many checkpoints.
 constexpr Time kSpacing = 20'000'000;
 constexpr size_t kMostCheckpoints = 32;
 
@@ -21,8 +22,8 @@ char *heapBase() { return reinterpret_cast<char *>(rt::kDeviceHeapArena); }
 } // namespace
 
 Machine::Machine(Program &program)
-    : program_(program), memory_(program.memory()), spacing_(kSpacing),
-      starts_(program.launches()), hasPrinted_(program.launches()) {
+    : program_(program), memory_(program.memory()), spacing_(kSpacing), starts_(program.launches()),
+      hasPrinted_(program.launches()) {
   for (const Program::Memory &one : memory_)
     beginning_.emplace_back(one.base, one.bytes);
   firstHeap_ = rt::deviceHeapBlocks();

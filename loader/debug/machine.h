@@ -2,9 +2,10 @@
 // back to any earlier one.
 //
 // Time is the number of instructions that all threads together have executed since the first launch
-// began; one that gives way to other threads before it accesses memory counts twice. The schedule repeats itself, so a time names one state. Going back is executing again: from
-// the beginning, or from a checkpoint. Checkpoints hold memory (pages that differ from the beginning)
-// and are taken between blocks, where no thread lives, some tens of millions of instructions apart.
+// began; one that gives way to other threads before it accesses memory counts twice. The schedule
+// repeats itself, so a time names one state. Going back is executing again: from the beginning, or
+// from a checkpoint. Checkpoints hold memory (pages that differ from the beginning) and are taken
+// between blocks, where no thread lives, some tens of millions of instructions apart.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -37,8 +38,9 @@ struct Thread {
   GangPlace place;
   std::vector<Call> calls; ///< the kernel first
   Time last = 0;           ///< of its last instruction that was executed
-  Time announced = 0;       ///< when its next instruction was first looked at
-  bool isGoingOn = false;   ///< it gave way to others since then, before that instruction's access of memory
+  Time announced = 0;      ///< when its next instruction was first looked at
+  bool isGoingOn =
+      false; ///< it gave way to others since then, before that instruction's access of memory
   char *window = nullptr; ///< host address of `.shared` offset 0
   rt::GangState *gang = nullptr;
   uint32_t instruction() const { return calls.empty() ? 0 : calls.back().instruction; }
@@ -48,14 +50,16 @@ struct Thread {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// The thread executes its next instruction at this time, or goes on with it (Thread::isGoingOn). True: stop before it.
+  /// The thread executes its next instruction at this time, or goes on with it (Thread::isGoingOn).
+  /// True: stop before it.
   virtual bool step(const Thread &, Time) { return false; }
   /// Backwards: the time to stop at, after step() said so at `time`: that, or one before.
   virtual Time stopTime(Time time) const { return time; }
   virtual void enter(const Thread &) {}
   /// Before the call is taken off.
   virtual void leave(const Thread &, bool /*isExit*/) {}
-  /// The thread's instruction of time thread.last accesses host memory at `address`; 0: some operation of the runtime.
+  /// The thread's instruction of time thread.last accesses host memory at `address`; 0: some
+  /// operation of the runtime.
   virtual void access(const Thread &, uint64_t /*address*/, uint32_t /*bytes*/, abi::AccessKind) {}
 };
 
@@ -85,15 +89,17 @@ class Machine final : rt::Stepper {
   bool hasEnded(GangPlace) const;
   const device::Outcome &outcome() const { return outcome_; }
 
-  /// Executes until the watcher says stop, `until`, or the end. The first instruction that is looked at is the next one
-  /// but for the one where it is stopped now.
+  /// Executes until the watcher says stop, `until`, or the end. The first instruction that is
+  /// looked at is the next one but for the one where it is stopped now.
   void forward(Watcher *, Time until = ~Time{0});
   /// Goes to a time, forwards or backwards.
   void goTo(Time);
-  /// Executes again what happened before `before` and tells, of the times at which the watcher (made anew for each stretch that is
-  /// looked at) says stop, the last. Ends somewhere before `before`; goTo comes next.
+  /// Executes again what happened before `before` and tells, of the times at which the watcher
+  /// (made anew for each stretch that is looked at) says stop, the last. Ends somewhere before
+  /// `before`; goTo comes next.
   std::optional<Time> findLast(const std::function<std::unique_ptr<Watcher>()> &, Time before);
-  /// From now on, and until told otherwise, forward() stops at the next instruction. Any thread, signal handlers too.
+  /// From now on, and until told otherwise, forward() stops at the next instruction. Any thread,
+  /// signal handlers too.
   void interrupt() { isInterrupted_.store(true, std::memory_order_relaxed); }
   bool wasInterrupted() const { return wasInterrupted_; }
 

@@ -15,12 +15,14 @@ struct LaunchFacts {
   std::string text; ///< the module's PTX
   abi::Dim3 grid, block;
   const void *params = nullptr; ///< KernelInfo::parameterBytes bytes
-  bool isRepeatable = true;     ///< it can begin in the middle of the grid: one block at a time, in order
+  bool isRepeatable =
+      true; ///< it can begin in the middle of the grid: one block at a time, in order
 };
 
 /// Whether a launch with such options can begin in the middle of the grid.
 inline bool isRepeatable(const device::LaunchOptions &options) {
-  const bool isBlockByBlock = options.schedule == rt::Schedule::serial || options.schedule == rt::Schedule::gangs;
+  const bool isBlockByBlock =
+      options.schedule == rt::Schedule::serial || options.schedule == rt::Schedule::gangs;
   return isBlockByBlock && options.cluster.x == 0 && !options.isCooperative;
 }
 
@@ -42,7 +44,8 @@ class Program {
   virtual const LaunchFacts &launch(size_t) const = 0;
   /// What people call launch n: its number in the recording, or from 0 on.
   virtual uint64_t numberOf(size_t n) const { return n; }
-  /// All memory that the kernels can write to, malloc's of kernels excepted. The same at every call.
+  /// All memory that the kernels can write to, malloc's of kernels excepted. The same at every
+  /// call.
   virtual std::vector<Memory> memory() const = 0;
   /// Runs launch n, debugged, from its group `firstGroup` on, on the calling thread.
   virtual LaunchResult run(size_t n, rt::Stepper &, uint64_t firstGroup) = 0;

@@ -57,8 +57,8 @@ class LineTracker {
     if (calls_.empty())
       calls_.emplace_back();
     std::vector<uint64_t> &before = calls_.back();
-    const bool isSame = before.size() >= lines.size() &&
-                        std::equal(lines.begin(), lines.end(), before.begin());
+    const bool isSame =
+        before.size() >= lines.size() && std::equal(lines.begin(), lines.end(), before.begin());
     before = lines;
     return !isSame;
   }
@@ -92,7 +92,8 @@ class WatchedMemory {
     const uint64_t here = addressFor(thread);
     if (here && contents_.empty()) { // the block begins
       contents_.assign(reinterpret_cast<const char *>(here), bytes_);
-    } else if (here && std::memcmp(reinterpret_cast<const char *>(here), contents_.data(), bytes_) != 0) {
+    } else if (here &&
+               std::memcmp(reinterpret_cast<const char *>(here), contents_.data(), bytes_) != 0) {
       changed = true;
       before = contents_;
       contents_.assign(reinterpret_cast<const char *>(here), bytes_);
@@ -120,7 +121,8 @@ class WatchedMemory {
   uint64_t addressFor(const Thread &thread) const {
     if (!sharedOffset_)
       return address_;
-    return thread.place.block == block_ ? reinterpret_cast<uint64_t>(thread.window) + *sharedOffset_ : 0;
+    return thread.place.block == block_ ? reinterpret_cast<uint64_t>(thread.window) + *sharedOffset_
+                                        : 0;
   }
 
   const uint64_t address_, bytes_;
@@ -151,7 +153,8 @@ class RunWatcher final : public Watcher {
       if (!point.isEnabled)
         continue;
       if (point.isWatch)
-        watched_.push_back({&point, WatchedMemory(point.address, point.bytes, point.sharedOffset, point.block)});
+        watched_.push_back(
+            {&point, WatchedMemory(point.address, point.bytes, point.sharedOffset, point.block)});
       else if (wanted.usesBreakpoints)
         for (const auto &[sight, places] : point.places)
           for (const uint32_t place : places) {
@@ -198,7 +201,8 @@ class RunWatcher final : public Watcher {
     if (isExit && direction_ == Direction::forwards && session_.machine_.launch() == launch_)
       hasEnded_ = true;
   }
-  void access(const Thread &thread, uint64_t address, uint32_t bytes, abi::AccessKind kind) override {
+  void access(const Thread &thread, uint64_t address, uint32_t bytes,
+              abi::AccessKind kind) override {
     for (auto &[point, memory] : watched_)
       memory.access(thread, address, bytes, kind);
   }
@@ -304,7 +308,8 @@ class RunWatcher final : public Watcher {
     try {
       const View view{&thread, thread.calls.size() - 1, thread.place,
                       &session_.program().launch(launch_)};
-      return Evaluator::isTrue(session_.sights_[launch_]->evaluator.evaluate(point.condition, view));
+      return Evaluator::isTrue(
+          session_.sights_[launch_]->evaluator.evaluate(point.condition, view));
     } catch (const DebugError &) { // as gdb does: what cannot be told stops
       return true;
     }
@@ -334,7 +339,8 @@ class WriteWatcher final : public Watcher {
     return isHit;
   }
   Time stopTime(Time) const override { return memory_.time; }
-  void access(const Thread &thread, uint64_t address, uint32_t bytes, abi::AccessKind kind) override {
+  void access(const Thread &thread, uint64_t address, uint32_t bytes,
+              abi::AccessKind kind) override {
     memory_.access(thread, address, bytes, kind);
   }
 
@@ -380,7 +386,8 @@ Stop Session::atStop(Stop stop) {
   }
   stop.isFocusNew = focus_ != before;
   for (const int number : stop.breakpoints)
-    if (const auto point = breakpoints_.find(number); point != breakpoints_.end() && point->second.isTemporary)
+    if (const auto point = breakpoints_.find(number);
+        point != breakpoints_.end() && point->second.isTemporary)
       breakpoints_.erase(point);
   return stop;
 }
@@ -451,7 +458,8 @@ Stop Session::backwards(const Wanted &wanted) {
     machine_.goTo(0);
     if (const Thread *thread = machine_.thread())
       look(thread->place);
-  } else if (state == Machine::State::stopped) { // the thread has nothing before: it stays where it is
+  } else if (state ==
+             Machine::State::stopped) { // the thread has nothing before: it stays where it is
     machine_.goTo(now);
   } else {
     machine_.forward(nullptr);
@@ -607,13 +615,15 @@ Breakpoint &Session::addBreakpoint(const std::string &where, const std::string &
   if (where.empty()) {
     const std::vector<FrameSight> all = frames(focusThread());
     if (all.empty())
-      throw DebugError("no thread is stopped: say where, as in `break kernel` or `break file.cu:42`");
+      throw DebugError(
+          "no thread is stopped: say where, as in `break kernel` or `break file.cu:42`");
     const uint32_t instruction = all[std::min(frame_, all.size() - 1)].instruction;
     made.places[&module()] = {instruction};
     made.description = placeText(instruction);
   } else {
     for (const auto &sight : sights_)
-      if (std::vector<uint32_t> found = placesOf(sight->map, where, made.description); !found.empty())
+      if (std::vector<uint32_t> found = placesOf(sight->map, where, made.description);
+          !found.empty())
         made.places[sight.get()] = std::move(found);
   }
   if (made.places.empty()) {
@@ -621,7 +631,8 @@ Breakpoint &Session::addBreakpoint(const std::string &where, const std::string &
     for (const std::string_view file : module().map.files())
       if (!file.empty())
         files.emplace_back(file);
-    throw DebugError("no code is at '" + where + "'; functions: " + listed(module().map.functionNames()) +
+    throw DebugError("no code is at '" + where +
+                     "'; functions: " + listed(module().map.functionNames()) +
                      (files.empty() ? "" : "; files: " + listed(files)));
   }
   made.number = ++lastNumber_;
@@ -713,7 +724,8 @@ std::string Session::placeText(uint32_t instruction) {
   const SourceMap &map = module().map;
   if (const auto source = map.source(instruction))
     return source->file.substr(source->file.rfind('/') + 1) + ":" + std::to_string(source->line);
-  return map.name().substr(map.name().rfind('/') + 1) + ":" + std::to_string(map.ptxLine(instruction));
+  return map.name().substr(map.name().rfind('/') + 1) + ":" +
+         std::to_string(map.ptxLine(instruction));
 }
 
 std::string Session::threadText(GangPlace place) {

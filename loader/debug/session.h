@@ -17,8 +17,11 @@ namespace ptxrun::debug {
 /// Everything that is known of a module's text.
 struct ModuleSight {
   ModuleSight(const device::Module &, const std::string &text);
-  /// The lines of an instruction, one per call that is inlined there, the function's own first; equal numbers for equal lines.
-  const std::vector<uint64_t> &lines(uint32_t instruction) const { return lines_[lineOf_[instruction]]; }
+  /// The lines of an instruction, one per call that is inlined there, the function's own first;
+  /// equal numbers for equal lines.
+  const std::vector<uint64_t> &lines(uint32_t instruction) const {
+    return lines_[lineOf_[instruction]];
+  }
   SourceMap map;
   Types types;
   DebugInfo info;
@@ -36,7 +39,7 @@ struct Breakpoint {
   bool isTemporary = false, isEnabled = true, isWatch = false;
   uint64_t hits = 0;
   std::map<const ModuleSight *, std::vector<uint32_t>> places; ///< instructions
-  std::string description;                                    ///< "a.cu:42"
+  std::string description;                                     ///< "a.cu:42"
   // Of watchpoints.
   const Type *type = nullptr;
   uint64_t address = 0;
@@ -51,11 +54,11 @@ struct Stop {
     step,
     breakpoint,
     watchpoint,
-    write,      ///< last-write found one
-    noWrite,    ///< nobody wrote before
-    finished,   ///< out of a call
+    write,    ///< last-write found one
+    noWrite,  ///< nobody wrote before
+    finished, ///< out of a call
     threadEnded,
-    beginning,  ///< nothing is before this
+    beginning, ///< nothing is before this
     ended,
     failed,
     interrupted,
@@ -70,8 +73,8 @@ struct Stop {
 
 /// A call as a person sees it: inlined ones are calls too.
 struct FrameSight {
-  size_t call = 0;         ///< in Thread::calls
-  std::string function;    ///< without parameters
+  size_t call = 0;      ///< in Thread::calls
+  std::string function; ///< without parameters
   std::optional<SourceLine> source;
   uint32_t ptxLine = 0, instruction = 0;
   bool isInlined = false;
@@ -105,8 +108,10 @@ class Session {
   Stop goTo(Time);
   bool isRunning() const { return machine_.state() == Machine::State::stopped; }
 
-  /// `where`: FUNCTION, LINE of the PTX, FILE:LINE, *NUMBER-free; empty: the focus's next instruction. Throws DebugError.
-  Breakpoint &addBreakpoint(const std::string &where, const std::string &condition, bool isTemporary);
+  /// `where`: FUNCTION, LINE of the PTX, FILE:LINE, *NUMBER-free; empty: the focus's next
+  /// instruction. Throws DebugError.
+  Breakpoint &addBreakpoint(const std::string &where, const std::string &condition,
+                            bool isTemporary);
   Breakpoint &addWatchpoint(const std::string &expression);
   std::map<int, Breakpoint> &breakpoints() { return breakpoints_; }
 

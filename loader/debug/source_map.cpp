@@ -93,8 +93,7 @@ std::vector<InlinedPlace> SourceMap::inlinedAt(uint32_t instruction) const {
     const check::Location &found = module_.locations[location];
     InlinedPlace &place = places.emplace_back();
     if (found.inlinedAt)
-      place.function =
-          found.functionName.empty() ? "(inlined)" : plainName(found.functionName);
+      place.function = found.functionName.empty() ? "(inlined)" : plainName(found.functionName);
     if (found.file < module_.files.size())
       place.at = {std::string(module_.files[found.file]), found.line};
     location = found.inlinedAt;

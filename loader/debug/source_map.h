@@ -44,14 +44,16 @@ class SourceMap {
   std::vector<InlinedPlace> inlinedAt(uint32_t instruction) const;
   /// The number of inlined calls that the instruction is in.
   uint32_t inlineDepth(uint32_t instruction) const;
-  /// Where to stop for a line of a source file: the first instruction of it in each function (or inlined call); the next line
-  /// that has code if it has none, in `line`. `file` may be the end of a path. Empty: there is none.
+  /// Where to stop for a line of a source file: the first instruction of it in each function (or
+  /// inlined call); the next line that has code if it has none, in `line`. `file` may be the end of
+  /// a path. Empty: there is none.
   std::vector<uint32_t> ofSource(const std::string &file, uint32_t &line) const;
   /// The first instruction at this line of the PTX, or after it.
   std::optional<uint32_t> ofPtxLine(uint32_t line) const;
   /// The first instruction of the function, by its name, mangled or not.
   std::optional<uint32_t> ofFunction(const std::string &name) const;
-  /// Where the second line of a function begins, when its parameters are in their registers; without lines its first instruction.
+  /// Where the second line of a function begins, when its parameters are in their registers;
+  /// without lines its first instruction.
   uint32_t behindPrologue(uint32_t first) const;
   /// "tile" for "_ZZ5saxpyifPKfPfE4tile".
   static std::string variableName(std::string_view name);
@@ -60,10 +62,12 @@ class SourceMap {
   std::vector<std::string> functionNames() const;
   const std::vector<std::string_view> &files() const { return module_.files; }
 
-  /// Line `number` of a source file, read from disk once; nothing where there is no such file or line. The PTX itself by its name.
+  /// Line `number` of a source file, read from disk once; nothing where there is no such file or
+  /// line. The PTX itself by its name.
   std::optional<std::string> lineText(const std::string &file, uint32_t number);
   uint32_t lineCount(const std::string &file);
-  /// Where the file is on this machine: as named, or of that name beside the PTX or in the current folder; empty: nowhere.
+  /// Where the file is on this machine: as named, or of that name beside the PTX or in the current
+  /// folder; empty: nowhere.
   std::string findFile(const std::string &file) const;
 
  private:

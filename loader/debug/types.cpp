@@ -123,7 +123,9 @@ const Type *Types::ofPtx(isa::Type type) {
   if (bits == 128)
     return arrayOf(named("u64"), 2);
   const std::string width = bits <= 8 ? "8" : bits <= 16 ? "16" : bits <= 32 ? "32" : "64";
-  return named((isa::isSigned(type) && !isa::isFloat(type) ? "s" : isa::isBits(type) ? "b" : "u") +
+  return named((isa::isSigned(type) && !isa::isFloat(type) ? "s"
+                : isa::isBits(type)                        ? "b"
+                                                           : "u") +
                width);
 }
 

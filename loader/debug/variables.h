@@ -15,7 +15,17 @@ namespace ptxrun::debug {
 
 /// A type of the source language.
 struct Type {
-  enum class Kind : uint8_t { void_, integer, character, boolean, floating, pointer, array, record, enumeration };
+  enum class Kind : uint8_t {
+    void_,
+    integer,
+    character,
+    boolean,
+    floating,
+    pointer,
+    array,
+    record,
+    enumeration
+  };
   struct Member {
     std::string name;
     const Type *type = nullptr;
@@ -56,8 +66,8 @@ class Types {
 struct Location {
   enum class Kind : uint8_t { none, reg, memory };
   Kind kind = Kind::none;
-  std::string name;    ///< the PTX register, or the PTX variable that its memory is in
-  int64_t offset = 0;  ///< bytes behind the variable's beginning
+  std::string name;   ///< the PTX register, or the PTX variable that its memory is in
+  int64_t offset = 0; ///< bytes behind the variable's beginning
   /// Instructions [begin, end) for which this holds, by number.
   uint32_t begin = 0, end = ~uint32_t{0};
 };
@@ -75,7 +85,8 @@ struct SourceVariable {
 class DebugInfo {
  public:
   DebugInfo(const check::Module &, Types &);
-  /// Those that an instruction sees, the innermost scope first; of two with one name the first counts.
+  /// Those that an instruction sees, the innermost scope first; of two with one name the first
+  /// counts.
   std::vector<const SourceVariable *> visibleAt(uint32_t instruction) const;
   /// A struct, class, enumeration or typedef of the source; null: none.
   const Type *findType(const std::string &) const;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "loader/device/background.h"
+#include "rt/observe/trace.h"
 #include "translate/lower/internal_error.h"
 
 namespace ptxrun::device {
@@ -21,6 +22,7 @@ constexpr uint64_t kWaitNs = 300'000;
 
 std::shared_ptr<const jit::Kernel>
 Source::compile(const std::string &kernel, const translate::VariantKey &key, Outcome &outcome) {
+  rt::trace::Scope traced("compile", "compile");
   std::string unresolved;
   auto compiled = translated->kernel(kernel, key, [&](std::string_view name) {
     void *address = variables.find(name);
@@ -28,6 +30,14 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
       unresolved = name;
     return address;
   });
+  if (rt::trace::isOn()) {
+    traced.add("kernel", rt::trace::quoted(kernel));
+    traced.add("tier", key.tier == simt::Tier::baseline ? "\"baseline\"" : "\"optimised\"");
+    if (compiled) {
+      traced.add("lanes", (*compiled)->code().needs.lanes);
+      traced.add("cached", (*compiled)->fromCache ? "true" : "false");
+    }
+  }
   if (compiled)
     return *compiled;
   llvm::Error error = compiled.takeError();

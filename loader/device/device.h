@@ -154,9 +154,11 @@ struct LaunchOptions {
   std::shared_ptr<const ScheduleFile> script; ///< of Schedule::scripted
   uint64_t launchNumber = 0;                  ///< which section of the script applies
   rt::ScheduleRecord *scheduleRecord = nullptr;
-  /// If set, the launch runs debugged code and tells it of every instruction; the schedule must not be fast.
+  /// If set, the launch runs debugged code and tells it of every instruction; the schedule must not
+  /// be fast.
   rt::Stepper *stepper = nullptr;
-  uint64_t firstGroup = 0;     ///< under `serial` and `gangs`: blocks (or clusters) before it are left out
+  uint64_t firstGroup =
+      0; ///< under `serial` and `gangs`: blocks (or clusters) before it are left out
   uint64_t stream = 0;         ///< a number for it, for observers
   bool hasPinnedLanes = false; ///< `serial` at the W that `lanes` names
   rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen

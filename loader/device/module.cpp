@@ -14,6 +14,7 @@
 #include "loader/device/kernel_info.h"
 #include "loader/device/memory.h"
 #include "loader/device/observer.h"
+#include "rt/observe/trace.h"
 #include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"
 #include "translate/translate.h"
@@ -265,6 +266,9 @@ template <class Infos> auto *findByName(const Infos &infos, std::string_view nam
 std::unique_ptr<Module> Module::load(std::string name, std::string text, const LoadOptions &options,
                                      Outcome &outcome) {
   joinTranslateAndRuntime();
+  rt::trace::Scope traced("compile", "load");
+  if (rt::trace::isOn())
+    traced.add("module", rt::trace::quoted(name));
   std::string errorText;
   Observer *told = observer();
   const std::string kept = told ? text : std::string();
@@ -419,6 +423,17 @@ Outcome Module::run(const KernelInfo &kernel, const Variant &variant,
   request.asyncCopies = options.asyncCopies;
   request.seed = options.seed + options.asyncSeed * 0x9e3779b97f4a7c15u; // one generator for both
   request.printf = options.printf;
+  rt::trace::Scope traced("launch", kernel.name);
+  if (rt::trace::isOn()) {
+    const auto shape = [](abi::Dim3 d) {
+      return "[" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) +
+             "]";
+    };
+    traced.add("grid", shape(options.grid));
+    traced.add("block", shape(options.block));
+    traced.add("lanes", variant.needs.lanes);
+    traced.add("stream", options.stream);
+  }
   const rt::Failure failure =
       variant.upgrade ? runBaseline(request, *variant.upgrade) : rt::run(request);
   if (failure.status == rt::Status::ok)

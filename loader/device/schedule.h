@@ -29,8 +29,9 @@ struct ScheduleFile {
   std::map<uint64_t, rt::ScheduleScript> launches;
 };
 
-/// "fast", "serial", "reverse", "oldest-first", "lockstep", "gangs:N", "seed:N" or "script:FILE" into the
-/// options' schedule, seed and script. What is wrong with the text or the file; empty: nothing.
+/// "fast", "serial", "reverse", "oldest-first", "lockstep", "gangs:N", "seed:N" or "script:FILE"
+/// into the options' schedule, seed and script. What is wrong with the text or the file; empty:
+/// nothing.
 std::string readSchedule(std::string_view text, LaunchOptions &);
 /// Lets the options follow a script.
 void useScript(std::shared_ptr<const ScheduleFile>, LaunchOptions &);

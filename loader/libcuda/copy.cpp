@@ -8,6 +8,7 @@
 
 #include "loader/capture/recorder.h"
 #include "loader/libcuda/memory.h"
+#include "rt/observe/trace.h"
 
 namespace ptxrun::driver {
 
@@ -31,6 +32,8 @@ bool isMapped(const void *address) {
 } // namespace
 
 CUresult CopyOperation::run(Context &) {
+  rt::trace::Scope traced("copy", "copy");
+  traced.add("bytes", width_ * height_ * depth_);
   capture::Recorder::Turn turn;
   copyRows();
   const auto number = [](const char *address) { return reinterpret_cast<uint64_t>(address); };
@@ -53,6 +56,8 @@ void CopyOperation::copyRows() const {
 bool CopyOperation::isLarge() const { return width_ * height_ * depth_ > kLargeBytes; }
 
 CUresult PiecesOperation::run(Context &) {
+  rt::trace::Scope traced("copy", "copies");
+  traced.add("pieces", pieces_.size());
   capture::Recorder::Turn turn;
   for (const Piece &piece : pieces_) {
     memmove(piece.to, piece.from, piece.bytes);
@@ -71,6 +76,8 @@ bool PiecesOperation::isLarge() const {
 }
 
 CUresult FillOperation::run(Context &) {
+  rt::trace::Scope traced("copy", "fill");
+  traced.add("bytes", width_ * height_ * elementBytes_);
   capture::Recorder::Turn turn;
   for (size_t y = 0; y < height_; ++y) {
     char *row = base_ + y * pitch_;

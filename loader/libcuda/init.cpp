@@ -13,6 +13,7 @@
 #include "loader/device/device.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/stream.h"
+#include "rt/observe/trace.h"
 
 namespace ptxrun::driver {
 
@@ -35,6 +36,7 @@ __attribute__((destructor)) void atUnload() {
   stopWorkers();
   if (auto *recorder = ptxrun::capture::Recorder::instance())
     recorder->finish();
+  ptxrun::rt::trace::finish();
 }
 
 /// PTXRUN_RECORD and its relatives: what the program does goes to a file.
@@ -49,6 +51,18 @@ void startRecording() {
     report("nothing is recorded: %s", problem.c_str());
 }
 
+/// PTXRUN_TRACE=FILE; %p in it becomes the process's number.
+void startTrace() {
+  const char *given = std::getenv("PTXRUN_TRACE");
+  if (!given || !*given)
+    return;
+  std::string file = given;
+  if (const size_t at = file.find("%p"); at != std::string::npos)
+    file.replace(at, 2, std::to_string(getpid()));
+  if (!ptxrun::rt::trace::start(file))
+    report("nothing is traced: %s cannot be written", file.c_str());
+}
+
 } // namespace
 
 CUresult initialise() {
@@ -57,6 +71,7 @@ CUresult initialise() {
     std::call_once(once, [] {
       pthread_atfork(nullptr, nullptr, afterForkInChild);
       startRecording();
+      startTrace();
       ptxrun::device::prepare();
       state = State::initialised;
     });

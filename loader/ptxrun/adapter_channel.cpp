@@ -32,7 +32,8 @@ std::unique_ptr<AdapterChannel> AdapterChannel::overPort(unsigned port) {
   auto *any = reinterpret_cast<sockaddr *>(&address);
   if (listener < 0 || port > 65535 || bind(listener, any, size) != 0 || listen(listener, 1) != 0 ||
       getsockname(listener, any, &size) != 0)
-    throw UsageError("--dap: cannot listen on port " + std::to_string(port) + ": " + std::strerror(errno));
+    throw UsageError("--dap: cannot listen on port " + std::to_string(port) + ": " +
+                     std::strerror(errno));
   std::fprintf(stderr, "listening on 127.0.0.1:%u\n", ntohs(address.sin_port));
   const int client = accept(listener, nullptr, nullptr);
   close(listener);
@@ -75,7 +76,10 @@ void AdapterChannel::readAll() {
     if (machine_ && (command == "pause" || command == "disconnect" || command == "terminate"))
       machine_->interrupt();
     if (command == "pause") { // answered before the stop that it makes
-      send({{"type", "response"}, {"request_seq", message.value("seq", 0)}, {"success", true}, {"command", command}});
+      send({{"type", "response"},
+            {"request_seq", message.value("seq", 0)},
+            {"success", true},
+            {"command", command}});
       continue;
     }
     requests_.push_back(std::move(message));

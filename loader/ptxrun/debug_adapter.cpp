@@ -1,4 +1,5 @@
-// The requests of the debug adapter protocol, one function each. Threads are those that live; steps go both ways.
+// The requests of the debug adapter protocol, one function each. Threads are those that live; steps
+// go both ways.
 #include "loader/ptxrun/debug_adapter.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ std::string hex(uint64_t value) {
 }
 
 std::string base64(const std::string &bytes) {
-  constexpr const char *kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr const char *kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   for (size_t i = 0; i < bytes.size(); i += 3) {
     uint32_t group = 0;
@@ -49,13 +51,19 @@ std::string base64(const std::string &bytes) {
 // --- Messages ----------------------------------------------------------------------------------
 
 void DebugAdapter::respond(const json &request, json body) {
-  channel_.send({{"type", "response"}, {"request_seq", request.value("seq", 0)}, {"success", true},
-                 {"command", request.value("command", "")}, {"body", std::move(body)}});
+  channel_.send({{"type", "response"},
+                 {"request_seq", request.value("seq", 0)},
+                 {"success", true},
+                 {"command", request.value("command", "")},
+                 {"body", std::move(body)}});
 }
 
 void DebugAdapter::fail(const json &request, const std::string &why) {
-  channel_.send({{"type", "response"}, {"request_seq", request.value("seq", 0)}, {"success", false},
-                 {"command", request.value("command", "")}, {"message", why},
+  channel_.send({{"type", "response"},
+                 {"request_seq", request.value("seq", 0)},
+                 {"success", false},
+                 {"command", request.value("command", "")},
+                 {"message", why},
                  {"body", {{"error", {{"id", 1}, {"format", why}}}}}});
 }
 
@@ -67,11 +75,16 @@ nlohmann::json DebugAdapter::awaitLaunch() {
   for (json request; !(request = channel_.next()).is_null();) {
     const std::string command = request.value("command", "");
     if (command == "initialize") {
-      respond(request, {{"supportsConfigurationDoneRequest", true}, {"supportsFunctionBreakpoints", true},
-                        {"supportsConditionalBreakpoints", true},   {"supportsEvaluateForHovers", true},
-                        {"supportsStepBack", true},                 {"supportsReadMemoryRequest", true},
-                        {"supportsSteppingGranularity", true},      {"supportsDataBreakpoints", true},
-                        {"supportsDelayedStackTraceLoading", true}, {"supportTerminateDebuggee", true}});
+      respond(request, {{"supportsConfigurationDoneRequest", true},
+                        {"supportsFunctionBreakpoints", true},
+                        {"supportsConditionalBreakpoints", true},
+                        {"supportsEvaluateForHovers", true},
+                        {"supportsStepBack", true},
+                        {"supportsReadMemoryRequest", true},
+                        {"supportsSteppingGranularity", true},
+                        {"supportsDataBreakpoints", true},
+                        {"supportsDelayedStackTraceLoading", true},
+                        {"supportTerminateDebuggee", true}});
     } else if (command == "launch" || command == "attach") {
       launch_ = request;
       const json arguments = request.value("arguments", json::object());
@@ -116,15 +129,25 @@ void DebugAdapter::handle(const json &request) {
     afterwards(command, arguments);
   } catch (const DebugError &error) {
     fail(request, error.what());
-  } catch (const json::exception &error) { // what a request must have is missing, or is something else
+  } catch (
+      const json::exception &error) { // what a request must have is missing, or is something else
     fail(request, error.what());
   }
 }
 
 /// What is answered at once.
 nlohmann::json DebugAdapter::perform(const std::string &command, const json &arguments) {
-  static const char *const kMoves[] = {"configurationDone", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "pause",
-                                       "disconnect", "terminate", "setExceptionBreakpoints", "goto"};
+  static const char *const kMoves[] = {"configurationDone",
+                                       "next",
+                                       "stepIn",
+                                       "stepOut",
+                                       "stepBack",
+                                       "reverseContinue",
+                                       "pause",
+                                       "disconnect",
+                                       "terminate",
+                                       "setExceptionBreakpoints",
+                                       "goto"};
   if (command == "setBreakpoints")
     return setBreakpoints(arguments);
   if (command == "setFunctionBreakpoints")
@@ -193,19 +216,31 @@ void DebugAdapter::report(const Stop &stop) {
   const bool hasEnded = stop.why == Stop::Why::ended || stop.why == Stop::Why::notRunning;
   if (hasEnded) {
     const std::string problem = session_->program().check();
-    event("output", {{"category", "console"}, {"output", "The launch has ended." + (problem.empty() ? "" : " " + problem) + "\n"}});
+    event("output",
+          {{"category", "console"},
+           {"output", "The launch has ended." + (problem.empty() ? "" : " " + problem) + "\n"}});
     if (!stopsAtEnd_) {
       event("exited", {{"exitCode", 0}});
       return event("terminated");
     }
   }
   static const std::map<Stop::Why, const char *> kReasons = {
-      {Stop::Why::step, "step"},           {Stop::Why::breakpoint, "breakpoint"}, {Stop::Why::watchpoint, "data breakpoint"},
-      {Stop::Why::write, "step"},          {Stop::Why::noWrite, "step"},          {Stop::Why::finished, "step"},
-      {Stop::Why::threadEnded, "step"},    {Stop::Why::beginning, "entry"},       {Stop::Why::ended, "pause"},
-      {Stop::Why::failed, "exception"},    {Stop::Why::interrupted, "pause"},     {Stop::Why::notRunning, "pause"}};
+      {Stop::Why::step, "step"},
+      {Stop::Why::breakpoint, "breakpoint"},
+      {Stop::Why::watchpoint, "data breakpoint"},
+      {Stop::Why::write, "step"},
+      {Stop::Why::noWrite, "step"},
+      {Stop::Why::finished, "step"},
+      {Stop::Why::threadEnded, "step"},
+      {Stop::Why::beginning, "entry"},
+      {Stop::Why::ended, "pause"},
+      {Stop::Why::failed, "exception"},
+      {Stop::Why::interrupted, "pause"},
+      {Stop::Why::notRunning, "pause"}};
   const bool isEntry = stop.why == Stop::Why::step && session_->machine().time() == 0;
-  json body = {{"reason", isEntry ? "entry" : kReasons.at(stop.why)}, {"threadId", idOf(session_->focus())}, {"allThreadsStopped", true}};
+  json body = {{"reason", isEntry ? "entry" : kReasons.at(stop.why)},
+               {"threadId", idOf(session_->focus())},
+               {"allThreadsStopped", true}};
   if (hasEnded)
     body["description"] = "the launch has ended; step back to look";
   if (!stop.breakpoints.empty())
@@ -227,16 +262,19 @@ void DebugAdapter::clearBreakpoints(const std::string &group) {
   groups_[group].clear();
 }
 
-nlohmann::json DebugAdapter::addBreakpoint(const std::string &where, const std::string &condition, const char *group) {
+nlohmann::json DebugAdapter::addBreakpoint(const std::string &where, const std::string &condition,
+                                           const char *group) {
   try {
     const debug::Breakpoint &made = session_->addBreakpoint(where, condition, false);
     groups_[group].push_back(made.number);
     const auto &[sight, places] = *made.places.begin();
     const auto source = sight->map.source(places[0]);
     const size_t colon = made.description.rfind(':');
-    const uint32_t line = colon != std::string::npos ? static_cast<uint32_t>(std::atoi(made.description.c_str() + colon + 1))
-                          : source                   ? source->line
-                                                     : sight->map.ptxLine(places[0]);
+    const uint32_t line =
+        colon != std::string::npos
+            ? static_cast<uint32_t>(std::atoi(made.description.c_str() + colon + 1))
+        : source ? source->line
+                 : sight->map.ptxLine(places[0]);
     return {{"id", made.number}, {"verified", true}, {"line", line}};
   } catch (const DebugError &error) {
     return {{"verified", false}, {"message", error.what()}};
@@ -252,7 +290,8 @@ nlohmann::json DebugAdapter::setBreakpoints(const json &arguments) {
   json made = json::array();
   for (const json &one : arguments.value("breakpoints", json::array())) {
     const std::string line = std::to_string(one.at("line").get<uint32_t>());
-    made.push_back(addBreakpoint(isPtx ? line : file + ":" + line, one.value("condition", ""), path.c_str()));
+    made.push_back(
+        addBreakpoint(isPtx ? line : file + ":" + line, one.value("condition", ""), path.c_str()));
   }
   return {{"breakpoints", made}};
 }
@@ -282,9 +321,10 @@ nlohmann::json DebugAdapter::dataBreakpointInfo(const json &arguments) {
   }
   if (!value.address)
     return {{"dataId", nullptr}, {"description", "'" + name + "' lies in no memory"}};
-  return {{"dataId", "*(uint8_t *) " + hex(*value.address) + " @ " + std::to_string(value.type->bytes)},
-          {"description", name},
-          {"accessTypes", {"write"}}};
+  return {
+      {"dataId", "*(uint8_t *) " + hex(*value.address) + " @ " + std::to_string(value.type->bytes)},
+      {"description", name},
+      {"accessTypes", {"write"}}};
 }
 
 nlohmann::json DebugAdapter::setDataBreakpoints(const json &arguments) {
@@ -311,7 +351,8 @@ int64_t DebugAdapter::idOf(GangPlace place) {
 GangPlace DebugAdapter::placeOf(int64_t id) {
   const abi::Dim3 &block = session_->launch().block;
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  return {static_cast<uint64_t>(id - 1) / threads, static_cast<uint32_t>(static_cast<uint64_t>(id - 1) % threads)};
+  return {static_cast<uint64_t>(id - 1) / threads,
+          static_cast<uint32_t>(static_cast<uint64_t>(id - 1) % threads)};
 }
 
 nlohmann::json DebugAdapter::threads() {
@@ -338,9 +379,11 @@ nlohmann::json DebugAdapter::sourceOf(const FrameSight &frame) {
   std::error_code error;
   const std::string file = frame.source ? map.findFile(frame.source->file) : "";
   if (!file.empty())
-    return {{"name", fs::path(file).filename().string()}, {"path", fs::absolute(file, error).lexically_normal().string()}};
+    return {{"name", fs::path(file).filename().string()},
+            {"path", fs::absolute(file, error).lexically_normal().string()}};
   if (fs::is_regular_file(map.name(), error))
-    return {{"name", fs::path(map.name()).filename().string()}, {"path", fs::absolute(map.name(), error).lexically_normal().string()}};
+    return {{"name", fs::path(map.name()).filename().string()},
+            {"path", fs::absolute(map.name(), error).lexically_normal().string()}};
   return {{"name", map.name()}, {"sourceReference", 1}};
 }
 
@@ -356,8 +399,11 @@ nlohmann::json DebugAdapter::stackTrace(const json &arguments) {
     frames_.push_back({place, i});
     const FrameSight &frame = all[i];
     const bool hasSource = frame.source && !map.findFile(frame.source->file).empty();
-    frames.push_back({{"id", frames_.size()}, {"name", frame.function}, {"source", sourceOf(frame)},
-                      {"line", hasSource ? frame.source->line : frame.ptxLine}, {"column", 1},
+    frames.push_back({{"id", frames_.size()},
+                      {"name", frame.function},
+                      {"source", sourceOf(frame)},
+                      {"line", hasSource ? frame.source->line : frame.ptxLine},
+                      {"column", 1},
                       {"instructionPointerReference", std::to_string(frame.instruction)}});
   }
   return {{"stackFrames", frames}, {"totalFrames", all.size()}};
@@ -383,20 +429,27 @@ int64_t DebugAdapter::keep(Handle handle) {
 nlohmann::json DebugAdapter::scopes(const json &arguments) {
   const View view = viewOfFrame(arguments.at("frameId"));
   const auto scope = [&](const char *name, Handle::Kind kind, bool isExpensive) {
-    return json{{"name", name}, {"variablesReference", keep({kind, view, {}})}, {"expensive", isExpensive}};
+    return json{
+        {"name", name}, {"variablesReference", keep({kind, view, {}})}, {"expensive", isExpensive}};
   };
-  return {{"scopes", {scope("Locals", Handle::Kind::locals, false), scope("Thread", Handle::Kind::thread, false),
-                      scope("Registers", Handle::Kind::registers, true)}}};
+  return {
+      {"scopes",
+       {scope("Locals", Handle::Kind::locals, false), scope("Thread", Handle::Kind::thread, false),
+        scope("Registers", Handle::Kind::registers, true)}}};
 }
 
 nlohmann::json DebugAdapter::shown(const std::string &name, const DebugValue &value, View view) {
   Evaluator &evaluator = session_->module().evaluator;
-  json one = {{"name", name}, {"value", evaluator.format(value, 0, 32)}, {"type", value.type->describe()}, {"variablesReference", 0}};
+  json one = {{"name", name},
+              {"value", evaluator.format(value, 0, 32)},
+              {"type", value.type->describe()},
+              {"variablesReference", 0}};
   if (evaluator.memberCount(value) > 0)
     one["variablesReference"] = keep({Handle::Kind::value, view, value});
   const bool isPointer = value.type->kind == debug::Type::Kind::pointer;
   if (isPointer || value.address)
-    one["memoryReference"] = hex(isPointer ? static_cast<uint64_t>(Evaluator::asInteger(value)) : *value.address);
+    one["memoryReference"] =
+        hex(isPointer ? static_cast<uint64_t>(Evaluator::asInteger(value)) : *value.address);
   return one;
 }
 
@@ -411,26 +464,32 @@ nlohmann::json DebugAdapter::variables(const json &arguments) {
     try {
       all.push_back(shown(name, evaluate(), handle.view));
     } catch (const DebugError &error) {
-      all.push_back({{"name", name}, {"value", std::string("<") + error.what() + ">"}, {"variablesReference", 0}});
+      all.push_back({{"name", name},
+                     {"value", std::string("<") + error.what() + ">"},
+                     {"variablesReference", 0}});
     }
   };
   switch (handle.kind) {
   case Handle::Kind::locals: {
     std::vector<std::string> seen;
-    for (const debug::SourceVariable *variable : module.info.visibleAt(module.evaluator.instructionOf(handle.view))) {
+    for (const debug::SourceVariable *variable :
+         module.info.visibleAt(module.evaluator.instructionOf(handle.view))) {
       if (std::ranges::find(seen, variable->name) != seen.end())
         continue;
       seen.push_back(variable->name);
       add(variable->name, [&] { return module.evaluator.variableValue(*variable, handle.view); });
     }
     if (seen.empty()) // what the PTX itself has
-      for (const check::Variable *parameter : module.evaluator.functionOf(handle.view)->signature.parameters)
-        add(std::string(parameter->name), [&] { return module.evaluator.evaluate(std::string(parameter->name), handle.view); });
+      for (const check::Variable *parameter :
+           module.evaluator.functionOf(handle.view)->signature.parameters)
+        add(std::string(parameter->name),
+            [&] { return module.evaluator.evaluate(std::string(parameter->name), handle.view); });
     break;
   }
   case Handle::Kind::registers:
     for (const check::Register *reg : module.evaluator.functionOf(handle.view)->registers)
-      add(std::string(reg->name), [&] { return module.evaluator.registerValue(*reg, handle.view); });
+      add(std::string(reg->name),
+          [&] { return module.evaluator.registerValue(*reg, handle.view); });
     break;
   case Handle::Kind::thread:
     for (const char *name : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
@@ -438,7 +497,8 @@ nlohmann::json DebugAdapter::variables(const json &arguments) {
     break;
   case Handle::Kind::value:
     for (size_t i = 0; i < std::min(module.evaluator.memberCount(handle.value), kMostChildren); ++i)
-      add(module.evaluator.memberName(handle.value, i), [&] { return module.evaluator.member(handle.value, i); });
+      add(module.evaluator.memberName(handle.value, i),
+          [&] { return module.evaluator.member(handle.value, i); });
   }
   return {{"variables", all}};
 }
@@ -450,10 +510,13 @@ nlohmann::json DebugAdapter::evaluate(const json &arguments) {
   Evaluator &evaluator = session_->module().evaluator;
   if (text.starts_with(kLastWrite)) { // of the debug console
     const DebugValue value = evaluator.evaluate(text.substr(kLastWrite.size()), view);
-    const uint64_t address = value.address ? *value.address : static_cast<uint64_t>(Evaluator::asInteger(value));
+    const uint64_t address =
+        value.address ? *value.address : static_cast<uint64_t>(Evaluator::asInteger(value));
     const Stop stop = session_->lastWrite(address, value.address ? value.type->bytes : 1);
     report(stop);
-    return {{"result", stop.why == Stop::Why::write ? "written by " + session_->threadText(session_->focus()) : "nothing wrote there before"},
+    return {{"result", stop.why == Stop::Why::write
+                           ? "written by " + session_->threadText(session_->focus())
+                           : "nothing wrote there before"},
             {"variablesReference", 0}};
   }
   json result = shown(text, evaluator.evaluate(text, view), view);
@@ -464,13 +527,16 @@ nlohmann::json DebugAdapter::evaluate(const json &arguments) {
 nlohmann::json DebugAdapter::readMemory(const json &arguments) {
   constexpr uint64_t kMostBytes = 1 << 20;
   const std::string reference = arguments.at("memoryReference");
-  const uint64_t address = std::strtoull(reference.c_str(), nullptr, 0) + static_cast<uint64_t>(arguments.value("offset", int64_t{0}));
+  const uint64_t address = std::strtoull(reference.c_str(), nullptr, 0) +
+                           static_cast<uint64_t>(arguments.value("offset", int64_t{0}));
   const uint64_t wanted = std::min(arguments.at("count").get<uint64_t>(), kMostBytes);
   std::string bytes(wanted, '\0');
   uint64_t readable = wanted;
   while (readable > 0 && !Evaluator::readMemory(address, bytes.data(), readable))
     readable /= 2;
-  return {{"address", hex(address)}, {"data", base64(bytes.substr(0, readable))}, {"unreadableBytes", wanted - readable}};
+  return {{"address", hex(address)},
+          {"data", base64(bytes.substr(0, readable))},
+          {"unreadableBytes", wanted - readable}};
 }
 
 nlohmann::json DebugAdapter::source() {

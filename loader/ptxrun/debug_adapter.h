@@ -14,12 +14,14 @@
 
 namespace ptxrun::command {
 
-/// Messages to and from one client. Reads on a thread of its own, so that `pause` is heard while a kernel runs.
+/// Messages to and from one client. Reads on a thread of its own, so that `pause` is heard while a
+/// kernel runs.
 class AdapterChannel {
  public:
   /// Standard input and output; what is printed from then on goes to standard error.
   static std::unique_ptr<AdapterChannel> overStandardStreams();
-  /// The first client that connects to this port of the loopback; 0: any port, told on standard error. Throws UsageError.
+  /// The first client that connects to this port of the loopback; 0: any port, told on standard
+  /// error. Throws UsageError.
   static std::unique_ptr<AdapterChannel> overPort(unsigned port);
   AdapterChannel(std::FILE *in, std::FILE *out);
   ~AdapterChannel();
@@ -71,9 +73,11 @@ class DebugAdapter {
   json perform(const std::string &command, const json &arguments);
   void afterwards(const std::string &command, const json &arguments);
 
-  json setBreakpoints(const json &), setFunctionBreakpoints(const json &), setDataBreakpoints(const json &);
+  json setBreakpoints(const json &), setFunctionBreakpoints(const json &),
+      setDataBreakpoints(const json &);
   json dataBreakpointInfo(const json &);
-  json threads(), stackTrace(const json &), scopes(const json &), variables(const json &), evaluate(const json &), readMemory(const json &), source();
+  json threads(), stackTrace(const json &), scopes(const json &), variables(const json &),
+      evaluate(const json &), readMemory(const json &), source();
   void report(const debug::Stop &);
   json addBreakpoint(const std::string &where, const std::string &condition, const char *group);
   void clearBreakpoints(const std::string &group);
@@ -89,8 +93,9 @@ class DebugAdapter {
   json launch_; ///< the request
   bool isOver_ = false, stopsAtEnd_ = true, stopsOnEntry_ = false;
   std::vector<Handle> handles_;
-  std::vector<std::pair<debug::GangPlace, size_t>> frames_; ///< thread and number of its frame, by frame id from 1 on
-  std::map<std::string, std::vector<int>> groups_;          ///< breakpoints by source
+  std::vector<std::pair<debug::GangPlace, size_t>>
+      frames_; ///< thread and number of its frame, by frame id from 1 on
+  std::map<std::string, std::vector<int>> groups_; ///< breakpoints by source
 };
 
 } // namespace ptxrun::command

@@ -1,4 +1,5 @@
-// ptxrun debug: a launch description, a kernel or a recorded launch, stopped and looked at anywhere.
+// ptxrun debug: a launch description, a kernel or a recorded launch, stopped and looked at
+// anywhere.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstring>
@@ -23,7 +24,8 @@ namespace ptxrun::command {
 
 namespace {
 
-constexpr const char *kFooter = R"(In the session `help` tells all commands; they are cuda-gdb's, and run backwards too.
+constexpr const char *kFooter =
+    R"(In the session `help` tells all commands; they are cuda-gdb's, and run backwards too.
 
   ptxrun debug run.rec --launch 7
   ptxrun debug launch.toml
@@ -41,16 +43,18 @@ variables too.)";
 
 struct DebugArguments {
   ConsoleOptions console;
-  std::string adapter;              ///< "stdio" or a port; empty: no adapter
-  DebugAdapter *served = nullptr;   ///< who serves, once its client has said what to launch
+  std::string adapter;            ///< "stdio" or a port; empty: no adapter
+  DebugAdapter *served = nullptr; ///< who serves, once its client has said what to launch
   std::optional<uint64_t> launch;
 };
 
 /// One recorded launch, from the memory it had.
 class RecordedProgram final : public debug::Program {
  public:
-  RecordedProgram(const capture::LaunchEvent &event, device::Module &module, const device::KernelInfo &kernel, std::string text,
-                  const capture::MemoryTable &memory, const std::string &schedule, const capture::ResultEvent *recorded)
+  RecordedProgram(const capture::LaunchEvent &event, device::Module &module,
+                  const device::KernelInfo &kernel, std::string text,
+                  const capture::MemoryTable &memory, const std::string &schedule,
+                  const capture::ResultEvent *recorded)
       : number_(event.number), recorded_(recorded) {
     for (const auto &[base, range] : memory.ranges)
       if (base < rt::kDeviceHeapArena)
@@ -104,16 +108,20 @@ class RecordedProgram final : public debug::Program {
     for (size_t i = 0; i < memory_.size(); ++i) {
       const std::vector<uint64_t> now = hashesOf(memory_[i]);
       for (size_t piece = 0; piece < now.size(); ++piece) {
-        const uint64_t address = reinterpret_cast<uint64_t>(memory_[i].base) + piece * capture::kPieceBytes;
+        const uint64_t address =
+            reinterpret_cast<uint64_t>(memory_[i].base) + piece * capture::kPieceBytes;
         const auto changed = wanted.find(address);
         if (now[piece] == (changed == wanted.end() ? hashes_[i][piece] : changed->second))
           continue;
-        const uint64_t bytes = std::min(capture::kPieceBytes, memory_[i].bytes - piece * capture::kPieceBytes);
+        const uint64_t bytes =
+            std::min(capture::kPieceBytes, memory_[i].bytes - piece * capture::kPieceBytes);
         char text[300];
         std::snprintf(text, sizeof text,
-                      "It wrote other values than when it was recorded, at 0x%llx or within the %llu bytes from there: threads race "
+                      "It wrote other values than when it was recorded, at 0x%llx or within the "
+                      "%llu bytes from there: threads race "
                       "for them. Another --schedule may show it (ptxrun explore finds one).",
-                      static_cast<unsigned long long>(address), static_cast<unsigned long long>(bytes));
+                      static_cast<unsigned long long>(address),
+                      static_cast<unsigned long long>(bytes));
         return text;
       }
     }
@@ -147,7 +155,8 @@ extern "C" void onDebugInterrupt(int) {
 }
 
 /// The session; false: a script had an error.
-bool hold(debug::Program &program, const DebugArguments &given, std::function<std::string(uint64_t)> beforeThat) {
+bool hold(debug::Program &program, const DebugArguments &given,
+          std::function<std::string(uint64_t)> beforeThat) {
   if (given.served) {
     given.served->serve(program);
     return true;
@@ -163,7 +172,8 @@ bool hold(debug::Program &program, const DebugArguments &given, std::function<st
   return isGood;
 }
 
-const capture::RecordingIndex::Launch &chooseLaunch(const capture::RecordingIndex &index, const std::string &file,
+const capture::RecordingIndex::Launch &chooseLaunch(const capture::RecordingIndex &index,
+                                                    const std::string &file,
                                                     const std::optional<uint64_t> &wanted) {
   if (index.launches.empty())
     throw UsageError(file + " has no launches");
@@ -186,8 +196,8 @@ std::string writersBefore(const capture::RecordingIndex &index, uint64_t launch,
   if (!last)
     return "No recorded launch before this one wrote near it.";
   return "Before this launch, launch " + std::to_string(last->number) + " ('" + last->kernel +
-         "') wrote to these " + std::to_string(capture::kPieceBytes) + " bytes: ptxrun debug --launch " +
-         std::to_string(last->number);
+         "') wrote to these " + std::to_string(capture::kPieceBytes) +
+         " bytes: ptxrun debug --launch " + std::to_string(last->number);
 }
 
 bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
@@ -201,9 +211,14 @@ bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
   const std::string schedule = plan.options.schedule == "fast" ? "" : plan.options.schedule;
   try {
     replayer.run([](const capture::LaunchReport &) {},
-                 [&](const capture::LaunchEvent &event, device::Module &module, const device::KernelInfo &kernel) {
-                   RecordedProgram program(event, module, kernel, replayer.textOf(event.module), replayer.memory(), schedule, chosen.result ? &*chosen.result : nullptr);
-                   throw SessionOver{hold(program, given, [&](uint64_t address) { return writersBefore(index, number, address); })};
+                 [&](const capture::LaunchEvent &event, device::Module &module,
+                     const device::KernelInfo &kernel) {
+                   RecordedProgram program(event, module, kernel, replayer.textOf(event.module),
+                                           replayer.memory(), schedule,
+                                           chosen.result ? &*chosen.result : nullptr);
+                   throw SessionOver{hold(program, given, [&](uint64_t address) {
+                     return writersBefore(index, number, address);
+                   })};
                  });
   } catch (const SessionOver &over) {
     return over.isGood;
@@ -247,7 +262,8 @@ void serve(RunArguments &plan, DebugArguments &given) {
   if (given.adapter == "stdio") {
     channel = AdapterChannel::overStandardStreams();
   } else {
-    if (given.adapter.find_first_not_of("0123456789") != std::string::npos || given.adapter.size() > 5)
+    if (given.adapter.find_first_not_of("0123456789") != std::string::npos ||
+        given.adapter.size() > 5)
       throw UsageError("--dap takes a port, not '" + given.adapter + "'");
     channel = AdapterChannel::overPort(static_cast<unsigned>(std::stoul(given.adapter)));
   }
@@ -260,14 +276,19 @@ void serve(RunArguments &plan, DebugArguments &given) {
       plan.file = wanted["program"];
     if (wanted.contains("launch"))
       given.launch = wanted["launch"].get<uint64_t>();
-    for (const auto &[name, to] : {std::pair{"kernel", &plan.kernel}, {"grid", &plan.grid}, {"block", &plan.block},
-                                   {"shared", &plan.shared}, {"schedule", &plan.options.schedule}})
+    for (const auto &[name, to] : {std::pair{"kernel", &plan.kernel},
+                                   {"grid", &plan.grid},
+                                   {"block", &plan.block},
+                                   {"shared", &plan.shared},
+                                   {"schedule", &plan.options.schedule}})
       if (wanted.contains(name))
         *to = wanted[name].is_string() ? wanted[name].get<std::string>() : wanted[name].dump();
     for (const nlohmann::json &argument : wanted.value("arguments", nlohmann::json::array()))
-      plan.arguments.push_back(argument.is_string() ? argument.get<std::string>() : argument.dump());
+      plan.arguments.push_back(argument.is_string() ? argument.get<std::string>()
+                                                    : argument.dump());
     if (plan.file.empty())
-      throw UsageError("`launch` needs \"program\": a recording, a launch description or a PTX file");
+      throw UsageError(
+          "`launch` needs \"program\": a recording, a launch description or a PTX file");
     given.served = &adapter;
     debugFile(plan, given);
   } catch (const std::exception &error) {
@@ -278,11 +299,16 @@ void serve(RunArguments &plan, DebugArguments &given) {
 } // namespace
 
 void addDebug(CLI::App &app) {
-  auto *command = app.add_subcommand("debug", "Debug a kernel, launch description or recorded launch, forwards and backwards");
+  auto *command = app.add_subcommand(
+      "debug", "Debug a kernel, launch description or recorded launch, forwards and backwards");
   auto plan = addRunOptions(*command);
   auto given = std::make_shared<DebugArguments>();
-  command->add_option("--launch", given->launch, "Only this one; of a recording the default is the first that failed, else the first, of a description all");
-  command->add_option("-x,--command-file", given->console.scripts, "Perform the commands of this file first")
+  command->add_option("--launch", given->launch,
+                      "Only this one; of a recording the default is the first that failed, else "
+                      "the first, of a description all");
+  command
+      ->add_option("-x,--command-file", given->console.scripts,
+                   "Perform the commands of this file first")
       ->allow_extra_args(false)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -291,9 +317,13 @@ void addDebug(CLI::App &app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->get_option("FILE")->required(false);
-  command->add_option("--dap", given->adapter, "Serve an editor by the debug adapter protocol: on standard input and output, or --dap=PORT on 127.0.0.1")
+  command
+      ->add_option("--dap", given->adapter,
+                   "Serve an editor by the debug adapter protocol: on standard input and output, "
+                   "or --dap=PORT on 127.0.0.1")
       ->type_name("[=PORT]");
-  command->add_flag("--batch", given->console.isBatch, "End after these commands, with 1 where one failed");
+  command->add_flag("--batch", given->console.isBatch,
+                    "End after these commands, with 1 where one failed");
   command->footer(kFooter);
   command->callback([plan, given] {
     if (!given->adapter.empty())

@@ -14,7 +14,8 @@ struct ConsoleOptions {
   std::vector<std::string> commands; ///< then these
   bool isBatch = false;              ///< ends after them, at the first error too
   bool isQuiet = false;
-  /// More that last-write can say where nobody wrote in what is debugged: who did before; may be empty.
+  /// More that last-write can say where nobody wrote in what is debugged: who did before; may be
+  /// empty.
   std::function<std::string(uint64_t address)> beforeThat;
 };
 
@@ -48,22 +49,29 @@ class Console {
   void runCommand(const std::string &);
   void continueOn(const std::string &);
   void reverseContinue(const std::string &);
-  void step(const std::string &), next(const std::string &), stepi(const std::string &), nexti(const std::string &), finish(const std::string &);
-  void reverseStep(const std::string &), reverseNext(const std::string &), reverseStepi(const std::string &), reverseNexti(const std::string &), reverseFinish(const std::string &);
+  void step(const std::string &), next(const std::string &), stepi(const std::string &),
+      nexti(const std::string &), finish(const std::string &);
+  void reverseStep(const std::string &), reverseNext(const std::string &),
+      reverseStepi(const std::string &), reverseNexti(const std::string &),
+      reverseFinish(const std::string &);
   void lastWrite(const std::string &);
   void goTo(const std::string &);
   void breakAt(const std::string &), tbreak(const std::string &), watch(const std::string &);
-  void deletePoint(const std::string &), enable(const std::string &), disable(const std::string &), condition(const std::string &);
+  void deletePoint(const std::string &), enable(const std::string &), disable(const std::string &),
+      condition(const std::string &);
   void move(debug::Step, debug::Direction, const std::string &count);
   void report(const debug::Stop &, bool isOfInstruction = false);
   void addBreak(const std::string &, bool isTemporary);
   debug::Breakpoint &pointOf(const std::string &number);
 
   // debug_show.cpp: commands that show
-  void print(const std::string &), examine(const std::string &), backtrace(const std::string &), list(const std::string &);
+  void print(const std::string &), examine(const std::string &), backtrace(const std::string &),
+      list(const std::string &);
   void frame(const std::string &), up(const std::string &), down(const std::string &);
-  void info(const std::string &), cuda(const std::string &), ptype(const std::string &), display(const std::string &), undisplay(const std::string &);
-  void infoBreakpoints(), infoRegisters(const std::string &), infoLocals(bool areArguments), infoSource(), infoTime(), infoFunctions(), infoLaunches();
+  void info(const std::string &), cuda(const std::string &), ptype(const std::string &),
+      display(const std::string &), undisplay(const std::string &);
+  void infoBreakpoints(), infoRegisters(const std::string &), infoLocals(bool areArguments),
+      infoSource(), infoTime(), infoFunctions(), infoLaunches();
   void infoThreads(), infoBlocks(), infoWarps(), infoBarriers();
   void showFrame(size_t number, bool isShort);
   void showLine(const debug::FrameSight &, bool isOfInstruction);

@@ -23,8 +23,9 @@ void Console::info(const std::string &text) {
   std::getline(stream, more);
   if (const size_t first = more.find_first_not_of(' '); first != std::string::npos)
     more.erase(0, first);
-  static const std::vector<std::string> names = {"breakpoints", "watchpoints", "registers", "locals",   "args",     "display", "frame",
-                                                 "functions",   "launches",    "source",    "time",     "cuda",     "threads", "line"};
+  static const std::vector<std::string> names = {
+      "breakpoints", "watchpoints", "registers", "locals", "args", "display", "frame",
+      "functions",   "launches",    "source",    "time",   "cuda", "threads", "line"};
   std::vector<std::string> found;
   for (const std::string &name : names)
     if (!what.empty() && name.starts_with(what))
@@ -35,8 +36,10 @@ void Console::info(const std::string &text) {
     found = {"stack"};
   if (found.size() != 1) {
     const std::string near = nearestName(what, names);
-    throw DebugError("`info " + what + "` is not known" + (near.empty() ? "" : "; did you mean `info " + near + "`?") +
-                     " There are breakpoints, registers, locals, args, display, frame, stack, functions, launches, source, time, cuda");
+    throw DebugError("`info " + what + "` is not known" +
+                     (near.empty() ? "" : "; did you mean `info " + near + "`?") +
+                     " There are breakpoints, registers, locals, args, display, frame, stack, "
+                     "functions, launches, source, time, cuda");
   }
   const std::string &name = found[0];
   if (name == "breakpoints" || name == "watchpoints")
@@ -82,12 +85,17 @@ void Console::infoBreakpoints() {
   }
   std::printf("Num  Type        Enb  What\n");
   for (const auto &[number, point] : session_.breakpoints()) {
-    std::printf("%-4d %-11s %-4s %s\n", number, point.isWatch ? "watchpoint" : point.isTemporary ? "temporary" : "breakpoint",
-                point.isEnabled ? "y" : "n", (point.isWatch ? point.where : point.description).c_str());
+    std::printf("%-4d %-11s %-4s %s\n", number,
+                point.isWatch       ? "watchpoint"
+                : point.isTemporary ? "temporary"
+                                    : "breakpoint",
+                point.isEnabled ? "y" : "n",
+                (point.isWatch ? point.where : point.description).c_str());
     if (!point.condition.empty())
       std::printf("\tstop only if %s\n", point.condition.c_str());
     if (point.hits)
-      std::printf("\talready hit %llu time%s\n", static_cast<unsigned long long>(point.hits), point.hits == 1 ? "" : "s");
+      std::printf("\talready hit %llu time%s\n", static_cast<unsigned long long>(point.hits),
+                  point.hits == 1 ? "" : "s");
   }
 }
 
@@ -101,7 +109,8 @@ void Console::infoRegisters(const std::string &names) {
   for (std::string name; stream >> name;)
     wanted.push_back((name[0] == '$' ? "%" + name.substr(1) : name[0] == '%' ? name : "%" + name));
   for (const std::string &name : wanted)
-    if (std::ranges::none_of(function->registers, [&](const check::Register *r) { return r->name == name; }))
+    if (std::ranges::none_of(function->registers,
+                             [&](const check::Register *r) { return r->name == name; }))
       throw DebugError("Invalid register `" + name.substr(1) + "'");
   std::vector<const check::Register *> all(function->registers.begin(), function->registers.end());
   for (const check::Register *reg : all) {
@@ -124,8 +133,8 @@ void Console::infoLocals(bool areArguments) {
   std::vector<std::string> seen;
   const uint32_t instruction = module.evaluator.instructionOf(view);
   for (const debug::SourceVariable *variable : module.info.visibleAt(instruction)) {
-    if (variable->isParameter != areArguments || std::ranges::find(seen, variable->name) != seen.end() ||
-        variable->end == ~uint32_t{0})
+    if (variable->isParameter != areArguments ||
+        std::ranges::find(seen, variable->name) != seen.end() || variable->end == ~uint32_t{0})
       continue;
     seen.push_back(variable->name);
     std::string value;
@@ -143,11 +152,13 @@ void Console::infoLocals(bool areArguments) {
     for (const check::Variable *parameter : function->signature.parameters)
       if (parameter->space == isa::StateSpace::param) {
         const std::string name(parameter->name);
-        std::printf("%s = %s\n", name.c_str(), module.evaluator.format(module.evaluator.evaluate(name, view)).c_str());
+        std::printf("%s = %s\n", name.c_str(),
+                    module.evaluator.format(module.evaluator.evaluate(name, view)).c_str());
       }
     return;
   }
-  std::printf("No locals: the PTX says nothing of the source's variables (nvcc -G does); registers: info registers.\n");
+  std::printf("No locals: the PTX says nothing of the source's variables (nvcc -G does); "
+              "registers: info registers.\n");
 }
 
 void Console::infoFunctions() {
@@ -164,11 +175,13 @@ void Console::infoLaunches() {
   for (size_t i = 0; i < session_.program().launches(); ++i) {
     const debug::LaunchFacts &facts = session_.program().launch(i);
     const auto shape = [](abi::Dim3 d) {
-      return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+      return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) +
+             ")";
     };
     std::printf("%c %-4llu %s<<<%s,%s>>>\n", i == session_.machine().launch() ? '*' : ' ',
                 static_cast<unsigned long long>(session_.program().numberOf(i)),
-                debug::SourceMap::plainName(facts.kernel->name).c_str(), shape(facts.grid).c_str(), shape(facts.block).c_str());
+                debug::SourceMap::plainName(facts.kernel->name).c_str(), shape(facts.grid).c_str(),
+                shape(facts.block).c_str());
   }
 }
 
@@ -176,7 +189,8 @@ void Console::infoSource() {
   const std::vector<FrameSight> frames = needFrames();
   const FrameSight &frame = frames[std::min(session_.frame(), frames.size() - 1)];
   debug::SourceMap &map = session_.module().map;
-  std::printf("PTX: %s, line %u: %s\n", map.name().c_str(), frame.ptxLine, map.text(frame.instruction).c_str());
+  std::printf("PTX: %s, line %u: %s\n", map.name().c_str(), frame.ptxLine,
+              map.text(frame.instruction).c_str());
   if (!frame.source) {
     std::printf("No source lines are known of it (nvcc -lineinfo or -G).\n");
     return;
@@ -188,10 +202,12 @@ void Console::infoSource() {
 
 void Console::infoTime() {
   const debug::Machine &machine = session_.machine();
-  std::printf("time %llu: so many instructions were executed", static_cast<unsigned long long>(machine.time()));
+  std::printf("time %llu: so many instructions were executed",
+              static_cast<unsigned long long>(machine.time()));
   if (machine.launch() > 0)
     if (const auto start = machine.startOf(machine.launch()))
-      std::printf(", %llu of them in this launch", static_cast<unsigned long long>(machine.time() - *start));
+      std::printf(", %llu of them in this launch",
+                  static_cast<unsigned long long>(machine.time() - *start));
   std::printf("\n");
 }
 
@@ -206,7 +222,9 @@ std::string stateOf(const rt::ThreadSight &sight, const debug::Machine &machine)
   if (sight.wait == rt::WaitKind::done)
     return "ended";
   if (sight.waitsAt.empty())
-    return machine.find(sight.place) ? "running" : machine.hasEnded(sight.place) ? "ended" : "not begun";
+    return machine.find(sight.place)       ? "running"
+           : machine.hasEnded(sight.place) ? "ended"
+                                           : "not begun";
   const size_t end = sight.waitsAt.find(':');
   return "waits: " + sight.waitsAt.substr(0, end);
 }
@@ -215,11 +233,13 @@ std::string stateOf(const rt::ThreadSight &sight, const debug::Machine &machine)
 
 void Console::showFocus() {
   const debug::Machine &machine = session_.machine();
-  const char *state = session_.focusThread()                  ? ""
-                      : machine.hasEnded(session_.focus())    ? " (it has ended; reverse steps go back)"
-                      : session_.isRunning()                  ? " (it has not begun; steps go to its first instruction)"
-                                                              : " (nothing runs)";
-  std::printf("kernel %s, %s%s\n", debug::SourceMap::plainName(session_.launch().kernel->name).c_str(),
+  const char *state =
+      session_.focusThread()               ? ""
+      : machine.hasEnded(session_.focus()) ? " (it has ended; reverse steps go back)"
+      : session_.isRunning() ? " (it has not begun; steps go to its first instruction)"
+                             : " (nothing runs)";
+  std::printf("kernel %s, %s%s\n",
+              debug::SourceMap::plainName(session_.launch().kernel->name).c_str(),
               session_.threadText(session_.focus()).c_str(), state);
 }
 
@@ -238,9 +258,10 @@ void Console::infoThreads() {
   for (const rt::ThreadSight &sight : rt::threadsInFlight(*machine.thread()->gang)) {
     const debug::Thread *thread = machine.find(sight.place);
     const std::string state = stateOf(sight, machine);
-    const std::string at = thread ? session_.placeText(thread->instruction()) + " (ptx:" +
-                                        std::to_string(session_.module().map.ptxLine(thread->instruction())) + ")"
-                                  : "";
+    const std::string at =
+        thread ? session_.placeText(thread->instruction()) + " (ptx:" +
+                     std::to_string(session_.module().map.ptxLine(thread->instruction())) + ")"
+               : "";
     const bool isSame = !rows.empty() && rows.back().state == state && rows.back().at == at &&
                         rows.back().last.block == sight.place.block;
     if (!isSame)
@@ -249,10 +270,13 @@ void Console::infoThreads() {
     ++rows.back().count;
     rows.back().hasFocus |= sight.place == session_.focus();
   }
-  std::printf("  %-12s %-12s %-12s %5s  %-20s %s\n", "Block", "Thread", "To thread", "Count", "State", "At");
+  std::printf("  %-12s %-12s %-12s %5s  %-20s %s\n", "Block", "Thread", "To thread", "Count",
+              "State", "At");
   for (const Row &row : rows)
-    std::printf("%c %-12s %-12s %-12s %5llu  %-20s %s\n", row.hasFocus ? '*' : ' ', coordinates(row.first.block, facts.grid).c_str(),
-                coordinates(row.first.thread, facts.block).c_str(), coordinates(row.last.thread, facts.block).c_str(),
+    std::printf("%c %-12s %-12s %-12s %5llu  %-20s %s\n", row.hasFocus ? '*' : ' ',
+                coordinates(row.first.block, facts.grid).c_str(),
+                coordinates(row.first.thread, facts.block).c_str(),
+                coordinates(row.last.thread, facts.block).c_str(),
                 static_cast<unsigned long long>(row.count), row.state.c_str(), row.at.c_str());
 }
 
@@ -268,7 +292,9 @@ void Console::infoBlocks() {
   std::ranges::sort(inFlight);
   const uint64_t blocks = uint64_t{facts.grid.x} * facts.grid.y * facts.grid.z;
   const auto stateAt = [&](uint64_t block) {
-    return std::ranges::binary_search(inFlight, block) ? "running" : machine.hasEnded({block, 0}) ? "ended" : "not begun";
+    return std::ranges::binary_search(inFlight, block) ? "running"
+           : machine.hasEnded({block, 0})              ? "ended"
+                                                       : "not begun";
   };
   std::printf("  %-14s %-14s %6s  %s\n", "Block", "To block", "Count", "State");
   for (uint64_t first = 0; first < blocks;) {
@@ -277,8 +303,9 @@ void Console::infoBlocks() {
     while (last + 1 < blocks && stateAt(last + 1) == state)
       ++last;
     const uint64_t focus = session_.focus().block;
-    std::printf("%c %-14s %-14s %6llu  %s\n", focus >= first && focus <= last ? '*' : ' ', coordinates(first, facts.grid).c_str(),
-                coordinates(last, facts.grid).c_str(), static_cast<unsigned long long>(last - first + 1), state.c_str());
+    std::printf("%c %-14s %-14s %6llu  %s\n", focus >= first && focus <= last ? '*' : ' ',
+                coordinates(first, facts.grid).c_str(), coordinates(last, facts.grid).c_str(),
+                static_cast<unsigned long long>(last - first + 1), state.c_str());
     first = last + 1;
   }
 }
@@ -306,14 +333,17 @@ void Console::infoWarps() {
     else if (thread)
       warp.running |= bit;
     if (thread && warp.at.empty())
-      warp.at = session_.placeText(thread->instruction()) + " (ptx:" +
-                std::to_string(session_.module().map.ptxLine(thread->instruction())) + ")";
+      warp.at = session_.placeText(thread->instruction()) +
+                " (ptx:" + std::to_string(session_.module().map.ptxLine(thread->instruction())) +
+                ")";
   }
   if (warps.empty())
-    throw DebugError("block " + coordinates(session_.focus().block, session_.launch().grid) + " is not running");
+    throw DebugError("block " + coordinates(session_.focus().block, session_.launch().grid) +
+                     " is not running");
   std::printf("  Warp  %-11s %-11s %-11s %s\n", "Running", "Waiting", "Ended", "First at");
   for (const auto &[number, warp] : warps)
-    std::printf("%c %-5u 0x%08x  0x%08x  0x%08x  %s\n", number == session_.focus().thread / abi::kWarpSize ? '*' : ' ', number,
+    std::printf("%c %-5u 0x%08x  0x%08x  0x%08x  %s\n",
+                number == session_.focus().thread / abi::kWarpSize ? '*' : ' ', number,
                 warp.running, warp.waiting, warp.ended, warp.at.c_str());
 }
 
@@ -329,7 +359,8 @@ void Console::infoBarriers() {
   }
   for (const rt::ThreadSight &sight : rt::threadsInFlight(*machine.thread()->gang))
     if (sight.wait == rt::WaitKind::mbarrier || sight.wait == rt::WaitKind::warp) {
-      std::printf("%s waits for %s\n", session_.threadText(sight.place).c_str(), sight.waitsAt.c_str());
+      std::printf("%s waits for %s\n", session_.threadText(sight.place).c_str(),
+                  sight.waitsAt.c_str());
       isAny = true;
     }
   if (!isAny)
@@ -397,9 +428,12 @@ void Console::cuda(const std::string &text) {
     } else if (word == "thread") {
       place.thread = static_cast<uint32_t>(readCoordinates(text, at, facts.block));
     } else if (word == "warp") {
-      place.thread = static_cast<uint32_t>(readCoordinates(text, at, {abi::kWarpSize, 1, 1})) * abi::kWarpSize + place.thread % abi::kWarpSize;
+      place.thread = static_cast<uint32_t>(readCoordinates(text, at, {abi::kWarpSize, 1, 1})) *
+                         abi::kWarpSize +
+                     place.thread % abi::kWarpSize;
     } else if (word == "lane") {
-      place.thread = place.thread / abi::kWarpSize * abi::kWarpSize + static_cast<uint32_t>(readCoordinates(text, at, {abi::kWarpSize, 1, 1}));
+      place.thread = place.thread / abi::kWarpSize * abi::kWarpSize +
+                     static_cast<uint32_t>(readCoordinates(text, at, {abi::kWarpSize, 1, 1}));
     } else if (word == "kernel" || word == "device" || word == "sm") {
       readCoordinates(text, at, {1u << 30, 1, 1});
     } else {

@@ -15,15 +15,21 @@ using debug::Stop;
 
 void Console::runCommand(const std::string &) { report(session_.run()); }
 void Console::continueOn(const std::string &) { report(session_.resume(Direction::forwards)); }
-void Console::reverseContinue(const std::string &) { report(session_.resume(Direction::backwards)); }
+void Console::reverseContinue(const std::string &) {
+  report(session_.resume(Direction::backwards));
+}
 void Console::step(const std::string &n) { move(Step::line, Direction::forwards, n); }
 void Console::next(const std::string &n) { move(Step::over, Direction::forwards, n); }
 void Console::stepi(const std::string &n) { move(Step::instruction, Direction::forwards, n); }
 void Console::nexti(const std::string &n) { move(Step::instructionOver, Direction::forwards, n); }
 void Console::reverseStep(const std::string &n) { move(Step::line, Direction::backwards, n); }
 void Console::reverseNext(const std::string &n) { move(Step::over, Direction::backwards, n); }
-void Console::reverseStepi(const std::string &n) { move(Step::instruction, Direction::backwards, n); }
-void Console::reverseNexti(const std::string &n) { move(Step::instructionOver, Direction::backwards, n); }
+void Console::reverseStepi(const std::string &n) {
+  move(Step::instruction, Direction::backwards, n);
+}
+void Console::reverseNexti(const std::string &n) {
+  move(Step::instructionOver, Direction::backwards, n);
+}
 
 void Console::finish(const std::string &) {
   if (needFrames().size() < 2)
@@ -59,12 +65,15 @@ void Console::lastWrite(const std::string &text) {
     throw DebugError("last-write takes an address, or a variable that lies in memory");
   const debug::DebugValue value = session_.module().evaluator.evaluate(text, session_.view());
   const bool isVariable = value.address.has_value();
-  const uint64_t address = isVariable ? *value.address : static_cast<uint64_t>(Evaluator::asInteger(value));
-  const bool isTyped = !isVariable && value.type->kind == debug::Type::Kind::pointer && value.type->target->bytes;
+  const uint64_t address =
+      isVariable ? *value.address : static_cast<uint64_t>(Evaluator::asInteger(value));
+  const bool isTyped =
+      !isVariable && value.type->kind == debug::Type::Kind::pointer && value.type->target->bytes;
   const uint64_t bytes = isVariable ? value.type->bytes : isTyped ? value.type->target->bytes : 1;
   const Stop stop = session_.lastWrite(address, bytes);
   if (stop.why == Stop::Why::noWrite) {
-    std::printf("Nothing wrote to 0x%llx before this point.\n", static_cast<unsigned long long>(address));
+    std::printf("Nothing wrote to 0x%llx before this point.\n",
+                static_cast<unsigned long long>(address));
     if (options_.beforeThat)
       if (const std::string more = options_.beforeThat(address); !more.empty())
         std::printf("%s\n", more.c_str());
@@ -90,7 +99,8 @@ void Console::addBreak(const std::string &text, bool isTemporary) {
   std::printf("%s %d at %s", isTemporary ? "Temporary breakpoint" : "Breakpoint", made.number,
               made.description.c_str());
   if (places == 1)
-    std::printf(" (ptx:%u)", made.places.begin()->first->map.ptxLine(made.places.begin()->second[0]));
+    std::printf(" (ptx:%u)",
+                made.places.begin()->first->map.ptxLine(made.places.begin()->second[0]));
   else
     std::printf(" (%zu places)", places);
   std::printf("\n");
@@ -120,7 +130,8 @@ void Console::deletePoint(const std::string &numbers) {
 }
 
 namespace {
-void setEnabled(std::map<int, Breakpoint> &points, const std::string &numbers, bool isEnabled, auto pointOf) {
+void setEnabled(std::map<int, Breakpoint> &points, const std::string &numbers, bool isEnabled,
+                auto pointOf) {
   if (numbers.empty())
     for (auto &[number, point] : points)
       point.isEnabled = isEnabled;
@@ -131,10 +142,12 @@ void setEnabled(std::map<int, Breakpoint> &points, const std::string &numbers, b
 } // namespace
 
 void Console::enable(const std::string &numbers) {
-  setEnabled(session_.breakpoints(), numbers, true, [this](const std::string &n) -> Breakpoint & { return pointOf(n); });
+  setEnabled(session_.breakpoints(), numbers, true,
+             [this](const std::string &n) -> Breakpoint & { return pointOf(n); });
 }
 void Console::disable(const std::string &numbers) {
-  setEnabled(session_.breakpoints(), numbers, false, [this](const std::string &n) -> Breakpoint & { return pointOf(n); });
+  setEnabled(session_.breakpoints(), numbers, false,
+             [this](const std::string &n) -> Breakpoint & { return pointOf(n); });
 }
 
 void Console::condition(const std::string &text) {
@@ -159,7 +172,8 @@ void Console::report(const Stop &stop, bool isOfInstruction) {
     std::printf("The launches have ended. `run` begins anew, reverse steps go back.\n");
     return;
   case Stop::Why::ended:
-    std::printf(session_.program().launches() == 1 ? "The launch has ended.\n" : "All launches have ended.\n");
+    std::printf(session_.program().launches() == 1 ? "The launch has ended.\n"
+                                                   : "All launches have ended.\n");
     lastFunction_.clear();
     if (const std::string problem = session_.program().check(); !problem.empty())
       std::printf("%s\n", problem.c_str());
@@ -170,7 +184,8 @@ void Console::report(const Stop &stop, bool isOfInstruction) {
       return;
     break;
   case Stop::Why::beginning:
-    std::printf("No more history: this is the beginning%s.\n", session_.machine().time() ? " of the thread" : "");
+    std::printf("No more history: this is the beginning%s.\n",
+                session_.machine().time() ? " of the thread" : "");
     break;
   default:
     break;
@@ -195,10 +210,11 @@ void Console::report(const Stop &stop, bool isOfInstruction) {
     break;
   case Stop::Why::watchpoint: {
     std::string what;
-    if (const auto point = session_.breakpoints().find(stop.breakpoints[0]); point != session_.breakpoints().end())
+    if (const auto point = session_.breakpoints().find(stop.breakpoints[0]);
+        point != session_.breakpoints().end())
       what = point->second.where;
-    std::printf("\nWatchpoint %d: %s\n\nOld value = %s\nNew value = %s\n", stop.breakpoints[0], what.c_str(),
-                stop.before.c_str(), stop.after.c_str());
+    std::printf("\nWatchpoint %d: %s\n\nOld value = %s\nNew value = %s\n", stop.breakpoints[0],
+                what.c_str(), stop.before.c_str(), stop.after.c_str());
     isShort = false;
     break;
   }
@@ -218,7 +234,8 @@ void Console::report(const Stop &stop, bool isOfInstruction) {
     return showFocus();
   if (!isShort || lastFunction_ != frames[0].function)
     std::printf("%s\n", frameText(frames[0]).c_str());
-  showLine(frames[0], isOfInstruction || stop.why == Stop::Why::write || stop.why == Stop::Why::failed);
+  showLine(frames[0],
+           isOfInstruction || stop.why == Stop::Why::write || stop.why == Stop::Why::failed);
   lastFunction_ = frames[0].function;
   listedFile_.clear();
   showDisplays();

@@ -29,8 +29,9 @@ std::vector<FrameSight> Console::needFrames() {
     return frames;
   if (!session_.isRunning())
     throw DebugError("nothing is stopped: `run` first");
-  throw DebugError(session_.threadText(session_.focus()) +
-                   (session_.machine().hasEnded(session_.focus()) ? " has ended" : " has not begun"));
+  throw DebugError(
+      session_.threadText(session_.focus()) +
+      (session_.machine().hasEnded(session_.focus()) ? " has ended" : " has not begun"));
 }
 
 /// "saxpy (n=100, a=2) at a.cu:12"
@@ -38,13 +39,14 @@ std::string Console::frameText(const FrameSight &frame) {
   std::string arguments;
   const debug::Thread *thread = session_.focusThread();
   if (thread && !frame.isInlined)
-    for (const debug::SourceVariable *variable : session_.module().info.visibleAt(frame.instruction)) {
+    for (const debug::SourceVariable *variable :
+         session_.module().info.visibleAt(frame.instruction)) {
       if (!variable->isParameter)
         continue;
       std::string value;
       try {
-        value = session_.module().evaluator.format(
-            session_.module().evaluator.variableValue(*variable, session_.viewOf(*thread, frame.call)));
+        value = session_.module().evaluator.format(session_.module().evaluator.variableValue(
+            *variable, session_.viewOf(*thread, frame.call)));
         if (value.starts_with("(") && value.find(") 0x") != std::string::npos)
           value = value.substr(value.find(") 0x") + 2);
       } catch (const DebugError &) {
@@ -52,13 +54,14 @@ std::string Console::frameText(const FrameSight &frame) {
       }
       arguments += (arguments.empty() ? "" : ", ") + variable->name + "=" + value;
     }
-  const std::string place = frame.source
-                                ? baseName(frame.source->file) + ":" + std::to_string(frame.source->line)
-                                : baseName(session_.module().map.name()) + ":" + std::to_string(frame.ptxLine);
+  const std::string place =
+      frame.source ? baseName(frame.source->file) + ":" + std::to_string(frame.source->line)
+                   : baseName(session_.module().map.name()) + ":" + std::to_string(frame.ptxLine);
   return frame.function + " (" + arguments + ") at " + place;
 }
 
-/// The line it stands at: of the source where there is one, and of the PTX where that is what was stepped by.
+/// The line it stands at: of the source where there is one, and of the PTX where that is what was
+/// stepped by.
 void Console::showLine(const FrameSight &frame, bool isOfInstruction) {
   debug::SourceMap &map = session_.module().map;
   if (frame.source) {
@@ -128,7 +131,8 @@ Console::Format Console::takeFormat(std::string &arguments) {
     else if (std::strchr("xduotacfi", letter))
       format.letter = letter;
     else
-      throw DebugError(std::string("there is no format '") + letter + "'; formats: x d u o t a c f i; sizes: b h w g");
+      throw DebugError(std::string("there is no format '") + letter +
+                       "'; formats: x d u o t a c f i; sizes: b h w g");
   }
   while (at < arguments.size() && std::isspace(static_cast<unsigned char>(arguments[at])))
     ++at;
@@ -144,7 +148,8 @@ void Console::print(const std::string &text) {
                                ? evaluator.history.back()
                                : evaluator.evaluate(expression, session_.view());
   evaluator.history.push_back(value);
-  std::printf("$%zu = %s\n", evaluator.history.size(), evaluator.format(value, format.letter).c_str());
+  std::printf("$%zu = %s\n", evaluator.history.size(),
+              evaluator.format(value, format.letter).c_str());
 }
 
 void Console::ptype(const std::string &expression) {
@@ -162,13 +167,15 @@ void Console::ptype(const std::string &expression) {
 void Console::display(const std::string &expression) {
   if (expression.empty())
     return showDisplays();
-  session_.module().evaluator.evaluate(expression.starts_with("/") ? "0" : expression, session_.view());
+  session_.module().evaluator.evaluate(expression.starts_with("/") ? "0" : expression,
+                                       session_.view());
   displays_.push_back({++lastDisplay_, expression});
   showDisplays();
 }
 
 void Console::undisplay(const std::string &number) {
-  const auto found = std::ranges::find_if(displays_, [&](const auto &d) { return std::to_string(d.first) == number; });
+  const auto found = std::ranges::find_if(
+      displays_, [&](const auto &d) { return std::to_string(d.first) == number; });
   if (number.empty())
     displays_.clear();
   else if (found == displays_.end())
@@ -210,8 +217,10 @@ void Console::examine(const std::string &text) {
   }
   if (!expression.empty()) {
     const DebugValue value = evaluator.evaluate(expression, session_.view());
-    const bool isMemory = value.type->kind == debug::Type::Kind::array || value.type->kind == debug::Type::Kind::record;
-    examined_ = isMemory && value.address ? *value.address : static_cast<uint64_t>(Evaluator::asInteger(value));
+    const bool isMemory = value.type->kind == debug::Type::Kind::array ||
+                          value.type->kind == debug::Type::Kind::record;
+    examined_ = isMemory && value.address ? *value.address
+                                          : static_cast<uint64_t>(Evaluator::asInteger(value));
     examinedType_ = value.type->target;
     if (!given.size) { // what it points to says how large elements are
       const uint64_t bytes = examinedType_ ? examinedType_->bytes : 0;
@@ -223,9 +232,13 @@ void Console::examine(const std::string &text) {
   const uint64_t bytes = size == 'b' ? 1 : size == 'h' ? 2 : size == 'g' ? 8 : 4;
   const uint64_t each = bytes == 8 ? 2 : bytes == 4 ? 4 : 8;
   const bool isFloat = letter == 'f';
-  const debug::Type *type = session_.module().types.named(
-      isFloat ? (bytes == 8 ? "double" : bytes == 2 ? "half" : "float")
-              : (bytes == 1 ? "uint8_t" : bytes == 2 ? "uint16_t" : bytes == 8 ? "uint64_t" : "uint32_t"));
+  const debug::Type *type = session_.module().types.named(isFloat ? (bytes == 8   ? "double"
+                                                                     : bytes == 2 ? "half"
+                                                                                  : "float")
+                                                                  : (bytes == 1   ? "uint8_t"
+                                                                     : bytes == 2 ? "uint16_t"
+                                                                     : bytes == 8 ? "uint64_t"
+                                                                                  : "uint32_t"));
   for (uint64_t i = 0; i < given.count; ++i) {
     DebugValue value{type, std::string(bytes, '\0'), std::nullopt};
     const bool isReadable = Evaluator::readMemory(examined_, value.bytes.data(), bytes);
@@ -241,7 +254,8 @@ void Console::examine(const std::string &text) {
     std::string shown = evaluator.format(value, isFloat ? 0 : letter);
     if (letter == 'x') { // as wide as the element
       const std::string digits = shown.substr(2);
-      shown = "0x" + std::string(2 * bytes - std::min<size_t>(2 * bytes, digits.size()), '0') + digits;
+      shown =
+          "0x" + std::string(2 * bytes - std::min<size_t>(2 * bytes, digits.size()), '0') + digits;
     }
     std::printf("\t%s", shown.c_str());
     examined_ += bytes;
@@ -265,7 +279,8 @@ void Console::list(const std::string &where) {
     else
       around(map.name(), map.ptxLine(instruction));
   };
-  const bool isNumber = !where.empty() && where.find_first_not_of("0123456789") == std::string::npos;
+  const bool isNumber =
+      !where.empty() && where.find_first_not_of("0123456789") == std::string::npos;
   if (where.empty() || where == "-" || isNumber) {
     if (listedFile_.empty()) {
       const std::vector<FrameSight> frames = session_.frames(session_.focusThread());
@@ -300,8 +315,9 @@ void Console::list(const std::string &where) {
     throw DebugError("function \"" + where + "\" not defined");
   }
   if (listedLine_ > map.lineCount(listedFile_))
-    throw DebugError("line number " + std::to_string(listedLine_) + " out of range; \"" + baseName(listedFile_) +
-                     "\" has " + std::to_string(map.lineCount(listedFile_)) + " lines");
+    throw DebugError("line number " + std::to_string(listedLine_) + " out of range; \"" +
+                     baseName(listedFile_) + "\" has " +
+                     std::to_string(map.lineCount(listedFile_)) + " lines");
   for (uint32_t shown = 0; shown < kLines; ++shown, ++listedLine_) {
     const auto text = map.lineText(listedFile_, listedLine_);
     if (!text)

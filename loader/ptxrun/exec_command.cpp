@@ -58,7 +58,13 @@ void addExec(CLI::App &app) {
                   "The program's exit code is the command's. PTXRUN_SM=9.0 sets the compute capability shown,\n"
                   "PTXRUN_VERBOSE=1 says what is not supported.");
   command->prefix_command();
-  command->callback([command] {
+  auto trace = std::make_shared<std::string>();
+  command->add_option(
+      "--trace", *trace,
+      "Write what happens when to this file (PTXRUN_TRACE), for Perfetto or chrome://tracing");
+  command->callback([command, trace] {
+    if (!trace->empty())
+      setenv("PTXRUN_TRACE", fs::absolute(*trace).c_str(), 1);
     const std::vector<std::string> words = command->remaining();
     if (words.empty())
       throw UsageError("exec needs a program to start");

@@ -9,6 +9,7 @@
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/suggest.h"
+#include "rt/observe/trace.h"
 
 namespace {
 
@@ -107,5 +108,6 @@ int runCommand(int count, char **arguments) {
 int main(int count, char **arguments) {
   const int code = runCommand(count, arguments);
   ptxrun::device::endBackground();
+  ptxrun::rt::trace::finish();
   return code;
 }

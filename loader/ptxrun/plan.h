@@ -80,10 +80,12 @@ struct RunOptions {
   std::string schedule = "fast"; ///< as device::readSchedule takes it
   std::string async = "eager";   ///< eager, late, seed:N
   std::string matrix = "fast";   ///< fast, exact, sm_NN
+  std::string trace;             ///< file for a trace; empty: none
   std::string record;            ///< file to record the launches to; empty: none
   std::function<void(class Workload &)> explore; ///< if set: instead of running once
   std::function<void(debug::Program &)> debug;   ///< the same
-  std::optional<uint64_t> debugLaunch; ///< only this launch, from 0 on; those before it just run; none: all
+  std::optional<uint64_t>
+      debugLaunch; ///< only this launch, from 0 on; those before it just run; none: all
   uint64_t printLimit = 16;
 };
 

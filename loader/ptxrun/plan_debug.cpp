@@ -10,7 +10,8 @@ namespace ptxrun::command {
 class DescribedProgram final : public debug::Program {
  public:
   /// Of all launches, or of number `only`; those before that one run now.
-  DescribedProgram(Execution &execution, std::optional<uint64_t> only) : execution_(execution), only_(only) {
+  DescribedProgram(Execution &execution, std::optional<uint64_t> only)
+      : execution_(execution), only_(only) {
     for (const Launch &launch : execution.launches_)
       addLaunch(launch);
     if (only_ && facts_.empty())
@@ -68,9 +69,9 @@ class DescribedProgram final : public debug::Program {
     for (unsigned turn = 0; turn < launch.times; ++turn, ++number_) {
       if (only_ && number_ > *only_)
         return;
-      params_.push_back(packArguments(
-          kernel, execution_.resolvedArguments(launch, kernel, turn),
-          [this](std::string_view text) { return execution_.addressOf(text); }));
+      params_.push_back(
+          packArguments(kernel, execution_.resolvedArguments(launch, kernel, turn),
+                        [this](std::string_view text) { return execution_.addressOf(text); }));
       options.params = params_.back().data();
       options.launchNumber = number_;
       capture::chooseDebuggedOrder(*execution_.module_, kernel, options);

@@ -9,6 +9,7 @@
 #include "loader/ptxrun/interrupt.h"
 #include "loader/ptxrun/module_file.h"
 #include "loader/ptxrun/replay_report.h"
+#include "loader/ptxrun/run_arguments.h"
 #include "loader/ptxrun/shape_text.h"
 
 namespace ptxrun::command {
@@ -25,7 +26,7 @@ file is wrong. Addresses are those of the recorded program.
   ptxrun replay run.rec --launch 7 --last-write 0x200000000040)";
 
 struct ReplayArguments {
-  std::string file, kernel, schedule, grid, block, dumpFolder, exportFile, lastWrite,
+  std::string trace, file, kernel, schedule, grid, block, dumpFolder, exportFile, lastWrite,
       tiers = "tiered";
   std::optional<uint64_t> launch, from, to;
   std::vector<std::string> substitutions;
@@ -39,6 +40,7 @@ class ReplayRun {
   explicit ReplayRun(ReplayArguments &given) : given_(given) {}
 
   void run() {
+    startTrace(given_.trace);
     readOptions();
     capture::Replayer replayer(options_);
     replayer_ = &replayer;
@@ -252,6 +254,8 @@ void addReplay(CLI::App &app) {
   command->add_option("--repeat", given->repeat, "Run each launch so often")
       ->check(CLI::PositiveNumber);
   command->add_flag("--time", given->isTimed, "Print how long each launch takes");
+  command->add_option("--trace", given->trace,
+                      "Write what happens when to this file, for Perfetto or chrome://tracing");
   command->add_option("--dump-memory", given->dumpFolder,
                       "Write all memory after the last launch to this folder");
   command->add_option("--export", given->exportFile,

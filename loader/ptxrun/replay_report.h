@@ -48,8 +48,9 @@ void exportLaunch(const std::string &path, const capture::LaunchEvent &, const d
                   const std::string &text, const device::KernelInfo &,
                   const capture::MemoryTable &);
 
-/// Address space layout is random: a range that was taken now may be free in the next start of this program. Starts it again with
-/// the same arguments; returns where that has been tried often enough.
+/// Address space layout is random: a range that was taken now may be free in the next start of this
+/// program. Starts it again with the same arguments; returns where that has been tried often
+/// enough.
 void startAgain();
 
 } // namespace ptxrun::command

@@ -19,6 +19,8 @@ struct RunArguments {
 
 /// Adds them to a command.
 std::shared_ptr<RunArguments> addRunOptions(CLI::App &command);
+/// From now on a trace goes to the file; nothing where it has no name. Throws UsageError.
+void startTrace(const std::string &file);
 /// Runs what they ask for. Throws UsageError, Failed.
 void runAsAsked(RunArguments &);
 

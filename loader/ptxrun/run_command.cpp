@@ -9,6 +9,7 @@
 #include "loader/ptxrun/run_arguments.h"
 #include "loader/ptxrun/shape_text.h"
 #include "loader/ptxrun/suggest.h"
+#include "rt/observe/trace.h"
 
 namespace ptxrun::command {
 namespace {
@@ -89,6 +90,11 @@ void checkMatrix(const std::string &policy) {
 
 } // namespace
 
+void startTrace(const std::string &file) {
+  if (!file.empty() && !rt::trace::start(file))
+    throw UsageError("--trace: " + file + " cannot be written");
+}
+
 void runAsAsked(RunArguments &given) {
   bool isDescription = given.file.ends_with(".toml");
   if (isDescription &&
@@ -102,6 +108,7 @@ void runAsAsked(RunArguments &given) {
   if (!device::readTiers(given.tiers, given.options.tiers))
     throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given.tiers + "'");
   given.options.useCache = !given.isWithoutCache;
+  startTrace(given.options.trace);
   given.options.timeout =
       std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
   execute(isDescription ? readDescription(given.file) : planOf(given), given.options);
@@ -151,9 +158,10 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
   command->add_option("--timeout", given->timeoutSeconds, "Stop a launch after so many seconds")
       ->check(CLI::PositiveNumber);
   command
-      ->add_option("--schedule", given->options.schedule,
-                   "Who runs when: fast (any order, all cores), or reproducibly, thread by thread: serial, "
-                   "reverse, oldest-first, lockstep, gangs:N, seed:N, script:FILE")
+      ->add_option(
+          "--schedule", given->options.schedule,
+          "Who runs when: fast (any order, all cores), or reproducibly, thread by thread: serial, "
+          "reverse, oldest-first, lockstep, gangs:N, seed:N, script:FILE")
       ->capture_default_str();
   command
       ->add_option(
@@ -174,6 +182,8 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
       ->capture_default_str();
   command->add_option("--record", given->options.record,
                       "Record the launches to this file, for ptxrun replay");
+  command->add_option("--trace", given->options.trace,
+                      "Write what happens when to this file, for Perfetto or chrome://tracing");
   command->add_option("--dump", given->options.dumpDirectory,
                       "Write every stage of the translation to numbered files in this directory");
   command->add_option("--stop-after", given->options.stopAfter,

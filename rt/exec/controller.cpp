@@ -41,7 +41,8 @@ void take(GangState &gang) {
 } // namespace
 
 Controller::Controller(const LaunchRequest &request)
-    : schedule_(request.schedule), gangThreads_(std::max(request.gangThreads, 1u)), record_(request.scheduleRecord) {
+    : schedule_(request.schedule), gangThreads_(std::max(request.gangThreads, 1u)),
+      record_(request.scheduleRecord) {
   if (schedule_ == Schedule::seeded)
     drawSeed(request.seed);
   else if (schedule_ == Schedule::lockstep || schedule_ == Schedule::oldestFirst)
@@ -178,7 +179,8 @@ GangState *Controller::nextOfGang(const std::vector<GroupState *> &inFlight) con
   for (const GroupState *group : inFlight)
     for (GangState *g = group->ready.head; g; g = g->next)
       if (const GangPlace place = placeOf(*g);
-          place.block == lastPlace_.block && place.thread / gangThreads_ == lastPlace_.thread / gangThreads_)
+          place.block == lastPlace_.block &&
+          place.thread / gangThreads_ == lastPlace_.thread / gangThreads_)
         return g;
   return nullptr;
 }

@@ -5,7 +5,9 @@
 #include <new>
 
 #include "rt/exec/launch.h"
+#include "rt/exec/scheduler.h"
 #include "rt/exec/worker.h"
+#include "rt/observe/trace_events.h"
 #include "rt/sync/async_group.h"
 #include "rt/tensor/tensor_state.h"
 
@@ -167,11 +169,18 @@ GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
   abi::Dim3 cluster = placeInGrid(number, launch.clusterGrid);
   for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
     startCta(g, launch, rank, cluster);
+  g.openedAt = 0;
+  if (trace::isOn() && !launch.usesRanges) {
+    g.openedAt = nowNs();
+    g.isAloneInTrace = worker.inFlight.empty();
+  }
   return group;
 }
 
 void closeGroup(Worker &worker, GroupState *group) {
   GroupState &g = *group;
+  if (g.openedAt)
+    traceGroup(g);
   bool isAbandoned = g.unfinished != 0;
   if (isAbandoned) {
     g.ready = g.spinning = g.mbarrierWaiters = {};

@@ -90,8 +90,9 @@ struct LaunchRequest {
   uint32_t gangThreads = abi::kWarpSize;    ///< of Schedule::gangs: how many threads take turns
   const ScheduleScript *script = nullptr;   ///< of Schedule::scripted
   ScheduleRecord *scheduleRecord = nullptr; ///< if set: filled in, except under fast and serial
-  class Stepper *stepper = nullptr; ///< of debugged code; not under Schedule::fast
-  uint64_t firstGroup = 0; ///< under Schedule::serial and gangs: groups before it are left out, as if they had run
+  class Stepper *stepper = nullptr;         ///< of debugged code; not under Schedule::fast
+  uint64_t firstGroup =
+      0; ///< under Schedule::serial and gangs: groups before it are left out, as if they had run
   AsyncCopies asyncCopies = AsyncCopies::eager;
   /// Receives device printf text (null: stdout): once at the end of the launch, by the calling
   /// thread; a launch that prints megabytes also in between, by any worker, one call at a time.

@@ -1,6 +1,7 @@
 #include "rt/exec/lockstep.h"
 
 #include "rt/exec/scheduler.h"
+#include "rt/observe/trace_events.h"
 #include "rt/sync/cta_barrier.h"
 
 namespace ptxrun::rt {
@@ -29,6 +30,7 @@ void runLockstep(Worker &worker, GroupState &group) {
   cta.lockstepBarrier = 0;
   group.nextUnstarted = count;
   for (bool isFirst = true;; isFirst = false) {
+    uint64_t arrived = 0;
     for (uint32_t i = 0; i < count; ++i) {
       GangState &g = cta.gangs[i];
       if (isFirst)
@@ -47,7 +49,11 @@ void runLockstep(Worker &worker, GroupState &group) {
       }
       if (isDone)
         finishGang(g);
+      if (trace::isOn() && i == 0)
+        arrived = nowNs();
     }
+    if (trace::isOn() && group.unfinished == count)
+      traceLockstep(cta, arrived);
     ++group.progress;
     if (group.unfinished == 0 || launch.isStopped())
       break;

@@ -5,9 +5,9 @@
 //   reverse      blocks from the last to the first, and of the gangs that can run the last
 //   oldestFirst  of the gangs that can run always the first, of the first block that has any
 //   lockstep     all gangs of four blocks in turn, one access of memory each
-//   gangs        blocks in order, so many threads of one at a time in turn, one access each: nearly what a gang of so many lanes does
-//   seeded       drawn by a seed, see controller.h
-//   scripted     serial, but for the switches that a script lists
+//   gangs        blocks in order, so many threads of one at a time in turn, one access each: nearly
+//   what a gang of so many lanes does seeded       drawn by a seed, see controller.h scripted
+//   serial, but for the switches that a script lists
 //
 // All but fast run on one worker and repeat themselves exactly, given the same code. Where the code
 // announces its accesses (ptxrun_access), a gang can be made to wait there for others; else only

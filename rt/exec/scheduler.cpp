@@ -9,6 +9,7 @@
 #include "rt/exec/upgrade.h"
 #include "rt/observe/report.h"
 #include "rt/observe/stepper.h"
+#include "rt/observe/trace_events.h"
 #include "rt/sync/async_group.h"
 #include "rt/sync/exits.h"
 #include "rt/sync/mbarrier.h"
@@ -481,7 +482,10 @@ void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
     worker.rangeFirst = first;
     worker.rangeEnd = end;
     worker.running = group->gangs;
+    const uint64_t begin = trace::isOn() ? nowNs() : 0;
     enterFiber(worker, *carrier);
+    if (begin)
+      traceRange(worker, first, end, begin);
     if (launch.isStopped())
       break;
     countFinished(launch, end - first);

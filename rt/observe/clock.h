@@ -9,7 +9,8 @@ namespace ptxrun::rt {
 void countClocks();
 /// The readings begin anew, for the next launch.
 void resetClocks();
-/// How far the counted readings are, and to go on from there: for executions that begin in the middle.
+/// How far the counted readings are, and to go on from there: for executions that begin in the
+/// middle.
 uint64_t clockReadings();
 void setClockReadings(uint64_t);
 

@@ -169,7 +169,8 @@ std::string describeWait(const GangState &g) {
 std::vector<std::string> describeBarriers(const CtaState &cta) {
   std::vector<std::string> all;
   for (uint32_t id = 0; id < kBarriers; ++id)
-    if (cta.barriers[id].arrivals || cta.barriers[id].waiters.head || cta.barriers[id].arriving.head)
+    if (cta.barriers[id].arrivals || cta.barriers[id].waiters.head ||
+        cta.barriers[id].arriving.head)
       all.push_back(describeBarrier(cta, id));
   return all;
 }

@@ -20,7 +20,8 @@ GangPlace SteppedThread::place() const {
 std::vector<ThreadSight> threadsInFlight(const GangState &gang) {
   std::vector<ThreadSight> all;
   for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight) {
-    std::unordered_set<const GangState *> canRun{&gang}; // though they still say what they waited for
+    std::unordered_set<const GangState *> canRun{
+        &gang}; // though they still say what they waited for
     for (const GangState *g = group->ready.head; g; g = g->next)
       canRun.insert(g);
     for (uint32_t c = 0; c < group->ctaCount; ++c)

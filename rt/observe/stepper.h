@@ -31,7 +31,8 @@ class Stepper {
   virtual void enter(SteppedThread, const uint64_t *frame, uint32_t function) = 0;
   /// The instruction of that number comes next. False: the launch is given up (Status::cancelled).
   virtual bool step(SteppedThread, uint32_t instruction) = 0;
-  /// The thread gave way before an access of the instruction announced last, and goes on with it now. As step().
+  /// The thread gave way before an access of the instruction announced last, and goes on with it
+  /// now. As step().
   virtual bool goOn(SteppedThread) = 0;
   /// The instruction announced last accesses memory now, as ptxrun_access says.
   virtual void access(SteppedThread, uint64_t address, uint32_t bytes, uint32_t kind) = 0;
@@ -43,12 +44,14 @@ class Stepper {
 struct ThreadSight {
   GangPlace place;
   WaitKind wait = WaitKind::unstarted;
-  std::string waitsAt; ///< "barrier 0: 1 of 4 warps (32 of 128 threads) have arrived"; empty: it does not wait
+  std::string waitsAt; ///< "barrier 0: 1 of 4 warps (32 of 128 threads) have arrived"; empty: it
+                       ///< does not wait
   const char *window = nullptr;
 };
 /// All threads of the groups in flight on the worker of this gang, in the order of blocks.
 std::vector<ThreadSight> threadsInFlight(const GangState &);
-/// The barriers of the CTAs in flight at which somebody has arrived, and the clusters' ones: block and text.
+/// The barriers of the CTAs in flight at which somebody has arrived, and the clusters' ones: block
+/// and text.
 std::vector<std::pair<uint64_t, std::string>> barriersInFlight(const GangState &);
 
 /// Tells the launch's Stepper.

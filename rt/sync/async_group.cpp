@@ -7,6 +7,7 @@
 #include "rt/exec/sanitizers.h"
 #include "rt/exec/worker.h"
 #include "rt/observe/report.h"
+#include "rt/observe/trace_events.h"
 #include "rt/sync/mbarrier.h"
 #include "rt/tensor/tensor_queue.h"
 
@@ -46,6 +47,7 @@ void performTensor(GangState &g, const AsyncOperation &o) {
 }
 
 void perform(GangState &g, const AsyncOperation &o) {
+  const uint64_t begin = trace::isOn() ? nowNs() : 0;
   {
     GuestAccess access(*groupOf(g).worker);
     if (o.kind == AsyncKind::reduce)
@@ -61,6 +63,12 @@ void perform(GangState &g, const AsyncOperation &o) {
     else if (o.kind != AsyncKind::arrive)
       copyBytes(o);
   }
+  if (begin)
+    traceAsync(g,
+               o.kind == AsyncKind::tensor   ? "tensor copy"
+               : o.kind == AsyncKind::arrive ? "arrive"
+                                             : "copy",
+               o.bytes, begin);
   ++groupOf(g).progress;
   if (o.kind == AsyncKind::arrive || o.kind == AsyncKind::commitTensor)
     arriveOn(g, o.mbarrier, 1, false);

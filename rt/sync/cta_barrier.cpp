@@ -3,6 +3,7 @@
 #include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
+#include "rt/observe/trace_events.h"
 
 namespace ptxrun::rt {
 
@@ -37,6 +38,8 @@ inline void complete(CtaState &cta, uint32_t id) {
     leaveForGood(*group.worker); // gangs that only ever meet here would not notice otherwise
   if (b.participants)
     tellResults(b);
+  if (trace::isOn())
+    traceBarrier(cta, id);
   group.ready.append(b.waiters);
   b.warpsArrived = b.arrivals = 0;
   cta.touchedBarriers &= static_cast<uint16_t>(~(1u << id));
@@ -97,6 +100,8 @@ inline void wait(GangState &g, uint32_t id, uint32_t *result) {
   g.barrier = static_cast<uint8_t>(id);
   g.result = result;
   g.cta->barriers[id].waiters.push(&g);
+  if (trace::isOn())
+    trace::waitBegins(&g.cta->barriers[id]);
 }
 
 /// True when the gang must suspend.

@@ -3,6 +3,7 @@
 
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
+#include "rt/observe/trace_events.h"
 
 namespace ptxrun::rt {
 
@@ -49,6 +50,8 @@ void wakeWaiters(GroupState &group, const uint64_t *object, MbarrierWord now) {
     }
     *g->result = 1;
     g->result = nullptr;
+    if (trace::isOn())
+      traceMbarrierWait(*g);
     makeReady(group, *g);
   }
   group.mbarrierWaiters = rest;

@@ -2,6 +2,7 @@
 #include "rt/exec/lockstep.h"
 #include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
+#include "rt/observe/trace_events.h"
 #include "rt/sync/mbarrier.h"
 
 namespace ptxrun::rt {
@@ -49,6 +50,8 @@ bool beginTryWait(abi::Gang *gang, void *address, uint64_t state, bool isParity,
   g.sleep = nanoseconds;
   g.result = result;
   groupOf(g).mbarrierWaiters.push(&g);
+  if (trace::isOn())
+    trace::waitBegins(&g);
   return true;
 }
 
@@ -96,6 +99,8 @@ void endTimedWaits(GroupState &group) {
     *g->result = 0;
     g->result = nullptr;
     g->polledMbarrier = true;
+    if (trace::isOn())
+      traceMbarrierWait(*g);
     makeReady(group, *g);
   }
   group.mbarrierWaiters = rest;

@@ -273,7 +273,7 @@ class LaneBuilder {
   llvm::SetVector<llvm::AllocaInst *> written_; ///< slots whose memory is behind
   Stack stack_;
   std::unique_ptr<check::DebugFrame> debugFrame_; ///< null unless LowerOptions::isDebugged
-  uint32_t debugFirst_ = 0; ///< number of the first instruction
+  uint32_t debugFirst_ = 0;                       ///< number of the first instruction
   llvm::AllocaInst *debugWords_ = nullptr;
   llvm::DenseMap<llvm::AllocaInst *, uint32_t> debugPlaces_; ///< words of slots in the frame
   llvm::BasicBlock *entry_ = nullptr; ///< allocas only

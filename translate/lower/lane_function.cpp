@@ -92,7 +92,7 @@ llvm::Value *LaneBuilder::storage(const check::Variable &variable) {
   if (place)
     return place;
   place = allocaAtEntry(llvm::ArrayType::get(ir.getInt8Ty(), variable.bytes),
-                          llvm::StringRef(variable.name), std::max(1u, variable.alignment));
+                        llvm::StringRef(variable.name), std::max(1u, variable.alignment));
   if (debugFrame_) // whatever is read before it is written must be the same in every run
     llvm::IRBuilder<>(entry_->getTerminator())
         .CreateMemSet(place, ir.getInt8(0), variable.bytes, llvm::Align(1));

@@ -79,23 +79,28 @@ inline constexpr RuntimeWord kRuntimeWords[] = {
     // mbarrier, i32 isMulticast)
     {"ptx.cluster.arrive", "ptxrun_cluster_arrive", RuntimeWord::Call::gang},
     {"ptx.cluster.wait", "ptxrun_cluster_wait", RuntimeWord::Call::gang, true},
-    // an access of memory that follows, in watched code (translate/observe): (i64 address, i32 bytes,
+    // an access of memory that follows, in watched code (translate/observe): (i64 address, i32
+    // bytes,
     // i32 abi::AccessKind, i32 line)
     {"ptx.observe.access", "ptxrun_access", RuntimeWord::Call::lane},
-    // debugged code: a call of a function begins (ptr frame, i32 its number), an instruction follows (i32 its number), the call
+    // debugged code: a call of a function begins (ptr frame, i32 its number), an instruction
+    // follows (i32 its number), the call
     // ends (i32: the thread does, too) (check/debug_frame.h)
     {"ptx.debug.enter", "ptxrun_debug_enter", RuntimeWord::Call::lane},
     {"ptx.debug.step", "ptxrun_debug_step", RuntimeWord::Call::lane},
     {"ptx.debug.leave", "ptxrun_debug_leave", RuntimeWord::Call::lane},
     {"ptx.cluster.try_cancel", "ptxrun_cluster_try_cancel", RuntimeWord::Call::laneNumber},
     // tex, tld4, txq, suld, sust, sured, suq [9.7.10, 9.7.11]: (i32 abi::TextureOperation packed, a
-    // constant, i64 texture or surface, i64 sampler, abi::kTextureRows rows of i32, poison where the
+    // constant, i64 texture or surface, i64 sampler, abi::kTextureRows rows of i32, poison where
+    // the
     // operation has none) -> {abi::kTextureResults i32}; istypep: (i64 handle, i32 abi::ImageKind)
     {vocabulary::kTexture, "ptxrun_texture_", RuntimeWord::Call::texture},
     {"ptx.istypep", "ptxrun_istypep", RuntimeWord::Call::pure},
-    // tcgen05 [9.7.16]: mma (i64 abi::TensorMmaForm, i32 d, i64 a, i64 b, i32 descriptor, i32 hasInput,
+    // tcgen05 [9.7.16]: mma (i64 abi::TensorMmaForm, i32 d, i64 a, i64 b, i32 descriptor, i32
+    // hasInput,
     // i32 metadata, i32 scale-A, i32 scale-B, i64 zero columns, ptr disabled lanes), cp (i64
-    // abi::TensorCopyForm, i32 address, i64 descriptor), shift (i32 isPair, i32 address), commit (i32
+    // abi::TensorCopyForm, i32 address, i64 descriptor), shift (i32 isPair, i32 address), commit
+    // (i32
     // isPair, ptr mbarrier, i32 CTA mask)
     {"ptx.tcgen05.mma", "ptxrun_tcgen05_mma", RuntimeWord::Call::laneNumber},
     {"ptx.tcgen05.cp", "ptxrun_tcgen05_cp", RuntimeWord::Call::laneNumber},
