@@ -149,9 +149,12 @@ std::optional<uint64_t> Evaluator::addressOf(const check::Variable &variable,
   using isa::StateSpace;
   const check::Function *function = functionOf(view);
   if (variable.space == StateSpace::shared && view.thread) {
-    const check::Function *kernel = map_.module().findFunction(view.launch->kernel->name);
-    for (const auto &[known, offset] : lower::sharedVariables(map_.module(), *kernel))
-      if (known == &variable)
+    auto &known = shared_[view.launch->kernel->name];
+    if (known.empty())
+      known = lower::sharedVariables(
+          map_.module(), *map_.module().findFunction(view.launch->kernel->name));
+    for (const auto &[one, offset] : known)
+      if (one == &variable)
         return reinterpret_cast<uint64_t>(view.thread->window) + offset;
     return std::nullopt;
   }

@@ -78,6 +78,8 @@ class Evaluator {
   const DebugInfo &info_;
   Types &types_;
   const Type *index3_;
+  /// Of kernels, by name: their `.shared` variables and where they are.
+  mutable std::map<std::string, std::vector<std::pair<const check::Variable *, uint32_t>>> shared_;
 };
 
 /// "(3,0,0)" of a linear number.

@@ -146,8 +146,7 @@ nlohmann::json DebugAdapter::perform(const std::string &command, const json &arg
                                        "pause",
                                        "disconnect",
                                        "terminate",
-                                       "setExceptionBreakpoints",
-                                       "goto"};
+                                       "setExceptionBreakpoints"};
   if (command == "setBreakpoints")
     return setBreakpoints(arguments);
   if (command == "setFunctionBreakpoints")

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "rt/exec/scheduler.h"
 

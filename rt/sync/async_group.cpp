@@ -6,6 +6,7 @@
 #include "rt/atomics/reduce.h"
 #include "rt/exec/sanitizers.h"
 #include "rt/exec/worker.h"
+#include "rt/exec/scheduler.h"
 #include "rt/observe/report.h"
 #include "rt/observe/trace_events.h"
 #include "rt/sync/mbarrier.h"

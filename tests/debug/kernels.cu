@@ -1,5 +1,4 @@
-// What the sessions in tests/debug look at. Compiled twice (see README.md): with -G and with
-// -lineinfo.
+// What the sessions in tests/debug look at. Compiled twice (see README.md): with -G and with -lineinfo.
 #include <cstdio>
 
 struct Pair {
@@ -51,7 +50,9 @@ __global__ void out_of_bounds(int *data) {
   *p = i;
 }
 
-__global__ void hello(void) { printf("hello from %d\n", threadIdx.x); }
+__global__ void hello(void) {
+  printf("hello from %d\n", threadIdx.x);
+}
 
 __global__ void collatz(unsigned long long *steps) {
   unsigned long long value = 27 + threadIdx.x, count = 0;

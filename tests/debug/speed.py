@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 class Session:
-    def __init__(self, ptxrun):
-        self.process = subprocess.Popen([ptxrun, "debug", "collatz.toml", "--schedule", "serial"], cwd=Path(__file__).parent,
+    def __init__(self, ptxrun, *what):
+        self.process = subprocess.Popen([ptxrun, "debug", *what, "--schedule", "serial"], cwd=Path(__file__).parent,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def perform(self, command):
@@ -28,23 +28,54 @@ class Session:
         return int(re.search(r"time (\d+)", self.perform("info time")[0]).group(1))
 
 
-def main():
-    session = Session(sys.argv[1])
+    def end(self):
+        self.process.stdin.write("quit\n")
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+def back_and_forth(ptxrun):
+    """The slowest step back; every one is undone by one forwards."""
+    session = Session(ptxrun, "collatz.toml")
     session.perform("break kernels.cu:66")
     session.perform("run")
     begin = session.now()
     assert begin > 1000000, begin
     worst = 0
-    for back, on in (("reverse-stepi", "stepi"), ("reverse-step", "step"), ("reverse-next", "next"), ("reverse-stepi 3", "stepi 3")):
+    for back, on, count in (("reverse-stepi", "stepi", 1), ("reverse-step", "step", 1), ("reverse-next", "next", 1), ("reverse-stepi 3", "stepi 3", 3)):
         said, seconds = session.perform(back)
-        worst = max(worst, seconds / (3 if "3" in back else 1))
+        worst = max(worst, seconds / count)
         assert session.now() < begin, said
         session.perform(on)
         assert session.now() == begin, (back, session.now(), begin)
+    session.end()
     print("%d instructions; the slowest step back took %.3f s" % (begin, worst))
-    session.process.stdin.write("quit\n")
-    session.process.stdin.close()
-    assert session.process.wait() == 0
+    return worst
+
+
+def checkpoints(ptxrun):
+    """Many blocks: a step back goes on from a checkpoint, and finds what was there."""
+    session = Session(ptxrun, "kernels_debug.ptx", "-k", "_Z7collatzPy", "-g", "24", "-b", "1", "--arg", "u64[32]")
+    session.perform("break kernels.cu:66 if blockIdx.x == 23")
+    _, whole = session.perform("run")
+    end = session.now()
+    assert end > 40000000, end
+    said, back = session.perform("reverse-stepi")
+    assert back < whole, (back, whole)
+    said, _ = session.perform("last-write 0x200000210e00")
+    assert "Written by block (22,0,0), thread (0,0,0)" in said, said
+    session.perform("goto-time 1000")
+    assert "= 0\n" in session.perform("print *(unsigned long *) 0x200000210e00")[0]
+    session.perform("goto-time %d" % end)
+    assert session.now() == end
+    assert "= 111000\n" in session.perform("print *(unsigned long *) 0x200000210e00")[0]
+    session.end()
+    print("%d instructions in %.3f s, a step back in %.3f s" % (end, whole, back))
+
+
+def main():
+    worst = back_and_forth(sys.argv[1])
+    checkpoints(sys.argv[1])
     return 0 if worst <= 1 else 1
 
 
