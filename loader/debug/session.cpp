@@ -24,6 +24,11 @@ ModuleSight::ModuleSight(const device::Module &module, const std::string &text)
     }
     lineOf_.push_back(location);
   }
+  isInPrologue_.resize(map.count());
+  for (uint32_t f = 0; f < checked.functions.size(); ++f)
+    if (const uint32_t first = map.firstOf(f); first < map.firstOf(f + 1))
+      std::fill(isInPrologue_.begin() + first,
+                isInPrologue_.begin() + map.behindPrologue(first), true);
 }
 
 // --- What execution is watched for -------------------------------------------------------------
@@ -244,14 +249,19 @@ class RunWatcher final : public Watcher {
     case Step::instructionOver:
       return depth.first <= wanted_.depth.first || !wanted_.isThreadThere;
     case Step::line:
-      return lines_.step(lines);
+      return isNewLine(thread, lines);
     case Step::over:
-      return lines_.step(lines) && (depth <= wanted_.depth || !wanted_.isThreadThere);
+      return isNewLine(thread, lines) && (depth <= wanted_.depth || !wanted_.isThreadThere);
     case Step::out:
       return depth.first < wanted_.depth.first ||
              (depth.first == wanted_.depth.first && depth.second < wanted_.depth.second);
     }
     return true;
+  }
+
+  /// Its parameters are not yet where debugging information says in a prologue: that is no line to stop at.
+  bool isNewLine(const Thread &thread, const std::vector<uint64_t> &lines) {
+    return lines_.step(lines) && !session_.sights_[launch_]->isInPrologue(thread.instruction());
   }
 
   bool isWatchHit(const Thread &thread, Time time) {

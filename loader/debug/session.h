@@ -22,6 +22,8 @@ struct ModuleSight {
   const std::vector<uint64_t> &lines(uint32_t instruction) const {
     return lines_[lineOf_[instruction]];
   }
+  /// Whether the instruction comes before the place where a breakpoint at its function stops.
+  bool isInPrologue(uint32_t instruction) const { return isInPrologue_[instruction]; }
   SourceMap map;
   Types types;
   DebugInfo info;
@@ -30,6 +32,7 @@ struct ModuleSight {
  private:
   std::vector<std::vector<uint64_t>> lines_;
   std::vector<uint32_t> lineOf_;
+  std::vector<bool> isInPrologue_;
 };
 
 struct Breakpoint {
