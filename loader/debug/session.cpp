@@ -652,8 +652,10 @@ Breakpoint &Session::addBreakpoint(const std::string &where, const std::string &
 Breakpoint &Session::addWatchpoint(const std::string &expression) {
   DebugValue value = module().evaluator.evaluate(expression, view());
   Breakpoint made;
-  const bool isNumber = !value.address && (value.type->kind == Type::Kind::integer ||
-                                           value.type->kind == Type::Kind::pointer);
+  // Integers are addresses where they are as wide as one; others are values in registers.
+  const bool isNumber = !value.address && (value.type->kind == Type::Kind::pointer ||
+                                           (value.type->kind == Type::Kind::integer &&
+                                            value.type->bytes == sizeof(uint64_t)));
   if (isNumber) { // an address: four bytes of it, or what it points to
     const auto address = static_cast<uint64_t>(Evaluator::asInteger(value));
     const Type *target = value.type->kind == Type::Kind::pointer ? value.type->target : nullptr;
@@ -663,7 +665,7 @@ Breakpoint &Session::addWatchpoint(const std::string &expression) {
     made.type = value.type;
     made.address = *value.address;
   } else {
-    throw DebugError("only memory can be watched: an address, or a variable that has one");
+    throw DebugError("only memory can be watched: an address, or a variable that has one; this is in a register");
   }
   made.bytes = made.type->bytes;
   std::string probe(made.bytes, '\0');

@@ -237,6 +237,8 @@ bool isRecording(const std::string &file) {
 }
 
 void debugFile(RunArguments &plan, const DebugArguments &given) {
+  if (!plan.options.record.empty())
+    throw UsageError("--record is for ptxrun run: a session executes launches more than once");
   bool isGood = true;
   if (isRecording(plan.file)) {
     try {
