@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """speed.py PTXRUN: reverse-step in a kernel of more than a million instructions takes at most a second, and ends where it began."""
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -73,7 +75,21 @@ def checkpoints(ptxrun):
     print("%d instructions in %.3f s, a step back in %.3f s" % (end, whole, back))
 
 
+def interrupted(ptxrun):
+    """Ctrl-C stops a kernel that runs long, and it can be walked through from there."""
+    session = Session(ptxrun, "kernels_debug.ptx", "-k", "_Z7collatzPy", "-g", "100000", "-b", "64", "--arg", "u64[64]")
+    session.perform("info launches")
+    threading.Timer(0.5, lambda: session.process.send_signal(signal.SIGINT)).start()
+    said, _ = session.perform("run")
+    assert "Interrupted." in said, said
+    begin = session.now()
+    session.perform("reverse-stepi")
+    assert session.now() == begin - 1, (session.now(), begin)
+    session.end()
+
+
 def main():
+    interrupted(sys.argv[1])
     worst = back_and_forth(sys.argv[1])
     checkpoints(sys.argv[1])
     return 0 if worst <= 1 else 1
