@@ -116,12 +116,12 @@ class RecordedProgram final : public debug::Program {
         const uint64_t bytes =
             std::min(capture::kPieceBytes, memory_[i].bytes - piece * capture::kPieceBytes);
         char text[300];
-        std::snprintf(text, sizeof text,
-                      "It wrote other values than when it was recorded, at 0x%llx or within the "
-                      "%llu bytes from there: threads race "
-                      "for them. Another --schedule may show it (ptxrun explore finds one).",
-                      static_cast<unsigned long long>(address),
-                      static_cast<unsigned long long>(bytes));
+        std::snprintf(
+            text, sizeof text,
+            "It wrote other values than when it was recorded, at 0x%llx or within the %llu bytes "
+            "from there: threads race for them, or read clocks. Another --schedule may show "
+            "what happened (ptxrun explore finds one).",
+            static_cast<unsigned long long>(address), static_cast<unsigned long long>(bytes));
         return text;
       }
     }
