@@ -108,6 +108,9 @@ bool Evaluator::readMemory(uint64_t address, void *to, uint64_t bytes) {
 }
 
 DebugValue Evaluator::load(const Type *type, uint64_t address) const {
+  constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+  if (type->bytes > kMostBytes)
+    throw DebugError("a value of " + std::to_string(type->bytes) + " bytes is too large");
   DebugValue value{type, std::string(type->bytes, '\0'), address};
   if (!readMemory(address, value.bytes.data(), type->bytes))
     throw DebugError("cannot access memory at address " + hex(address));
@@ -151,8 +154,8 @@ std::optional<uint64_t> Evaluator::addressOf(const check::Variable &variable,
   if (variable.space == StateSpace::shared && view.thread) {
     auto &known = shared_[view.launch->kernel->name];
     if (known.empty())
-      known = lower::sharedVariables(
-          map_.module(), *map_.module().findFunction(view.launch->kernel->name));
+      known = lower::sharedVariables(map_.module(),
+                                     *map_.module().findFunction(view.launch->kernel->name));
     for (const auto &[one, offset] : known)
       if (one == &variable)
         return reinterpret_cast<uint64_t>(view.thread->window) + offset;
@@ -228,6 +231,8 @@ DebugValue Evaluator::variableValue(const SourceVariable &variable, const View &
     for (const check::Register *reg : function->registers)
       if (reg->name == location->name) {
         DebugValue value = registerValue(*reg, view);
+        if (variable.type->bytes > value.bytes.size() + sizeof(uint64_t))
+          throw DebugError("'" + variable.name + "' does not fit into " + location->name);
         value.type = variable.type;
         value.bytes.resize(variable.type->bytes, '\0');
         return value;

@@ -66,7 +66,15 @@ bool AdapterChannel::read(json &message) {
   if (std::fread(text.data(), 1, bytes, in_) != bytes)
     return false;
   message = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return message.is_object();
+  if (!message.is_object())
+    return false;
+  if (!message.contains("command") || !message["command"].is_string())
+    message["command"] = "";
+  if (!message.contains("arguments") || !message["arguments"].is_object())
+    message["arguments"] = json::object();
+  if (!message.contains("seq") || !message["seq"].is_number_integer())
+    message["seq"] = 0;
+  return true;
 }
 
 void AdapterChannel::readAll() {

@@ -137,16 +137,9 @@ void DebugAdapter::handle(const json &request) {
 
 /// What is answered at once.
 nlohmann::json DebugAdapter::perform(const std::string &command, const json &arguments) {
-  static const char *const kMoves[] = {"configurationDone",
-                                       "next",
-                                       "stepIn",
-                                       "stepOut",
-                                       "stepBack",
-                                       "reverseContinue",
-                                       "pause",
-                                       "disconnect",
-                                       "terminate",
-                                       "setExceptionBreakpoints"};
+  static const char *const kMoves[] = {
+      "configurationDone", "next",  "stepIn",     "stepOut",   "stepBack",
+      "reverseContinue",   "pause", "disconnect", "terminate", "setExceptionBreakpoints"};
   if (command == "setBreakpoints")
     return setBreakpoints(arguments);
   if (command == "setFunctionBreakpoints")
@@ -171,16 +164,18 @@ nlohmann::json DebugAdapter::perform(const std::string &command, const json &arg
     return source();
   if (command == "continue")
     return {{"allThreadsContinued", true}};
-  if (std::ranges::find(kMoves, command) != std::end(kMoves))
+  if (std::ranges::find(kMoves, command) != std::end(kMoves)) {
+    const bool isStep = command == "next" || command.starts_with("step");
+    if (isStep && arguments.contains("threadId")) // before the answer: it may be refused
+      session_->setFocus(placeOf(arguments["threadId"]));
     return json::object();
+  }
   throw DebugError("the request '" + command + "' is not known");
 }
 
 /// What a request makes happen behind its answer.
 void DebugAdapter::afterwards(const std::string &command, const json &arguments) {
   const auto step = [&](Step line, Step instruction, Direction direction) {
-    if (arguments.contains("threadId"))
-      session_->setFocus(placeOf(arguments["threadId"]));
     const bool isByInstruction = arguments.value("granularity", "line") == "instruction";
     report(session_->step(isByInstruction ? instruction : line, direction));
   };

@@ -227,6 +227,20 @@ def refused(client):
     fails("nosuch.toml", client.request, "launch", program="nosuch.toml")
 
 
+def damaged(client):
+    """Requests that are not as the protocol says are refused, and no more."""
+    client.begin("kernels.cu", [30], program="tiles.toml")
+    for command, arguments in (("stackTrace", {}), ("stackTrace", {"threadId": "x"}), ("variables", {"variablesReference": 99}), ("scopes", {}),
+                               ("readMemory", {"memoryReference": 5}), ("evaluate", {}), ("setBreakpoints", {"breakpoints": [{"line": "x"}]}),
+                               ("next", {"threadId": 0}), ("stepBack", {"threadId": "x"}), ("", {})):
+        try:
+            client.request(command, **arguments)
+            raise AssertionError(command)
+        except RuntimeError:
+            pass
+    client.request("disconnect")
+
+
 def named(client):
     """The command line said what to debug."""
     client.begin("kernels.cu", [40])
@@ -249,7 +263,7 @@ def main():
     ptxrun = str(Path(sys.argv[1]).resolve())
     overStreams(ptxrun, walk)
     overPort(ptxrun, walk)
-    for session in (fault, entry, endless, refused):
+    for session in (fault, entry, endless, refused, damaged):
         overStreams(ptxrun, session)
     recording(ptxrun)
 
