@@ -3,6 +3,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 
@@ -162,6 +163,7 @@ PTXRUN_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
   PTXRUN_TRY(resolveOrTakeCurrent(handle, context));
   if (context->isDestroyed())
     return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  PTXRUN_TRY(checkNoCaptureIn(*context));
   context->synchronise();
   return context->error();
 }

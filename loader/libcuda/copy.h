@@ -61,6 +61,12 @@ class FillOperation final : public Operation {
   size_t width_, height_;
 };
 
+/// The operation that a description stands for; CUDA_ERROR_INVALID_VALUE where it runs out of
+/// memory or arrays, _INVALID_HANDLE for what is no array. A copy of nothing is none (null).
+/// `isPageable`: it reads or writes host memory that the driver does not know.
+CUresult makeCopy(const CUDA_MEMCPY3D &, std::shared_ptr<Operation> &, bool &isPageable);
+CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &, std::shared_ptr<Operation> &);
+
 enum class Completion {
   async, ///< the call may return before the work is done
   waits, ///< the call returns when the work is done

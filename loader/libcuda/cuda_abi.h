@@ -236,6 +236,10 @@ typedef union CUlaunchAttributeValue {
     int flags;
   } launchCompletionEvent;
   int priority;
+  struct {
+    int deviceUpdatable;
+    void *devNode;
+  } deviceUpdatableKernelNode;
   unsigned int sharedMemCarveout;
 } CUlaunchAttributeValue;
 
@@ -627,8 +631,11 @@ typedef enum CUstreamWaitValue_flags PTXRUN_ANY_INT {
   CU_STREAM_WAIT_VALUE_GEQ = 0,
   CU_STREAM_WAIT_VALUE_EQ = 1,
   CU_STREAM_WAIT_VALUE_AND = 2,
-  CU_STREAM_WAIT_VALUE_NOR = 3
+  CU_STREAM_WAIT_VALUE_NOR = 3,
+  CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30
 } CUstreamWaitValue_flags;
+
+#include "loader/libcuda/cuda_graph_abi.h"
 
 /* A stream's attributes are launch attributes. */
 typedef CUlaunchAttributeID CUstreamAttrID;

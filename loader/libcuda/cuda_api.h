@@ -4,6 +4,7 @@
 #ifndef PTXRUN_LIBCUDA_CUDA_API_H
 #define PTXRUN_LIBCUDA_CUDA_API_H
 #include "loader/libcuda/cuda_abi.h"
+#include "loader/libcuda/cuda_graph_api.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -435,8 +436,7 @@ CUresult cuTexRefCreate(CUtexref *texture);
 CUresult cuTexRefDestroy(CUtexref texture);
 CUresult cuTexRefSetArray(CUtexref texture, CUarray array, unsigned int flags);
 CUresult cuTexRefSetMipmappedArray(CUtexref texture, CUmipmappedArray array, unsigned int flags);
-CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref texture, CUdeviceptr address,
-                               size_t bytes);
+CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref texture, CUdeviceptr address, size_t bytes);
 CUresult cuTexRefSetAddress2D_v3(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *description,
                                  CUdeviceptr address, size_t pitch);
 CUresult cuTexRefSetFormat(CUtexref texture, CUarray_format format, int channels);
@@ -519,23 +519,10 @@ CUresult cuStreamGetAttribute_ptsz(CUstream handle, CUstreamAttrID attribute,
                                    CUstreamAttrValue *value);
 CUresult cuStreamCopyAttributes(CUstream to, CUstream from);
 CUresult cuStreamCopyAttributes_ptsz(CUstream to, CUstream from);
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status);
-CUresult cuStreamIsCapturing_ptsz(CUstream handle, CUstreamCaptureStatus *status);
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id);
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id);
-CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream handle, CUstreamCaptureStatus *status,
-                                        uint64_t *id, CUgraph *graph,
-                                        const CUgraphNode **dependencies, size_t *count);
-CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies,
-                                   const CUgraphEdgeData **edges, size_t *count);
-CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream handle, CUstreamCaptureStatus *status,
-                                        uint64_t *id, CUgraph *graph,
-                                        const CUgraphNode **dependencies,
-                                        const CUgraphEdgeData **edges, size_t *count);
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
+                               CUstreamBatchMemOpParams *operations, unsigned int flags);
+CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int count,
+                                    CUstreamBatchMemOpParams *operations, unsigned int flags);
 
 /* Events. */
 
@@ -643,6 +630,7 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address);
 #define cuModuleGetGlobal cuModuleGetGlobal_v2
 #define cuStreamDestroy cuStreamDestroy_v2
 #define cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v3
+#define cuStreamBatchMemOp cuStreamBatchMemOp_v2
 #define cuStreamWaitValue32 cuStreamWaitValue32_v2
 #define cuStreamWaitValue64 cuStreamWaitValue64_v2
 #define cuStreamWriteValue32 cuStreamWriteValue32_v2

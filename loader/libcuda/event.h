@@ -20,6 +20,16 @@ class Event : public Object, public std::enable_shared_from_this<Event> {
   /// Appends a record of this event to the stream; earlier records are forgotten, waits for them
   /// stay.
   void record(Stream &);
+  /// The same in two steps, for an operation that the caller hands to a stream: until endRecord the
+  /// event is what it was.
+  struct Pending;
+  Pending beginRecord();
+  void endRecord(const Pending &, Ticket);
+
+  /// Where capturing streams stood when it was last recorded in one; null if it was recorded
+  /// otherwise since.
+  std::shared_ptr<StreamCapture> captured() const;
+  void setCaptured(std::shared_ptr<StreamCapture>);
   /// The place of the last record; an empty ticket if there was none.
   Ticket place() const;
   bool isRecorded() const { return place().stream != nullptr; }
@@ -34,6 +44,12 @@ class Event : public Object, public std::enable_shared_from_this<Event> {
   class RecordOperation;
   mutable std::mutex mutex_;
   std::shared_ptr<Record> last_;
+  std::shared_ptr<StreamCapture> captured_;
+};
+
+struct Event::Pending {
+  std::shared_ptr<Record> record;
+  std::shared_ptr<Operation> operation;
 };
 
 } // namespace ptxrun::driver

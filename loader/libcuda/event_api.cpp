@@ -4,6 +4,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/event.h"
+#include "loader/libcuda/stream_capture.h"
 
 namespace ptxrun::driver {
 
@@ -21,10 +22,32 @@ class Event::RecordOperation final : public Operation {
 };
 
 void Event::record(Stream &stream) {
+  const Pending pending = beginRecord();
+  endRecord(pending, stream.submit(pending.operation));
+}
+
+Event::Pending Event::beginRecord() {
   auto record = std::make_shared<Record>();
-  record->ticket = stream.submit(std::make_shared<RecordOperation>(record));
+  auto operation = std::make_shared<RecordOperation>(record);
+  return {std::move(record), std::move(operation)};
+}
+
+void Event::endRecord(const Pending &pending, Ticket ticket) {
+  std::shared_ptr<StreamCapture> before; // goes outside the lock
   std::lock_guard lock(mutex_);
-  last_ = std::move(record);
+  pending.record->ticket = std::move(ticket);
+  last_ = pending.record;
+  before = std::move(captured_);
+}
+
+std::shared_ptr<StreamCapture> Event::captured() const {
+  std::lock_guard lock(mutex_);
+  return captured_;
+}
+
+void Event::setCaptured(std::shared_ptr<StreamCapture> place) {
+  std::lock_guard lock(mutex_);
+  captured_.swap(place);
 }
 
 Ticket Event::place() const {
@@ -87,28 +110,36 @@ PTXRUN_API CUresult cuEventDestroy_v2(CUevent handle) {
 }
 PTXRUN_API CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
 
-PTXRUN_STREAM_API(cuEventRecord, _ptsz, (CUevent handle, CUstream streamHandle),
-                  (handle, streamHandle)) {
+PTXRUN_STREAM_API(cuEventRecordWithFlags, _ptsz,
+                  (CUevent handle, CUstream streamHandle, unsigned flags),
+                  (handle, streamHandle, flags)) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
+  if (flags > CU_EVENT_RECORD_EXTERNAL)
+    return CUDA_ERROR_INVALID_VALUE;
   auto event = resolve<Event>(handle);
   if (!event || &event->context != context)
     return CUDA_ERROR_INVALID_HANDLE;
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
+  if (isCaptured && flags == CU_EVENT_RECORD_EXTERNAL)
+    return captureNode(*stream, EventRecordNode{std::move(event)});
+  if (isCaptured)
+    return captureRecord(*stream, *event);
   event->record(*stream);
   return CUDA_SUCCESS;
 }
-
-PTXRUN_STREAM_API(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
-                  (event, stream, flags)) {
-  if (flags > 1)
-    return CUDA_ERROR_INVALID_VALUE;
-  return cuEventRecord(event, stream);
+PTXRUN_STREAM_API(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream)) {
+  return cuEventRecordWithFlags(event, stream, 0);
 }
 
 PTXRUN_API CUresult cuEventQuery(CUevent handle) {
   std::shared_ptr<Event> event;
   PTXRUN_TRY(enterEvent(handle, event));
+  if (isCapturedEvent(*event))
+    return CUDA_ERROR_CAPTURED_EVENT;
+  PTXRUN_TRY(checkUnsafeCall());
   const Ticket place = event->place();
   if (place.isDone())
     return CUDA_SUCCESS;
@@ -119,6 +150,9 @@ PTXRUN_API CUresult cuEventQuery(CUevent handle) {
 PTXRUN_API CUresult cuEventSynchronize(CUevent handle) {
   std::shared_ptr<Event> event;
   PTXRUN_TRY(enterEvent(handle, event));
+  if (isCapturedEvent(*event))
+    return CUDA_ERROR_CAPTURED_EVENT;
+  PTXRUN_TRY(checkUnsafeCall());
   const Ticket place = event->place();
   if (!place.isDone())
     place.stream->drive(place.sequence);
@@ -138,6 +172,7 @@ PTXRUN_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent eventHandle) {
   auto event = resolve<Event>(eventHandle);
   if (!context || !event || &event->context != context.get())
     return CUDA_ERROR_INVALID_HANDLE;
+  PTXRUN_TRY(checkNoCaptureIn(*context));
   // The legacy default stream comes after everything that blocking streams hold.
   event->record(*context->legacyStream());
   return CUDA_SUCCESS;

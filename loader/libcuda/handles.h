@@ -24,7 +24,8 @@ enum class Kind {
   surfaceReference,
   graph,
   graphNode,
-  graphExec
+  graphExec,
+  userObject
 };
 
 /// Base of what stands behind a handle. The handle is the object's address.

@@ -2,6 +2,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/memory.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 
@@ -19,6 +20,7 @@ bool isHostUse(MemoryUse use) { return use == MemoryUse::host || use == MemoryUs
 PTXRUN_API CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
+  PTXRUN_TRY(checkUnsafeCall());
   if (!address || (flags & ~kHostAllocFlags))
     return CUDA_ERROR_INVALID_VALUE;
   if (bytes == 0) {
@@ -42,6 +44,7 @@ PTXRUN_API CUresult cuMemFreeHost(void *address) {
   const auto record = findMemory(address);
   if (!record || record->base != address || record->use != MemoryUse::host)
     return CUDA_ERROR_INVALID_VALUE;
+  PTXRUN_TRY(checkUnsafeCall());
   if (record->context && !record->context->isDestroyed())
     record->context->synchronise();
   return release(reinterpret_cast<CUdeviceptr>(address));
@@ -50,6 +53,7 @@ PTXRUN_API CUresult cuMemFreeHost(void *address) {
 PTXRUN_API CUresult cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
+  PTXRUN_TRY(checkUnsafeCall());
   if (!address || bytes == 0 || (flags & ~kHostRegisterFlags))
     return CUDA_ERROR_INVALID_VALUE;
   return registerHost(address, bytes, {MemoryUse::registered, flags, context});

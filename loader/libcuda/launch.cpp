@@ -97,14 +97,6 @@ void readSchedule(device::LaunchOptions &options) {
   options.script = given.script;
 }
 
-bool isBlocking() {
-  static const bool isSet = [] {
-    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
-    return value && *value == '1';
-  }();
-  return isSet;
-}
-
 } // namespace
 
 std::byte *KernelArguments::reserve(size_t bytes) {
@@ -207,7 +199,14 @@ CUresult LaunchOperation::run(Context &context) {
   options.cancel = &shutdownFlag();
   static std::atomic<uint64_t> launches{0};
   options.launchNumber = launches.fetch_add(1, std::memory_order_relaxed);
-  const device::Outcome outcome = function_->code.launch(function_->info, variant_, options);
+  device::Outcome outcome;
+  if (hasRun_ && variant_.upgrade) { // of a graph: there may be better code by now
+    if (device::Variant now = function_->code.compile(function_->info, options, outcome);
+        now.kernel)
+      variant_ = std::move(now);
+  }
+  hasRun_ = true;
+  outcome = function_->code.launch(function_->info, variant_, options);
   if (outcome.isOk() || outcome.code == device::Code::cancelled)
     return CUDA_SUCCESS;
   // What the runtime finds wrong with a launch that is already queued cannot be "invalid argument"
@@ -223,6 +222,16 @@ bool LaunchOperation::isLarge() const {
          volume(shape_.grid) > kManyBlocks;
 }
 
+CUresult applyAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue &value,
+                        LaunchShape &shape) {
+  if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+    shape.isCooperative = value.cooperative != 0;
+  if (id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+    return CUDA_SUCCESS;
+  shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+  return shape.cluster.x == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 CUresult readArguments(LaunchOperation &operation, void *const *kernelParams, void *const *extra) {
   const Function &function = operation.function();
   if (kernelParams && extra)
@@ -234,11 +243,19 @@ CUresult readArguments(LaunchOperation &operation, void *const *kernelParams, vo
   return function.info.parameters.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+bool isLaunchBlocking() {
+  static const bool isSet = [] {
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    return value && *value == '1';
+  }();
+  return isSet;
+}
+
 CUresult submitLaunch(Context &context, Stream &stream,
                       std::shared_ptr<LaunchOperation> operation) {
   operation->stream = stream.id();
   stream.submit(std::move(operation));
-  if (!isBlocking())
+  if (!isLaunchBlocking())
     return CUDA_SUCCESS;
   stream.synchronise();
   return context.error();

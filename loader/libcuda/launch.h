@@ -25,6 +25,7 @@ class KernelArguments {
   /// From `extra`: {BUFFER_POINTER, buffer, BUFFER_SIZE, &size, END}.
   CUresult readBuffer(const Function &, void *const *extra);
   const void *data() const { return large_.empty() ? inline_ : large_.data(); }
+  void *data() { return large_.empty() ? inline_ : large_.data(); }
 
  private:
   std::byte *reserve(size_t bytes);
@@ -55,10 +56,16 @@ class LaunchOperation final : public Operation {
   std::shared_ptr<Function> function_;
   LaunchShape shape_;
   device::Variant variant_;
+  bool hasRun_ = false;
 };
 
+/// What an attribute of a launch asks of its shape; others are hints (caches, priorities), which
+/// change nothing.
+CUresult applyAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue &, LaunchShape &);
 /// Fills arguments from whichever of the two forms was given.
 CUresult readArguments(LaunchOperation &, void *const *kernelParams, void *const *extra);
+/// CUDA_LAUNCH_BLOCKING is set: launches return when they are done.
+bool isLaunchBlocking();
 /// Hands a launch to its stream; waits for it where CUDA_LAUNCH_BLOCKING asks for that.
 CUresult submitLaunch(Context &, Stream &, std::shared_ptr<LaunchOperation>);
 

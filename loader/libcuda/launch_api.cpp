@@ -2,6 +2,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/event.h"
 #include "loader/libcuda/launch.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 using ptxrun::abi::Dim3;
@@ -10,32 +11,41 @@ namespace {
 
 /// What a CUlaunchConfig's attributes ask for beyond the shape.
 struct LaunchExtras {
-  std::vector<CUevent> eventsAfter;
+  LaunchAttributes attributes;
+  struct EventAfter {
+    CUevent event;
+    unsigned char port; ///< of the edges that lead from a captured launch through the event
+  };
+  std::vector<EventAfter> eventsAfter;
+  bool isProgrammatic = false;
 };
 
 CUresult readAttribute(const CUlaunchAttribute &attribute, LaunchShape &shape,
                        LaunchExtras &extras) {
   switch (attribute.id) {
-  case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-    shape.isCooperative = attribute.value.cooperative != 0;
-    break;
-  case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    shape.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                     attribute.value.clusterDim.z};
-    if (shape.cluster.x == 0)
-      return CUDA_ERROR_INVALID_VALUE;
-    break;
+  case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    return CUDA_SUCCESS;
   case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-    extras.eventsAfter.push_back(attribute.value.programmaticEvent.event);
-    break;
+    extras.eventsAfter.push_back(
+        {attribute.value.programmaticEvent.event, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC});
+    return CUDA_SUCCESS;
   case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-    extras.eventsAfter.push_back(attribute.value.launchCompletionEvent.event);
-    break;
+    extras.eventsAfter.push_back(
+        {attribute.value.launchCompletionEvent.event, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER});
+    return CUDA_SUCCESS;
+  case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    extras.isProgrammatic = attribute.value.programmaticStreamSerializationAllowed != 0;
+    return CUDA_SUCCESS;
   default:
-    // The rest are hints: caches, priorities, and permission to start early, which full stream
-    // order satisfies.
-    break;
+    extras.attributes[attribute.id] = attribute.value;
+    return applyAttribute(attribute.id, attribute.value, shape);
   }
+}
+
+CUresult recordAfter(const Stream &stream, const LaunchExtras &extras) {
+  for (const auto &[handle, port] : extras.eventsAfter)
+    if (auto event = resolve<Event>(handle))
+      PTXRUN_TRY(captureRecord(stream, *event, port));
   return CUDA_SUCCESS;
 }
 
@@ -44,6 +54,8 @@ CUresult launch(const void *functionHandle, const LaunchShape &shape, CUstream s
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
   auto function = resolveFunction(functionHandle);
   if (!function)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -51,9 +63,15 @@ CUresult launch(const void *functionHandle, const LaunchShape &shape, CUstream s
   auto operation = LaunchOperation::make(std::move(function), shape, result);
   PTXRUN_TRY(result);
   PTXRUN_TRY(readArguments(*operation, kernelParams, extra));
+  if (isCaptured) {
+    PTXRUN_TRY(captureNode(
+        *stream, KernelNode{std::move(operation), extras.attributes, handleOf<CUcontext>(context)},
+        extras.isProgrammatic));
+    return recordAfter(*stream, extras);
+  }
   PTXRUN_TRY(submitLaunch(*context, *stream, std::move(operation)));
-  for (CUevent handle : extras.eventsAfter)
-    if (auto event = resolve<Event>(handle))
+  for (const auto &after : extras.eventsAfter)
+    if (auto event = resolve<Event>(after.event))
       event->record(*stream);
   return CUDA_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include "loader/libcuda/array.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/copy.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 namespace rt = ptxrun::rt;
@@ -63,11 +64,17 @@ class Runs {
   size_t row_ = 1, rows_ = 1, pitch_ = 0, slice_ = 0, offset_ = 0;
 };
 
+/// How a call came: those that return when the copy is done are no part of any capture.
+enum class Call { synchronous, queued };
+
 CUresult copy(const Range &to, const Range &from, size_t bytes, CUstream streamHandle,
-              Completion completion) {
+              Completion completion, Call call = Call::queued) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
+  bool isCaptured = false;
+  PTXRUN_TRY(call == Call::synchronous ? forbidSynchronous(*stream)
+                                       : routeWork(*stream, isCaptured));
   if (bytes == 0)
     return CUDA_SUCCESS;
   Runs target, source;
@@ -84,8 +91,11 @@ CUresult copy(const Range &to, const Range &from, size_t bytes, CUstream streamH
     source.skip(piece);
     left -= piece;
   }
-  return perform(*context, *stream, std::make_shared<PiecesOperation>(std::move(pieces)),
-                 completion);
+  auto operation = std::make_shared<PiecesOperation>(std::move(pieces));
+  if (isCaptured)
+    return captureNode(*stream,
+                       CopyNode{std::move(operation), {}, false, handleOf<CUcontext>(context)});
+  return perform(*context, *stream, std::move(operation), completion);
 }
 
 } // namespace
@@ -93,26 +103,31 @@ CUresult copy(const Range &to, const Range &from, size_t bytes, CUstream streamH
 PTXRUN_STREAM_API(cuMemcpyAtoA_v2, _ptds,
                   (CUarray to, size_t toOffset, CUarray from, size_t fromOffset, size_t bytes),
                   (to, toOffset, from, fromOffset, bytes)) {
-  return copy(ofArray(to, toOffset), ofArray(from, fromOffset), bytes, nullptr, Completion::async);
+  return copy(ofArray(to, toOffset), ofArray(from, fromOffset), bytes, nullptr, Completion::async,
+              Call::synchronous);
 }
 PTXRUN_STREAM_API(cuMemcpyAtoD_v2, _ptds,
                   (CUdeviceptr to, CUarray from, size_t fromOffset, size_t bytes),
                   (to, from, fromOffset, bytes)) {
-  return copy(ofDevice(to), ofArray(from, fromOffset), bytes, nullptr, Completion::async);
+  return copy(ofDevice(to), ofArray(from, fromOffset), bytes, nullptr, Completion::async,
+              Call::synchronous);
 }
 PTXRUN_STREAM_API(cuMemcpyDtoA_v2, _ptds,
                   (CUarray to, size_t toOffset, CUdeviceptr from, size_t bytes),
                   (to, toOffset, from, bytes)) {
-  return copy(ofArray(to, toOffset), ofDevice(from), bytes, nullptr, Completion::async);
+  return copy(ofArray(to, toOffset), ofDevice(from), bytes, nullptr, Completion::async,
+              Call::synchronous);
 }
 PTXRUN_STREAM_API(cuMemcpyAtoH_v2, _ptds, (void *to, CUarray from, size_t fromOffset, size_t bytes),
                   (to, from, fromOffset, bytes)) {
-  return copy(ofHost(to), ofArray(from, fromOffset), bytes, nullptr, Completion::waits);
+  return copy(ofHost(to), ofArray(from, fromOffset), bytes, nullptr, Completion::waits,
+              Call::synchronous);
 }
 PTXRUN_STREAM_API(cuMemcpyHtoA_v2, _ptds,
                   (CUarray to, size_t toOffset, const void *from, size_t bytes),
                   (to, toOffset, from, bytes)) {
-  return copy(ofArray(to, toOffset), ofHost(from), bytes, nullptr, Completion::waits);
+  return copy(ofArray(to, toOffset), ofHost(from), bytes, nullptr, Completion::waits,
+              Call::synchronous);
 }
 PTXRUN_STREAM_API(cuMemcpyAtoHAsync_v2, _ptsz,
                   (void *to, CUarray from, size_t fromOffset, size_t bytes, CUstream stream),

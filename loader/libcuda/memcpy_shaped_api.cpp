@@ -1,8 +1,11 @@
 // Copies of boxes in two and three dimensions, between memory and arrays of any kind.
+#include <cstring>
+
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/array.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/copy.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 
@@ -69,69 +72,107 @@ CUresult toSide(const Endpoint &end, const Box &box, CopySide &side, bool &isHos
   return isHost || isAccessible(side.base, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult copy(const Endpoint &to, const Endpoint &from, const Box &box, CUstream streamHandle,
-              Completion completion) {
+CUDA_MEMCPY3D toBox(const CUDA_MEMCPY2D &c) {
+  CUDA_MEMCPY3D box = {};
+  box.srcXInBytes = c.srcXInBytes;
+  box.srcY = c.srcY;
+  box.srcMemoryType = c.srcMemoryType;
+  box.srcHost = c.srcHost;
+  box.srcDevice = c.srcDevice;
+  box.srcArray = c.srcArray;
+  box.srcPitch = c.srcPitch;
+  box.dstXInBytes = c.dstXInBytes;
+  box.dstY = c.dstY;
+  box.dstMemoryType = c.dstMemoryType;
+  box.dstHost = c.dstHost;
+  box.dstDevice = c.dstDevice;
+  box.dstArray = c.dstArray;
+  box.dstPitch = c.dstPitch;
+  box.WidthInBytes = c.WidthInBytes;
+  box.Height = c.Height;
+  box.Depth = 1;
+  return box;
+}
+
+/// The two descriptions differ in what the one calls reserved.
+CUDA_MEMCPY3D toBox(const CUDA_MEMCPY3D_PEER &c) {
+  static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER));
+  CUDA_MEMCPY3D box;
+  memcpy(&box, &c, sizeof box);
+  box.reserved0 = box.reserved1 = nullptr;
+  return box;
+}
+CUDA_MEMCPY3D toBox(const CUDA_MEMCPY3D &c) { return c; }
+
+CUresult copyBox(const CUDA_MEMCPY3D &c, CUstream streamHandle, Completion completion) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
-  if (box.isEmpty())
+  bool isCaptured = false;
+  PTXRUN_TRY(completion == Completion::waits ? forbidSynchronous(*stream)
+                                             : routeWork(*stream, isCaptured));
+  std::shared_ptr<Operation> operation;
+  bool isPageable = false;
+  PTXRUN_TRY(makeCopy(c, operation, isPageable));
+  if (!operation)
     return CUDA_SUCCESS;
-  CopySide target, source;
-  bool isTargetHost = false, isSourceHost = false;
-  PTXRUN_TRY(toSide(to, box, target, isTargetHost));
-  PTXRUN_TRY(toSide(from, box, source, isSourceHost));
-  if (!isPinned(target.base) || !isPinned(source.base))
-    completion = Completion::waits;
-  return perform(*context, *stream,
-                 std::make_shared<CopyOperation>(target, source, box.width, box.height, box.depth),
-                 completion);
+  if (isCaptured)
+    return captureNode(*stream,
+                       CopyNode{std::move(operation), c, true, handleOf<CUcontext>(context)});
+  return perform(*context, *stream, std::move(operation),
+                 isPageable ? Completion::waits : completion);
 }
 
-CUresult copy2D(const CUDA_MEMCPY2D *c, CUstream stream, Completion completion) {
-  if (!c)
-    return CUDA_ERROR_INVALID_VALUE;
-  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY, 0,
-               c->dstPitch, 0},
-              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, 0,
-               c->srcPitch, 0},
-              {c->WidthInBytes, c->Height, 1}, stream, completion);
-}
-
-template <class Descriptor>
-CUresult copy3D(const Descriptor *c, CUstream stream, Completion completion) {
-  if (!c || c->srcLOD != 0 || c->dstLOD != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  return copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY,
-               c->dstZ, c->dstPitch, c->dstHeight},
-              {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY,
-               c->srcZ, c->srcPitch, c->srcHeight},
-              {c->WidthInBytes, c->Height, c->Depth}, stream, completion);
+template <class Description>
+CUresult copy(const Description *description, CUstream stream, Completion completion) {
+  return description ? copyBox(toBox(*description), stream, completion) : CUDA_ERROR_INVALID_VALUE;
 }
 
 } // namespace
 
+CUresult ptxrun::driver::makeCopy(const CUDA_MEMCPY3D &c, std::shared_ptr<Operation> &operation,
+                                  bool &isPageable) {
+  if (c.srcLOD != 0 || c.dstLOD != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const Box box{c.WidthInBytes, c.Height, c.Depth};
+  operation = nullptr;
+  if (box.isEmpty())
+    return CUDA_SUCCESS;
+  CopySide target, source;
+  bool isTargetHost = false, isSourceHost = false;
+  PTXRUN_TRY(toSide({c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstXInBytes, c.dstY,
+                     c.dstZ, c.dstPitch, c.dstHeight},
+                    box, target, isTargetHost));
+  PTXRUN_TRY(toSide({c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray, c.srcXInBytes, c.srcY,
+                     c.srcZ, c.srcPitch, c.srcHeight},
+                    box, source, isSourceHost));
+  isPageable = !isPinned(target.base) || !isPinned(source.base);
+  operation = std::make_shared<CopyOperation>(target, source, box.width, box.height, box.depth);
+  return CUDA_SUCCESS;
+}
+
 PTXRUN_STREAM_API(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *description), (description)) {
-  return copy2D(description, nullptr, Completion::waits);
+  return copy(description, nullptr, Completion::waits);
 }
 PTXRUN_STREAM_API(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *description),
                   (description)) {
-  return copy2D(description, nullptr, Completion::waits);
+  return copy(description, nullptr, Completion::waits);
 }
 PTXRUN_STREAM_API(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *description, CUstream stream),
                   (description, stream)) {
-  return copy2D(description, stream, Completion::async);
+  return copy(description, stream, Completion::async);
 }
 PTXRUN_STREAM_API(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *description), (description)) {
-  return copy3D(description, nullptr, Completion::waits);
+  return copy(description, nullptr, Completion::waits);
 }
 PTXRUN_STREAM_API(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *description, CUstream stream),
                   (description, stream)) {
-  return copy3D(description, stream, Completion::async);
+  return copy(description, stream, Completion::async);
 }
 PTXRUN_STREAM_API(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *description), (description)) {
-  return copy3D(description, nullptr, Completion::waits);
+  return copy(description, nullptr, Completion::waits);
 }
 PTXRUN_STREAM_API(cuMemcpy3DPeerAsync, _ptsz,
                   (const CUDA_MEMCPY3D_PEER *description, CUstream stream), (description, stream)) {
-  return copy3D(description, stream, Completion::async);
+  return copy(description, stream, Completion::async);
 }

@@ -4,6 +4,7 @@
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/memory.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 namespace device = ptxrun::device;
@@ -27,6 +28,7 @@ PTXRUN_API CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
 PTXRUN_API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
+  PTXRUN_TRY(checkUnsafeCall());
   if (!address || bytes == 0)
     return CUDA_ERROR_INVALID_VALUE;
   return allocate(address, bytes, {MemoryUse::device, 0, context});
@@ -36,6 +38,7 @@ PTXRUN_API CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size
                                        size_t height, unsigned elementBytes) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
+  PTXRUN_TRY(checkUnsafeCall());
   if (!address || !pitch || width == 0 || height == 0 ||
       (elementBytes != 4 && elementBytes != 8 && elementBytes != 16))
     return CUDA_ERROR_INVALID_VALUE;
@@ -46,6 +49,7 @@ PTXRUN_API CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size
 PTXRUN_API CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
+  PTXRUN_TRY(checkUnsafeCall());
   if (!address || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
     return CUDA_ERROR_INVALID_VALUE;
   return allocate(address, bytes, {MemoryUse::managed, flags, context});
@@ -57,14 +61,18 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   if (address == 0)
     return CUDA_SUCCESS;
   if (const CUresult result = enter(context); result != CUDA_SUCCESS) {
-    // Without a current context the memory's own will do: programs free late, their contexts popped.
+    // Without a current context the memory's own will do: programs free late, their contexts
+    // popped.
     const auto record = findMemory(reinterpret_cast<const void *>(address));
     if (result != CUDA_ERROR_INVALID_CONTEXT || !record || !record->context ||
         record->context->isDestroyed())
       return result;
     context = record->context;
   }
+  PTXRUN_TRY(checkUnsafeCall());
   context->synchronise(); // nothing that was launched may still use it
+  if (auto allocation = findGraphAllocation(address))
+    return allocation->free() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   return release(address);
 }
 
@@ -88,5 +96,6 @@ PTXRUN_STREAM_API(cuStreamAttachMemAsync, _ptsz,
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
   (void)bytes;
+  PTXRUN_TRY(forbidCapture(*stream));
   return address && flags <= 7 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

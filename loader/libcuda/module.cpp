@@ -9,6 +9,7 @@
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/device_runtime.h"
 #include "loader/libcuda/report.h"
 
 namespace ptxrun::driver {
@@ -97,6 +98,8 @@ int Function::maxThreadsPerBlock() const {
 
 CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
                       std::string &errorLog) {
+  for (std::string &text : ptx)
+    text = withDeviceRuntime(std::move(text));
   if (ptx.size() > 1 && std::any_of(ptx.begin(), ptx.end(), image::refersElsewhere)) {
     device::Outcome ignored;
     if (auto merged = image::mergeTexts(ptx))

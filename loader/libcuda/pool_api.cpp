@@ -8,6 +8,7 @@
 #include "loader/libcuda/copy.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/memory.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 
@@ -47,6 +48,16 @@ class FreeOperation final : public Operation {
   size_t bytes_;
 };
 
+/// Holds graph memory until the stream gets here.
+class KeepOperation final : public Operation {
+ public:
+  explicit KeepOperation(std::shared_ptr<GraphAllocation> kept) : kept_(std::move(kept)) {}
+  CUresult run(Context &) override { return CUDA_SUCCESS; }
+
+ private:
+  std::shared_ptr<GraphAllocation> kept_;
+};
+
 std::shared_ptr<Pool> defaultPool() {
   static const auto *pool = [] {
     auto *made = new std::shared_ptr<Pool>(std::make_shared<Pool>());
@@ -65,6 +76,28 @@ std::shared_ptr<Pool> currentPool() {
   return pool ? pool : defaultPool();
 }
 
+CUresult captureAllocation(Context &context, const Stream &stream, CUdeviceptr *address,
+                           size_t bytes) {
+  AllocationNode node;
+  PTXRUN_TRY(GraphAllocation::make(&context, bytes, node.allocation));
+  node.description.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  node.description.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  node.description.bytesize = bytes;
+  node.description.dptr = *address = node.allocation->address;
+  return captureNode(stream, std::move(node));
+}
+
+/// Memory of graphs is freed in the order of the calls; it goes when nothing can use it any more.
+CUresult freeFromGraph(Context &context, Stream &stream, std::shared_ptr<GraphAllocation> freed,
+                       bool isCaptured) {
+  if (isCaptured)
+    return captureNode(stream, FreeNode{std::move(freed)});
+  if (!freed->free())
+    return CUDA_ERROR_INVALID_VALUE;
+  return perform(context, stream, std::make_shared<KeepOperation>(std::move(freed)),
+                 Completion::async);
+}
+
 CUresult allocateFrom(std::shared_ptr<Pool> pool, CUdeviceptr *address, size_t bytes,
                       CUstream streamHandle) {
   Context *context = nullptr;
@@ -72,6 +105,10 @@ CUresult allocateFrom(std::shared_ptr<Pool> pool, CUdeviceptr *address, size_t b
   PTXRUN_TRY(enter(streamHandle, context, stream));
   if (!address || !pool)
     return CUDA_ERROR_INVALID_VALUE;
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
+  if (isCaptured)
+    return captureAllocation(*context, *stream, address, bytes);
   MemoryRecord record{MemoryUse::pool, 0, context};
   record.pool = handleOf<void *>(pool.get());
   PTXRUN_TRY(allocate(address, bytes, record));
@@ -101,8 +138,14 @@ PTXRUN_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream streamHa
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
   if (address == 0)
     return CUDA_SUCCESS;
+  if (auto allocation = findGraphAllocation(address))
+    return freeFromGraph(*context, *stream, std::move(allocation), isCaptured);
+  if (isCaptured)
+    return CUDA_ERROR_INVALID_VALUE; // graphs free what graphs allocated
   const auto record = findMemory(reinterpret_cast<const void *>(address));
   if (!record || reinterpret_cast<CUdeviceptr>(record->base) != address ||
       record->use == MemoryUse::host || record->use == MemoryUse::registered)

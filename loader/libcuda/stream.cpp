@@ -104,24 +104,42 @@ Stream::Stream(Context &context, Role role, unsigned flags, int priority)
 
 Stream::~Stream() = default;
 
-Ticket Stream::submit(std::shared_ptr<Operation> operation, std::vector<Ticket> after) {
-  std::unique_lock lock(context_->queueMutex());
-  context_->addLegacyTickets(*this, after);
-  const bool isLarge = operation && operation->isLarge();
-  entries_.push_back({std::move(operation), std::move(after)});
-  const uint64_t sequence = submitted_.load(std::memory_order_relaxed) + 1;
-  submitted_.store(sequence, std::memory_order_release);
+/// Called with the queue mutex held, as announce() is.
+void Stream::append(Work work) {
+  context_->addLegacyTickets(*this, work.after);
+  entries_.push_back(std::move(work));
+  submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   context_->pending_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+Ticket Stream::announce(bool isLarge) {
   if (isLarge || entries_.size() >= kQueueWorthAWorker)
     wakeWorkerLocked();
   else if (!isWatched_)
     Watcher::instance().watch(shared_from_this());
-  return {shared_from_this(), sequence};
+  return lastTicket();
+}
+
+Ticket Stream::submit(std::shared_ptr<Operation> operation, std::vector<Ticket> after) {
+  const bool isLarge = operation && operation->isLarge();
+  std::lock_guard lock(context_->queueMutex());
+  append({std::move(operation), std::move(after)});
+  return announce(isLarge);
+}
+
+Ticket Stream::submitTogether(std::vector<Work> work) {
+  bool isLarge = false;
+  for (const Work &one : work)
+    isLarge = isLarge || (one.operation && one.operation->isLarge());
+  std::lock_guard lock(context_->queueMutex());
+  for (Work &one : work)
+    append(std::move(one));
+  return announce(isLarge);
 }
 
 void Stream::runHead(std::unique_lock<std::mutex> &lock) {
   isBusy_ = true;
-  Entry entry = std::move(entries_.front());
+  Work entry = std::move(entries_.front());
   entries_.pop_front();
   lock.unlock();
   for (const Ticket &ticket : entry.after)

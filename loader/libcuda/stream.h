@@ -27,6 +27,7 @@ namespace ptxrun::driver {
 
 class Context;
 class Stream;
+struct StreamCapture;
 
 /// One piece of work of a stream. May be run more than once (graphs replay operations).
 class Operation {
@@ -79,8 +80,16 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   /// Ordered against the legacy default stream.
   bool isBlocking() const { return role_ != Role::legacy && !(flags_ & CU_STREAM_NON_BLOCKING); }
 
+  /// An operation (null: only a wait) and what it waits for beside what is before it.
+  struct Work {
+    std::shared_ptr<Operation> operation;
+    std::vector<Ticket> after;
+  };
   /// Appends an operation. The context's rules for the legacy default stream are added to `after`.
   Ticket submit(std::shared_ptr<Operation>, std::vector<Ticket> after = {});
+  /// Appends several that nothing gets between. The ticket is the last one's; the others' numbers
+  /// are those before it.
+  Ticket submitTogether(std::vector<Work>);
   /// Appends a wait: what follows in this stream starts after the tickets are done.
   void waitFor(std::vector<Ticket> tickets) { submit(nullptr, std::move(tickets)); }
   /// Returns when operation number `sequence` is done, working on the queue where nobody else does.
@@ -92,6 +101,9 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   bool isIdle() const { return completed() == submitted(); }
   Ticket lastTicket() { return {shared_from_this(), submitted()}; }
 
+  /// Records into a graph instead of running what it is given (stream_capture.h).
+  bool isCapturing() const { return isCapturing_.load(std::memory_order_acquire); }
+
   /// Hands what is queued to the stream's worker.
   void wakeWorker();
   /// No more work will come: what is queued is finished by the worker, which then ends.
@@ -100,10 +112,9 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
  private:
   friend class Context;
   friend class Watcher;
-  struct Entry {
-    std::shared_ptr<Operation> operation;
-    std::vector<Ticket> after;
-  };
+  friend class CaptureState;
+  void append(Work);
+  Ticket announce(bool isLarge);
   void runHead(std::unique_lock<std::mutex> &);
   void runWorker();
   void wakeWorkerLocked();
@@ -116,8 +127,8 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   StreamAttributes attributes_;
 
   // Guarded by the context's queue mutex.
-  std::deque<Entry> entries_; // not yet started
-  bool isBusy_ = false;       // a thread runs the head
+  std::deque<Work> entries_; // not yet started
+  bool isBusy_ = false;      // a thread runs the head
   unsigned waiters_ = 0;
   bool hasWorker_ = false;
   bool isWorkerAwake_ = false;
@@ -126,6 +137,8 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   std::condition_variable workArrived_; // for the worker
 
   std::atomic<uint64_t> submitted_{0}, completed_{0};
+  std::atomic<bool> isCapturing_{false};
+  std::shared_ptr<StreamCapture> capture_; // CaptureState's
   bool isWatched_ = false;
   uint64_t seenByWatcher_ = 0; // completed_ at the watcher's last round
   unsigned idleRounds_ = 0;

@@ -1,33 +1,20 @@
 // Streams: creation, questions, waiting, host functions, memory operations.
 #include <algorithm>
-#include <atomic>
-#include <thread>
+#include <span>
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/event.h"
+#include "loader/libcuda/host_function.h"
+#include "loader/libcuda/memory_operation.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 
 namespace {
 
 constexpr int kGreatestPriority = -5, kLeastPriority = 0;
-
-/// A program's function, called in stream order. The API may not be called from inside.
-class HostOperation final : public Operation {
- public:
-  HostOperation(CUhostFn function, void *data) : function_(function), data_(data) {}
-  CUresult run(Context &) override {
-    InsideCallback scope;
-    function_(data_);
-    return CUDA_SUCCESS;
-  }
-  bool isLarge() const override { return true; }
-
- private:
-  CUhostFn function_;
-  void *data_;
-};
+constexpr unsigned kMostBatched = 256; // CUDA's limit
 
 /// The older kind, which is told how the stream fares and is called even then.
 class CallbackOperation final : public Operation {
@@ -48,59 +35,34 @@ class CallbackOperation final : public Operation {
   void *data_;
 };
 
-template <class T> class WriteValueOperation final : public Operation {
- public:
-  WriteValueOperation(CUdeviceptr address, T value)
-      : target_(reinterpret_cast<T *>(address)), value_(value) {}
-  CUresult run(Context &) override {
-    std::atomic_ref<T>(*target_).store(value_, std::memory_order_release);
-    return CUDA_SUCCESS;
-  }
-
- private:
-  T *target_;
-  T value_;
-};
-
-template <class T> class WaitValueOperation final : public Operation {
- public:
-  WaitValueOperation(CUdeviceptr address, T value, unsigned flags)
-      : source_(reinterpret_cast<T *>(address)), value_(value), flags_(flags) {}
-  CUresult run(Context &) override {
-    while (!isReached() && !shutdownFlag())
-      std::this_thread::yield();
-    return CUDA_SUCCESS;
-  }
-  bool isLarge() const override { return true; }
-
- private:
-  bool isReached() const {
-    const T now = std::atomic_ref<T>(*source_).load(std::memory_order_acquire);
-    switch (flags_ & 3) {
-    case CU_STREAM_WAIT_VALUE_GEQ:
-      return static_cast<std::make_signed_t<T>>(now - value_) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-      return now == value_;
-    case CU_STREAM_WAIT_VALUE_AND:
-      return (now & value_) != 0;
-    default:
-      return ~(now | value_) != 0;
-    }
-  }
-  T *source_;
-  T value_;
-  unsigned flags_;
-};
-
-template <class Operation, class... Arguments>
-CUresult append(CUstream handle, bool isValid, Arguments... arguments) {
+CUresult giveMemoryOperations(CUstream handle, std::span<const CUstreamBatchMemOpParams> given,
+                              unsigned flags) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
-  if (!isValid)
-    return CUDA_ERROR_INVALID_VALUE;
-  stream->submit(std::make_shared<Operation>(arguments...));
+  std::shared_ptr<Operation> operation;
+  PTXRUN_TRY(makeMemoryOperation(given, operation));
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
+  if (isCaptured)
+    return captureNode(
+        *stream,
+        MemoryOperationsNode{{given.begin(), given.end()}, flags, handleOf<CUcontext>(context)});
+  stream->submit(std::move(operation));
   return CUDA_SUCCESS;
+}
+
+CUresult giveMemoryOperation(CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr address,
+                             uint64_t value, unsigned flags) {
+  CUstreamBatchMemOpParams p = {};
+  p.operation = type;
+  p.waitValue.address = address; // writes have the same layout
+  if (type == CU_STREAM_MEM_OP_WAIT_VALUE_32 || type == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+    p.waitValue.value = static_cast<uint32_t>(value);
+  else
+    p.waitValue.value64 = value;
+  p.waitValue.flags = flags;
+  return giveMemoryOperations(stream, {&p, 1}, 0);
 }
 
 CUresult createStream(CUstream *handle, unsigned flags, int priority) {
@@ -129,6 +91,7 @@ PTXRUN_API CUresult cuStreamDestroy_v2(CUstream handle) {
   auto stream = withdraw<Stream>(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  abandonCapture(*stream);
   stream->context().forgetStream(stream);
   stream->close(); // what is queued still runs
   return CUDA_SUCCESS;
@@ -139,6 +102,7 @@ PTXRUN_STREAM_API(cuStreamQuery, _ptsz, (CUstream handle), (handle)) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
+  PTXRUN_TRY(forbidCapture(*stream));
   if (stream->isIdle())
     return CUDA_SUCCESS;
   stream->wakeWorker(); // a program that polls wants progress
@@ -149,6 +113,7 @@ PTXRUN_STREAM_API(cuStreamSynchronize, _ptsz, (CUstream handle), (handle)) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
+  PTXRUN_TRY(forbidCapture(*stream));
   stream->synchronise();
   return context->error();
 }
@@ -161,8 +126,14 @@ PTXRUN_STREAM_API(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent eventHandl
   auto event = resolve<Event>(eventHandle);
   if (!event)
     return CUDA_ERROR_INVALID_HANDLE;
-  if (flags > 1)
+  if (flags > CU_EVENT_WAIT_EXTERNAL)
     return CUDA_ERROR_INVALID_VALUE;
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
+  if (isCaptured && flags == CU_EVENT_WAIT_EXTERNAL)
+    return captureNode(*stream, EventWaitNode{std::move(event)});
+  if (isCaptured || event->captured())
+    return captureWait(stream, *event);
   Ticket place = event->place();
   if (!place.isDone() && place.stream != stream)
     stream->waitFor({std::move(place)});
@@ -175,44 +146,68 @@ PTXRUN_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent eventHandle) {
   auto event = resolve<Event>(eventHandle);
   if (!context || !event)
     return CUDA_ERROR_INVALID_HANDLE;
+  PTXRUN_TRY(checkNoCaptureIn(*context));
+  if (isCapturedEvent(*event))
+    return CUDA_ERROR_CAPTURED_EVENT;
   if (Ticket place = event->place(); !place.isDone())
     context->legacyStream()->waitFor({std::move(place)});
   return CUDA_SUCCESS;
 }
 
-PTXRUN_STREAM_API(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void *data),
-                  (stream, function, data)) {
-  return append<HostOperation>(stream, function != nullptr, function, data);
+PTXRUN_STREAM_API(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void *data),
+                  (handle, function, data)) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(handle, context, stream));
+  if (!function)
+    return CUDA_ERROR_INVALID_VALUE;
+  bool isCaptured = false;
+  PTXRUN_TRY(routeWork(*stream, isCaptured));
+  if (isCaptured)
+    return captureNode(*stream, HostNode{{function, data}});
+  stream->submit(std::make_shared<HostOperation>(function, data));
+  return CUDA_SUCCESS;
 }
 PTXRUN_STREAM_API(cuStreamAddCallback, _ptsz,
-                  (CUstream stream, CUstreamCallback function, void *data, unsigned flags),
-                  (stream, function, data, flags)) {
-  return append<CallbackOperation>(stream, function && flags == 0, stream, function, data);
+                  (CUstream handle, CUstreamCallback function, void *data, unsigned flags),
+                  (handle, function, data, flags)) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(handle, context, stream));
+  if (!function || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  PTXRUN_TRY(forbidCapture(*stream));
+  stream->submit(std::make_shared<CallbackOperation>(handle, function, data));
+  return CUDA_SUCCESS;
 }
 
 PTXRUN_STREAM_API(cuStreamWriteValue32_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags),
                   (stream, address, value, flags)) {
-  (void)flags;
-  return append<WriteValueOperation<uint32_t>>(stream, address && address % 4 == 0, address, value);
+  return giveMemoryOperation(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value, flags);
 }
 PTXRUN_STREAM_API(cuStreamWriteValue64_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags),
                   (stream, address, value, flags)) {
-  (void)flags;
-  return append<WriteValueOperation<uint64_t>>(stream, address && address % 8 == 0, address, value);
+  return giveMemoryOperation(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags);
 }
 PTXRUN_STREAM_API(cuStreamWaitValue32_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags),
                   (stream, address, value, flags)) {
-  return append<WaitValueOperation<uint32_t>>(stream, address && address % 4 == 0, address, value,
-                                              flags);
+  return giveMemoryOperation(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, address, value, flags);
 }
 PTXRUN_STREAM_API(cuStreamWaitValue64_v2, _ptsz,
                   (CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags),
                   (stream, address, value, flags)) {
-  return append<WaitValueOperation<uint64_t>>(stream, address && address % 8 == 0, address, value,
-                                              flags);
+  return giveMemoryOperation(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags);
+}
+PTXRUN_STREAM_API(cuStreamBatchMemOp_v2, _ptsz,
+                  (CUstream stream, unsigned count, CUstreamBatchMemOpParams *operations,
+                   unsigned flags),
+                  (stream, count, operations, flags)) {
+  if (!operations || count == 0 || count > kMostBatched || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return giveMemoryOperations(stream, {operations, count}, flags);
 }
 
 PTXRUN_STREAM_API(cuStreamGetPriority, _ptsz, (CUstream handle, int *priority),
@@ -299,46 +294,5 @@ PTXRUN_STREAM_API(cuStreamCopyAttributes, _ptsz, (CUstream to, CUstream from), (
   PTXRUN_TRY(enter(to, context, target));
   PTXRUN_TRY(enter(from, context, source));
   target->attributes() = source->attributes();
-  return CUDA_SUCCESS;
-}
-
-// Capture: no stream is ever capturing.
-
-PTXRUN_STREAM_API(cuStreamIsCapturing, _ptsz, (CUstream handle, CUstreamCaptureStatus *status),
-                  (handle, status)) {
-  Context *context = nullptr;
-  std::shared_ptr<Stream> stream;
-  PTXRUN_TRY(enter(handle, context, stream));
-  if (!status)
-    return CUDA_ERROR_INVALID_VALUE;
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-PTXRUN_STREAM_API(cuStreamGetCaptureInfo, _ptsz,
-                  (CUstream handle, CUstreamCaptureStatus *status, uint64_t *id),
-                  (handle, status, id)) {
-  (void)id;
-  return cuStreamIsCapturing(handle, status);
-}
-PTXRUN_STREAM_API(cuStreamGetCaptureInfo_v2, _ptsz,
-                  (CUstream handle, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph,
-                   const CUgraphNode **dependencies, size_t *count),
-                  (handle, status, id, graph, dependencies, count)) {
-  (void)id, (void)graph, (void)dependencies, (void)count;
-  return cuStreamIsCapturing(handle, status);
-}
-PTXRUN_STREAM_API(cuStreamGetCaptureInfo_v3, _ptsz,
-                  (CUstream handle, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph,
-                   const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
-                  (handle, status, id, graph, dependencies, edges, count)) {
-  (void)id, (void)graph, (void)dependencies, (void)edges, (void)count;
-  return cuStreamIsCapturing(handle, status);
-}
-PTXRUN_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-  static thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  PTXRUN_TRY(checkInitialised());
-  if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-    return CUDA_ERROR_INVALID_VALUE;
-  std::swap(*mode, current);
   return CUDA_SUCCESS;
 }

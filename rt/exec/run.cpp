@@ -122,6 +122,14 @@ int workersFor(const LaunchState &l) {
       std::min<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), l.groups));
 }
 
+/// Looking at the clock takes as long as an empty kernel, so most launches of one group, whose time
+/// only informs estimates for larger ones, go without.
+bool isTimed(const LaunchState &l) {
+  constexpr uint64_t kTimedOnesIn = 16;
+  return l.groups > 1 || l.request->upgrade || l.id % kTimedOnesIn == 0 ||
+         expectedNs(*l.code, l.threadsPerCta, l.ctas) == ~uint64_t{0};
+}
+
 /// The calling thread's part of the launch.
 void work(LaunchState &l, int number, uint64_t deadline) {
   Worker &worker = workerOfThread();
@@ -129,7 +137,8 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     failLaunch(l, invalid("a launch was started from within a launch on the same thread"));
     return;
   }
-  uint64_t start = nowNs();
+  const bool isTimedHere = isTimed(l);
+  const uint64_t start = isTimedHere ? nowNs() : 0;
   worker.launch = &l;
   worker.number = number;
   requireStackBytes(worker, l.code->needs.stackBytes);
@@ -149,7 +158,8 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     abandonFibers(worker);
   worker.launch = nullptr;
   worker.running = nullptr;
-  l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
+  if (isTimedHere)
+    l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
 }
 
 /// The calling thread works at once; helpers join unless the launch is expected to be over before
@@ -179,12 +189,12 @@ Failure run(const LaunchRequest &request) {
   l.abi.workerCount = static_cast<uint32_t>(l.workers);
   l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
   watch(l);
-  uint64_t start = nowNs();
   if (l.workers == 1)
     work(l, 0, 0);
   else
-    workTogether(l, start);
-  rememberNs(*l.code, l.threadsPerCta, l.ctas, l.workNs.load(std::memory_order_relaxed));
+    workTogether(l, nowNs());
+  if (const uint64_t taken = l.workNs.load(std::memory_order_relaxed))
+    rememberNs(*l.code, l.threadsPerCta, l.ctas, taken);
   unwatch(l);
   deliverText(l);
   return l.hasFailed ? std::move(l.failure) : Failure{};
