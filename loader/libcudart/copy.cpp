@@ -1,4 +1,6 @@
 // Copies and fills.
+#include "loader/libcudart/copy.h"
+
 #include "loader/libcudart/array.h"
 #include "loader/libcudart/registration.h"
 #include "loader/libcudart/runtime.h"
@@ -110,11 +112,11 @@ template <class Parameters> bool namesBothEnds(const Parameters &p) {
 }
 
 CUresult copyBox(const cudaMemcpy3DParms *p, bool isAsync, cudaStream_t stream) {
-  if (!p || !namesBothEnds(*p))
+  if (!p)
     return CUDA_ERROR_INVALID_VALUE;
-  return copyBox(describe({p->dstArray, p->dstPtr, p->dstPos}, {p->srcArray, p->srcPtr, p->srcPos},
-                          p->extent, p->kind),
-                 isAsync, stream);
+  CUDA_MEMCPY3D c;
+  const CUresult result = toDriver(*p, c);
+  return result == CUDA_SUCCESS ? copyBox(c, isAsync, stream) : result;
 }
 
 CUresult copyBox(const cudaMemcpy3DPeerParms *p, bool isAsync, cudaStream_t stream) {
@@ -125,7 +127,59 @@ CUresult copyBox(const cudaMemcpy3DPeerParms *p, bool isAsync, cudaStream_t stre
                  isAsync, stream);
 }
 
-/// The place inside a variable; an error if the range runs out of it.
+} // namespace
+
+namespace ptxrun::runtime {
+
+CUresult toDriver(const cudaMemcpy3DParms &p, CUDA_MEMCPY3D &c) {
+  if (!namesBothEnds(p))
+    return CUDA_ERROR_INVALID_VALUE;
+  c = describe({p.dstArray, p.dstPtr, p.dstPos}, {p.srcArray, p.srcPtr, p.srcPos}, p.extent,
+               p.kind);
+  return CUDA_SUCCESS;
+}
+
+cudaMemcpy3DParms fromDriver(const CUDA_MEMCPY3D &c) {
+  const auto end = [](CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch,
+                      size_t width, size_t height) {
+    void *base =
+        type == CU_MEMORYTYPE_HOST ? const_cast<void *>(host) : reinterpret_cast<void *>(device);
+    return cudaPitchedPtr{base, pitch, width, height};
+  };
+  cudaMemcpy3DParms p = {};
+  const size_t width = c.WidthInBytes;
+  p.srcArray = c.srcMemoryType == CU_MEMORYTYPE_ARRAY ? c.srcArray : nullptr;
+  p.dstArray = c.dstMemoryType == CU_MEMORYTYPE_ARRAY ? c.dstArray : nullptr;
+  if (!p.srcArray)
+    p.srcPtr = end(c.srcMemoryType, c.srcHost, c.srcDevice, c.srcPitch, width, c.srcHeight);
+  if (!p.dstArray)
+    p.dstPtr = end(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstPitch, width, c.dstHeight);
+  // Positions and extent count elements where there is an array.
+  const cudaArray_t array = p.srcArray ? p.srcArray : p.dstArray;
+  const size_t element = array ? elementBytes(array) : 1;
+  p.srcPos = {p.srcArray ? c.srcXInBytes / element : c.srcXInBytes, c.srcY, c.srcZ};
+  p.dstPos = {p.dstArray ? c.dstXInBytes / element : c.dstXInBytes, c.dstY, c.dstZ};
+  p.extent = {width / element, c.Height, c.Depth};
+  const bool isFrom = c.srcMemoryType == CU_MEMORYTYPE_HOST;
+  const bool isTo = c.dstMemoryType == CU_MEMORYTYPE_HOST;
+  p.kind = isFrom && isTo ? cudaMemcpyHostToHost
+           : isFrom       ? cudaMemcpyHostToDevice
+           : isTo         ? cudaMemcpyDeviceToHost
+                          : cudaMemcpyDeviceToDevice;
+  return p;
+}
+
+CUresult toDriver(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, CUDA_MEMCPY3D &c) {
+  cudaMemcpy3DParms p = {};
+  p.dstPtr = {to, bytes, bytes, 1};
+  p.srcPtr = {const_cast<void *>(from), bytes, bytes, 1};
+  p.extent = {bytes, 1, 1};
+  p.kind = kind;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
+  return toDriver(p, c);
+}
+
 CUresult symbolRange(const void *symbol, size_t bytes, size_t offset, void *&address) {
   CUdeviceptr base = 0;
   size_t size = 0;
@@ -137,7 +191,7 @@ CUresult symbolRange(const void *symbol, size_t bytes, size_t offset, void *&add
   return CUDA_SUCCESS;
 }
 
-} // namespace
+} // namespace ptxrun::runtime
 
 PTXRUN_RUNTIME_STREAM_API(cudaMemcpy, _ptds,
                           (void *to, const void *from, size_t bytes, cudaMemcpyKind kind),

@@ -54,14 +54,6 @@ PTXRUN_RUNTIME_STREAM_API(cudaStreamGetAttribute, _ptsz,
                           (stream, which, value)) {
   return perform([&] { return cuStreamGetAttribute(streamOf(stream), which, value); });
 }
-PTXRUN_RUNTIME_STREAM_API(cudaStreamIsCapturing, _ptsz,
-                          (cudaStream_t stream, CUstreamCaptureStatus *status), (stream, status)) {
-  return perform([&] { return cuStreamIsCapturing(streamOf(stream), status); });
-}
-PTXRUN_RUNTIME_API cudaError_t cudaThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-  return perform([&] { return cuThreadExchangeStreamCaptureMode(mode); });
-}
-
 /// Callbacks take the runtime's error type, which has the driver's numbers.
 PTXRUN_RUNTIME_STREAM_API(cudaStreamAddCallback, _ptsz,
                           (cudaStream_t stream, cudaStreamCallback_t callback, void *data,
