@@ -37,8 +37,8 @@ CUresult CopyOperation::run(Context &) {
   capture::Recorder::Turn turn;
   copyRows();
   const auto number = [](const char *address) { return reinterpret_cast<uint64_t>(address); };
-  turn.copied({number(to_.base), to_.pitch, to_.slice, number(from_.base), from_.pitch,
-               from_.slice, width_, height_, depth_});
+  turn.copied({number(to_.base), to_.pitch, to_.slice, number(from_.base), from_.pitch, from_.slice,
+               width_, height_, depth_});
   return CUDA_SUCCESS;
 }
 
@@ -116,11 +116,18 @@ bool isPinned(const void *address) { return findMemory(address).has_value(); }
 bool isAccessible(const void *address, size_t bytes) {
   if (bytes == 0)
     return true;
-  if (const auto record = findMemory(address)) {
-    const size_t offset = static_cast<size_t>(static_cast<const char *>(address) -
-                                              static_cast<const char *>(record->base));
-    return bytes <= record->bytes - offset;
+  const auto *at = static_cast<const char *>(address);
+  for (auto record = findMemory(at); record; record = findMemory(at)) {
+    const size_t left = record->bytes - static_cast<size_t>(at - static_cast<char *>(record->base));
+    if (bytes <= left)
+      return true;
+    if (record->use != MemoryUse::mapped)
+      return false;
+    at += left; // mappings lie side by side
+    bytes -= left;
   }
+  if (at != address)
+    return false;
   return isMapped(address) && isMapped(static_cast<const char *>(address) + bytes - 1);
 }
 

@@ -572,8 +572,42 @@ typedef enum CUmemAllocationType PTXRUN_ANY_INT {
 typedef enum CUmemAllocationHandleType PTXRUN_ANY_INT {
   CU_MEM_HANDLE_TYPE_NONE = 0,
   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+  CU_MEM_HANDLE_TYPE_WIN32 = 2,
+  CU_MEM_HANDLE_TYPE_WIN32_KMT = 4,
   CU_MEM_HANDLE_TYPE_FABRIC = 8
 } CUmemAllocationHandleType;
+
+typedef enum CUmemAllocationGranularity_flags PTXRUN_ANY_INT {
+  CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+  CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+} CUmemAllocationGranularity_flags;
+
+typedef struct CUmemAllocationProp {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void *win32HandleMetaData;
+  struct {
+    unsigned char compressionType, gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+} CUmemAllocationProp;
+
+#define CU_IPC_HANDLE_SIZE 64
+#define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 0x1
+
+typedef struct CUipcMemHandle {
+  char reserved[CU_IPC_HANDLE_SIZE];
+} CUipcMemHandle;
+
+typedef struct CUipcEventHandle {
+  char reserved[CU_IPC_HANDLE_SIZE];
+} CUipcEventHandle;
+
+typedef struct CUmemPoolPtrExportData {
+  unsigned char reserved[64];
+} CUmemPoolPtrExportData;
 
 typedef struct CUmemPoolProps {
   CUmemAllocationType allocType;

@@ -1,5 +1,5 @@
-// Functions that kernels call and that NVIDIA's device runtime library (cudadevrt) would define: ours
-// are PTX, put in the place of their declarations.
+// Functions that kernels call and that NVIDIA's device runtime library (cudadevrt) would define:
+// ours are PTX, put in the place of their declarations.
 #pragma once
 #include <string>
 

@@ -8,6 +8,8 @@
 
 namespace ptxrun::driver {
 
+class SharedEventState;
+
 class Event : public Object, public std::enable_shared_from_this<Event> {
  public:
   static constexpr Kind kKind = Kind::event;
@@ -15,6 +17,8 @@ class Event : public Object, public std::enable_shared_from_this<Event> {
 
   Context &context;
   const unsigned flags;
+  /// Of events between processes; else null.
+  std::shared_ptr<SharedEventState> shared;
   bool hasTiming() const { return !(flags & CU_EVENT_DISABLE_TIMING); }
 
   /// Appends a record of this event to the stream; earlier records are forgotten, waits for them
@@ -30,6 +34,12 @@ class Event : public Object, public std::enable_shared_from_this<Event> {
   /// otherwise since.
   std::shared_ptr<StreamCapture> captured() const;
   void setCaptured(std::shared_ptr<StreamCapture>);
+  /// Whether the last record is done, wherever it was made.
+  bool isReached() const;
+  /// Returns when it is.
+  void synchronise() const;
+  /// Makes the stream wait for it.
+  void delay(const std::shared_ptr<Stream> &) const;
   /// The place of the last record; an empty ticket if there was none.
   Ticket place() const;
   bool isRecorded() const { return place().stream != nullptr; }

@@ -4,21 +4,28 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/event.h"
+#include "loader/libcuda/ipc.h"
 #include "loader/libcuda/stream_capture.h"
 
 namespace ptxrun::driver {
 
 class Event::RecordOperation final : public Operation {
  public:
-  explicit RecordOperation(std::shared_ptr<Record> record) : record_(std::move(record)) {}
+  RecordOperation(std::shared_ptr<Record> record, std::shared_ptr<SharedEventState> shared)
+      : record_(std::move(record)), shared_(std::move(shared)),
+        number_(shared_ ? shared_->begin() : 0) {}
   CUresult run(Context &) override {
     record_->time = std::chrono::steady_clock::now().time_since_epoch().count();
+    if (shared_)
+      shared_->end(number_);
     return CUDA_SUCCESS;
   }
   bool runsAfterFailure() const override { return true; }
 
  private:
   std::shared_ptr<Record> record_;
+  std::shared_ptr<SharedEventState> shared_;
+  uint64_t number_;
 };
 
 void Event::record(Stream &stream) {
@@ -28,7 +35,7 @@ void Event::record(Stream &stream) {
 
 Event::Pending Event::beginRecord() {
   auto record = std::make_shared<Record>();
-  auto operation = std::make_shared<RecordOperation>(record);
+  auto operation = std::make_shared<RecordOperation>(record, shared);
   return {std::move(record), std::move(operation)};
 }
 
@@ -48,6 +55,25 @@ std::shared_ptr<StreamCapture> Event::captured() const {
 void Event::setCaptured(std::shared_ptr<StreamCapture> place) {
   std::lock_guard lock(mutex_);
   captured_.swap(place);
+}
+
+bool Event::isReached() const {
+  return place().isDone() && (!shared || shared->isDone(shared->last()));
+}
+
+void Event::synchronise() const {
+  if (const Ticket ticket = place(); !ticket.isDone())
+    ticket.stream->drive(ticket.sequence);
+  if (shared)
+    shared->wait(shared->last());
+}
+
+void Event::delay(const std::shared_ptr<Stream> &stream) const {
+  if (Ticket ticket = place(); !ticket.isDone() && ticket.stream != stream)
+    stream->waitFor({std::move(ticket)});
+  // What this process recorded last may be older than what another one did.
+  if (shared && !shared->isDone(shared->last()))
+    stream->submit(makeSharedWait(shared, shared->last()));
 }
 
 Ticket Event::place() const {
@@ -100,7 +126,13 @@ PTXRUN_API CUresult cuEventCreate(CUevent *handle, unsigned flags) {
     return CUDA_ERROR_INVALID_VALUE;
   if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
     return CUDA_ERROR_INVALID_VALUE;
-  *handle = publish<CUevent>(std::make_shared<Event>(*context, flags));
+  auto event = std::make_shared<Event>(*context, flags);
+  if (flags & CU_EVENT_INTERPROCESS) {
+    event->shared = SharedEventState::make();
+    if (!event->shared)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *handle = publish<CUevent>(event);
   return CUDA_SUCCESS;
 }
 
@@ -140,10 +172,10 @@ PTXRUN_API CUresult cuEventQuery(CUevent handle) {
   if (isCapturedEvent(*event))
     return CUDA_ERROR_CAPTURED_EVENT;
   PTXRUN_TRY(checkUnsafeCall());
-  const Ticket place = event->place();
-  if (place.isDone())
+  if (event->isReached())
     return CUDA_SUCCESS;
-  place.stream->wakeWorker(); // a program that polls wants progress
+  if (const Ticket place = event->place(); place.stream)
+    place.stream->wakeWorker(); // a program that polls wants progress
   return CUDA_ERROR_NOT_READY;
 }
 
@@ -153,9 +185,7 @@ PTXRUN_API CUresult cuEventSynchronize(CUevent handle) {
   if (isCapturedEvent(*event))
     return CUDA_ERROR_CAPTURED_EVENT;
   PTXRUN_TRY(checkUnsafeCall());
-  const Ticket place = event->place();
-  if (!place.isDone())
-    place.stream->drive(place.sequence);
+  event->synchronise();
   return event->context.error();
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "loader/libcuda/host_function.h"
+#include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory_operation.h"
 #include "loader/libcuda/stream_capture.h"
 
@@ -419,9 +420,12 @@ CUresult GraphExec::launch(Context &, Stream &stream) {
     Stream::Work now{std::make_shared<SegmentOperation>(program_, i, stream.id()), {}};
     if (i == 0 && last_.stream.get() != &stream && !last_.isDone())
       now.after.push_back(last_);
-    if (segment.awaited && std::ranges::find(recorded, segment.awaited) == recorded.end())
+    if (segment.awaited && std::ranges::find(recorded, segment.awaited) == recorded.end()) {
       if (Ticket place = segment.awaited->place(); !place.isDone())
         now.after.push_back(std::move(place));
+      if (const auto &shared = segment.awaited->shared; shared && !shared->isDone(shared->last()))
+        work.push_back({makeSharedWait(shared, shared->last()), {}});
+    }
     work.push_back(std::move(now));
     if (segment.recorded) {
       Event::Pending pending = segment.recorded->beginRecord();

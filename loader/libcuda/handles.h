@@ -25,7 +25,8 @@ enum class Kind {
   graph,
   graphNode,
   graphExec,
-  userObject
+  userObject,
+  physicalMemory
 };
 
 /// Base of what stands behind a handle. The handle is the object's address.

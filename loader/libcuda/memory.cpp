@@ -60,7 +60,8 @@ CUresult release(CUdeviceptr address) {
   {
     std::unique_lock lock(all.mutex);
     const auto found = all.byAddress.find(address);
-    if (found == all.byAddress.end() || found->second.use == MemoryUse::registered)
+    if (found == all.byAddress.end() || found->second.use == MemoryUse::registered ||
+        found->second.use == MemoryUse::mapped)
       return CUDA_ERROR_INVALID_VALUE;
     if (found->second.use == MemoryUse::managed)
       forget(address, found->second.bytes);
@@ -97,6 +98,22 @@ CUresult unregisterHost(void *address) {
     recorder->forgetHost(address);
   all.byAddress.erase(found);
   return CUDA_SUCCESS;
+}
+
+void noteMapped(void *address, size_t bytes, MemoryRecord record) {
+  record.use = MemoryUse::mapped;
+  remember(address, bytes, record);
+  // Whoever else maps the memory may write it at any time, as a host does.
+  if (auto *recorder = capture::Recorder::instance())
+    recorder->noteHost(address, bytes);
+}
+
+void forgetMapped(void *address) {
+  Records &all = records();
+  std::unique_lock lock(all.mutex);
+  if (auto *recorder = capture::Recorder::instance())
+    recorder->forgetHost(address);
+  all.byAddress.erase(reinterpret_cast<uintptr_t>(address));
 }
 
 std::optional<MemoryRecord> findMemory(const void *address) {

@@ -12,7 +12,14 @@ namespace ptxrun::driver {
 
 class Context;
 
-enum class MemoryUse { device, host, managed, registered, pool };
+enum class MemoryUse {
+  device,
+  host,
+  managed,
+  registered,
+  pool,
+  mapped ///< by virtual memory management, or from another process
+};
 
 struct MemoryRecord {
   MemoryUse use = MemoryUse::device;
@@ -32,6 +39,9 @@ CUresult release(CUdeviceptr);
 /// Host memory of the program's own; CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, _NOT_REGISTERED.
 CUresult registerHost(void *, size_t bytes, MemoryRecord);
 CUresult unregisterHost(void *);
+/// Memory that somebody else maps and unmaps.
+void noteMapped(void *, size_t bytes, MemoryRecord);
+void forgetMapped(void *);
 /// What lies at an address; nullopt for memory that the driver knows nothing of.
 std::optional<MemoryRecord> findMemory(const void *);
 

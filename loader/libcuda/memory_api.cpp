@@ -1,10 +1,14 @@
 // Device memory: allocation, questions about it, pool allocation, managed memory. All of it is host
 // memory.
+#include <algorithm>
+
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/stream_capture.h"
+#include "loader/libcuda/virtual_memory.h"
 
 using namespace ptxrun::driver;
 namespace device = ptxrun::device;
@@ -18,8 +22,9 @@ constexpr size_t kPitchAlignment = 512;
 PTXRUN_API CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
+  const size_t available = device::availableMemory();
   if (freeBytes)
-    *freeBytes = device::availableMemory();
+    *freeBytes = available - std::min(available, createdPhysicalBytes());
   if (totalBytes)
     *totalBytes = device::totalMemory();
   return CUDA_SUCCESS;
@@ -73,13 +78,18 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   context->synchronise(); // nothing that was launched may still use it
   if (auto allocation = findGraphAllocation(address))
     return allocation->free() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  forgetExported(address);
   return release(address);
 }
 
 PTXRUN_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
-  const auto range = device::findAllocation(reinterpret_cast<const void *>(address));
+  const auto *pointer = reinterpret_cast<const void *>(address);
+  auto range = device::findAllocation(pointer);
+  if (const auto record = range ? std::nullopt : findMemory(pointer);
+      record && record->use == MemoryUse::mapped)
+    range = device::MemoryRange{record->base, record->bytes};
   if (!range)
     return CUDA_ERROR_NOT_FOUND;
   if (base)

@@ -48,9 +48,9 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
  public:
   explicit Module(Kind kind) : Object(kind) {}
 
-  /// Loads every PTX text (`name` is how diagnostics call it); on failure the log says why. Texts that
-  /// refer to one another become one module if no two define the same name; all others stay side by
-  /// side, each complete in itself.
+  /// Loads every PTX text (`name` is how diagnostics call it); on failure the log says why. Texts
+  /// that refer to one another become one module if no two define the same name; all others stay
+  /// side by side, each complete in itself.
   CUresult load(std::vector<std::string> ptx, const std::string &name, std::string &errorLog);
 
   /// The function of that name, made at the first question; null if there is none.

@@ -31,7 +31,8 @@ CUresult attributeOf(const MemoryRecord &record, CUpointer_attribute attribute, 
   case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
     return store(data, pointer);
   case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-    if (record.use == MemoryUse::device || record.use == MemoryUse::pool)
+    if (record.use == MemoryUse::device || record.use == MemoryUse::pool ||
+        record.use == MemoryUse::mapped)
       return CUDA_ERROR_INVALID_VALUE;
     return store(data, reinterpret_cast<void *>(pointer));
   case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
@@ -43,7 +44,7 @@ CUresult attributeOf(const MemoryRecord &record, CUpointer_attribute attribute, 
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     return store(data, 0);
   case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-    return store(data, 0u);
+    return store(data, record.use == MemoryUse::device ? 1u : 0u);
   case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
   case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
     return store(data, base);
@@ -53,7 +54,10 @@ CUresult attributeOf(const MemoryRecord &record, CUpointer_attribute attribute, 
   case CU_POINTER_ATTRIBUTE_MAPPED:
     return store(data, 1u);
   case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-    return store(data, 0ull);
+    return store(data,
+                 record.use == MemoryUse::mapped
+                     ? static_cast<unsigned long long>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+                     : 0ull);
   case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     return store(data, 0u);
   case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:

@@ -148,7 +148,8 @@ PTXRUN_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream streamHa
     return CUDA_ERROR_INVALID_VALUE; // graphs free what graphs allocated
   const auto record = findMemory(reinterpret_cast<const void *>(address));
   if (!record || reinterpret_cast<CUdeviceptr>(record->base) != address ||
-      record->use == MemoryUse::host || record->use == MemoryUse::registered)
+      record->use == MemoryUse::host || record->use == MemoryUse::registered ||
+      record->use == MemoryUse::mapped)
     return CUDA_ERROR_INVALID_VALUE;
   auto pool = resolve<Pool>(record->pool);
   return perform(*context, *stream,

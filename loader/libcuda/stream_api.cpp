@@ -134,9 +134,7 @@ PTXRUN_STREAM_API(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent eventHandl
     return captureNode(*stream, EventWaitNode{std::move(event)});
   if (isCaptured || event->captured())
     return captureWait(stream, *event);
-  Ticket place = event->place();
-  if (!place.isDone() && place.stream != stream)
-    stream->waitFor({std::move(place)});
+  event->delay(stream);
   return CUDA_SUCCESS;
 }
 
@@ -149,8 +147,7 @@ PTXRUN_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent eventHandle) {
   PTXRUN_TRY(checkNoCaptureIn(*context));
   if (isCapturedEvent(*event))
     return CUDA_ERROR_CAPTURED_EVENT;
-  if (Ticket place = event->place(); !place.isDone())
-    context->legacyStream()->waitFor({std::move(place)});
+  event->delay(context->legacyStream());
   return CUDA_SUCCESS;
 }
 

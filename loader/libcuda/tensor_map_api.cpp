@@ -128,18 +128,18 @@ PTXRUN_API CUresult cuTensorMapEncodeIm2col(
   const Request request{map,           type,           rank,       address, globalDim,
                         globalStrides, elementStrides, interleave, swizzle, promotion,
                         fill};
-  return encode(
-      "cuTensorMapEncodeIm2col", request,
-      [&](rt::TensorMap *to, const rt::TensorShape &shape) -> std::string {
-        if (rank < 3 || !pixelBoxLowerCorner || !pixelBoxUpperCorner)
-          return "a rank below 3, or no corners";
-        // W first, as the dimensions are: CUDA's text reads {D, H, W}, but its own libraries pass
-        // {W, H, D}.
-        std::array<int, 3> lower{}, upper{};
-        std::copy_n(pixelBoxLowerCorner, rank - 2, lower.begin());
-        std::copy_n(pixelBoxUpperCorner, rank - 2, upper.begin());
-        return rt::encodeIm2col(to, shape, lower, upper, channelsPerPixel, pixelsPerColumn);
-      });
+  return encode("cuTensorMapEncodeIm2col", request,
+                [&](rt::TensorMap *to, const rt::TensorShape &shape) -> std::string {
+                  if (rank < 3 || !pixelBoxLowerCorner || !pixelBoxUpperCorner)
+                    return "a rank below 3, or no corners";
+                  // W first, as the dimensions are: CUDA's text reads {D, H, W}, but its own
+                  // libraries pass {W, H, D}.
+                  std::array<int, 3> lower{}, upper{};
+                  std::copy_n(pixelBoxLowerCorner, rank - 2, lower.begin());
+                  std::copy_n(pixelBoxUpperCorner, rank - 2, upper.begin());
+                  return rt::encodeIm2col(to, shape, lower, upper, channelsPerPixel,
+                                          pixelsPerColumn);
+                });
 }
 
 PTXRUN_API CUresult cuTensorMapEncodeIm2colWide(

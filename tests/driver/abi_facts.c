@@ -137,6 +137,17 @@ static void printLayouts(void) {
   SIZE(CUmemPoolProps);
   OFFSET(CUmemPoolProps, maxSize);
   OFFSET(CUmemPoolProps, usage);
+  SIZE(CUmemAllocationProp);
+  OFFSET(CUmemAllocationProp, requestedHandleTypes);
+  OFFSET(CUmemAllocationProp, location);
+  OFFSET(CUmemAllocationProp, allocFlags.usage);
+  SIZE(CUipcMemHandle);
+  SIZE(CUipcEventHandle);
+  SIZE(CUmemPoolPtrExportData);
+  VALUE(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  VALUE(CU_MEM_HANDLE_TYPE_WIN32_KMT);
+  VALUE(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+  VALUE(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   SIZE(CUgraphEdgeData);
   SIZE(CUtensorMap);
   printf("alignof CUtensorMap %zu\n", _Alignof(CUtensorMap));
