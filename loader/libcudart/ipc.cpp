@@ -1,0 +1,28 @@
+// Memory and events between processes: the handles are the driver's.
+#include "loader/libcudart/runtime.h"
+
+using namespace ptxrun::runtime;
+
+PTXRUN_RUNTIME_API cudaError_t cudaIpcGetMemHandle(CUipcMemHandle *handle, void *pointer) {
+  return perform([&] { return cuIpcGetMemHandle(handle, toDevice(pointer)); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaIpcOpenMemHandle(void **pointer, CUipcMemHandle handle,
+                                                    unsigned flags) {
+  return perform([&] {
+    CUdeviceptr address = 0;
+    const CUresult result =
+        pointer ? cuIpcOpenMemHandle(&address, handle, flags) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+      *pointer = reinterpret_cast<void *>(address);
+    return result;
+  });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaIpcCloseMemHandle(void *pointer) {
+  return perform([&] { return cuIpcCloseMemHandle(toDevice(pointer)); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaIpcGetEventHandle(CUipcEventHandle *handle, cudaEvent_t event) {
+  return perform([&] { return cuIpcGetEventHandle(handle, event); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, CUipcEventHandle handle) {
+  return perform([&] { return cuIpcOpenEventHandle(event, handle); });
+}
