@@ -490,6 +490,15 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
 
 /* Between processes. */
 
+CUresult cuMemPoolExportToShareableHandle(void *handle, CUmemoryPool pool,
+                                          CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *handle,
+                                            CUmemAllocationHandleType type,
+                                            unsigned long long flags);
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *data, CUdeviceptr address);
+CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool pool,
+                                CUmemPoolPtrExportData *data);
+
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address);
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags);
 CUresult cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags);

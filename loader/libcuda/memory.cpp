@@ -101,7 +101,6 @@ CUresult unregisterHost(void *address) {
 }
 
 void noteMapped(void *address, size_t bytes, MemoryRecord record) {
-  record.use = MemoryUse::mapped;
   remember(address, bytes, record);
   // Whoever else maps the memory may write it at any time, as a host does.
   if (auto *recorder = capture::Recorder::instance())

@@ -39,9 +39,12 @@ CUresult release(CUdeviceptr);
 /// Host memory of the program's own; CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, _NOT_REGISTERED.
 CUresult registerHost(void *, size_t bytes, MemoryRecord);
 CUresult unregisterHost(void *);
-/// Memory that somebody else maps and unmaps.
+/// Memory that somebody else maps and unmaps (MemoryUse::mapped); of a pool that processes share,
+/// where the record names one.
 void noteMapped(void *, size_t bytes, MemoryRecord);
 void forgetMapped(void *);
+/// Gives memory of such a pool back; CUDA_ERROR_INVALID_VALUE for any other address.
+CUresult releaseToSharedPool(CUdeviceptr);
 /// What lies at an address; nullopt for memory that the driver knows nothing of.
 std::optional<MemoryRecord> findMemory(const void *);
 

@@ -79,6 +79,8 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   if (auto allocation = findGraphAllocation(address))
     return allocation->free() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   forgetExported(address);
+  if (releaseToSharedPool(address) == CUDA_SUCCESS)
+    return CUDA_SUCCESS;
   return release(address);
 }
 

@@ -1,6 +1,7 @@
 // Stream-ordered allocation. Memory is taken at the call and given back when the stream gets to the
 // free; a pool only keeps count, the memory comes from the one allocator.
 #include <atomic>
+#include <cstring>
 #include <mutex>
 
 #include "loader/libcuda/api.h"
@@ -8,16 +9,21 @@
 #include "loader/libcuda/copy.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/memory.h"
+#include "loader/libcuda/pool_arena.h"
 #include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
+namespace device = ptxrun::device;
 
 namespace {
+
+constexpr size_t kArenaUnit = 2 << 20;
 
 class Pool final : public Object {
  public:
   static constexpr Kind kKind = Kind::pool;
   Pool() : Object(kKind) {}
+  std::unique_ptr<PoolArena> arena; ///< of one that processes share
 
   void take(size_t bytes) {
     const uint64_t now = used += bytes;
@@ -36,6 +42,8 @@ class FreeOperation final : public Operation {
   FreeOperation(CUdeviceptr address, std::shared_ptr<Pool> pool, size_t bytes)
       : address_(address), pool_(std::move(pool)), bytes_(bytes) {}
   CUresult run(Context &) override {
+    if (pool_ && pool_->arena)
+      return releaseToSharedPool(address_);
     if (pool_)
       pool_->give(bytes_);
     return release(address_);
@@ -76,6 +84,18 @@ std::shared_ptr<Pool> currentPool() {
   return pool ? pool : defaultPool();
 }
 
+CUresult allocateShared(Pool &pool, CUdeviceptr *address, size_t bytes, MemoryRecord record) {
+  if (pool.arena->isImported() || bytes == 0)
+    return CUDA_ERROR_INVALID_VALUE; // who made the pool allocates from it
+  *address = pool.arena->take(bytes);
+  if (!*address)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  record.use = MemoryUse::mapped;
+  noteMapped(reinterpret_cast<void *>(*address), bytes, record);
+  pool.take(bytes);
+  return CUDA_SUCCESS;
+}
+
 CUresult captureAllocation(Context &context, const Stream &stream, CUdeviceptr *address,
                            size_t bytes) {
   AllocationNode node;
@@ -111,6 +131,8 @@ CUresult allocateFrom(std::shared_ptr<Pool> pool, CUdeviceptr *address, size_t b
     return captureAllocation(*context, *stream, address, bytes);
   MemoryRecord record{MemoryUse::pool, 0, context};
   record.pool = handleOf<void *>(pool.get());
+  if (pool->arena)
+    return allocateShared(*pool, address, bytes, record);
   PTXRUN_TRY(allocate(address, bytes, record));
   pool->take(bytes);
   return CUDA_SUCCESS;
@@ -149,7 +171,7 @@ PTXRUN_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream streamHa
   const auto record = findMemory(reinterpret_cast<const void *>(address));
   if (!record || reinterpret_cast<CUdeviceptr>(record->base) != address ||
       record->use == MemoryUse::host || record->use == MemoryUse::registered ||
-      record->use == MemoryUse::mapped)
+      (record->use == MemoryUse::mapped && !record->pool))
     return CUDA_ERROR_INVALID_VALUE;
   auto pool = resolve<Pool>(record->pool);
   return perform(*context, *stream,
@@ -161,9 +183,101 @@ PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pr
   PTXRUN_TRY(checkInitialised());
   if (!pool || !properties)
     return CUDA_ERROR_INVALID_VALUE;
-  if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-    return notSupported("a memory pool that is shared between processes");
-  *pool = publish<CUmemoryPool>(std::make_shared<Pool>());
+  if (properties->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return notSupported("a memory pool with handles other than file descriptors");
+  auto made = std::make_shared<Pool>();
+  if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    const size_t bytes = properties->maxSize ? properties->maxSize : device::totalMemory();
+    made->arena = PoolArena::make((bytes + kArenaUnit - 1) / kArenaUnit * kArenaUnit);
+    if (!made->arena)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *pool = publish<CUmemoryPool>(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult ptxrun::driver::releaseToSharedPool(CUdeviceptr address) {
+  const auto record = findMemory(reinterpret_cast<const void *>(address));
+  if (!record || record->use != MemoryUse::mapped || !record->pool ||
+      reinterpret_cast<CUdeviceptr>(record->base) != address)
+    return CUDA_ERROR_INVALID_VALUE;
+  forgetMapped(record->base);
+  const auto pool = resolve<Pool>(record->pool);
+  if (!pool)
+    return CUDA_SUCCESS;
+  pool->give(record->bytes);
+  if (!pool->arena->isImported())
+    pool->arena->give(address, record->bytes);
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuMemPoolExportToShareableHandle(void *handle, CUmemoryPool poolHandle,
+                                                     CUmemAllocationHandleType type,
+                                                     unsigned long long flags) {
+  PTXRUN_TRY(checkInitialised());
+  const auto pool = resolve<Pool>(poolHandle);
+  if (!handle || !pool || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+      !pool->arena || pool->arena->isImported())
+    return CUDA_ERROR_INVALID_VALUE;
+  const int file = duplicateFile(pool->arena->file());
+  if (file < 0)
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  *static_cast<int *>(handle) = file; // the program's, to close or to send
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *handle, void *shareable,
+                                                       CUmemAllocationHandleType type,
+                                                       unsigned long long flags) {
+  PTXRUN_TRY(checkInitialised());
+  if (!handle || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return CUDA_ERROR_INVALID_VALUE;
+  auto pool = std::make_shared<Pool>();
+  pool->arena = PoolArena::import(static_cast<int>(reinterpret_cast<intptr_t>(shareable)));
+  if (!pool->arena)
+    return CUDA_ERROR_INVALID_VALUE;
+  *handle = publish<CUmemoryPool>(pool);
+  return CUDA_SUCCESS;
+}
+
+namespace {
+/// What the 64 bytes hold that describe an allocation to another process.
+struct ExportedPointer {
+  char mark[8];
+  uint64_t offset, bytes;
+};
+constexpr char kPointerMark[8] = "ptxrunP";
+} // namespace
+
+PTXRUN_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *data, CUdeviceptr address) {
+  PTXRUN_TRY(checkInitialised());
+  const auto record = findMemory(reinterpret_cast<const void *>(address));
+  const auto pool = record ? resolve<Pool>(record->pool) : nullptr;
+  if (!data || !pool || !pool->arena || reinterpret_cast<CUdeviceptr>(record->base) != address)
+    return CUDA_ERROR_INVALID_VALUE;
+  ExportedPointer content = {{}, pool->arena->offsetOf(address), record->bytes};
+  memcpy(content.mark, kPointerMark, sizeof kPointerMark);
+  memset(data, 0, sizeof *data);
+  memcpy(data, &content, sizeof content);
+  return CUDA_SUCCESS;
+}
+
+PTXRUN_API CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool poolHandle,
+                                           CUmemPoolPtrExportData *data) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  const auto pool = resolve<Pool>(poolHandle);
+  ExportedPointer content;
+  if (!address || !data || !pool || !pool->arena || !pool->arena->isImported())
+    return CUDA_ERROR_INVALID_VALUE;
+  memcpy(&content, data, sizeof content);
+  *address = pool->arena->at(content.offset, content.bytes);
+  if (memcmp(content.mark, kPointerMark, sizeof kPointerMark) != 0 || !*address)
+    return CUDA_ERROR_INVALID_VALUE;
+  MemoryRecord record{MemoryUse::mapped, 0, context};
+  record.pool = handleOf<void *>(pool.get());
+  noteMapped(reinterpret_cast<void *>(*address), content.bytes, record);
+  pool->take(content.bytes);
   return CUDA_SUCCESS;
 }
 

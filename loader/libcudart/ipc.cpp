@@ -26,3 +26,32 @@ PTXRUN_RUNTIME_API cudaError_t cudaIpcGetEventHandle(CUipcEventHandle *handle, c
 PTXRUN_RUNTIME_API cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, CUipcEventHandle handle) {
   return perform([&] { return cuIpcOpenEventHandle(event, handle); });
 }
+
+// Pools that processes share.
+
+PTXRUN_RUNTIME_API cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
+                                                                  CUmemAllocationHandleType type,
+                                                                  unsigned flags) {
+  return perform([&] { return cuMemPoolExportToShareableHandle(handle, pool, type, flags); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool,
+                                                                    void *handle,
+                                                                    CUmemAllocationHandleType type,
+                                                                    unsigned flags) {
+  return perform([&] { return cuMemPoolImportFromShareableHandle(pool, handle, type, flags); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaMemPoolExportPointer(CUmemPoolPtrExportData *data,
+                                                        void *pointer) {
+  return perform([&] { return cuMemPoolExportPointer(data, toDevice(pointer)); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool,
+                                                        CUmemPoolPtrExportData *data) {
+  return perform([&] {
+    CUdeviceptr address = 0;
+    const CUresult result =
+        pointer ? cuMemPoolImportPointer(&address, pool, data) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+      *pointer = reinterpret_cast<void *>(address);
+    return result;
+  });
+}

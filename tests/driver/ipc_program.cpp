@@ -171,6 +171,35 @@ void runParent() {
   CHECK(cuMemSetAccess(address, unit, &access, 1));
   REQUIRE(hear<int>() == 5);
   REQUIRE(device.word(address) == 88);
+
+  CUmemPoolProps poolProperties = {};
+  poolProperties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  poolProperties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  poolProperties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  poolProperties.maxSize = 16 << 20;
+  CUmemoryPool pool = nullptr;
+  CHECK(cuMemPoolCreate(&pool, &poolProperties));
+  CHECK(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  tellFile(file);
+  close(file);
+  CUdeviceptr pooled = 0, beside = 0;
+  CHECK(cuMemAllocFromPoolAsync(&pooled, 1000, pool, device.stream));
+  CHECK(cuMemAllocFromPoolAsync(&beside, 4, pool, device.stream));
+  CHECK(cuMemsetD32Async(beside, 12, 1, device.stream));
+  CHECK(cuMemsetD32Async(pooled, 99, 250, device.stream));
+  CHECK(cuStreamSynchronize(device.stream));
+  CUmemPoolPtrExportData data;
+  CHECK(cuMemPoolExportPointer(&data, pooled));
+  tell(data);
+  REQUIRE(hear<int>() == 6);
+  REQUIRE(device.word(pooled + 996) == 111);
+  REQUIRE(device.word(beside) == 12);
+  CHECK(cuMemFreeAsync(pooled, device.stream));
+  CHECK(cuStreamSynchronize(device.stream));
+  CUdeviceptr reused = 0;
+  CHECK(cuMemAllocFromPoolAsync(&reused, 1000, pool, device.stream));
+  REQUIRE(reused == pooled);
+  CHECK(cuMemFree(reused));
   CHECK(cuMemFree(large));
   CHECK(cuMemFree(small));
 }
@@ -230,6 +259,22 @@ void runChild() {
   device.put(address, 88);
   CHECK(cuStreamSynchronize(device.stream));
   tell(5);
+
+  const int poolFile = hearFile();
+  CUmemoryPool pool = nullptr;
+  CHECK(cuMemPoolImportFromShareableHandle(
+      &pool, reinterpret_cast<void *>(static_cast<intptr_t>(poolFile)),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  close(poolFile);
+  auto data = hear<CUmemPoolPtrExportData>();
+  CUdeviceptr pooled = 0;
+  CHECK(cuMemPoolImportPointer(&pooled, pool, &data));
+  REQUIRE(device.word(pooled) == 99);
+  REQUIRE(cuMemAllocFromPoolAsync(&address, 4, pool, device.stream) == CUDA_ERROR_INVALID_VALUE);
+  device.put(pooled + 996, 111);
+  CHECK(cuMemFreeAsync(pooled, device.stream));
+  CHECK(cuStreamSynchronize(device.stream));
+  tell(6);
 }
 
 } // namespace
