@@ -1,7 +1,8 @@
 #include "loader/libcuda/device_runtime.h"
 
 #include <algorithm>
-#include <string_view>
+#include <charconv>
+#include <map>
 
 namespace ptxrun::driver {
 
@@ -9,8 +10,15 @@ namespace {
 
 struct DeviceFunction {
   std::string_view name;
-  std::string_view definition; ///< one line
+  std::string_view definition; ///< its line breaks become spaces
 };
+
+// Offsets in records: 0 next, 8 kernel, 16 grid, 28 block, 40 shared, 48 stream, 128 arguments.
+#define PUSH " atom.global.exch.b64 %old, [ptxrun_child_launches], %rec; st.b64 [%rec], %old; "
+#define ALLOCATE                                                                                   \
+  " { .param .b64 bytes; st.param.b64 [bytes], %n; .param .b64 made; call.uni (made), malloc, "    \
+  "(bytes); ld.param.b64 %rec, [made]; } setp.eq.u64 %none, %rec, 0; "
+#define ZERO " st.param.b32 [r], 0; ret; }"
 
 constexpr DeviceFunction kFunctions[] = {
     // A conditional handle is the address of the value (graph.h).
@@ -18,19 +26,117 @@ constexpr DeviceFunction kFunctions[] = {
      ".func cudaGraphSetConditional(.param .b64 handle, .param .b32 value) { .reg .b64 %h; "
      ".reg .b32 %v; ld.param.b64 %h, [handle]; ld.param.b32 %v, [value]; st.global.b32 [%h], %v; "
      "ret; }"},
+    {"cudaGraphLaunch",
+     ".func (.param .b32 r) cudaGraphLaunch(.param .b64 exec, .param .b64 stream) { "
+     ".reg .b64 %n, %rec, %old, %x; .reg .pred %none; mov.b64 %n, 136;" ALLOCATE
+     "@%none bra full; mov.b64 %x, 3; st.b64 [%rec+8], %x; ld.param.b64 %x, [stream]; "
+     "st.b64 [%rec+48], %x; ld.param.b64 %x, [exec]; st.b64 [%rec+128], %x;" PUSH
+     "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+    {"__cudaCDP2GetParameterBufferV2",
+     ".func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 kernel, "
+     ".param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared) { "
+     ".reg .b64 %n, %rec, %k; .reg .b32 %x; .reg .pred %none; ld.param.b64 %k, [kernel]; "
+     "and.b64 %n, %k, 65535; add.u64 %n, %n, 128;" ALLOCATE "@%none bra full; "
+     "st.b64 [%rec+8], %k; "
+     "ld.param.b32 %x, [grid]; st.b32 [%rec+16], %x; ld.param.b32 %x, [grid+4]; "
+     "st.b32 [%rec+20], %x; ld.param.b32 %x, [grid+8]; st.b32 [%rec+24], %x; "
+     "ld.param.b32 %x, [block]; st.b32 [%rec+28], %x; ld.param.b32 %x, [block+4]; "
+     "st.b32 [%rec+32], %x; ld.param.b32 %x, [block+8]; st.b32 [%rec+36], %x; "
+     "ld.param.b32 %x, [shared]; st.b32 [%rec+40], %x; add.u64 %rec, %rec, 128; "
+     "full: st.param.b64 [r], %rec; ret; }"},
+    {"__cudaCDP2GetParameterBuffer",
+     ".func (.param .b64 r) __cudaCDP2GetParameterBuffer(.param .b64 alignment, .param .b64 size) "
+     "{ .reg .b64 %n, %rec; .reg .pred %none; ld.param.b64 %n, [size]; add.u64 %n, %n, "
+     "128;" ALLOCATE "@%none bra full; add.u64 %rec, %rec, 128; full: st.param.b64 [r], %rec; "
+     "ret; }"},
+    {"__cudaCDP2LaunchDeviceV2",
+     ".func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 buffer, .param .b64 stream) { "
+     ".reg .b64 %rec, %old, %x; ld.param.b64 %rec, [buffer]; sub.u64 %rec, %rec, 128; "
+     "ld.param.b64 %x, [stream]; st.b64 [%rec+48], %x;" PUSH ZERO},
+    {"__cudaCDP2LaunchDevice",
+     ".func (.param .b32 r) __cudaCDP2LaunchDevice(.param .b64 kernel, .param .b64 buffer, "
+     ".param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared, "
+     ".param .b64 stream) { .reg .b64 %rec, %old, %k; .reg .b32 %x; ld.param.b64 %rec, [buffer]; "
+     "sub.u64 %rec, %rec, 128; ld.param.b64 %k, [kernel]; st.b64 [%rec+8], %k; "
+     "ld.param.b32 %x, [grid]; st.b32 [%rec+16], %x; ld.param.b32 %x, [grid+4]; "
+     "st.b32 [%rec+20], %x; ld.param.b32 %x, [grid+8]; st.b32 [%rec+24], %x; "
+     "ld.param.b32 %x, [block]; st.b32 [%rec+28], %x; ld.param.b32 %x, [block+4]; "
+     "st.b32 [%rec+32], %x; ld.param.b32 %x, [block+8]; st.b32 [%rec+36], %x; "
+     "ld.param.b32 %x, [shared]; st.b32 [%rec+40], %x; ld.param.b64 %k, [stream]; "
+     "st.b64 [%rec+48], %k;" PUSH ZERO},
+    {"__cudaCDP2MemcpyAsync",
+     ".func (.param .b32 r) __cudaCDP2MemcpyAsync(.param .b64 to, .param .b64 from, "
+     ".param .b64 count, .param .b32 kind, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; "
+     ".reg .pred %none; mov.b64 %n, 152;" ALLOCATE "@%none bra full; mov.b64 %x, 1; "
+     "st.b64 [%rec+8], %x; ld.param.b64 %x, [stream]; st.b64 [%rec+48], %x; "
+     "ld.param.b64 %x, [to]; st.b64 [%rec+128], %x; ld.param.b64 %x, [from]; "
+     "st.b64 [%rec+136], %x; ld.param.b64 %x, [count]; st.b64 [%rec+144], %x;" PUSH
+     "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+    {"__cudaCDP2MemsetAsync",
+     ".func (.param .b32 r) __cudaCDP2MemsetAsync(.param .b64 to, .param .b32 value, "
+     ".param .b64 count, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; .reg .b32 %v; "
+     ".reg .pred %none; mov.b64 %n, 152;" ALLOCATE "@%none bra full; mov.b64 %x, 2; "
+     "st.b64 [%rec+8], %x; ld.param.b64 %x, [stream]; st.b64 [%rec+48], %x; "
+     "ld.param.b64 %x, [to]; st.b64 [%rec+128], %x; ld.param.b32 %v, [value]; "
+     "cvt.u64.u32 %x, %v; st.b64 [%rec+136], %x; ld.param.b64 %x, [count]; "
+     "st.b64 [%rec+144], %x;" PUSH "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+    // Children run one after the other in the order in which they were launched: that satisfies
+    // streams and events, whatever they are.
+    {"__cudaCDP2StreamCreateWithFlags",
+     ".func (.param .b32 r) __cudaCDP2StreamCreateWithFlags(.param .b64 p, .param .b32 flags) { "
+     ".reg .b64 %p, %x; ld.param.b64 %p, [p]; mov.b64 %x, 4096; st.b64 [%p], %x;" ZERO},
+    {"__cudaCDP2StreamDestroy",
+     ".func (.param .b32 r) __cudaCDP2StreamDestroy(.param .b64 s) {" ZERO},
+    {"__cudaCDP2StreamWaitEvent",
+     ".func (.param .b32 r) __cudaCDP2StreamWaitEvent(.param .b64 s, .param .b64 e, .param .b32 f) "
+     "{" ZERO},
+    {"__cudaCDP2EventCreateWithFlags",
+     ".func (.param .b32 r) __cudaCDP2EventCreateWithFlags(.param .b64 p, .param .b32 flags) { "
+     ".reg .b64 %p, %x; ld.param.b64 %p, [p]; mov.b64 %x, 8192; st.b64 [%p], %x;" ZERO},
+    {"__cudaCDP2EventRecord",
+     ".func (.param .b32 r) __cudaCDP2EventRecord(.param .b64 e, .param .b64 s) {" ZERO},
+    {"__cudaCDP2EventRecordWithFlags",
+     ".func (.param .b32 r) __cudaCDP2EventRecordWithFlags(.param .b64 e, .param .b64 s, "
+     ".param .b32 f) {" ZERO},
+    {"__cudaCDP2EventDestroy",
+     ".func (.param .b32 r) __cudaCDP2EventDestroy(.param .b64 e) {" ZERO},
+    {"__cudaCDP2GetLastError", ".func (.param .b32 r) __cudaCDP2GetLastError() {" ZERO},
+    {"__cudaCDP2PeekAtLastError", ".func (.param .b32 r) __cudaCDP2PeekAtLastError() {" ZERO},
+    {"__cudaCDP2GetDevice",
+     ".func (.param .b32 r) __cudaCDP2GetDevice(.param .b64 p) { .reg .b64 %p; .reg .b32 %x; "
+     "ld.param.b64 %p, [p]; mov.b32 %x, 0; st.b32 [%p], %x;" ZERO},
+    {"__cudaCDP2GetDeviceCount",
+     ".func (.param .b32 r) __cudaCDP2GetDeviceCount(.param .b64 p) { .reg .b64 %p; .reg .b32 %x; "
+     "ld.param.b64 %p, [p]; mov.b32 %x, 1; st.b32 [%p], %x;" ZERO},
+    {"__cudaCDP2Malloc",
+     ".func (.param .b32 r) __cudaCDP2Malloc(.param .b64 p, .param .b64 size) { "
+     ".reg .b64 %n, %rec, %p; .reg .pred %none; ld.param.b64 %n, [size];" ALLOCATE
+     "ld.param.b64 %p, [p]; st.b64 [%p], %rec; @%none bra full; st.param.b32 [r], 0; ret; "
+     "full: st.param.b32 [r], 2; ret; }"},
+    {"__cudaCDP2Free",
+     ".func (.param .b32 r) __cudaCDP2Free(.param .b64 p) { .reg .b64 %p; ld.param.b64 %p, [p]; "
+     "{ .param .b64 freed; st.param.b64 [freed], %p; call.uni free, (freed); }" ZERO},
 };
+
+#undef PUSH
+#undef ALLOCATE
+#undef ZERO
+
+constexpr std::string_view kPerThread = "_ptsz"; ///< its stream 0 is no other to us
 
 bool isNameCharacter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          c == '$';
 }
+bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// Where the function's `.extern` declaration stands, its semicolon included; empty where there is
 /// none.
 std::string_view findDeclaration(std::string_view text, std::string_view name) {
   for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const size_t after = at + name.size();
-    if (after < text.size() && isNameCharacter(text[after]))
+    if ((after < text.size() && isNameCharacter(text[after])) ||
+        (at > 0 && isNameCharacter(text[at - 1])))
       continue;
     const size_t begin = text.substr(0, at).rfind(".extern");
     const size_t end = text.find(';', after);
@@ -45,16 +151,138 @@ std::string_view findDeclaration(std::string_view text, std::string_view name) {
   return {};
 }
 
+/// Bytes that parameters between the parentheses can take, all gaps counted.
+uint64_t parameterRoom(std::string_view list) {
+  uint64_t bytes = 0;
+  for (size_t at = list.find(".param"); at != std::string_view::npos;
+       at = list.find(".param", at + 1)) {
+    std::string_view one = list.substr(at + 6);
+    one = one.substr(0, one.find(".param"));
+    uint64_t size = 8, count = 1, alignment = 8;
+    const auto number = [&](size_t from, uint64_t &out) {
+      std::from_chars(one.data() + from, one.data() + one.size(), out);
+    };
+    if (const size_t aligned = one.find(".align "); aligned != std::string_view::npos)
+      number(aligned + 7, alignment);
+    if (one.find(".b8") != std::string_view::npos)
+      size = 1;
+    if (const size_t bracket = one.find('['); bracket != std::string_view::npos)
+      number(bracket + 1, count);
+    bytes += size * count + std::max<uint64_t>(alignment, 8);
+  }
+  return std::min<uint64_t>(bytes, 0xfff8);
+}
+
+/// The kernels that the text defines or declares, with what their addresses are.
+std::map<std::string_view, uint64_t> kernelsOf(std::string_view text) {
+  constexpr std::string_view kEntry = ".entry";
+  std::map<std::string_view, uint64_t> found;
+  for (size_t at = text.find(kEntry); at != std::string_view::npos;
+       at = text.find(kEntry, at + 1)) {
+    size_t begin = at + kEntry.size();
+    while (begin < text.size() && isSpace(text[begin]))
+      ++begin;
+    size_t end = begin;
+    while (end < text.size() && isNameCharacter(text[end]))
+      ++end;
+    const std::string_view name = text.substr(begin, end - begin);
+    const size_t open = text.find_first_not_of(" \t\r\n", end);
+    std::string_view list;
+    if (open != std::string_view::npos && text[open] == '(')
+      list = text.substr(open, text.find(')', open) - open);
+    found[name] = (kernelNumber(name) & kKernelNumberMask) | parameterRoom(list);
+  }
+  return found;
+}
+
+/// `mov.u64 register, kernel;` becomes a move of the kernel's number, and a move of the running
+/// graph a load.
+void replaceMoves(std::string &text) {
+  constexpr std::string_view kMove = "mov.u64", kGraph = "%current_graph_exec";
+  const std::string original = text;
+  const auto kernels = kernelsOf(original);
+  std::string out;
+  size_t copied = 0;
+  const std::string_view view = original;
+  for (size_t at = view.find(kMove); at != std::string_view::npos; at = view.find(kMove, at + 1)) {
+    const size_t comma = view.find(',', at), end = view.find(';', at);
+    if (comma == std::string_view::npos || end == std::string_view::npos || comma > end)
+      continue;
+    size_t first = comma + 1, last = end;
+    while (first < last && isSpace(view[first]))
+      ++first;
+    while (last > first && isSpace(view[last - 1]))
+      --last;
+    const std::string_view operand = view.substr(first, last - first);
+    const auto kernel = kernels.find(operand);
+    if (kernel != kernels.end()) {
+      out.append(view.substr(copied, first - copied)).append(std::to_string(kernel->second));
+    } else if (operand == kGraph) {
+      const size_t target = at + kMove.size();
+      out.append(view.substr(copied, at - copied))
+          .append("ld.global.u64")
+          .append(view.substr(target, first - target))
+          .append("[")
+          .append(kCurrentGraphName)
+          .append("]");
+    } else {
+      continue;
+    }
+    copied = last;
+  }
+  out.append(view.substr(copied));
+  text = std::move(out);
+}
+
+/// Puts the text in the place of a declaration.
+void replaceDeclaration(std::string &text, std::string_view declaration, std::string definition) {
+  std::ranges::replace(definition, '\n', ' ');
+  const auto lines = static_cast<size_t>(std::ranges::count(declaration, '\n'));
+  const auto place = static_cast<size_t>(declaration.data() - text.data());
+  text.replace(place, declaration.size(), definition + std::string(lines, '\n'));
+}
+
+/// What records need, behind the header.
+void addRecords(std::string &text) {
+  std::string declarations;
+  if (findDeclaration(text, "malloc").empty())
+    declarations += ".extern .func (.param .b64 r) malloc(.param .b64 bytes); ";
+  if (findDeclaration(text, "free").empty())
+    declarations += ".extern .func free(.param .b64 pointer); ";
+  for (const char *variable : {kChildListName, kCurrentGraphName})
+    declarations += ".weak .global .align 8 .u64 " + std::string(variable) + "; ";
+  const size_t header = text.find(".address_size");
+  const size_t end = header == std::string::npos ? header : text.find('\n', header);
+  if (end != std::string::npos)
+    text.insert(end, " " + declarations);
+}
+
 } // namespace
 
+uint64_t kernelNumber(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (const char c : name)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 std::string withDeviceRuntime(std::string ptx) {
-  for (const auto &[name, definition] : kFunctions) {
-    const std::string_view found = findDeclaration(ptx, name);
-    if (found.empty())
-      continue;
-    const auto lines = static_cast<size_t>(std::ranges::count(found, '\n'));
-    const auto place = static_cast<size_t>(found.data() - ptx.data());
-    ptx.replace(place, found.size(), std::string(definition) + std::string(lines, '\n'));
+  const bool launches = ptx.find("__cudaCDP2") != std::string::npos ||
+                        !findDeclaration(ptx, "cudaGraphLaunch").empty() ||
+                        ptx.find("%current_graph_exec") != std::string::npos;
+  for (const DeviceFunction &function : kFunctions) {
+    if (const std::string_view found = findDeclaration(ptx, function.name); !found.empty())
+      replaceDeclaration(ptx, found, std::string(function.definition));
+    const std::string perThread = std::string(function.name) + std::string(kPerThread);
+    if (const std::string_view found = findDeclaration(ptx, perThread); !found.empty()) {
+      std::string definition(function.definition);
+      definition.replace(definition.find(function.name), function.name.size(), perThread);
+      replaceDeclaration(ptx, found, std::move(definition));
+    }
+  }
+  if (launches) {
+    replaceMoves(ptx);
+    addRecords(ptx);
   }
   return ptx;
 }

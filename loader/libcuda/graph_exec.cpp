@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "loader/libcuda/host_function.h"
 #include "loader/libcuda/ipc.h"
@@ -49,22 +50,59 @@ class ConditionalOperation final : public Operation {
   std::vector<GraphSegment> bodies_;
 };
 
+constexpr uint64_t kGraphTailStream = uint64_t{1} << 56; // cudaStreamGraphTailLaunch
+
+/// What the calling thread runs, for kernels that launch graphs.
+struct RunningGraph {
+  uint64_t handle = 0;
+  std::vector<std::shared_ptr<GraphExec>> tails; ///< to run when it has ended
+};
+thread_local RunningGraph *running = nullptr;
+
+/// While one lives, the calling thread runs a graph.
+class RunningScope {
+ public:
+  explicit RunningScope(RunningGraph &graph) : before_(std::exchange(running, &graph)) {}
+  ~RunningScope() { running = before_; }
+  RunningScope(const RunningScope &) = delete;
+  RunningScope &operator=(const RunningScope &) = delete;
+
+ private:
+  RunningGraph *before_;
+};
+
+/// Graphs that were launched to follow the one that has ended; they may ask for more.
+CUresult runTails(Context &context, RunningGraph &graph, uint64_t stream) {
+  while (!graph.tails.empty() && !shutdownFlag()) {
+    const auto tails = std::exchange(graph.tails, {});
+    for (const auto &exec : tails)
+      PTXRUN_TRY(exec->runHere(context, stream));
+  }
+  return CUDA_SUCCESS;
+}
+
 /// A segment of a launch, as its stream has it.
 class SegmentOperation final : public Operation {
  public:
-  SegmentOperation(std::shared_ptr<GraphProgram> program, size_t segment, uint64_t stream)
-      : program_(std::move(program)), segment_(segment), stream_(stream) {}
+  SegmentOperation(std::shared_ptr<GraphProgram> program, std::shared_ptr<RunningGraph> graph,
+                   size_t segment, uint64_t stream)
+      : program_(std::move(program)), graph_(std::move(graph)), segment_(segment), stream_(stream) {
+  }
 
   CUresult run(Context &context) override {
     if (segment_ == 0)
       for (const auto &condition : program_->conditions)
         condition->begin(context);
-    return program_->segments[segment_].run(context, stream_);
+    const RunningScope scope(*graph_);
+    PTXRUN_TRY(program_->segments[segment_].run(context, stream_));
+    return segment_ + 1 == program_->segments.size() ? runTails(context, *graph_, stream_)
+                                                     : CUDA_SUCCESS;
   }
   bool isLarge() const override { return program_->segments[segment_].isLarge(); }
 
  private:
   std::shared_ptr<GraphProgram> program_;
+  std::shared_ptr<RunningGraph> graph_;
   size_t segment_;
   uint64_t stream_;
 };
@@ -412,12 +450,14 @@ CUresult GraphExec::takeMemory() {
 CUresult GraphExec::launch(Context &, Stream &stream) {
   std::lock_guard lock(mutex_);
   PTXRUN_TRY(takeMemory());
+  const auto graph = std::make_shared<RunningGraph>();
+  graph->handle = reinterpret_cast<uint64_t>(handleOf<CUgraphExec>(this));
   std::vector<Stream::Work> work;
   std::vector<std::shared_ptr<Event>> recorded; // by this launch, so far
   std::vector<std::pair<size_t, Event::Pending>> records;
   for (size_t i = 0; i < program_->segments.size(); ++i) {
     const GraphSegment &segment = program_->segments[i];
-    Stream::Work now{std::make_shared<SegmentOperation>(program_, i, stream.id()), {}};
+    Stream::Work now{std::make_shared<SegmentOperation>(program_, graph, i, stream.id()), {}};
     if (i == 0 && last_.stream.get() != &stream && !last_.isDone())
       now.after.push_back(last_);
     if (segment.awaited && std::ranges::find(recorded, segment.awaited) == recorded.end()) {
@@ -441,6 +481,38 @@ CUresult GraphExec::launch(Context &, Stream &stream) {
                            {ticket.stream, ticket.sequence - (count - 1 - records[i].first)});
   last_ = ticket;
   return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::runHere(Context &context, uint64_t stream) {
+  std::shared_ptr<GraphProgram> program;
+  {
+    std::lock_guard lock(mutex_);
+    program = program_;
+  }
+  for (const auto &condition : program->conditions)
+    condition->begin(context);
+  RunningGraph graph;
+  graph.handle = reinterpret_cast<uint64_t>(handleOf<CUgraphExec>(this));
+  const RunningScope scope(graph);
+  for (const GraphSegment &segment : program->segments)
+    PTXRUN_TRY(segment.run(context, stream));
+  return runTails(context, graph, stream);
+}
+
+uint64_t runningGraph() { return running ? running->handle : 0; }
+
+CUresult launchFromDevice(Context &context, uint64_t execHandle, uint64_t how, uint64_t stream) {
+  auto exec = resolve<GraphExec>(reinterpret_cast<CUgraphExec>(execHandle));
+  if (!exec || !(exec->flags() & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)) {
+    context.fail(CUDA_ERROR_LAUNCH_FAILED,
+                 "a kernel launched a graph that was not instantiated for that");
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  if (how == kGraphTailStream && running) {
+    running->tails.push_back(std::move(exec));
+    return CUDA_SUCCESS;
+  }
+  return exec->runHere(context, stream);
 }
 
 CUresult GraphExec::replace(const GraphNode &original, NodeContent content) {

@@ -59,6 +59,8 @@ class GraphExec : public Object, public std::enable_shared_from_this<GraphExec> 
   uint64_t flags() const { return flags_; }
   /// Hands a launch to the stream, behind earlier launches of this executable.
   CUresult launch(Context &, Stream &);
+  /// Runs it on the calling thread, now.
+  CUresult runHere(Context &, uint64_t stream);
   /// A copy of what it runs, for launches into a stream that captures.
   std::shared_ptr<Graph> copyGraph();
 
@@ -88,6 +90,12 @@ class GraphExec : public Object, public std::enable_shared_from_this<GraphExec> 
   std::shared_ptr<GraphProgram> program_;
   Ticket last_;
 };
+
+/// A launch of a graph by a kernel: at once, or, by the stream named for that, when the graph that
+/// the kernel is part of has ended.
+CUresult launchFromDevice(Context &, uint64_t execHandle, uint64_t how, uint64_t stream);
+/// The handle of the executable that the calling thread runs; 0 outside of graphs.
+uint64_t runningGraph();
 
 /// The operation of a node that stands for one; null for an empty one. Executables have kernels of
 /// their own.

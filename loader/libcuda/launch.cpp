@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "loader/libcuda/child_launches.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/graph_exec.h"
 
 namespace ptxrun::driver {
 
@@ -193,6 +195,15 @@ device::LaunchOptions LaunchOperation::options() const {
 }
 
 CUresult LaunchOperation::run(Context &context) {
+  if (!function_->childList)
+    return runGrid(context);
+  std::lock_guard lock(function_->module.childMutex);
+  *function_->currentGraph = runningGraph();
+  PTXRUN_TRY(runGrid(context));
+  return *function_->childList ? runChildren(context, *function_, stream) : CUDA_SUCCESS;
+}
+
+CUresult LaunchOperation::runGrid(Context &context) {
   device::LaunchOptions options = this->options();
   options.params = arguments.data();
   options.stream = stream;

@@ -49,6 +49,7 @@ class LaunchOperation final : public Operation {
   bool isLarge() const override;
 
  private:
+  CUresult runGrid(Context &);           ///< without what it launches in turn
   device::LaunchOptions options() const; ///< without parameters
   /// Fills in what the kernel's directives say; an error where they do not allow the launch.
   CUresult completeShape(const device::KernelInfo &);

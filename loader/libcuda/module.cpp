@@ -88,6 +88,15 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
 
 } // namespace
 
+void Function::findDeviceRuntime() {
+  const auto find = [&](const char *name) {
+    const device::VariableInfo *variable = code.findVariable(name);
+    return variable ? static_cast<uint64_t *>(variable->address) : nullptr;
+  };
+  childList = find(kChildListName);
+  currentGraph = find(kCurrentGraphName);
+}
+
 int Function::maxThreadsPerBlock() const {
   const auto &limit = info.reqntid[0] ? info.reqntid : info.maxntid;
   if (limit[0] == 0)
@@ -137,6 +146,26 @@ Function *Module::findFunction(std::string_view name) {
     if (const device::KernelInfo *info = part->findKernel(name))
       return functionFor(*part, *info);
   return nullptr;
+}
+
+std::shared_ptr<Function> Module::findKernelByNumber(uint64_t number) {
+  number &= kKernelNumberMask;
+  Function *found = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto known = byNumber_.find(number); known != byNumber_.end())
+      found = known->second;
+  }
+  if (!found) {
+    for (Function *function : functions())
+      if ((kernelNumber(function->info.name) & kKernelNumberMask) == number)
+        found = function;
+    if (!found)
+      return nullptr;
+    std::lock_guard lock(mutex_);
+    byNumber_[number] = found;
+  }
+  return {shared_from_this(), found};
 }
 
 std::vector<Function *> Module::functions() {

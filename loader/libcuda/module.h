@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "loader/device/device.h"
@@ -26,7 +27,9 @@ class Function : public Object {
         clusterWidth(static_cast<int>(info.clusterShape[0])),
         clusterHeight(static_cast<int>(info.clusterShape[1])),
         clusterDepth(static_cast<int>(info.clusterShape[2])),
-        isClusterSizeRequired(info.isExplicitCluster && info.clusterShape[0] == 0) {}
+        isClusterSizeRequired(info.isExplicitCluster && info.clusterShape[0] == 0) {
+    findDeviceRuntime();
+  }
 
   Module &module;
   device::Module &code;
@@ -39,8 +42,15 @@ class Function : public Object {
   std::atomic<int> clusterSchedulingPolicy{0};
   std::atomic<int> isClusterSizeRequired; ///< a launch has to name it
 
+  /// Of modules whose kernels launch (device_runtime.h), else null: the list of what was launched,
+  /// and the handle of the graph that runs.
+  uint64_t *childList = nullptr, *currentGraph = nullptr;
+
   /// Threads a block may have: .maxntid and the like, else the device's limit.
   int maxThreadsPerBlock() const;
+
+ private:
+  void findDeviceRuntime();
 };
 
 /// A loaded image: one or more PTX modules, their functions and variables.
@@ -58,6 +68,10 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   /// All functions, in the order of the PTX.
   std::vector<Function *> functions();
   const device::VariableInfo *findVariable(std::string_view name) const;
+  /// The kernel whose address is this number to kernels; null if there is none.
+  std::shared_ptr<Function> findKernelByNumber(uint64_t number);
+  /// Held while a kernel that may launch others runs, and what it launched: they share one list.
+  std::recursive_mutex childMutex;
   /// Withdraws the handles of its functions. The module goes when the last launch of it has ended.
   void unload();
 
@@ -66,6 +80,7 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   std::vector<std::unique_ptr<device::Module>> parts_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Function>> functions_; // those asked for
+  std::unordered_map<uint64_t, Function *> byNumber_;
 };
 
 class LoadedModule : public Module {

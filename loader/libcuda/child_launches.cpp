@@ -1,0 +1,93 @@
+#include "loader/libcuda/child_launches.h"
+
+#include <algorithm>
+
+#include "loader/libcuda/copy.h"
+#include "loader/libcuda/device_runtime.h"
+#include "loader/libcuda/graph_exec.h"
+#include "loader/libcuda/launch.h"
+#include "rt/memory/device_heap.h"
+
+namespace ptxrun::driver {
+
+namespace {
+
+constexpr uint64_t kTailStream = 3; // cudaStreamTailLaunch
+
+const uint64_t *argumentsOf(const ChildRecord &record) {
+  return reinterpret_cast<const uint64_t *>(reinterpret_cast<const char *>(&record) + kRecordBytes);
+}
+
+/// The list in the order in which it was written; it is empty afterwards.
+std::vector<ChildRecord *> takeList(uint64_t &head) {
+  std::vector<ChildRecord *> records;
+  for (auto *record = reinterpret_cast<ChildRecord *>(head); record;
+       record = reinterpret_cast<ChildRecord *>(record->next))
+    records.push_back(record);
+  head = 0;
+  std::ranges::reverse(records);
+  return records;
+}
+
+CUresult runKernel(Context &context, Function &parent, const ChildRecord &record, uint64_t stream) {
+  auto function = parent.module.findKernelByNumber(record.kernel);
+  if (!function) {
+    context.fail(CUDA_ERROR_LAUNCH_FAILED, "kernel '" + parent.info.name +
+                                               "' launched a kernel that its module does not have");
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  LaunchShape shape;
+  shape.grid = {record.grid[0], record.grid[1], record.grid[2]};
+  shape.block = {record.block[0], record.block[1], record.block[2]};
+  shape.dynamicSharedBytes = record.sharedBytes;
+  const std::string name = function->info.name;
+  CUresult result = CUDA_SUCCESS;
+  auto launch = LaunchOperation::make(std::move(function), shape, result);
+  if (!launch) {
+    context.fail(result, "kernel '" + parent.info.name + "' launched kernel '" + name +
+                             "' in a way that it cannot be");
+    return result;
+  }
+  size_t bytes = launch->function().info.parameterBytes;
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<uint64_t *>(argumentsOf(record)),
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  PTXRUN_TRY(readArguments(*launch, nullptr, extra));
+  launch->stream = stream;
+  return launch->run(context);
+}
+
+CUresult runRecord(Context &context, Function &parent, const ChildRecord &record, uint64_t stream) {
+  const uint64_t *arguments = argumentsOf(record);
+  auto *to = reinterpret_cast<char *>(arguments[0]);
+  switch (record.kernel) {
+  case kCopyRecord: {
+    const size_t bytes = arguments[2];
+    auto *from = reinterpret_cast<char *>(arguments[1]);
+    return CopyOperation({to, bytes, bytes}, {from, bytes, bytes}, bytes, 1, 1).run(context);
+  }
+  case kFillRecord:
+    return FillOperation(to, 0, static_cast<unsigned char>(arguments[1]), 1, arguments[2], 1)
+        .run(context);
+  case kGraphRecord:
+    return launchFromDevice(context, arguments[0], record.stream, stream);
+  default:
+    return runKernel(context, parent, record, stream);
+  }
+}
+
+} // namespace
+
+CUresult runChildren(Context &context, Function &parent, uint64_t stream) {
+  const std::vector<ChildRecord *> records = takeList(*parent.childList);
+  CUresult result = CUDA_SUCCESS;
+  for (const bool isTail : {false, true})
+    for (const ChildRecord *record : records)
+      if (result == CUDA_SUCCESS &&
+          isTail == (record->kernel != kGraphRecord && record->stream == kTailStream))
+        result = runRecord(context, parent, *record, stream);
+  for (ChildRecord *record : records)
+    rt::freeFromDeviceHeap(record);
+  return result;
+}
+
+} // namespace ptxrun::driver

@@ -1,0 +1,258 @@
+// Kernels that launch kernels and graphs: PTX as nvcc -rdc=true writes it.
+#include "tests/driver/graph_fixture.h"
+
+namespace ptxrun::tests {
+
+namespace {
+
+/// append(p, d): as in graph_fixture.h.
+/// family(p, n): appends n; then, if n > 1, launches family(p, n - 1) and after it append(p, 9).
+/// ordered(p): launches append(p, 3) into the tail stream, append(p, 1) and append(p, 2), and
+/// appends 0 last of its own. filled(p, q): fills 8 bytes at p with 7, copies 4 of them to q.
+/// again(p, exec): counts *p up; launches the running graph anew while *p < 5, and `exec` once.
+constexpr const char *kChildren = R"(.version 8.3
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 func_retval0) __cudaCDP2GetParameterBufferV2
+(
+  .param .b64 p0,
+  .param .align 4 .b8 p1[12],
+  .param .align 4 .b8 p2[12],
+  .param .b32 p3
+)
+;
+.extern .func (.param .b32 func_retval0) __cudaCDP2LaunchDeviceV2
+(
+  .param .b64 p0,
+  .param .b64 p1
+)
+;
+.extern .func (.param .b32 func_retval0) __cudaCDP2MemsetAsync
+(.param .b64 p0, .param .b32 p1, .param .b64 p2, .param .b64 p3)
+;
+.extern .func (.param .b32 func_retval0) __cudaCDP2MemcpyAsync
+(.param .b64 p0, .param .b64 p1, .param .b64 p2, .param .b32 p3, .param .b64 p4)
+;
+.extern .func (.param .b32 func_retval0) cudaGraphLaunch
+(.param .b64 p0, .param .b64 p1)
+;
+.visible .entry append(.param .u64 p, .param .u32 d)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [d];
+  ld.global.u32 %r2, [%rd1];
+  mad.lo.u32 %r3, %r2, 10, %r1;
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+.func launch(.param .b64 kernel, .param .b64 p, .param .b32 d, .param .b64 stream)
+{
+  .reg .b64 %rd<6>;
+  .reg .b32 %r<3>;
+  ld.param.b64 %rd1, [kernel];
+  ld.param.b64 %rd2, [p];
+  ld.param.b32 %r1, [d];
+  ld.param.b64 %rd3, [stream];
+  {
+  .param .b64 a0;
+  st.param.b64 [a0], %rd1;
+  .param .align 4 .b8 a1[12];
+  st.param.b32 [a1+0], 1;
+  st.param.b32 [a1+4], 1;
+  st.param.b32 [a1+8], 1;
+  .param .align 4 .b8 a2[12];
+  st.param.b32 [a2+0], 1;
+  st.param.b32 [a2+4], 1;
+  st.param.b32 [a2+8], 1;
+  .param .b32 a3;
+  st.param.b32 [a3], 0;
+  .param .b64 r0;
+  call.uni (r0), __cudaCDP2GetParameterBufferV2, (a0, a1, a2, a3);
+  ld.param.b64 %rd4, [r0];
+  }
+  st.u64 [%rd4], %rd2;
+  st.u32 [%rd4+8], %r1;
+  {
+  .param .b64 a0;
+  st.param.b64 [a0], %rd4;
+  .param .b64 a1;
+  st.param.b64 [a1], %rd3;
+  .param .b32 r0;
+  call.uni (r0), __cudaCDP2LaunchDeviceV2, (a0, a1);
+  ld.param.b32 %r2, [r0];
+  }
+  ret;
+}
+.visible .entry family(.param .u64 p, .param .u32 n)
+{
+  .reg .pred %p1;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [n];
+  ld.global.u32 %r2, [%rd1];
+  mad.lo.u32 %r3, %r2, 10, %r1;
+  st.global.u32 [%rd1], %r3;
+  setp.le.u32 %p1, %r1, 1;
+  @%p1 bra $done;
+  sub.u32 %r4, %r1, 1;
+  mov.u64 %rd2, family;
+  { .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], %rd1;
+    .param .b32 c; st.param.b32 [c], %r4; .param .b64 d; st.param.b64 [d], 0;
+    call.uni launch, (a, b, c, d); }
+  mov.u64 %rd3, append;
+  { .param .b64 a; st.param.b64 [a], %rd3; .param .b64 b; st.param.b64 [b], %rd1;
+    .param .b32 c; st.param.b32 [c], 9; .param .b64 d; st.param.b64 [d], 0;
+    call.uni launch, (a, b, c, d); }
+$done:
+  ret;
+}
+.visible .entry ordered(.param .u64 p)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p];
+  mov.u64 %rd2, append;
+  { .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], %rd1;
+    .param .b32 c; st.param.b32 [c], 3; .param .b64 d; st.param.b64 [d], 3;
+    call.uni launch, (a, b, c, d); }
+  { .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], %rd1;
+    .param .b32 c; st.param.b32 [c], 1; .param .b64 d; st.param.b64 [d], 0;
+    call.uni launch, (a, b, c, d); }
+  { .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], %rd1;
+    .param .b32 c; st.param.b32 [c], 2; .param .b64 d; st.param.b64 [d], 4;
+    call.uni launch, (a, b, c, d); }
+  ld.global.u32 %r1, [%rd1];
+  mul.lo.u32 %r2, %r1, 10;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+.visible .entry filled(.param .u64 p, .param .u64 q)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u64 %rd2, [q];
+  { .param .b64 a; st.param.b64 [a], %rd1; .param .b32 b; st.param.b32 [b], 7;
+    .param .b64 c; st.param.b64 [c], 8; .param .b64 d; st.param.b64 [d], 0; .param .b32 r;
+    call.uni (r), __cudaCDP2MemsetAsync, (a, b, c, d); ld.param.b32 %r1, [r]; }
+  { .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], %rd1;
+    .param .b64 c; st.param.b64 [c], 4; .param .b32 d; st.param.b32 [d], 3;
+    .param .b64 e; st.param.b64 [e], 0; .param .b32 r;
+    call.uni (r), __cudaCDP2MemcpyAsync, (a, b, c, d, e); ld.param.b32 %r2, [r]; }
+  ret;
+}
+.visible .entry again(.param .u64 p, .param .u64 exec)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u64 %rd2, [exec];
+  ld.global.u32 %r1, [%rd1];
+  add.u32 %r1, %r1, 1;
+  st.global.u32 [%rd1], %r1;
+  setp.ge.u32 %p1, %r1, 5;
+  @%p1 bra $done;
+  mov.u64 %rd3, %current_graph_exec;
+  { .param .b64 a; st.param.b64 [a], %rd3; .param .b64 b; st.param.b64 [b], 72057594037927936;
+    .param .b32 r; call.uni (r), cudaGraphLaunch, (a, b); ld.param.b32 %r2, [r]; }
+  setp.ne.u32 %p2, %r1, 1;
+  @%p2 bra $done;
+  { .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], 144115188075855872;
+    .param .b32 r; call.uni (r), cudaGraphLaunch, (a, b); ld.param.b32 %r3, [r]; }
+$done:
+  ret;
+}
+)";
+
+class ChildLaunch : public GraphTest {
+ protected:
+  void SetUp() override {
+    GraphTest::SetUp();
+    children_ = load(kChildren);
+  }
+  CUfunction kernelNamed(const char *name) {
+    CUfunction function = nullptr;
+    EXPECT_CUDA(cuModuleGetFunction(&function, children_, name));
+    return function;
+  }
+  CUmodule children_ = nullptr;
+};
+
+} // namespace
+
+TEST_F(ChildLaunch, RunsBeforeItsParentIsDone) {
+  ASSERT_CUDA(launch(kernelNamed("family"), 1, 1, stream_, digits(), 4u));
+  ASSERT_CUDA(append(stream_, 8)); // the stream goes on behind the whole family
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  // A child is done when what it launched is: the nines come from the inside out.
+  EXPECT_EQ(read(), 43219998u);
+}
+
+TEST_F(ChildLaunch, KeepsTheOrderOfStreamsAndTheTailLast) {
+  ASSERT_CUDA(cuMemsetD32(digits(), 5, 1));
+  ASSERT_CUDA(launch(kernelNamed("ordered"), 1, 1, stream_, digits()));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read(), 50123u);
+}
+
+TEST_F(ChildLaunch, CopiesAndFills) {
+  ASSERT_CUDA(launch(kernelNamed("filled"), 1, 1, stream_, digits(4), digits()));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read(), 0x07070707u);
+  EXPECT_EQ(read(5), 0x07070707u);
+  EXPECT_EQ(read(6), 0u);
+}
+
+TEST_F(ChildLaunch, ManyRunOneAfterTheOther) {
+  // 16 launches in a row, and from two streams at once.
+  CUstream other = nullptr;
+  ASSERT_CUDA(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CUfunction family = kernelNamed("family");
+  for (int i = 0; i < 16; ++i) {
+    ASSERT_CUDA(launch(family, 1, 1, stream_, digits(), 2u));
+    ASSERT_CUDA(launch(family, 1, 1, other, digits(1), 3u));
+  }
+  ASSERT_CUDA(cuCtxSynchronize());
+  uint32_t first = 0, second = 0;
+  for (int i = 0; i < 16; ++i) {
+    first = first * 1000 + 219;
+    second = second * 100000 + 32199;
+  }
+  EXPECT_EQ(read(), first);
+  EXPECT_EQ(read(1), second);
+}
+
+TEST_F(ChildLaunch, LaunchesGraphs) {
+  CUgraph other = nullptr;
+  ASSERT_CUDA(cuGraphCreate(&other, 0));
+  addAppend(other, {}, 7, 1);
+  CUgraphExec inner = instantiate(other, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+  uint64_t p = digits(), exec = reinterpret_cast<uint64_t>(inner);
+  void *pointers[] = {&p, &exec};
+  CUDA_KERNEL_NODE_PARAMS node = {};
+  node.func = kernelNamed("again");
+  node.gridDimX = node.gridDimY = node.gridDimZ = 1;
+  node.blockDimX = node.blockDimY = node.blockDimZ = 1;
+  node.kernelParams = pointers;
+  CUgraphNode first = nullptr;
+  ASSERT_CUDA(cuGraphAddKernelNode(&first, graph_, nullptr, 0, &node));
+  addAppend(graph_, {first}, 2, 2);
+  CUgraphExec outer = instantiate(graph_, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+  run(outer);
+  EXPECT_EQ(read(), 5u);
+  EXPECT_EQ(read(1), 7u);
+  EXPECT_EQ(read(2), 22222u); // the whole graph, five times
+}
+
+TEST_F(ChildLaunch, RefusesGraphsThatWereNotMadeForIt) {
+  addAppend(graph_, {}, 1);
+  CUgraphExec plain = instantiate(graph_);
+  ASSERT_CUDA(launch(kernelNamed("again"), 1, 1, stream_, digits(), plain));
+  EXPECT_RESULT(cuStreamSynchronize(stream_), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+} // namespace ptxrun::tests
