@@ -6,7 +6,6 @@
 #include "loader/libcuda/device_runtime.h"
 #include "loader/libcuda/graph_exec.h"
 #include "loader/libcuda/launch.h"
-#include "rt/memory/device_heap.h"
 
 namespace ptxrun::driver {
 
@@ -18,13 +17,20 @@ const uint64_t *argumentsOf(const ChildRecord &record) {
   return reinterpret_cast<const uint64_t *>(reinterpret_cast<const char *>(&record) + kRecordBytes);
 }
 
+/// Sets a variable of the module, as an operation: recordings know of it.
+void setVariable(Context &context, uint64_t *variable, uint64_t value) {
+  PiecesOperation(
+      {{reinterpret_cast<char *>(variable), reinterpret_cast<const char *>(&value), sizeof value}})
+      .run(context);
+}
+
 /// The list in the order in which it was written; it is empty afterwards.
-std::vector<ChildRecord *> takeList(uint64_t &head) {
+std::vector<ChildRecord *> takeList(Context &context, uint64_t &head) {
   std::vector<ChildRecord *> records;
   for (auto *record = reinterpret_cast<ChildRecord *>(head); record;
        record = reinterpret_cast<ChildRecord *>(record->next))
     records.push_back(record);
-  head = 0;
+  setVariable(context, &head, 0);
   std::ranges::reverse(records);
   return records;
 }
@@ -40,12 +46,11 @@ CUresult runKernel(Context &context, Function &parent, const ChildRecord &record
   shape.grid = {record.grid[0], record.grid[1], record.grid[2]};
   shape.block = {record.block[0], record.block[1], record.block[2]};
   shape.dynamicSharedBytes = record.sharedBytes;
-  const std::string name = function->info.name;
   CUresult result = CUDA_SUCCESS;
-  auto launch = LaunchOperation::make(std::move(function), shape, result);
+  auto launch = LaunchOperation::make(function, shape, result);
   if (!launch) {
-    context.fail(result, "kernel '" + parent.info.name + "' launched kernel '" + name +
-                             "' in a way that it cannot be");
+    context.fail(result, "kernel '" + parent.info.name + "' launched kernel '" +
+                             function->info.name + "' in a way that it cannot be");
     return result;
   }
   size_t bytes = launch->function().info.parameterBytes;
@@ -77,16 +82,22 @@ CUresult runRecord(Context &context, Function &parent, const ChildRecord &record
 
 } // namespace
 
-CUresult runChildren(Context &context, Function &parent, uint64_t stream) {
-  const std::vector<ChildRecord *> records = takeList(*parent.childList);
-  CUresult result = CUDA_SUCCESS;
+CUresult runWithChildren(Context &context, Function &parent, uint64_t stream,
+                         const std::function<CUresult()> &runGrid) {
+  std::lock_guard lock(parent.module.childMutex);
+  if (const uint64_t graph = runningGraph(); *parent.currentGraph != graph)
+    setVariable(context, parent.currentGraph, graph);
+  const uint64_t bytesBefore = *parent.childBytes;
+  CUresult result = runGrid();
+  if (result != CUDA_SUCCESS || !*parent.childList)
+    return result;
+  const std::vector<ChildRecord *> records = takeList(context, *parent.childList);
   for (const bool isTail : {false, true})
     for (const ChildRecord *record : records)
       if (result == CUDA_SUCCESS &&
           isTail == (record->kernel != kGraphRecord && record->stream == kTailStream))
         result = runRecord(context, parent, *record, stream);
-  for (ChildRecord *record : records)
-    rt::freeFromDeviceHeap(record);
+  setVariable(context, parent.childBytes, bytesBefore);
   return result;
 }
 

@@ -15,9 +15,15 @@ struct DeviceFunction {
 
 // Offsets in records: 0 next, 8 kernel, 16 grid, 28 block, 40 shared, 48 stream, 128 arguments.
 #define PUSH " atom.global.exch.b64 %old, [ptxrun_child_launches], %rec; st.b64 [%rec], %old; "
-#define ALLOCATE                                                                                   \
+#define MALLOC                                                                                     \
   " { .param .b64 bytes; st.param.b64 [bytes], %n; .param .b64 made; call.uni (made), malloc, "    \
   "(bytes); ld.param.b64 %rec, [made]; } setp.eq.u64 %none, %rec, 0; "
+// Room for a record of %n bytes, or null: the host gives all of it back when the records are done.
+#define ALLOCATE                                                                                   \
+  " .reg .b64 %base; add.u64 %n, %n, 127; and.b64 %n, %n, 0xffffffffffffff80; "                    \
+  "atom.global.add.u64 %rec, [ptxrun_child_used], %n; add.u64 %n, %rec, %n; "                      \
+  "setp.gt.u64 %none, %n, 4194304; mov.u64 %base, ptxrun_child_records; "                          \
+  "cvta.global.u64 %base, %base; add.u64 %rec, %base, %rec; @%none mov.u64 %rec, 0; "
 #define ZERO " st.param.b32 [r], 0; ret; }"
 
 constexpr DeviceFunction kFunctions[] = {
@@ -110,7 +116,7 @@ constexpr DeviceFunction kFunctions[] = {
      "ld.param.b64 %p, [p]; mov.b32 %x, 1; st.b32 [%p], %x;" ZERO},
     {"__cudaCDP2Malloc",
      ".func (.param .b32 r) __cudaCDP2Malloc(.param .b64 p, .param .b64 size) { "
-     ".reg .b64 %n, %rec, %p; .reg .pred %none; ld.param.b64 %n, [size];" ALLOCATE
+     ".reg .b64 %n, %rec, %p; .reg .pred %none; ld.param.b64 %n, [size];" MALLOC
      "ld.param.b64 %p, [p]; st.b64 [%p], %rec; @%none bra full; st.param.b32 [r], 0; ret; "
      "full: st.param.b32 [r], 2; ret; }"},
     {"__cudaCDP2Free",
@@ -120,6 +126,7 @@ constexpr DeviceFunction kFunctions[] = {
 
 #undef PUSH
 #undef ALLOCATE
+#undef MALLOC
 #undef ZERO
 
 constexpr std::string_view kPerThread = "_ptsz"; ///< its stream 0 is no other to us
@@ -249,8 +256,9 @@ void addRecords(std::string &text) {
     declarations += ".extern .func (.param .b64 r) malloc(.param .b64 bytes); ";
   if (findDeclaration(text, "free").empty())
     declarations += ".extern .func free(.param .b64 pointer); ";
-  for (const char *variable : {kChildListName, kCurrentGraphName})
+  for (const char *variable : {kChildListName, kChildBytesName, kCurrentGraphName})
     declarations += ".weak .global .align 8 .u64 " + std::string(variable) + "; ";
+  declarations += ".weak .global .align 128 .b8 ptxrun_child_records[4194304]; ";
   const size_t header = text.find(".address_size");
   const size_t end = header == std::string::npos ? header : text.find('\n', header);
   if (end != std::string::npos)

@@ -15,8 +15,10 @@ namespace ptxrun::driver {
 /// The text with definitions for what it declares and we have; the lines keep their numbers.
 std::string withDeviceRuntime(std::string ptx);
 
-/// Variables of modules whose kernels launch: the list's head, and the graph that runs.
+/// Variables of modules whose kernels launch: the list's head, the bytes that records take, the
+/// graph that runs.
 inline constexpr const char *kChildListName = "ptxrun_child_launches";
+inline constexpr const char *kChildBytesName = "ptxrun_child_used";
 inline constexpr const char *kCurrentGraphName = "ptxrun_current_graph";
 
 /// What a kernel's address is to kernels, but for the low 16 bits, which are room for its

@@ -6,7 +6,6 @@
 
 #include "loader/libcuda/child_launches.h"
 #include "loader/libcuda/device_info.h"
-#include "loader/libcuda/graph_exec.h"
 
 namespace ptxrun::driver {
 
@@ -197,10 +196,7 @@ device::LaunchOptions LaunchOperation::options() const {
 CUresult LaunchOperation::run(Context &context) {
   if (!function_->childList)
     return runGrid(context);
-  std::lock_guard lock(function_->module.childMutex);
-  *function_->currentGraph = runningGraph();
-  PTXRUN_TRY(runGrid(context));
-  return *function_->childList ? runChildren(context, *function_, stream) : CUDA_SUCCESS;
+  return runWithChildren(context, *function_, stream, [&] { return runGrid(context); });
 }
 
 CUresult LaunchOperation::runGrid(Context &context) {

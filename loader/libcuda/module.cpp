@@ -94,6 +94,7 @@ void Function::findDeviceRuntime() {
     return variable ? static_cast<uint64_t *>(variable->address) : nullptr;
   };
   childList = find(kChildListName);
+  childBytes = find(kChildBytesName);
   currentGraph = find(kCurrentGraphName);
 }
 

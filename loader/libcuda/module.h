@@ -43,8 +43,8 @@ class Function : public Object {
   std::atomic<int> isClusterSizeRequired; ///< a launch has to name it
 
   /// Of modules whose kernels launch (device_runtime.h), else null: the list of what was launched,
-  /// and the handle of the graph that runs.
-  uint64_t *childList = nullptr, *currentGraph = nullptr;
+  /// how many bytes that takes, and the handle of the graph that runs.
+  uint64_t *childList = nullptr, *childBytes = nullptr, *currentGraph = nullptr;
 
   /// Threads a block may have: .maxntid and the like, else the device's limit.
   int maxThreadsPerBlock() const;

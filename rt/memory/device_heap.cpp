@@ -123,7 +123,6 @@ DeviceHeap &heap() {
 
 void setDeviceHeapLimit(uint64_t bytes) { heap().setLimit(bytes); }
 uint64_t deviceHeapLimit() { return heap().limit(); }
-bool freeFromDeviceHeap(void *block) { return heap().release(block); }
 void clearDeviceHeap() { heap().clear(); }
 std::vector<HeapBlock> deviceHeapBlocks() { return heap().blocks(); }
 void restoreDeviceHeap(const std::vector<HeapBlock> &blocks) { heap().restore(blocks); }

@@ -17,8 +17,6 @@ std::vector<HeapBlock> deviceHeapBlocks();
 void restoreDeviceHeap(const std::vector<HeapBlock> &);
 /// Bytes from kDeviceHeapArena on that any block has had so far.
 uint64_t deviceHeapExtent();
-/// Frees a block that device code allocated; false for any other address.
-bool freeFromDeviceHeap(void *);
 /// Frees every block (the context is gone).
 void clearDeviceHeap();
 
