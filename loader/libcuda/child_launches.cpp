@@ -89,8 +89,12 @@ CUresult runWithChildren(Context &context, Function &parent, uint64_t stream,
     setVariable(context, parent.currentGraph, graph);
   const uint64_t bytesBefore = *parent.childBytes;
   CUresult result = runGrid();
+  if (*parent.childBytes > kChildRoom && bytesBefore <= kChildRoom)
+    report("kernel '%s' launched more kernels than there is room for at a time (%zu KiB); the rest "
+           "were not launched",
+           parent.info.name.c_str(), static_cast<size_t>(kChildRoom >> 10));
   if (result != CUDA_SUCCESS || !*parent.childList)
-    return result;
+    return result; // after an error nothing runs any more
   const std::vector<ChildRecord *> records = takeList(context, *parent.childList);
   for (const bool isTail : {false, true})
     for (const ChildRecord *record : records)

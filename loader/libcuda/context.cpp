@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/device/device.h"
+#include "loader/libcuda/stream_capture.h"
 
 namespace ptxrun::driver {
 
@@ -29,6 +30,7 @@ struct ThreadStateOwner {
     if (!threadState || gettid() == getpid())
       return;
     for (auto &stream : threadState->streams) {
+      abandonCapture(*stream);
       stream->context().forgetStream(stream);
       stream->close();
     }
@@ -156,6 +158,8 @@ void Context::synchronise() {
 }
 
 void Context::destroy() {
+  for (const auto &stream : allStreams())
+    abandonCapture(*stream);
   synchronise();
   isDestroyed_ = true;
   for (const auto &stream : allStreams()) {
@@ -170,6 +174,8 @@ void Context::destroy() {
 }
 
 void Context::reset() {
+  for (const auto &stream : allStreams())
+    abandonCapture(*stream);
   synchronise();
   for (const auto &stream : allStreams())
     if (stream->role() == Stream::Role::created) {

@@ -24,6 +24,11 @@ struct DeviceFunction {
   "atom.global.add.u64 %rec, [ptxrun_child_used], %n; add.u64 %n, %rec, %n; "                      \
   "setp.gt.u64 %none, %n, 4194304; mov.u64 %base, ptxrun_child_records; "                          \
   "cvta.global.u64 %base, %base; add.u64 %rec, %base, %rec; @%none mov.u64 %rec, 0; "
+// cudaErrorLaunchPendingCountExceeded where there was no room for a record.
+#define LAST_ERROR                                                                                 \
+  " .reg .b64 %used; .reg .b32 %e; .reg .pred %p; ld.volatile.global.u64 %used, "                  \
+  "[ptxrun_child_used]; setp.gt.u64 %p, %used, 4194304; selp.b32 %e, 69, 0, %p; "                  \
+  "st.param.b32 [r], %e; ret; }"
 #define ZERO " st.param.b32 [r], 0; ret; }"
 
 constexpr DeviceFunction kFunctions[] = {
@@ -106,8 +111,8 @@ constexpr DeviceFunction kFunctions[] = {
      ".param .b32 f) {" ZERO},
     {"__cudaCDP2EventDestroy",
      ".func (.param .b32 r) __cudaCDP2EventDestroy(.param .b64 e) {" ZERO},
-    {"__cudaCDP2GetLastError", ".func (.param .b32 r) __cudaCDP2GetLastError() {" ZERO},
-    {"__cudaCDP2PeekAtLastError", ".func (.param .b32 r) __cudaCDP2PeekAtLastError() {" ZERO},
+    {"__cudaCDP2GetLastError", ".func (.param .b32 r) __cudaCDP2GetLastError() {" LAST_ERROR},
+    {"__cudaCDP2PeekAtLastError", ".func (.param .b32 r) __cudaCDP2PeekAtLastError() {" LAST_ERROR},
     {"__cudaCDP2GetDevice",
      ".func (.param .b32 r) __cudaCDP2GetDevice(.param .b64 p) { .reg .b64 %p; .reg .b32 %x; "
      "ld.param.b64 %p, [p]; mov.b32 %x, 0; st.b32 [%p], %x;" ZERO},
@@ -128,6 +133,7 @@ constexpr DeviceFunction kFunctions[] = {
 #undef ALLOCATE
 #undef MALLOC
 #undef ZERO
+#undef LAST_ERROR
 
 constexpr std::string_view kPerThread = "_ptsz"; ///< its stream 0 is no other to us
 

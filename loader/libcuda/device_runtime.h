@@ -19,6 +19,7 @@ std::string withDeviceRuntime(std::string ptx);
 /// graph that runs.
 inline constexpr const char *kChildListName = "ptxrun_child_launches";
 inline constexpr const char *kChildBytesName = "ptxrun_child_used";
+inline constexpr uint64_t kChildRoom = 4 << 20; ///< bytes for records, of a grid and its ancestors
 inline constexpr const char *kCurrentGraphName = "ptxrun_current_graph";
 
 /// What a kernel's address is to kernels, but for the low 16 bits, which are room for its

@@ -386,6 +386,18 @@ TEST_F(Capture, EndsWithItsStream) {
   EXPECT_CUDA(cuCtxSynchronize());
 }
 
+TEST_F(Capture, EndsWithItsContext) {
+  CUcontext other = nullptr;
+  CUstream stream = nullptr;
+  ASSERT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
+  ASSERT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  begin(stream);
+  ASSERT_CUDA(cuCtxDestroy(other));
+  ASSERT_CUDA(cuCtxSetCurrent(context_));
+  CUdeviceptr memory = 0;
+  EXPECT_CUDA(cuMemAlloc(&memory, 64));
+}
+
 TEST_F(Capture, WorksOnPerThreadStreams) {
   CUgraph graph = nullptr;
   ASSERT_CUDA(cuStreamBeginCapture(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

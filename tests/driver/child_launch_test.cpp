@@ -9,7 +9,9 @@ namespace {
 /// family(p, n): appends n; then, if n > 1, launches family(p, n - 1) and after it append(p, 9).
 /// ordered(p): launches append(p, 3) into the tail stream, append(p, 1) and append(p, 2), and
 /// appends 0 last of its own. filled(p, q): fills 8 bytes at p with 7, copies 4 of them to q.
-/// again(p, exec): counts *p up; launches the running graph anew while *p < 5, and `exec` once.
+/// many(p, n): launches n kernels with a block of 16 KiB of arguments each, as far as it goes; p[0]
+/// is how many went, p[1] the error then. again(p, exec): counts *p up; launches the running graph
+/// anew while *p < 5, and `exec` once.
 constexpr const char *kChildren = R"(.version 8.3
 .target sm_80
 .address_size 64
@@ -35,6 +37,9 @@ constexpr const char *kChildren = R"(.version 8.3
 ;
 .extern .func (.param .b32 func_retval0) cudaGraphLaunch
 (.param .b64 p0, .param .b64 p1)
+;
+.extern .func (.param .b32 func_retval0) __cudaCDP2GetLastError
+()
 ;
 .visible .entry append(.param .u64 p, .param .u32 d)
 {
@@ -144,6 +149,58 @@ $done:
     call.uni (r), __cudaCDP2MemcpyAsync, (a, b, c, d, e); ld.param.b32 %r2, [r]; }
   ret;
 }
+.visible .entry large(.param .align 8 .b8 p[16384]) { ret; }
+.visible .entry many(.param .u64 p, .param .u32 n)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, 0;
+  mov.u64 %rd2, large;
+$next:
+  {
+  .param .b64 a0;
+  st.param.b64 [a0], %rd2;
+  .param .align 4 .b8 a1[12];
+  st.param.b32 [a1+0], 1;
+  st.param.b32 [a1+4], 1;
+  st.param.b32 [a1+8], 1;
+  .param .align 4 .b8 a2[12];
+  st.param.b32 [a2+0], 1;
+  st.param.b32 [a2+4], 1;
+  st.param.b32 [a2+8], 1;
+  .param .b32 a3;
+  st.param.b32 [a3], 0;
+  .param .b64 r0;
+  call.uni (r0), __cudaCDP2GetParameterBufferV2, (a0, a1, a2, a3);
+  ld.param.b64 %rd3, [r0];
+  }
+  setp.eq.u64 %p1, %rd3, 0;
+  @%p1 bra $full;
+  {
+  .param .b64 a0;
+  st.param.b64 [a0], %rd3;
+  .param .b64 a1;
+  st.param.b64 [a1], 0;
+  .param .b32 r0;
+  call.uni (r0), __cudaCDP2LaunchDeviceV2, (a0, a1);
+  ld.param.b32 %r3, [r0];
+  }
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p2, %r2, %r1;
+  @%p2 bra $next;
+$full:
+  {
+  .param .b32 r0;
+  call.uni (r0), __cudaCDP2GetLastError, ();
+  ld.param.b32 %r4, [r0];
+  }
+  st.global.u32 [%rd1], %r2;
+  st.global.u32 [%rd1+4], %r4;
+  ret;
+}
 .visible .entry again(.param .u64 p, .param .u64 exec)
 {
   .reg .pred %p<3>;
@@ -224,6 +281,20 @@ TEST_F(ChildLaunch, ManyRunOneAfterTheOther) {
   }
   EXPECT_EQ(read(), first);
   EXPECT_EQ(read(1), second);
+}
+
+TEST_F(ChildLaunch, TellsWhenThereAreTooMany) {
+  constexpr uint32_t kPendingCountExceeded = 69;
+  CUfunction many = kernelNamed("many");
+  ASSERT_CUDA(launch(many, 1, 1, stream_, digits(), 2048u));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_GT(read(), 200u);
+  EXPECT_LT(read(), 2048u);
+  EXPECT_EQ(read(1), kPendingCountExceeded);
+  ASSERT_CUDA(launch(many, 1, 1, stream_, digits(), 200u)); // there is room again
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read(), 200u);
+  EXPECT_EQ(read(1), 0u);
 }
 
 TEST_F(ChildLaunch, LaunchesGraphs) {
