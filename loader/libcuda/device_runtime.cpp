@@ -257,11 +257,12 @@ void replaceDeclaration(std::string &text, std::string_view declaration, std::st
 
 /// What records need, behind the header.
 void addRecords(std::string &text) {
-  std::string declarations;
-  if (findDeclaration(text, "malloc").empty())
-    declarations += ".extern .func (.param .b64 r) malloc(.param .b64 bytes); ";
-  if (findDeclaration(text, "free").empty())
-    declarations += ".extern .func free(.param .b64 pointer); ";
+  std::string declarations = ".extern .func (.param .b64 r) malloc(.param .b64 bytes); "
+                             ".extern .func free(.param .b64 pointer); ";
+  // The text's own declarations may come too late.
+  for (const char *name : {"malloc", "free"})
+    if (const std::string_view found = findDeclaration(text, name); !found.empty())
+      replaceDeclaration(text, found, "");
   for (const char *variable : {kChildListName, kChildBytesName, kCurrentGraphName})
     declarations += ".weak .global .align 8 .u64 " + std::string(variable) + "; ";
   declarations += ".weak .global .align 128 .b8 ptxrun_child_records[4194304]; ";

@@ -74,6 +74,29 @@ __global__ void fan(double *out, int *wrong) {
     *wrong += 1000;
 }
 
+// Copies, fills and allocations by kernels; a child that cannot be launched is left out.
+__global__ void fetch(const int *from, int *to) {
+  int *kept = (int *)malloc(4 * sizeof(int));
+  for (int i = 0; i < 4; ++i)
+    kept[i] = from[i] + 1;
+  to[threadIdx.x] = kept[threadIdx.x];
+  free(kept);
+}
+__global__ void serve(int *a, int *b) {
+  void *memory = nullptr;
+  if (cudaMalloc(&memory, 64) != cudaSuccess)
+    return;
+  cudaMemcpyAsync(memory, a, 16, cudaMemcpyDeviceToDevice, 0);
+  cudaMemsetAsync(a, 0, 16, 0);
+  cudaEvent_t event;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  cudaEventRecord(event, 0);
+  cudaStreamWaitEvent(0, event, 0);
+  fetch<<<1, 4>>>((const int *)memory, b);
+  fetch<<<1, 2000>>>((const int *)memory, a);
+  cudaEventDestroy(event);
+}
+
 int main() {
   constexpr int kCount = 3000;
   std::vector<int> values(kCount);
@@ -107,6 +130,17 @@ int main() {
     printf("what many children added up: wrong (%d): %f\n", *wrong, out[0]);
     return 1;
   }
+  int *words;
+  CHECK(cudaMallocManaged(&words, 32));
+  for (int i = 0; i < 4; ++i)
+    words[i] = 10 * i;
+  serve<<<1, 1>>>(words, words + 4);
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < 4; ++i)
+    if (words[i] != 0 || words[4 + i] != 10 * i + 1) {
+      printf("what kernels copied and filled: wrong\n");
+      return 1;
+    }
   printf("ok\n");
   return 0;
 }
