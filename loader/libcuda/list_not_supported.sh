@@ -1,0 +1,33 @@
+#!/bin/bash
+# What the library exports but answers with CUDA_ERROR_NOT_SUPPORTED, for the README beside this script:
+#   list_not_supported.sh LIBRARY            prints the list
+#   list_not_supported.sh LIBRARY --check    succeeds if the README has it
+#   list_not_supported.sh LIBRARY --write    puts it there
+set -euo pipefail
+export LC_ALL=C
+library=$1
+readme=$(dirname "$0")/README.md
+symbols=$(nm -D --defined-only "$library" | awk '{print $2, $3}')
+strong=$(awk '$1 != "W" {print $2}' <<< "$symbols" | sed -E 's/(_v[0-9]+)?(_pt[sd]z?s?)?$//' | sort -u)
+weak=$(awk '$1 == "W" {print $2}' <<< "$symbols" | sed -E 's/_pt(sz|ds)$//' | sort -u)
+old=() new=()
+for name in $weak; do
+  if grep -qxF "${name%_v[0-9]}" <<< "$strong"; then old+=("$name"); else new+=("$name"); fi
+done
+list() {
+  echo "Functions: ${new[*]}."
+  echo
+  echo "Older signatures of functions that there are: ${old[*]}."
+}
+text=$(list | fold -s -w 150 | sed 's/ *$//')
+begin='<!-- not supported: list_not_supported.sh -->' end='<!-- end -->'
+case ${2:-} in
+--check)
+  diff <(sed -n "/^$begin\$/,/^$end\$/p" "$readme" | sed '1d;$d') <(echo "$text")
+  ;;
+--write)
+  { sed "/^$begin\$/q" "$readme"; echo "$text"; sed -n "/^$end\$/,\$p" "$readme"; } > "$readme.new"
+  mv "$readme.new" "$readme"
+  ;;
+*) echo "$text" ;;
+esac
