@@ -27,8 +27,10 @@ CUresult checkCluster(const Function &function, const LaunchShape &shape) {
   if (deviceInfo().major < 9)
     return CUDA_ERROR_INVALID_VALUE;
   const auto [x, y, z] = shape.cluster;
-  if (y == 0 || z == 0 || shape.grid.x % x || shape.grid.y % y || shape.grid.z % z)
+  if (y == 0 || z == 0)
     return CUDA_ERROR_INVALID_VALUE;
+  if (shape.grid.x % x || shape.grid.y % y || shape.grid.z % z)
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   const uint32_t limit = function.isNonPortableClusterAllowed ? kLargestCluster : kPortableCluster;
   return volume(shape.cluster) <= limit ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }

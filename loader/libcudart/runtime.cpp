@@ -121,7 +121,9 @@ cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned ver
         cuGetProcAddress(name, function, static_cast<int>(version), flags, &found);
     if (status)
       *status = found;
-    return result == CUDA_ERROR_NOT_FOUND && status ? CUDA_SUCCESS : result;
+    return result == CUDA_SUCCESS && found != CU_GET_PROC_ADDRESS_SUCCESS && !status
+               ? CUDA_ERROR_NOT_FOUND
+               : result;
   });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaGetDriverEntryPoint(const char *name, void **function,

@@ -116,7 +116,7 @@ TEST_F(Clusters, HaveTheShapeOfTheLaunchAttribute) {
     ASSERT_CUDA(launchEx(size, 24, 32, {clusterOf(cluster)}, pointers));
     EXPECT_EQ(download<uint32_t>(out, 24), std::vector<uint32_t>(24, cluster));
   }
-  EXPECT_RESULT(launchEx(size, 20, 32, {clusterOf(8)}, pointers), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(launchEx(size, 20, 32, {clusterOf(8)}, pointers), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_RESULT(launchEx(size, 24, 32, {clusterOf(12)}, pointers), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   ASSERT_CUDA(cuFuncSetAttribute(size, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
   ASSERT_CUDA(launchEx(size, 24, 32, {clusterOf(12)}, pointers));
@@ -131,7 +131,7 @@ TEST_F(Clusters, HaveTheShapeThatTheKernelRequires) {
   EXPECT_EQ(download<uint32_t>(out, 8), std::vector<uint32_t>(8, 4));
   EXPECT_CUDA(launchEx(four, 8, 32, {clusterOf(4)}, pointers));
   EXPECT_RESULT(launchEx(four, 8, 32, {clusterOf(2)}, pointers), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  EXPECT_RESULT(launch(four, 6, 32, nullptr, out), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(launch(four, 6, 32, nullptr, out), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   int width = 0;
   EXPECT_CUDA(cuFuncGetAttribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, four));
   EXPECT_EQ(width, 4);

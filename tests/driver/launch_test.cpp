@@ -155,7 +155,8 @@ TEST_F(Launch, ExTakesAttributes) {
   attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   attributes[0].value.clusterDim.x = 3;
   attributes[0].value.clusterDim.y = attributes[0].value.clusterDim.z = 1;
-  EXPECT_RESULT(cuLaunchKernelEx(&config, store, pointers, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuLaunchKernelEx(&config, store, pointers, nullptr),
+                CUDA_ERROR_INVALID_CLUSTER_SIZE);
 }
 
 using Failure = DriverTest;

@@ -159,14 +159,14 @@ TEST_F(Linker, TakesTheDeviceRuntimeForItsOwn) {
   CUlinkState state = nullptr;
   ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
   char runtime[] = "!<arch>\ncuda_device_runtime.o/ 0 0 0 644 4 `\n\177ELF";
-  EXPECT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, runtime, sizeof runtime,
-                            "libcudadevrt.a", 0, nullptr, nullptr));
+  EXPECT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, runtime, sizeof runtime, "libcudadevrt.a",
+                            0, nullptr, nullptr));
   char other[] = "!<arch>\nmine.o/ 0 0 0 644 4 `\n\177ELF";
   EXPECT_RESULT(cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, other, sizeof other, "libmine.a", 0,
                               nullptr, nullptr),
                 CUDA_ERROR_INVALID_IMAGE);
-  ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kSmall),
-                            strlen(kSmall) + 1, "small", 0, nullptr, nullptr));
+  ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kSmall), strlen(kSmall) + 1,
+                            "small", 0, nullptr, nullptr));
   void *image = nullptr;
   size_t bytes = 0;
   EXPECT_CUDA(cuLinkComplete(state, &image, &bytes));
