@@ -14,6 +14,12 @@
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
+
+Shape ShapeAnalysis::uniform(unsigned alignment) {
+  return {Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), nullptr,
+          false};
+}
+Shape ShapeAnalysis::varying() { return {Shape::Kind::varying, 0, nullptr, false}; }
 namespace {
 
 int64_t truncateTo(int64_t value, unsigned width) {
@@ -23,12 +29,6 @@ int64_t truncateTo(int64_t value, unsigned width) {
 }
 
 uint64_t lowMask(unsigned bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
-
-Shape uniform(unsigned alignment = 0) {
-  return {Shape::Kind::offsets, uint8_t(std::min<unsigned>(alignment, kMaxAlignment)), nullptr,
-          false};
-}
-Shape varying() { return {Shape::Kind::varying, 0, nullptr, false}; }
 
 uint8_t alignmentOf(const llvm::ConstantInt *c) {
   if (c->isZero())
@@ -410,92 +410,6 @@ bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
          isUniform(call->getArgOperand(0));
 }
 
-/// shfl.sync.idx (9.7.9.6) over the whole warp from one lane, or of what all lanes hold: how
-/// programs tell the compiler that a warp's number is one number.
-Shape ShapeAnalysis::evaluateBroadcast(const llvm::CallBase &call) const {
-  if (!call.getCalledFunction()->getName().starts_with("ptx.shfl.sync.idx"))
-    return varying();
-  const auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
-  if (!clamp || (clamp->getZExtValue() & 0x1f1f) != 31)
-    return varying();
-  const Shape value = shape(call.getArgOperand(0)), lane = shape(call.getArgOperand(1)),
-              members = shape(call.getArgOperand(3));
-  for (const Shape &s : {value, lane, members})
-    if (s.kind == Shape::Kind::unknown)
-      return s;
-  const bool isSame = lane.isUniform() || (value.isUniform() && gang_.lanes == 32);
-  return isSame && members.isUniform() ? uniform() : varying();
-}
-
-/// The lanes' numbers modulo 32 where they are constants at W = 32: of %laneid and sums, shifts and
-/// masks of it.
-std::optional<std::array<uint8_t, 32>> ShapeAnalysis::knownLanes(const llvm::Value *v,
-                                                                 unsigned depth) const {
-  std::array<uint8_t, 32> lanes{};
-  if (const auto *c = llvm::dyn_cast<llvm::ConstantInt>(v)) {
-    lanes.fill(uint8_t(c->getZExtValue() & 31));
-    return lanes;
-  }
-  const Shape s = shape(v);
-  if (s.kind == Shape::Kind::offsets && !s.isConditional && s.alignment >= 5) {
-    for (unsigned l = 0; l < 32; ++l)
-      lanes[l] = s.offsets ? uint8_t((*s.offsets)[l] & 31) : 0;
-    return lanes;
-  }
-  const auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
-  constexpr unsigned kDeepest = 4;
-  if (!op || depth == kDeepest)
-    return std::nullopt;
-  const auto a = knownLanes(op->getOperand(0), depth + 1),
-             b = knownLanes(op->getOperand(1), depth + 1);
-  if (!a || !b)
-    return std::nullopt;
-  for (unsigned l = 0; l < 32; ++l)
-    switch (op->getOpcode()) {
-    case llvm::Instruction::Add:
-      lanes[l] = ((*a)[l] + (*b)[l]) & 31;
-      break;
-    case llvm::Instruction::Or:
-      lanes[l] = (*a)[l] | (*b)[l];
-      break;
-    case llvm::Instruction::Xor:
-      lanes[l] = (*a)[l] ^ (*b)[l];
-      break;
-    case llvm::Instruction::And:
-      lanes[l] = (*a)[l] & (*b)[l];
-      break;
-    default:
-      return std::nullopt;
-    }
-  return lanes;
-}
-
-/// shfl.sync.idx of the whole warp from lanes that are known: a value with offsets has them in
-/// another order, from the same base.
-Shape ShapeAnalysis::evaluatePermutation(const llvm::CallBase &call) const {
-  if (gang_.lanes != 32 || !call.getCalledFunction() ||
-      !call.getCalledFunction()->getName().starts_with("ptx.shfl.sync.idx"))
-    return varying();
-  const auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2)),
-             *members = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(3));
-  if (!clamp || (clamp->getZExtValue() & 0x1f1f) != 31 || !members || !members->isMinusOne())
-    return varying();
-  const Shape value = shape(call.getArgOperand(0)), lane = shape(call.getArgOperand(1));
-  for (const Shape &s : {value, lane})
-    if (s.kind == Shape::Kind::unknown)
-      return s;
-  const unsigned width = widthOf(call.getArgOperand(0));
-  if (!value.hasOffsets() || value.isConditional || width == 0)
-    return varying();
-  const auto from = knownLanes(call.getArgOperand(1), 0);
-  if (!from)
-    return varying();
-  std::vector<int64_t> offsets(32);
-  for (unsigned l = 0; l < 32; ++l)
-    offsets[l] = (*value.offsets)[(*from)[l]];
-  return make(std::move(offsets), value.alignment, width, false);
-}
-
 Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   const llvm::Function *callee = call.getCalledFunction();
   if (!callee)
@@ -534,7 +448,7 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
                                 // members
     return call.arg_size() ? sameFor(call.getArgOperand(call.arg_size() - 1)) : uniform();
   case Word::Kind::warpVarying:
-    return evaluateBroadcast(call);
+    return evaluateShuffle(call);
   case Word::Kind::laneTest:
     return uniform();
   case Word::Kind::rounded:
@@ -595,11 +509,10 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
       offsets[l] = int64_t(l * stride);
     return make(std::move(offsets), 0, 64, false);
   }
-  case I::ExtractValue: {
-    const auto &extract = llvm::cast<llvm::ExtractValueInst>(i);
-    const auto *call = llvm::dyn_cast<llvm::CallBase>(extract.getAggregateOperand());
-    Shape s = shape(extract.getAggregateOperand());
-    return call && s.isVarying() && extract.getIndices()[0] == 0 ? evaluatePermutation(*call) : s;
+  case I::ExtractValue: { // of a shuffle with offsets: the value has them, the predicate is true
+    const Shape s = shape(i.getOperand(0));
+    return s.hasOffsets() && llvm::cast<llvm::ExtractValueInst>(i).getIndices()[0] != 0 ? uniform()
+                                                                                        : s;
   }
   case I::Trunc:
   case I::IntToPtr:

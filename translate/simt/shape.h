@@ -14,7 +14,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -110,13 +109,13 @@ class ShapeAnalysis {
   unsigned lanes() const { return gang_.lanes; }
 
  private:
+  static Shape uniform(unsigned alignment = 0);
+  static Shape varying();
   void computeOrder();
   void run();
   Shape evaluate(const llvm::Instruction &) const;
   Shape evaluateCall(const llvm::CallBase &) const;
-  std::optional<std::array<uint8_t, 32>> knownLanes(const llvm::Value *, unsigned depth) const;
-  Shape evaluatePermutation(const llvm::CallBase &) const;
-  Shape evaluateBroadcast(const llvm::CallBase &) const;
+  Shape evaluateShuffle(const llvm::CallBase &) const;
   bool isStateOfOnePhase(const llvm::Value *) const;
   static bool makesAddress(const llvm::Value *);
   Shape evaluateBinary(const llvm::Instruction &) const;

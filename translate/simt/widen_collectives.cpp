@@ -165,9 +165,10 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
 Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef mode) {
   Warp warp = gatherWarp("shfl.sync." + mode.str(), vector(call.getArgOperand(0)),
                          firstLaneOf(call.getArgOperand(3)));
-  if (lanes_ > 1 && shapes_.isUniform(&call)) { // ShapeAnalysis::evaluateBroadcast
+  if (const Shape shape = shapes_.shape(&call);
+      lanes_ > 1 && !shape.isVarying()) { // ShapeAnalysis::evaluateShuffle
     const Value *from = call.getArgOperand(1);
-    Value *d = shapes_.isUniform(from)
+    Value *d = shape.isUniform() && shapes_.isUniform(from)
                    ? b_.CreateExtractElement(warp.values, b_.CreateAnd(base(from), 31))
                    : base(call.getArgOperand(0));
     Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(plain(&call)), d, 0);

@@ -95,8 +95,6 @@ Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   }
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
     return emitAddress(*gep, false);
-  if (i.getOpcode() == I::ExtractValue && shapes_.shape(&i).hasOffsets()) // a permutation
-    return base(llvm::cast<llvm::CallBase>(i.getOperand(0))->getArgOperand(0));
   if (i.getOpcode() == I::Call)
     return emitSpecialRegister(
         llvm::cast<llvm::CallBase>(i),
