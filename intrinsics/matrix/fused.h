@@ -2,6 +2,7 @@
 #pragma once
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "intrinsics/matrix/sum.h"
@@ -116,5 +117,18 @@ class FusedStep {
   double special_ = 0;
   bool isSpecial_ = false;
 };
+
+/// Fused steps over the products a(n) * b(n) of n below `count`, from c.
+template <class A, class B>
+float fusedSteps(const Sum &sum, size_t count, float c, const A &a, const B &b) {
+  for (size_t first = 0; first < count; first += sum.length) {
+    FusedStep step(sum);
+    for (size_t n = first; n < count && n < first + sum.length; ++n)
+      step.addProduct(a(n), b(n));
+    step.addAccumulator(c);
+    c = step.result();
+  }
+  return c;
+}
 
 } // namespace ptxrun::matrix

@@ -43,23 +43,12 @@ float pairs(const Factors &f, float c) {
   return c;
 }
 
-/// Fused steps over the k of which `isTaken(k)`.
-template <class IsTaken>
-float fusedSteps(const Sum &sum, const Factors &f, float c, IsTaken isTaken) {
-  size_t k = 0;
-  while (true) {
-    FusedStep step(sum);
-    unsigned taken = 0;
-    for (; k < f.product.k && taken < sum.length; ++k)
-      if (isTaken(k)) {
-        step.addProduct(f.a(k), f.b(k));
-        ++taken;
-      }
-    if (taken == 0)
-      return c;
-    step.addAccumulator(c);
-    c = step.result();
-  }
+/// Fused steps over the first, second, ... k: place(0), place(1), ... of them.
+template <class Place>
+float fusedStepsAt(const Sum &sum, const Factors &f, size_t count, float c, Place place) {
+  return fusedSteps(
+      sum, count, c, [&](size_t n) { return f.a(place(n)); },
+      [&](size_t n) { return f.b(place(n)); });
 }
 
 float dotProduct(const Sum &sum, const Factors &f, float c) {
@@ -71,13 +60,14 @@ float dotProduct(const Sum &sum, const Factors &f, float c) {
   case Sum::Method::pairsThenAdd:
     return roundTo(sum.rounding, pairs(f, c));
   case Sum::Method::quads: {
-    float s = fusedSteps(sum, f, 0, [](size_t k) { return k % 4 < 2; });
-    s = fusedSteps(sum, f, s, [](size_t k) { return k % 4 >= 2; });
+    const size_t half = f.product.k / 2; // k = 0, 1 (mod 4), then the others
+    float s = fusedStepsAt(sum, f, half, 0, [](size_t n) { return n / 2 * 4 + n % 2; });
+    s = fusedStepsAt(sum, f, half, s, [](size_t n) { return n / 2 * 4 + 2 + n % 2; });
     const bool isHalf = sum.rounding == Rounding::nearestHalf;
     return roundTo(isHalf ? Rounding::nearestHalf : Rounding::nearestSingle, double(s) + double(c));
   }
   default:
-    c = fusedSteps(sum, f, c, [](size_t) { return true; });
+    c = fusedStepsAt(sum, f, f.product.k, c, [](size_t n) { return n; });
     return narrowed(sum.narrowing, c);
   }
 }
@@ -188,10 +178,10 @@ bool multiplyTile(const Sum &sum, const Floats &p) {
                      p.d.rowStride};
   if (!(isChain ? multiplyChain(sum, tile) : multiplyFused(sum, tile)))
     return false;
-  if (isChain && sum.rounding == Rounding::nearestHalf)
-    roundToHalves(tile, Narrowing::nearest);
-  else if (!isChain && sum.narrowing != Narrowing::none)
-    roundToHalves(tile, sum.narrowing);
+  const bool isRoundedLast = isChain && sum.rounding == Rounding::nearestHalf;
+  if (const Narrowing end = isRoundedLast ? Narrowing::nearest : sum.narrowing;
+      end != Narrowing::none)
+    roundToHalves(tile, end);
   return true;
 }
 

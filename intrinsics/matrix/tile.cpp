@@ -93,33 +93,20 @@ bool limitTargets() {
 void fuseOneByOne(const Sum &sum, const Tile &t, size_t row, size_t rows, size_t column,
                   size_t columns) {
   for (size_t i = row; i < row + rows; ++i)
-    for (size_t j = column; j < column + columns; ++j) {
-      float c = t.c[ptrdiff_t(i) * t.cRow + ptrdiff_t(j)];
-      for (size_t first = 0; first < t.k; first += sum.length) {
-        FusedStep step(sum);
-        for (size_t k = first; k < t.k && k < first + sum.length; ++k)
-          step.addProduct(t.a[ptrdiff_t(i) * t.aRow + ptrdiff_t(k) * t.aColumn],
-                          t.b[ptrdiff_t(k) * t.bRow + ptrdiff_t(j)]);
-        step.addAccumulator(c);
-        c = step.result();
-      }
-      t.d[ptrdiff_t(i) * t.dRow + ptrdiff_t(j)] = c;
-    }
+    for (size_t j = column; j < column + columns; ++j)
+      t.d[ptrdiff_t(i) * t.dRow + ptrdiff_t(j)] = fusedSteps(
+          sum, t.k, t.c[ptrdiff_t(i) * t.cRow + ptrdiff_t(j)],
+          [&](size_t k) { return t.a[ptrdiff_t(i) * t.aRow + ptrdiff_t(k) * t.aColumn]; },
+          [&](size_t k) { return t.b[ptrdiff_t(k) * t.bRow + ptrdiff_t(j)]; });
 }
 
 void fusePanelOneByOne(const Sum &sum, size_t k, const float *rows, const float *columns,
                        size_t half, size_t halves, const float *c, float *d) {
   for (size_t i = half * 64; i < (half + halves) * 64; ++i) {
     const size_t row = i / 64 * (k / 4) * 32 + i % 32 / 4 * 4, column = i / 32 % 2 * 4 + i % 4;
-    float total = c[i];
-    for (size_t first = 0; first < k; first += sum.length) {
-      FusedStep step(sum);
-      for (size_t n = first; n < k && n < first + sum.length; ++n)
-        step.addProduct(rows[row + n / 4 * 32 + n % 4], columns[n * 8 + column]);
-      step.addAccumulator(total);
-      total = step.result();
-    }
-    d[i] = total;
+    d[i] = fusedSteps(
+        sum, k, c[i], [&](size_t n) { return rows[row + n / 4 * 32 + n % 4]; },
+        [&](size_t n) { return columns[n * 8 + column]; });
   }
 }
 

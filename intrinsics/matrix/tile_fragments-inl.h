@@ -389,12 +389,10 @@ HWY_INLINE void preparedOneByOne(size_t k, const float *rows, const float *colum
 
 /// What the fused panel needs beside the numbers: their exponents as exponentsOf() has them, and
 /// whether they fit.
-HWY_INLINE void addExponents(size_t count, int least, float *prepared) {
-  int32_t *exponents = reinterpret_cast<int32_t *>(prepared + count);
-  exponents[count] = exponentsOf(prepared, 1, count, least, exponents);
+void exponents(size_t count, int least, float *prepared) {
+  auto *out = reinterpret_cast<int32_t *>(prepared + count);
+  out[count] = exponentsOf(prepared, 1, count, least, out);
 }
-
-void exponents(size_t count, int least, float *prepared) { addExponents(count, least, prepared); }
 
 using LaneExponents = ExponentsOf<Lanes>;
 
