@@ -148,26 +148,23 @@ void readRowsAlongK(const SharedMatrix &m, unsigned first, unsigned count, unsig
       readPiece(m, offsetAlongK(m, first + row, along), out + row * pitch + along);
 }
 
-void readFragmentsAlongK(const SharedMatrix &m, unsigned first, unsigned count, unsigned bytes,
-                         char *out, size_t blockPitch, size_t piecePitch) {
+void readFragmentsAlongK(const SharedMatrix &m, unsigned count, unsigned bytes, char *out) {
   const uint32_t mask = (1u << m.swizzle.bits) - 1, from = m.swizzle.from;
   const uint32_t step = isSwizzled(m) ? kPiece : m.leading;
   // Where blocks of 8 rows lie whole patterns apart, their rows are exchanged in the same way.
   const bool isRegular = m.stride % ((mask + 1) * 128) == 0;
-  const unsigned pieces = bytes / kPiece;
   constexpr unsigned kMostPieces = 4;
   uint32_t places[8 * kMostPieces];
-  for (unsigned block = 0; block < count / 8; ++block, out += blockPitch) {
-    const uint32_t start = m.start + (first / 8 + block) * m.stride;
-    for (unsigned p = 0; p < 8 * pieces && !(isRegular && block != 0); ++p) {
+  for (unsigned block = 0; block < count / 8; ++block) {
+    const uint32_t start = m.start + block * m.stride;
+    for (unsigned p = 0; p < bytes / kPiece * 8 && !(isRegular && block != 0); ++p) {
       const uint32_t offset = start + p % 8 * m.rowBytes + p / 8 * step;
       const uint32_t line = (offset >> 7) - m.patternOffset;
       places[p] = offset ^ (line & mask) << from;
     }
     const char *base = m.window + (isRegular ? size_t{block} * m.stride : 0);
-    for (unsigned piece = 0; piece < pieces; ++piece)
-      for (unsigned i = 0; i < 8; ++i)
-        std::memcpy(out + piece * piecePitch + i * kPiece, base + places[piece * 8 + i], kPiece);
+    for (unsigned p = 0; p < bytes / kPiece * 8; ++p, out += kPiece)
+      std::memcpy(out, base + places[p], kPiece);
   }
 }
 

@@ -37,10 +37,9 @@ SharedMatrix describeForTensorCore(uint64_t descriptor, const char *window, cons
 /// where rows lie `pitch` bytes apart. K-major: 16 bytes on end in memory are on end along K.
 void readRowsAlongK(const SharedMatrix &, unsigned first, unsigned count, unsigned bytes, char *out,
                     size_t pitch);
-/// The same, as fragments: the 16 bytes number `piece` along K of row first + 8 * block + i go to
-/// out + block * blockPitch + piece * piecePitch + 16 * i. `count` is a multiple of 8.
-void readFragmentsAlongK(const SharedMatrix &, unsigned first, unsigned count, unsigned bytes,
-                         char *out, size_t blockPitch, size_t piecePitch);
+/// The first `count` rows (a multiple of 8), as fragments: of each 8 rows, on end, the first 16
+/// bytes along K of each row, then the next 16, and so on.
+void readFragmentsAlongK(const SharedMatrix &, unsigned count, unsigned bytes, char *out);
 /// The same of a matrix that is MN-major (16 bytes on end are on end along M or N), elements of
 /// `elementBytes` (1, 2 or 4), `count` along MN and `k` along K. `first` and `count` are multiples
 /// of what 16 bytes hold, except that the last piece may be cut.

@@ -174,32 +174,25 @@ void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
 bool isBytes(const abi::WgmmaForm &form) { return matrix::isByteInteger(form.elementA()); }
 
 /// Products that are multiplied on fragments: floats, from all of A, to f32, or bytes.
-bool isOnFragments(const abi::WgmmaForm &form) {
-  if (isBytes(form))
+bool isOnFragments(const abi::WgmmaForm &form, const matrix::Sum &sum) {
+  if (form.isSparse || isBytes(form))
     return !form.isSparse;
-  return !form.isSparse && form.elementD() == Element::f32 && !matrix::isInteger(form.elementA()) &&
-         matrix::isPanel(sumFor(ruleOf(form), false));
+  return form.elementD() == Element::f32 && !matrix::isInteger(form.elementA()) &&
+         matrix::isPanel(sum);
 }
 
 constexpr unsigned kPiece = 16, kFragment = 8 * kPiece; ///< a register of the lanes
 
-/// Rows with K on end, 32 bytes each, to the order of readFragmentsAlongK().
-void toFragments(const char *rows, unsigned count, char *out, size_t blockPitch,
-                 size_t piecePitch) {
-  for (unsigned row = 0; row < count; ++row)
-    for (unsigned piece = 0; piece < kRowBytes / kPiece; ++piece)
-      std::memcpy(out + row / 8 * blockPitch + piece * piecePitch + row % 8 * kPiece,
-                  rows + row * kRowBytes + piece * kPiece, kPiece);
-}
-
 void readFragments(uint64_t descriptor, const char *window, Element element, bool isTransposed,
-                   unsigned count, TensorScratch &scratch, char *out, size_t blockPitch,
-                   size_t piecePitch) {
+                   unsigned count, TensorScratch &scratch, char *out) {
   const SharedMatrix m = describeForWgmma(descriptor, window);
   if (!isTransposed)
-    return readFragmentsAlongK(m, 0, count, kRowBytes, out, blockPitch, piecePitch);
+    return readFragmentsAlongK(m, count, kRowBytes, out);
   readTile(m, element, true, 0, count, kRowBytes, scratch.b);
-  toFragments(scratch.b, count, out, blockPitch, piecePitch);
+  for (unsigned row = 0; row < count; ++row)
+    for (unsigned piece = 0; piece < kRowBytes / kPiece; ++piece)
+      std::memcpy(out + (row / 8 * 2 + piece) * kFragment + row % 8 * kPiece,
+                  scratch.b + row * kRowBytes + piece * kPiece, kPiece);
 }
 
 void negate(float *numbers, size_t count) {
@@ -224,15 +217,14 @@ const float *prepareB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
     tiles.isPrepared = true;
     return tiles.columns.data();
   }
-  const matrix::Sum sum = sumFor(ruleOf(form), false);
   const size_t count = size_t{form.n} * form.k;
-  tiles.columns.resize(matrix::preparedFloats(sum, static_cast<unsigned>(count)));
+  tiles.columns.resize(matrix::preparedFloats(tiles.sum, static_cast<unsigned>(count)));
   for (unsigned n = 0; n < form.n / 8; ++n)
     matrix::prepareColumns(form.elementB(), form.k, block(n),
                            &tiles.columns[size_t{n} * 8 * form.k]);
   if (form.negatesB)
     negate(tiles.columns.data(), count);
-  matrix::prepareExponents(sum, matrix::Role::b, count, tiles.columns.data());
+  matrix::prepareExponents(tiles.sum, matrix::Role::b, count, tiles.columns.data());
   tiles.isPrepared = true;
   return tiles.columns.data();
 }
@@ -264,11 +256,10 @@ void multiplyFragments(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch 
   matrix::prepareRows(form.elementA(), form.k, fragments, scratch.rows);
   if (form.negatesA)
     negate(scratch.rows, size_t{kRows} * form.k);
-  const matrix::Sum sum = sumFor(ruleOf(form), false);
-  matrix::prepareExponents(sum, matrix::Role::a, size_t{kRows} * form.k, scratch.rows);
+  matrix::prepareExponents(tiles.sum, matrix::Role::a, size_t{kRows} * form.k, scratch.rows);
   const float *columns = prepareB(form, tiles);
   auto *lanes = reinterpret_cast<float *>(d);
-  matrix::multiplyPrepared(sum, form.k, form.n / 8, scratch.rows, columns, lanes, lanes);
+  matrix::multiplyPrepared(tiles.sum, form.k, form.n / 8, scratch.rows, columns, lanes, lanes);
 }
 
 } // namespace
@@ -279,12 +270,14 @@ void readTiles(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles
   tiles.isPrepared = false;
   tiles.bytesA.resize(form.hasRegistersA ? 0 : kAllRows * kRowBytes);
   tiles.bytesB.resize(size_t{form.n} * bytesOfB(form));
-  if (isOnFragments(form)) {
+  tiles.sum = sumFor(ruleOf(form), form.isSparse);
+  tiles.isOnFragments = isOnFragments(form, tiles.sum);
+  if (tiles.isOnFragments) {
     if (!form.hasRegistersA)
       readFragments(o.a, o.window, form.elementA(), form.isTransposedA, kAllRows, scratch,
-                    tiles.bytesA.data(), 2 * kFragment, kFragment);
+                    tiles.bytesA.data());
     readFragments(o.b, o.window, form.elementB(), form.isTransposedB, form.n, scratch,
-                  tiles.bytesB.data(), 2 * kFragment, kFragment);
+                  tiles.bytesB.data());
     return;
   }
   if (!form.hasRegistersA)
@@ -296,7 +289,7 @@ void readTiles(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles
 
 void multiplyWarp(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch &scratch,
                   WarpRegisters d) {
-  if (isOnFragments(o.form))
+  if (tiles.isOnFragments)
     return multiplyFragments(o, tiles, scratch, d);
   uint32_t *accumulators = scratch.accumulators;
   if (o.hasInput)

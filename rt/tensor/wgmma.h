@@ -28,6 +28,8 @@ struct WgmmaTiles {
   uint64_t number = 0; ///< of the warpgroup's products; 0: none
   uint64_t form = 0, a = 0, b = 0;
   std::vector<char> bytesA, bytesB; ///< 64 rows of A and n of B, 32 bytes along K and more
+  bool isOnFragments = false;       ///< both in the order of readFragmentsAlongK()
+  matrix::Sum sum;                  ///< of floats on fragments
   bool isPrepared = false;          ///< of B:
   Numbers numbers;                  ///< k rows of n,
   std::vector<float> columns;       ///< or as prepareColumns() has it
