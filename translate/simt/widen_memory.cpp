@@ -10,12 +10,6 @@
 namespace ptxrun::simt {
 namespace {
 
-/// Lanes whose accesses follow each other in memory.
-struct Run {
-  unsigned firstLane, lanes;
-  int64_t offset;
-};
-
 std::vector<Run> runsOf(const std::vector<int64_t> &offsets, int64_t size) {
   std::vector<Run> runs;
   for (unsigned l = 0; l < offsets.size(); ++l) {
@@ -150,7 +144,7 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   const int64_t most = context_.options.level == CpuLevel::avx512 ? 4096
                        : context_.options.level == CpuLevel::avx2 ? 256
                                                                   : 128;
-  if (Value *joined = loadRuns(load, a, span))
+  if (Value *joined = loadRuns(load, a, runs, span))
     return joined;
   if (!mask() && isOnGrid && span <= std::min(8 * size * int64_t(lanes_), most)) {
     llvm::SmallVector<int> order;
@@ -205,11 +199,11 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
 
 /// Runs of one length of at least 16 bytes each, joined; null where they are not, or where a window
 /// has fewer registers to read.
-Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a, int64_t span) {
+Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a,
+                                  llvm::ArrayRef<Run> runs, int64_t span) {
   constexpr int64_t kPiece = 16, kRegister = 64;
   llvm::Type *type = plain(&load);
   const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(type).getFixedValue());
-  const std::vector<Run> runs = runsOf(*a.offsets, size);
   const int64_t bytes = size * runs[0].lanes;
   if (mask() || bytes < kPiece || !llvm::isPowerOf2_64(uint64_t(bytes)) ||
       int64_t(runs.size()) > 2 * ((span + kRegister - 1) / kRegister) ||

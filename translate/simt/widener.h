@@ -37,6 +37,12 @@ struct RuntimeWord;
 
 namespace ptxrun::simt {
 
+/// Lanes whose accesses follow each other in memory.
+struct Run {
+  unsigned firstLane, lanes;
+  int64_t offset;
+};
+
 /// What all functions of one gang module share.
 struct ModuleContext {
   llvm::Module &module; ///< the module under construction: scalar functions in, wide functions out
@@ -189,7 +195,7 @@ class Widener {
   void emitStore(const llvm::StoreInst &);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
-  Value *loadRuns(const llvm::LoadInst &, const Address &, int64_t span);
+  Value *loadRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>, int64_t span);
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *concatenate(llvm::SmallVector<Value *> pieces);
