@@ -94,8 +94,7 @@ uint64_t wholeNumber(const std::string &text) {
 }
 
 constexpr const char *kScheduleKey = "schedule", *kLanesKey = "lanes", *kAsyncKey = "async",
-                     *kScriptKey = "script",
-                     *kMatrixKey = "matrix";
+                     *kScriptKey = "script", *kMatrixKey = "matrix";
 
 } // namespace
 
@@ -262,13 +261,18 @@ std::map<std::string, std::string> optionsOf(const device::LaunchOptions &option
     all[kAsyncKey] = isLate ? "late" : "seed:" + std::to_string(options.asyncSeed);
   }
   if (options.matrix != matrix::PolicyChoice())
-    all[kMatrixKey] =
-        options.matrix.isExact ? "exact" : matrix::policyName(options.matrix.policy);
+    all[kMatrixKey] = options.matrix.isExact ? "exact" : matrix::policyName(options.matrix.policy);
   return all;
 }
 
-void applyOptions(const std::map<std::string, std::string> &all, device::LaunchOptions &options) {
-  for (const auto &[name, value] : all) {
+void applyLaunch(const LaunchEvent &event, device::LaunchOptions &options) {
+  options.grid = event.grid;
+  options.block = event.block;
+  options.cluster = event.cluster;
+  options.dynamicSharedBytes = static_cast<uint32_t>(event.sharedBytes);
+  options.isCooperative = event.isCooperative;
+  options.params = event.params.data();
+  for (const auto &[name, value] : event.options) {
     bool isGood = true;
     if (name == kScriptKey) {
       auto file = std::make_shared<device::ScheduleFile>();

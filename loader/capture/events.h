@@ -86,9 +86,10 @@ void decode(std::string_view, CheckpointEvent &);
 std::string encodeNumber(uint64_t);
 uint64_t decodeNumber(std::string_view);
 
-/// The options of a launch as LaunchEvent::options has them, and back. Unknown names are an error:
-/// BadRecording.
+/// The options of a launch as LaunchEvent::options has them.
 std::map<std::string, std::string> optionsOf(const device::LaunchOptions &);
-void applyOptions(const std::map<std::string, std::string> &, device::LaunchOptions &);
+/// The launch as it was: its shape, its parameters (which stay the event's) and its options; others
+/// are left alone. Unknown names are an error: BadRecording.
+void applyLaunch(const LaunchEvent &, device::LaunchOptions &);
 
 } // namespace ptxrun::capture

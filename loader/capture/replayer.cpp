@@ -191,16 +191,10 @@ void Replayer::apply(const Block &block) {
 
 device::LaunchOptions Replayer::optionsOf(const LaunchEvent &event, bool isInRange) {
   device::LaunchOptions options;
-  options.grid = event.grid;
-  options.block = event.block;
-  options.cluster = event.cluster;
-  options.dynamicSharedBytes = static_cast<uint32_t>(event.sharedBytes);
-  options.isCooperative = event.isCooperative;
-  options.params = event.params.data();
   options.lanes = options_.lanes;
   options.threads = options_.threads;
   options.cancel = options_.cancel;
-  applyOptions(event.options, options);
+  applyLaunch(event, options);
   if (!isInRange)
     return options;
   if (options_.grid)

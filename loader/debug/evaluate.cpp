@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -25,18 +26,9 @@ int64_t signedBits(const char *bytes, uint64_t count) {
   return static_cast<int64_t>(bits << shift) >> shift;
 }
 
-double halfToDouble(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const double mantissa = bits & 1023;
-  double value = exponent == 31  ? (mantissa != 0 ? NAN : INFINITY)
-                 : exponent == 0 ? std::ldexp(mantissa, -24)
-                                 : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits & 0x8000 ? -value : value;
-}
-
 double floatingOf(const char *bytes, uint64_t count) {
   if (count == 2)
-    return halfToDouble(static_cast<uint16_t>(bitsOf(bytes, 2)));
+    return static_cast<double>(std::bit_cast<_Float16>(static_cast<uint16_t>(bitsOf(bytes, 2))));
   if (count == 4) {
     float value;
     std::memcpy(&value, bytes, sizeof value);

@@ -61,13 +61,7 @@ class RecordedProgram final : public debug::Program {
         memory_.push_back({reinterpret_cast<char *>(base), range.bytes});
     for (const Memory &memory : memory_)
       hashes_.push_back(hashesOf(memory));
-    options_.grid = event.grid;
-    options_.block = event.block;
-    options_.cluster = event.cluster;
-    options_.dynamicSharedBytes = static_cast<uint32_t>(event.sharedBytes);
-    options_.isCooperative = event.isCooperative;
-    options_.params = event.params.data();
-    capture::applyOptions(event.options, options_);
+    capture::applyLaunch(event, options_);
     if (!schedule.empty()) {
       options_.hasPinnedLanes = false;
       device::readSchedule(schedule, options_);

@@ -42,14 +42,8 @@ class RecordedLaunch final : public Workload {
     for (size_t i = 0; i < ranges_.size(); ++i)
       std::memcpy(reinterpret_cast<void *>(ranges_[i].base), before_[i].data(), ranges_[i].bytes);
     device::LaunchOptions options;
-    options.grid = event_.grid;
-    options.block = event_.block;
-    options.cluster = event_.cluster;
-    options.dynamicSharedBytes = static_cast<uint32_t>(event_.sharedBytes);
-    options.isCooperative = event_.isCooperative;
-    options.params = event_.params.data();
     options.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_ * 1e9));
-    capture::applyOptions(event_.options, options);
+    capture::applyLaunch(event_, options);
     options.hasPinnedLanes = false; // the schedule is not that of the recording
     options.script = nullptr;
     if (how.script)
