@@ -30,17 +30,6 @@ void expectFloats(Subject &subject, Data<float> &data, double tolerance, double 
   };
 }
 
-template <class T> void expectBits(Subject &subject, Data<T> &data) {
-  auto expected = std::make_shared<std::vector<T>>();
-  subject.snapshot = [expected, &data] {
-    expected->assign(data.get(), data.get() + data.size()),
-        std::memset(data.get(), 0, data.bytes());
-  };
-  subject.compare = [expected, &data] {
-    return compareBytes(data.get(), expected->data(), data.bytes());
-  };
-}
-
 void blackScholes(Table &table) {
   int n = 4 << 20;
   Data<float> price(n), strike(n), years(n), call(n), put(n);

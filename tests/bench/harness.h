@@ -122,6 +122,19 @@ std::string compareFloats(const float *got, const float *expected, size_t count,
                           double absolute);
 std::string compareBytes(const void *got, const void *expected, size_t bytes);
 
+/// What the loop left behind becomes the reference, bit for bit; `data` is cleared so that a run
+/// that does nothing is found out.
+template <class T> void expectBits(Subject &subject, Data<T> &data) {
+  auto expected = std::make_shared<std::vector<T>>();
+  subject.snapshot = [expected, &data] {
+    expected->assign(data.get(), data.get() + data.size());
+    std::memset(static_cast<void *>(data.get()), 0, data.bytes());
+  };
+  subject.compare = [expected, &data] {
+    return compareBytes(data.get(), expected->data(), data.bytes());
+  };
+}
+
 void measureMemoryKernels(Table &);
 void measureComputeKernels(Table &);
 void measureMatrixKernels(Table &);
