@@ -1,6 +1,7 @@
 // The linker interface: PTX is collected, and what comes out as the "cubin" is text that
 // cuModuleLoadData understands and programs may copy: the PTX itself, or several behind marks.
 // Module::load joins them.
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -33,7 +34,8 @@ bool isDeviceRuntime(std::span<const std::byte> bytes) {
 class Linker final : public Object {
  public:
   static constexpr Kind kKind = Kind::linker;
-  explicit Linker(JitOptions options) : Object(kKind), options_(options) {}
+  explicit Linker(JitOptions options)
+      : Object(kKind), options_(options), values_(options.values, options.values + options.count) {}
 
   CUresult add(std::span<const std::byte> bytes) {
     if (isDeviceRuntime(bytes))
@@ -45,7 +47,7 @@ class Linker final : public Object {
                   ptxrun::device::Code::unsupportedImage,
                   "libraries (.a) cannot be linked yet, except libcudadevrt.a: add their PTX")
             : image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
-    options_.writeErrorLog(outcome.message);
+    writeErrorLog(outcome.message);
     if (!outcome.isOk())
       return toResult(outcome.code);
     for (std::string &text : parts.ptx)
@@ -66,7 +68,7 @@ class Linker final : public Object {
     LoadedModule trial;
     std::string log;
     if (const CUresult result = trial.load(texts_, "linked ptx", log); result != CUDA_SUCCESS) {
-      options_.writeErrorLog(log);
+      writeErrorLog(log);
       return result;
     }
     linked_ = image::joinLinked(texts_);
@@ -76,7 +78,15 @@ class Linker final : public Object {
   }
 
  private:
+  /// The log's length takes the place of the room for it in the program's options: each text has
+  /// all the room there was.
+  void writeErrorLog(const std::string &text) const {
+    std::copy(values_.begin(), values_.end(), options_.values);
+    options_.writeErrorLog(text);
+  }
+
   const JitOptions options_;
+  const std::vector<void *> values_; ///< as they were given
   std::vector<std::string> texts_;
   std::string linked_;
 };

@@ -1,5 +1,6 @@
-// ptxrun exec: starts a CUDA program so that it finds our libraries instead of a GPU's driver: libcuda.so.1 and libcudart by
-// the library path, a runtime that is linked into the program by the preloaded library.
+// ptxrun exec: starts a CUDA program so that it finds our libraries instead of a GPU's driver. The audit library sees to it
+// (loader/audit); the library path is for programs that search it themselves, the path for those that call nvcc or ptxas
+// (loader/toolkit).
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
@@ -19,16 +20,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kPreload = "libptxrun_preload.so";
+constexpr const char *kAudit = "libptxrun_audit.so";
 
 /// Where the libraries lie, seen from the command: beside it in the build tree, or as installed.
 fs::path libraryFolder() {
   const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
   for (const char *folder : {"../lib", "../" PTXRUN_LIBDIR})
-    if (fs::exists(bin / folder / kPreload))
+    if (fs::exists(bin / folder / kAudit))
       return fs::canonical(bin / folder);
-  throw UsageError(std::string(kPreload) + " is not in " + (bin / "../lib").string() +
+  throw UsageError(std::string(kAudit) + " is not in " + (bin / "../lib").string() +
                    "; build or install the libraries first");
+}
+
+/// Where the stand-ins for NVIDIA's programs lie, beside the libraries' folder.
+fs::path programFolder() {
+  const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
+  return (bin / "../" PTXRUN_LIBEXECDIR "/ptxrun").lexically_normal();
 }
 
 void prepend(const char *variable, const std::string &value) {
@@ -42,7 +49,11 @@ void prepend(const char *variable, const std::string &value) {
 void startProgram(const std::vector<std::string> &words) {
   const fs::path folder = libraryFolder();
   prepend("LD_LIBRARY_PATH", folder.string());
-  prepend("LD_PRELOAD", (folder / kPreload).string());
+  prepend("LD_AUDIT", (folder / kAudit).string());
+  const fs::path programs = programFolder();
+  prepend("PATH", programs.string());
+  for (const char *variable : {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"})
+    setenv(variable, (programs / "ptxas").c_str(), 0);
   std::vector<char *> arguments;
   for (const std::string &word : words)
     arguments.push_back(const_cast<char *>(word.c_str()));

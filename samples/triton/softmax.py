@@ -1,12 +1,6 @@
 # Row-wise softmax in Triton on libcuda.so.1, without PyTorch. Needs: pip install triton numpy.
-#   LD_LIBRARY_PATH=build/lib python3 samples/triton/softmax.py
+#   build/bin/ptxrun exec python3 samples/triton/softmax.py
 import ctypes
-import os
-import pathlib
-
-# Before Triton is imported: it assembles its PTX by one of these, depending on its version and the device.
-for name in ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"):
-    os.environ.setdefault(name, str(pathlib.Path(__file__).parent / "ptxas"))
 
 import numpy as np
 import triton

@@ -155,6 +155,23 @@ TEST_F(Linker, GivesAnImageThatLoads) {
   }
 }
 
+TEST_F(Linker, LogHasAllItsRoomForEachInput) {
+  char log[200] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUlinkState state = nullptr;
+  ASSERT_CUDA(cuLinkCreate(2, options, values, &state));
+  ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kSmall), strlen(kSmall),
+                            nullptr, 0, nullptr, nullptr));
+  char library[] = "!<arch>\nanything";
+  EXPECT_EQ(cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, library, sizeof library, nullptr, 0, nullptr,
+                          nullptr),
+            CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_NE(std::string(log).find("libraries (.a) cannot be linked"), std::string::npos) << log;
+  EXPECT_EQ(reinterpret_cast<size_t>(values[1]), strlen(log));
+  EXPECT_CUDA(cuLinkDestroy(state));
+}
+
 TEST_F(Linker, TakesTheDeviceRuntimeForItsOwn) {
   CUlinkState state = nullptr;
   ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
