@@ -1,8 +1,10 @@
 #include "loader/libcuda/module.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -39,6 +41,19 @@ device::LoadOptions loadOptions() {
     options.useCache = false;
   options.tiers = wantedTiers();
   return options;
+}
+
+/// What a module is called where its lines are spoken of. PTXRUN_GDB=FOLDER puts the text there, so
+/// that a debugger can show it.
+std::string sourceName(const std::string &name, const std::string &text) {
+  const char *folder = getenv("PTXRUN_GDB");
+  if (!folder || !std::filesystem::is_directory(folder))
+    return name;
+  static std::atomic<unsigned> count = 0;
+  const std::filesystem::path path =
+      std::filesystem::absolute(folder) / (std::to_string(count++) + ".ptx");
+  std::ofstream(path) << text;
+  return path;
 }
 
 image::Target target() { return {static_cast<unsigned>(deviceInfo().architecture())}; }
@@ -113,14 +128,15 @@ CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
   if (ptx.size() > 1 && std::any_of(ptx.begin(), ptx.end(), image::refersElsewhere)) {
     device::Outcome ignored;
     if (auto merged = image::mergeTexts(ptx))
-      if (auto whole = device::Module::load(name, std::move(*merged), loadOptions(), ignored)) {
+      if (auto whole =
+              device::Module::load(sourceName(name, *merged), *merged, loadOptions(), ignored)) {
         parts_.push_back(std::move(whole));
         return CUDA_SUCCESS;
       }
   }
   for (std::string &text : ptx) {
     device::Outcome outcome;
-    auto part = device::Module::load(name, std::move(text), loadOptions(), outcome);
+    auto part = device::Module::load(sourceName(name, text), text, loadOptions(), outcome);
     if (!part) {
       errorLog = outcome.message;
       return toResult(outcome.code);
