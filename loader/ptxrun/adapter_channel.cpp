@@ -13,6 +13,20 @@ namespace ptxrun::command {
 
 using nlohmann::json;
 
+namespace {
+
+/// Some clients write what they leave out as null.
+void dropNulls(json &value) {
+  if (value.is_object())
+    for (auto member = value.begin(); member != value.end();)
+      member = member->is_null() ? value.erase(member) : std::next(member);
+  if (value.is_structured())
+    for (json &part : value)
+      dropNulls(part);
+}
+
+} // namespace
+
 std::unique_ptr<AdapterChannel> AdapterChannel::overStandardStreams() {
   std::fflush(stdout);
   const int out = dup(1);
@@ -72,6 +86,7 @@ bool AdapterChannel::read(json &message) {
     message["command"] = "";
   if (!message.contains("arguments") || !message["arguments"].is_object())
     message["arguments"] = json::object();
+  dropNulls(message["arguments"]);
   if (!message.contains("seq") || !message["seq"].is_number_integer())
     message["seq"] = 0;
   return true;

@@ -66,6 +66,10 @@ class Client:
         self.request(command, **arguments)
         return self.wait("stopped")
 
+    def top_with_nulls(self, thread):
+        """As clients ask that write what they leave out as null."""
+        return self.request("stackTrace", threadId=thread, startFrame=None, levels=None, format=None)["stackFrames"][0]
+
     def begin(self, source, lines, **launch):
         capabilities = self.request("initialize", adapterID="ptxrun", linesStartAt1=True, columnsStartAt1=True)
         assert capabilities["supportsStepBack"] and capabilities["supportsConfigurationDoneRequest"], capabilities
@@ -104,6 +108,7 @@ def walk(client):
 
     frame = client.top(thread)
     assert (frame["name"], frame["line"], frame["source"]["path"]) == ("tiles", 30, str(HERE / "kernels.cu")), frame
+    assert client.top_with_nulls(thread)["line"] == frame["line"]
     scopes = {s["name"]: s["variablesReference"] for s in client.request("scopes", frameId=frame["id"])["scopes"]}
     locals_ = client.values(scopes["Locals"])
     assert locals_["i"]["value"] == "31" and locals_["n"]["value"] == "60", locals_
