@@ -1,8 +1,11 @@
 #include "loader/debug/session.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
+
+#include "loader/debug/watched.h"
 
 namespace ptxrun::debug {
 
@@ -27,8 +30,8 @@ ModuleSight::ModuleSight(const device::Module &module, const std::string &text)
   isInPrologue_.resize(map.count());
   for (uint32_t f = 0; f < checked.functions.size(); ++f)
     if (const uint32_t first = map.firstOf(f); first < map.firstOf(f + 1))
-      std::fill(isInPrologue_.begin() + first,
-                isInPrologue_.begin() + map.behindPrologue(first), true);
+      std::fill(isInPrologue_.begin() + first, isInPrologue_.begin() + map.behindPrologue(first),
+                true);
 }
 
 // --- What execution is watched for -------------------------------------------------------------
@@ -72,73 +75,6 @@ class LineTracker {
   std::vector<std::vector<uint64_t>> calls_; ///< by call: where it was last
 };
 
-/// Memory that is looked at for writes.
-class WatchedMemory {
- public:
-  WatchedMemory(uint64_t address, uint64_t bytes, std::optional<uint64_t> sharedOffset,
-                uint64_t block)
-      : address_(address), bytes_(bytes), sharedOffset_(sharedOffset), block_(block) {
-    if (!sharedOffset_)
-      contents_.assign(reinterpret_cast<const char *>(address_), bytes_);
-  }
-
-  void access(const Thread &thread, uint64_t address, uint32_t bytes, abi::AccessKind kind) {
-    const bool isWrite = kind == abi::AccessKind::store || kind == abi::AccessKind::atomic;
-    const uint64_t here = addressFor(thread);
-    if (isWrite && here && address < here + bytes_ && address + bytes > here) {
-      writer_ = thread.place;
-      writtenAt_ = thread.last;
-    }
-  }
-  /// Before an instruction: whether it was written since the last one.
-  bool wasWritten(const Thread &thread) {
-    changed = false;
-    const bool isWritten = writtenAt_.has_value();
-    const uint64_t here = addressFor(thread);
-    if (here && contents_.empty()) { // the block begins
-      contents_.assign(reinterpret_cast<const char *>(here), bytes_);
-    } else if (here &&
-               std::memcmp(reinterpret_cast<const char *>(here), contents_.data(), bytes_) != 0) {
-      changed = true;
-      before = contents_;
-      contents_.assign(reinterpret_cast<const char *>(here), bytes_);
-    }
-    if (isWritten || changed) {
-      time = writtenAt_.value_or(previous_);
-      who = writtenAt_ ? writer_ : previousPlace_;
-    }
-    writtenAt_.reset();
-    return isWritten || changed;
-  }
-  /// The instruction comes next; if memory changes, it was that one.
-  void note(const Thread &thread, Time now) {
-    previous_ = now;
-    previousPlace_ = thread.place;
-  }
-  const std::string &contents() const { return contents_; }
-
-  bool changed = false;
-  std::string before;
-  Time time = 0; ///< of the instruction that wrote
-  GangPlace who;
-
- private:
-  uint64_t addressFor(const Thread &thread) const {
-    if (!sharedOffset_)
-      return address_;
-    return thread.place.block == block_ ? reinterpret_cast<uint64_t>(thread.window) + *sharedOffset_
-                                        : 0;
-  }
-
-  const uint64_t address_, bytes_;
-  const std::optional<uint64_t> sharedOffset_;
-  const uint64_t block_;
-  std::string contents_;
-  std::optional<Time> writtenAt_;
-  GangPlace writer_, previousPlace_;
-  Time previous_ = 0;
-};
-
 } // namespace
 
 /// What a command waits for, besides breakpoints.
@@ -157,7 +93,9 @@ class RunWatcher final : public Watcher {
     for (auto &[number, point] : session.breakpoints_) {
       if (!point.isEnabled)
         continue;
-      if (point.isWatch)
+      if (point.inRegister)
+        registers_.push_back({&point, WatchedRegister(session, *point.inRegister, point.where)});
+      else if (point.isWatch)
         watched_.push_back(
             {&point, WatchedMemory(point.address, point.bytes, point.sharedOffset, point.block)});
       else if (wanted.usesBreakpoints)
@@ -200,6 +138,8 @@ class RunWatcher final : public Watcher {
       lines_.enter();
   }
   void leave(const Thread &thread, bool isExit) override {
+    for (auto &[point, watched] : registers_)
+      watched.leave(thread);
     if (!wanted_.step || thread.place != wanted_.thread)
       return;
     lines_.leave();
@@ -259,32 +199,45 @@ class RunWatcher final : public Watcher {
     return true;
   }
 
-  /// Its parameters are not yet where debugging information says in a prologue: that is no line to stop at.
+  /// Its parameters are not yet where debugging information says in a prologue: that is no line to
+  /// stop at.
   bool isNewLine(const Thread &thread, const std::vector<uint64_t> &lines) {
     return lines_.step(lines) && !session_.sights_[launch_]->isInPrologue(thread.instruction());
   }
 
   bool isWatchHit(const Thread &thread, Time time) {
+    Evaluator &evaluator = session_.sights_[launch_]->evaluator;
     bool isHit = false;
     for (auto &[point, memory] : watched_) {
       if (memory.wasWritten(thread) && memory.changed && !isHit) {
         isHit = true;
-        stop.why = Stop::Why::watchpoint;
-        stop.breakpoints = {point->number};
-        Evaluator &evaluator = session_.sights_[launch_]->evaluator;
-        stop.before = evaluator.format({point->type, memory.before, std::nullopt});
-        stop.after = evaluator.format({point->type, memory.contents(), std::nullopt});
-        place = memory.who;
-        if (direction_ == Direction::backwards) {
-          stopTime_ = memory.time;
-          std::swap(stop.before, stop.after);
-        } else {
-          ++point->hits;
-        }
+        hit(*point, evaluator.format({point->type, memory.before, std::nullopt}),
+            evaluator.format({point->type, memory.contents(), std::nullopt}), memory.time,
+            memory.who);
       }
       memory.note(thread, time);
     }
+    for (auto &[point, watched] : registers_)
+      if (watched.hasChanged(thread) && !isHit) {
+        isHit = true;
+        hit(*point, watched.before(), watched.now(), thread.last, thread.place);
+      }
     return isHit;
+  }
+
+  /// A watched value changed by an instruction of `who` at `written`.
+  void hit(Breakpoint &point, std::string before, std::string after, Time written, GangPlace who) {
+    stop.why = Stop::Why::watchpoint;
+    stop.breakpoints = {point.number};
+    stop.before = std::move(before);
+    stop.after = std::move(after);
+    place = who;
+    if (direction_ == Direction::backwards) {
+      stopTime_ = written;
+      std::swap(stop.before, stop.after);
+    } else {
+      ++point.hits;
+    }
   }
 
   bool isBreakpointHit(const Thread &thread) {
@@ -331,6 +284,7 @@ class RunWatcher final : public Watcher {
   LineTracker lines_;
   std::map<const ModuleSight *, std::vector<bool>> marks_;
   std::vector<std::pair<Breakpoint *, WatchedMemory>> watched_;
+  std::vector<std::pair<Breakpoint *, WatchedRegister>> registers_;
   bool hasEnded_ = false;
   size_t launch_ = 0;
   Time stopTime_ = 0, before_ = 0;
@@ -649,34 +603,50 @@ Breakpoint &Session::addBreakpoint(const std::string &where, const std::string &
   return breakpoints_[made.number] = std::move(made);
 }
 
+/// A name stands for the variable or register itself, another integer or pointer for an address.
+static bool isName(const std::string &expression) {
+  const auto isPartOfName = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  const size_t first = expression.starts_with('%') || expression.starts_with('$');
+  return expression.size() > first &&
+         !std::isdigit(static_cast<unsigned char>(expression[first])) &&
+         std::all_of(expression.begin() + ptrdiff_t(first), expression.end(), isPartOfName);
+}
+
 Breakpoint &Session::addWatchpoint(const std::string &expression) {
-  DebugValue value = module().evaluator.evaluate(expression, view());
+  const DebugValue value = module().evaluator.evaluate(expression, view());
   Breakpoint made;
-  // Integers are addresses where they are as wide as one; others are values in registers.
-  const bool isNumber = !value.address && (value.type->kind == Type::Kind::pointer ||
-                                           (value.type->kind == Type::Kind::integer &&
-                                            value.type->bytes == sizeof(uint64_t)));
-  if (isNumber) { // an address: four bytes of it, or what it points to
-    const auto address = static_cast<uint64_t>(Evaluator::asInteger(value));
-    const Type *target = value.type->kind == Type::Kind::pointer ? value.type->target : nullptr;
-    made.type = target && target->bytes ? target : module().types.named("int");
-    made.address = address;
-  } else if (value.address) {
-    made.type = value.type;
-    made.address = *value.address;
-  } else {
-    throw DebugError("only memory can be watched: an address, or a variable that has one; this is in a register");
-  }
-  made.bytes = made.type->bytes;
-  std::string probe(made.bytes, '\0');
-  if (!Evaluator::readMemory(made.address, probe.data(), made.bytes))
-    throw DebugError("no memory is at this address");
   made.where = expression;
   made.isWatch = true;
-  made.sharedOffset = sharedOffsetOf(made.address);
-  made.block = focus_.block;
+  made.type = value.type;
+  const bool isAddress =
+      value.type->kind == Type::Kind::pointer ||
+      (value.type->kind == Type::Kind::integer && value.type->bytes == sizeof(uint64_t));
+  if (value.address) {
+    watchMemory(made, *value.address);
+  } else if (isName(expression) && focusThread()) {
+    const View now = view();
+    made.inRegister = {focus_, now.call, now.thread->calls[now.call].function};
+  } else if (isAddress) { // four bytes of it, or what it points to
+    const Type *target = value.type->kind == Type::Kind::pointer ? value.type->target : nullptr;
+    made.type = target && target->bytes ? target : module().types.named("int");
+    watchMemory(made, static_cast<uint64_t>(Evaluator::asInteger(value)));
+  } else {
+    throw DebugError("a variable, a register or memory can be watched, and this is a value");
+  }
   made.number = ++lastNumber_;
   return breakpoints_[made.number] = std::move(made);
+}
+
+void Session::watchMemory(Breakpoint &made, uint64_t address) {
+  made.address = address;
+  made.bytes = made.type->bytes;
+  std::string probe(made.bytes, '\0');
+  if (!Evaluator::readMemory(address, probe.data(), made.bytes))
+    throw DebugError("no memory is at this address");
+  made.sharedOffset = sharedOffsetOf(address);
+  made.block = focus_.block;
 }
 
 // --- Threads and calls -------------------------------------------------------------------------

@@ -35,6 +35,13 @@ struct ModuleSight {
   std::vector<bool> isInPrologue_;
 };
 
+/// One call of one thread.
+struct RegisterPlace {
+  GangPlace thread;
+  size_t call = 0;       ///< in Thread::calls
+  uint32_t function = 0; ///< whose call it is
+};
+
 struct Breakpoint {
   int number = 0;
   std::string where; ///< as the person wrote it; of watchpoints the expression
@@ -43,8 +50,9 @@ struct Breakpoint {
   uint64_t hits = 0;
   std::map<const ModuleSight *, std::vector<uint32_t>> places; ///< instructions
   std::string description;                                     ///< "a.cu:42"
-  // Of watchpoints.
+  // Of watchpoints: in memory, or in a register.
   const Type *type = nullptr;
+  std::optional<RegisterPlace> inRegister;
   uint64_t address = 0;
   uint64_t bytes = 0;
   std::optional<uint64_t> sharedOffset; ///< in the `.shared` window of block `block`
@@ -115,6 +123,8 @@ class Session {
   /// instruction. Throws DebugError.
   Breakpoint &addBreakpoint(const std::string &where, const std::string &condition,
                             bool isTemporary);
+  /// A variable or a register by its name, as it is in the focus's call; memory by an expression
+  /// that has an address, or by the address. Throws DebugError.
   Breakpoint &addWatchpoint(const std::string &expression);
   std::map<int, Breakpoint> &breakpoints() { return breakpoints_; }
 
@@ -140,6 +150,7 @@ class Session {
   Stop atStop(Stop);
   Stop afterEnd();
   void look(GangPlace);
+  void watchMemory(Breakpoint &, uint64_t address);
   Wanted wantedFor(Step) const;
   std::optional<uint64_t> sharedOffsetOf(uint64_t address);
 

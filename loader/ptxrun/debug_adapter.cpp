@@ -304,8 +304,9 @@ nlohmann::json DebugAdapter::dataBreakpointInfo(const json &arguments) {
   const int64_t reference = arguments.value("variablesReference", int64_t{0});
   View view = session_->view();
   DebugValue value;
-  if (reference > 0 && reference <= static_cast<int64_t>(handles_.size()) &&
-      handles_[static_cast<size_t>(reference - 1)].kind == Handle::Kind::value) {
+  const bool isMember = reference > 0 && reference <= static_cast<int64_t>(handles_.size()) &&
+                        handles_[static_cast<size_t>(reference - 1)].kind == Handle::Kind::value;
+  if (isMember) {
     const Handle &parent = handles_[static_cast<size_t>(reference - 1)];
     for (size_t i = 0; i < session_->module().evaluator.memberCount(parent.value); ++i)
       if (session_->module().evaluator.memberName(parent.value, i) == name)
@@ -313,8 +314,10 @@ nlohmann::json DebugAdapter::dataBreakpointInfo(const json &arguments) {
   } else {
     value = session_->module().evaluator.evaluate(name, view);
   }
+  if (!value.address && isMember)
+    return {{"dataId", nullptr}, {"description", "'" + name + "' is part of a register"}};
   if (!value.address)
-    return {{"dataId", nullptr}, {"description", "'" + name + "' lies in no memory"}};
+    return {{"dataId", name}, {"description", name}, {"accessTypes", {"write"}}};
   return {
       {"dataId", "*(uint8_t *) " + hex(*value.address) + " @ " + std::to_string(value.type->bytes)},
       {"description", name},

@@ -44,7 +44,7 @@ const Console::Command Console::kCommands[] = {
      "stop there; a LINE alone is one of the PTX; nothing: here", &Console::breakAt},
     {"tbreak tb", "[FILE:LINE | LINE | FUNCTION] [if EXPRESSION]", "stop there once",
      &Console::tbreak},
-    {"watch", "ADDRESS|EXPRESSION", "stop where this memory (global or shared) changes",
+    {"watch", "ADDRESS|EXPRESSION", "stop where this variable, register or memory (global or shared) changes",
      &Console::watch},
     {"delete d", "[NUMBER...]", "delete breakpoints and watchpoints, or all",
      &Console::deletePoint},

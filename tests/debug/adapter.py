@@ -147,6 +147,17 @@ def walk(client):
     client.move("stepBack", threadId=thread, granularity="instruction")
     assert client.top(thread)["instructionPointerReference"] == before
 
+    # A register, back to where its thread gave it its value.
+    info = client.request("dataBreakpointInfo", name="i")
+    assert client.request("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"]}])["breakpoints"][0]["verified"], info
+    client.request("setBreakpoints", source={"path": str(HERE / "kernels.cu")}, breakpoints=[])
+    stop = client.move("reverseContinue", threadId=thread)
+    assert stop["reason"] == "data breakpoint" and client.top(thread)["line"] == 20, (stop, client.top(thread))
+    client.move("stepBack", threadId=thread)
+    client.request("setDataBreakpoints", breakpoints=[])
+    client.request("setBreakpoints", source={"path": str(HERE / "kernels.cu")}, breakpoints=[{"line": 30}])
+    client.move("continue", threadId=thread)
+
     # A data breakpoint, in both directions.
     info = client.request("dataBreakpointInfo", name="y[40]")
     made = client.request("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"]}])["breakpoints"]
