@@ -9,6 +9,7 @@
 #include "loader/libcuda/device_info.h"
 
 using namespace ptxrun::driver;
+namespace machine = ptxrun::machine;
 
 namespace {
 
@@ -18,7 +19,7 @@ CUresult enterDevice(CUdevice device) {
 }
 
 bool attributeValue(int attribute, int &value) {
-  const DeviceInfo &device = deviceInfo();
+  const machine::DeviceInfo &device = deviceInfo();
   switch (attribute) {
 #define ATTRIBUTE(name, number, expression)                                                        \
   case number:                                                                                     \
@@ -30,8 +31,6 @@ bool attributeValue(int attribute, int &value) {
     return false;
   }
 }
-
-constexpr const char *kPciBusId = "0000:00:00.0";
 
 } // namespace
 
@@ -64,7 +63,7 @@ PTXRUN_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!uuid)
     return CUDA_ERROR_INVALID_VALUE;
-  *uuid = deviceInfo().uuid;
+  memcpy(uuid->bytes, deviceInfo().uuid.data(), sizeof uuid->bytes);
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
@@ -126,7 +125,8 @@ PTXRUN_API CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!id || length <= 0)
     return CUDA_ERROR_INVALID_VALUE;
-  snprintf(id, static_cast<size_t>(length), "%s", kPciBusId);
+  const machine::PciAddress &pci = deviceInfo().pci;
+  snprintf(id, static_cast<size_t>(length), "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.slot);
   return CUDA_SUCCESS;
 }
 
@@ -134,12 +134,10 @@ PTXRUN_API CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id) {
   PTXRUN_TRY(checkInitialised());
   if (!device || !id)
     return CUDA_ERROR_INVALID_VALUE;
-  unsigned domain = 0, bus = 0, slot = 0;
-  const bool isFull = sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3;
-  const bool isShort = !isFull && sscanf(id, "%x:%x", &bus, &slot) == 2;
-  if (!isFull && !isShort)
+  machine::PciAddress address;
+  if (!machine::readPciAddress(id, address))
     return CUDA_ERROR_INVALID_VALUE;
-  if (domain || bus || slot)
+  if (address != deviceInfo().pci)
     return CUDA_ERROR_INVALID_DEVICE;
   return cuDeviceGet(device, 0);
 }

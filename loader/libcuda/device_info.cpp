@@ -1,86 +1,13 @@
 #include "loader/libcuda/device_info.h"
 
-#include <sched.h>
-#include <unistd.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
-#include "loader/device/memory.h"
-#include "loader/libcuda/api.h"
+#include "loader/libcuda/report.h"
 
 namespace ptxrun::driver {
 
 namespace {
-
-/// "90", "9.0", "sm_90" and "sm_90a" all mean 9.0; "120" means 12.0. Anything else leaves the
-/// default.
-void readArchitecture(DeviceInfo &info) {
-  const char *value = getenv("PTXRUN_SM");
-  if (!value || !*value)
-    return;
-  if (strncmp(value, "sm_", 3) == 0)
-    value += 3;
-  int major = 0, minor = 0;
-  if (sscanf(value, "%d.%d", &major, &minor) != 2) {
-    minor = major % 10;
-    major /= 10;
-  }
-  if (major < 5 || major > 12 || minor < 0 || minor > 9) {
-    report("PTXRUN_SM=%s is not a compute capability; using %d.%d", value, info.major, info.minor);
-    return;
-  }
-  info.major = major;
-  info.minor = minor;
-}
-
-/// Largest dynamic shared memory a block may ask for, by compute capability.
-int sharedOptin(int architecture) {
-  switch (architecture) {
-  case 75:
-    return 64 << 10;
-  case 80:
-  case 87:
-    return 163 << 10;
-  case 86:
-  case 89:
-  case 120:
-  case 121:
-    return 99 << 10;
-  default:
-    return architecture >= 90 ? 227 << 10 : architecture >= 70 ? 96 << 10 : 48 << 10;
-  }
-}
-
-void readProcessor(DeviceInfo &info) {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  std::string model = "x86-64";
-  double megahertz = 0;
-  for (std::string line; std::getline(cpuinfo, line);) {
-    const size_t colon = line.find(": ");
-    if (colon == std::string::npos)
-      continue;
-    if (line.rfind("model name", 0) == 0) {
-      model = line.substr(colon + 2);
-    } else if (line.rfind("cpu MHz", 0) == 0) {
-      megahertz = strtod(line.c_str() + colon + 2, nullptr);
-      break;
-    }
-  }
-  info.name = "ptxrun CPU (" + model + ")";
-  info.clockKilohertz = megahertz > 0 ? static_cast<int>(megahertz * 1000) : 2'000'000;
-  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  info.lastLevelCacheBytes = cache > 0 && cache < INT32_MAX ? static_cast<int>(cache) : 1 << 20;
-}
-
-int availableProcessors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return CPU_COUNT(&set);
-  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-}
 
 /// CUDA_VISIBLE_DEVICES: unset shows the device; a list shows it if its first entry is 0 or our
 /// UUID's form.
@@ -97,31 +24,22 @@ bool readVisibility() {
   return end != value && first == 0;
 }
 
-DeviceInfo makeDeviceInfo() {
-  DeviceInfo info;
-  readProcessor(info);
-  readArchitecture(info);
-  info.workers = availableProcessors();
-  info.sharedPerBlockOptin = sharedOptin(info.architecture());
-  const int architecture = info.architecture();
-  if (architecture == 75)
-    info.threadsPerMultiprocessor = 1024;
-  else if (architecture == 86 || architecture == 87 || architecture == 89 || architecture >= 120)
-    info.threadsPerMultiprocessor = 1536;
-  memcpy(info.uuid.bytes, "ptxrun-cpu-dev-0", sizeof info.uuid.bytes);
-  info.totalMemory = device::totalMemory();
-  info.isVisible = readVisibility();
-  return info;
-}
-
 } // namespace
 
-const DeviceInfo &deviceInfo() {
-  static const auto *info = new DeviceInfo(makeDeviceInfo());
+const machine::DeviceInfo &deviceInfo() {
+  static const machine::DeviceInfo *const info = [] {
+    const machine::DeviceInfo &read = machine::deviceInfo();
+    if (!read.complaint.empty())
+      report("%s", read.complaint.c_str());
+    return &read;
+  }();
   return *info;
 }
 
-int deviceCount() { return deviceInfo().isVisible ? 1 : 0; }
+int deviceCount() {
+  static const bool isVisible = readVisibility();
+  return isVisible ? 1 : 0;
+}
 
 CUresult checkDevice(CUdevice device) {
   return device >= 0 && device < deviceCount() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
