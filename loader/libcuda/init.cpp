@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "loader/device/device.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/stream.h"
+#include "loader/libcuda/usage_table.h"
 #include "rt/observe/trace.h"
 
 namespace ptxrun::driver {
@@ -134,10 +136,11 @@ PTXRUN_API CUresult cuDriverGetVersion(int *version) {
 }
 
 /// Asked for by NVRTC and nvJitLink, which do without; the static runtime is served by `ptxrun
-/// exec` instead.
+/// exec` instead. The one table there is serves our own libnvidia-ml.so.1.
 PTXRUN_API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
   if (!table || !id)
     return CUDA_ERROR_INVALID_VALUE;
-  *table = nullptr;
-  return CUDA_ERROR_NOT_FOUND;
+  const bool isUsage = memcmp(id, &kUsageTableId, sizeof *id) == 0;
+  *table = isUsage ? &usageTable() : nullptr;
+  return isUsage ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -1,6 +1,5 @@
 // Device memory: allocation, questions about it, pool allocation, managed memory. All of it is host
 // memory.
-#include <algorithm>
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
@@ -8,7 +7,7 @@
 #include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/stream_capture.h"
-#include "loader/libcuda/virtual_memory.h"
+#include "loader/libcuda/usage_table.h"
 
 using namespace ptxrun::driver;
 namespace device = ptxrun::device;
@@ -22,9 +21,8 @@ constexpr size_t kPitchAlignment = 512;
 PTXRUN_API CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
-  const size_t available = device::availableMemory();
   if (freeBytes)
-    *freeBytes = available - std::min(available, createdPhysicalBytes());
+    *freeBytes = freeDeviceMemory();
   if (totalBytes)
     *totalBytes = device::totalMemory();
   return CUDA_SUCCESS;
