@@ -169,12 +169,53 @@ TEST_F(NvmlDevice, ReportsTheDriversVersion) {
   EXPECT_EQ(nvml, "13." + std::string(driver));
 }
 
-TEST_F(NvmlDevice, HasNoModesInstancesOrFabric) {
+TEST_F(NvmlDevice, HasNoModesAndNoDisplay) {
   nvmlComputeMode_t mode{};
-  unsigned value = 9;
-  nvmlDevice_t other = nullptr;
   EXPECT_NVML(NVML(nvmlDeviceGetComputeMode)(device_, &mode));
   EXPECT_EQ(mode, NVML_COMPUTEMODE_DEFAULT);
+  nvmlGpuVirtualizationMode_t virtualisation{};
+  EXPECT_NVML(NVML(nvmlDeviceGetVirtualizationMode)(device_, &virtualisation));
+  EXPECT_EQ(virtualisation, NVML_GPU_VIRTUALIZATION_MODE_NONE);
+  for (const auto ask : {NVML(nvmlDeviceGetPersistenceMode), NVML(nvmlDeviceGetDisplayMode),
+                         NVML(nvmlDeviceGetDisplayActive)}) {
+    nvmlEnableState_t state = NVML_FEATURE_ENABLED;
+    EXPECT_NVML(ask(device_, &state));
+    EXPECT_EQ(state, NVML_FEATURE_DISABLED);
+  }
+}
+
+TEST_F(NvmlDevice, IsOnNoBusAndAloneOnItsBoard) {
+  nvmlBrandType_t brand{};
+  nvmlBusType_t bus{};
+  unsigned value = 9;
+  EXPECT_NVML(NVML(nvmlDeviceGetBrand)(device_, &brand));
+  EXPECT_EQ(brand, NVML_BRAND_UNKNOWN);
+  EXPECT_NVML(NVML(nvmlDeviceGetBusType)(device_, &bus));
+  EXPECT_EQ(bus, NVML_BUS_TYPE_UNKNOWN);
+  for (const auto ask : {NVML(nvmlDeviceGetBoardId), NVML(nvmlDeviceGetMultiGpuBoard)}) {
+    EXPECT_NVML(ask(device_, &value));
+    EXPECT_EQ(value, 0u);
+  }
+  int isSame = 0;
+  EXPECT_NVML(NVML(nvmlDeviceOnSameBoard)(device_, device_, &isSame));
+  EXPECT_EQ(isSame, 1);
+}
+
+TEST_F(NvmlDevice, HasNoUnitsInterfaceCardsOrExcludedDevicesBesideIt) {
+  unsigned count = 9;
+  EXPECT_NVML(NVML(nvmlSystemGetHicVersion)(&count, nullptr));
+  EXPECT_EQ(count, 0u);
+  for (const auto ask : {NVML(nvmlUnitGetCount), NVML(nvmlGetExcludedDeviceCount),
+                         NVML(nvmlGetBlacklistDeviceCount)}) {
+    count = 9;
+    EXPECT_NVML(ask(&count));
+    EXPECT_EQ(count, 0u);
+  }
+}
+
+TEST_F(NvmlDevice, HasNoInstancesAndNoFabric) {
+  unsigned value = 9;
+  nvmlDevice_t other = nullptr;
   EXPECT_NVML(NVML(nvmlDeviceIsMigDeviceHandle)(device_, &value));
   EXPECT_EQ(value, 0u);
   EXPECT_NVML(NVML(nvmlDeviceGetMaxMigDeviceCount)(device_, &value)); // H100
@@ -186,6 +227,10 @@ TEST_F(NvmlDevice, HasNoModesInstancesOrFabric) {
   nvmlGpuFabricInfo_v3_t fabric{};
   EXPECT_ANSWER(NVML(nvmlDeviceGetGpuFabricInfoV)(device_, &fabric),
                 NVML_ERROR_ARGUMENT_VERSION_MISMATCH); // H100
+  nvmlGpuFabricInfo_t first;
+  first.state = 9;
+  EXPECT_NVML(NVML(nvmlDeviceGetGpuFabricInfo)(device_, &first));
+  EXPECT_EQ(first.state, unsigned{NVML_GPU_FABRIC_STATE_NOT_SUPPORTED});
   for (const unsigned version : {0x2000024u, 0x3000028u}) {
     fabric.version = version;
     fabric.state = 9;

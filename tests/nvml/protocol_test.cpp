@@ -12,6 +12,57 @@ namespace ptxrun::tests {
 
 class NvmlProtocol : public NvmlTest {};
 
+namespace {
+
+/// A function by name, called with nothing but zeros: all arguments are integers and pointers.
+nvmlReturn_t callWithZeros(const char *name) {
+  using Function = nvmlReturn_t (*)(void *, void *, void *, void *, void *, void *);
+  const auto function = reinterpret_cast<Function>(dlsym(nvmlLibrary(), name));
+  EXPECT_NE(function, nullptr) << name;
+  return function ? function(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) : NVML_SUCCESS;
+}
+
+constexpr const char *kDeviceFunctions[] = {
+#define FUNCTION(name)
+#define DEVICE_FUNCTION(name) #name,
+#include "loader/libnvml/functions.def"
+#undef FUNCTION
+#undef DEVICE_FUNCTION
+};
+constexpr const char *kOtherFunctions[] = {
+#define FUNCTION(name) #name,
+#define DEVICE_FUNCTION(name)
+#include "loader/libnvml/functions.def"
+#undef FUNCTION
+#undef DEVICE_FUNCTION
+};
+
+} // namespace
+
+TEST(Nvml, NoFunctionAnswersBeforeInit) {
+  for (const char *name : kDeviceFunctions)
+    EXPECT_ANSWER(callWithZeros(name), NVML_ERROR_UNINITIALIZED) << name;
+  for (const std::string name : kOtherFunctions)
+    if (!name.starts_with("nvmlInit") && name != "nvmlErrorString")
+      EXPECT_ANSWER(callWithZeros(name.c_str()), NVML_ERROR_UNINITIALIZED) << name;
+}
+
+TEST_F(NvmlProtocol, NoFunctionTakesNullForADevice) {
+  for (const char *name : kDeviceFunctions)
+    EXPECT_ANSWER(callWithZeros(name), NVML_ERROR_INVALID_ARGUMENT) << name;
+}
+
+/// Null in place of everything: refused, or not supported anyhow.
+TEST_F(NvmlProtocol, NoFunctionWritesToNull) {
+  for (const std::string name : kOtherFunctions) {
+    if (name.starts_with("nvmlInit") || name == "nvmlErrorString" || name == "nvmlShutdown")
+      continue;
+    const nvmlReturn_t result = callWithZeros(name.c_str());
+    EXPECT_TRUE(result == NVML_ERROR_INVALID_ARGUMENT || result == NVML_ERROR_NOT_SUPPORTED)
+        << name << ": " << textOf(result);
+  }
+}
+
 TEST(Nvml, AnswersUninitialisedBeforeInitAndAfterTheLastShutdown) {
   unsigned count = 0;
   int version = 0;

@@ -159,6 +159,15 @@ TEST_F(NvmlUsage, ClocksAreTheProcessors) {
                 NVML_ERROR_NOT_SUPPORTED);
   EXPECT_ANSWER(NVML(nvmlDeviceGetClockInfo)(device_, NVML_CLOCK_COUNT, &megahertz),
                 NVML_ERROR_INVALID_ARGUMENT);
+  const auto ask = NVML(nvmlDeviceGetClock);
+  EXPECT_ANSWER(ask(device_, NVML_CLOCK_SM, NVML_CLOCK_ID_CURRENT, &megahertz), result);
+  EXPECT_ANSWER(ask(device_, NVML_CLOCK_SM, static_cast<nvmlClockId_t>(1), &megahertz),
+                NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_ANSWER(ask(device_, NVML_CLOCK_SM, NVML_CLOCK_ID_COUNT, &megahertz),
+                NVML_ERROR_INVALID_ARGUMENT);
+  const bool isScaled = access("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", R_OK) == 0;
+  EXPECT_ANSWER(NVML(nvmlDeviceGetMaxClockInfo)(device_, NVML_CLOCK_SM, &megahertz),
+                isScaled ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED);
 }
 
 TEST_F(NvmlUsage, ProcessorsAreThoseOfTheProcess) {
@@ -174,6 +183,18 @@ TEST_F(NvmlUsage, ProcessorsAreThoseOfTheProcess) {
       NVML(nvmlDeviceGetCpuAffinityWithinScope)(device_, kWords, words, NVML_AFFINITY_SCOPE_NODE));
   EXPECT_TRUE(CPU_EQUAL(&set, &read));
   EXPECT_ANSWER(NVML(nvmlDeviceGetCpuAffinity)(device_, 0, words), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(NvmlUsage, IsNearItsProcessors) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(getpid(), sizeof set, &set), 0);
+  nvmlDevice_t near = nullptr;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    unsigned count = 1;
+    EXPECT_NVML(NVML(nvmlSystemGetTopologyGpuSet)(cpu, &count, &near));
+    EXPECT_EQ(count, CPU_ISSET(cpu, &set) ? 1u : 0u) << cpu;
+  }
+  EXPECT_EQ(near, device_);
 }
 
 TEST_F(NvmlUsage, StandsAlone) {
