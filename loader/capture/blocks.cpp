@@ -23,6 +23,9 @@ constexpr uint32_t kMostBytes = uint32_t{1} << 30;
 constexpr size_t kWorthPacking = 256;
 /// zstd's fastest levels are negative.
 constexpr int kLevel = -3;
+/// Smaller contents are not worth a file of their own.
+constexpr size_t kWorthKeepingApart = 1 << 16;
+enum Encoding : uint16_t { asItIs, zstd, keptApart };
 
 uint32_t fold(uint64_t hash) { return static_cast<uint32_t>(hash ^ hash >> 32); }
 
@@ -81,26 +84,39 @@ bool BlockWriter::open(const std::string &path, std::string &problem) {
   return false;
 }
 
-bool BlockWriter::write(BlockType type, std::string_view payload) {
+std::string_view BlockWriter::pack(std::string_view payload, size_t contentsAt,
+                                   uint16_t &encoding) {
+  encoding = asItIs;
+  const std::string_view contents = payload.substr(std::min(contentsAt, payload.size()));
+  if (Digest digest;
+      store_.exists() && contents.size() >= kWorthKeepingApart && store_.keep(contents, digest)) {
+    encoding = keptApart;
+    packed_.assign(digest.begin(), digest.end());
+    packed_ += payload.substr(0, contentsAt);
+    return packed_;
+  }
+  if (payload.size() < kWorthPacking)
+    return payload;
+  packed_.resize(ZSTD_compressBound(payload.size()));
+  const size_t size =
+      ZSTD_compress(packed_.data(), packed_.size(), payload.data(), payload.size(), kLevel);
+  if (ZSTD_isError(size) || size >= payload.size())
+    return payload;
+  encoding = zstd;
+  return std::string_view(packed_).substr(0, size);
+}
+
+bool BlockWriter::write(BlockType type, std::string_view payload, size_t contentsAt) {
   if (file_ < 0 || payload.size() > kMostBytes)
     return false;
   BlockHeader header;
+  const std::string_view stored = pack(payload, contentsAt, header.encoding);
   header.type = static_cast<uint16_t>(type);
-  header.bytes = header.stored = static_cast<uint32_t>(payload.size());
-  const char *stored = payload.data();
-  if (payload.size() >= kWorthPacking) {
-    packed_.resize(ZSTD_compressBound(payload.size()));
-    const size_t size =
-        ZSTD_compress(packed_.data(), packed_.size(), payload.data(), payload.size(), kLevel);
-    if (!ZSTD_isError(size) && size < payload.size()) {
-      header.encoding = 1;
-      header.stored = static_cast<uint32_t>(size);
-      stored = packed_.data();
-    }
-  }
-  header.check = fold(hashBytes(stored, header.stored));
+  header.bytes = static_cast<uint32_t>(payload.size());
+  header.stored = static_cast<uint32_t>(stored.size());
+  header.check = fold(hashBytes(stored.data(), header.stored));
   header.headerCheck = headerCheckOf(header);
-  iovec parts[] = {{&header, sizeof header}, {const_cast<char *>(stored), header.stored}};
+  iovec parts[] = {{&header, sizeof header}, {const_cast<char *>(stored.data()), header.stored}};
   if (!writeAll(file_, parts, 2)) {
     close();
     return false;
@@ -146,6 +162,34 @@ void BlockReader::release() {
   data_ = nullptr;
 }
 
+/// False where what is stored is no payload of that size.
+bool BlockReader::unpack(const BlockHeader &header, const char *stored,
+                         std::string &payload) const {
+  payload.resize(header.bytes);
+  switch (header.encoding) {
+  case asItIs:
+    if (header.bytes != header.stored)
+      return false;
+    std::memcpy(payload.data(), stored, header.bytes);
+    return true;
+  case zstd:
+    return ZSTD_decompress(payload.data(), header.bytes, stored, header.stored) == header.bytes;
+  case keptApart: {
+    Digest digest;
+    const size_t start = header.stored - digest.size(); // what is here of it
+    if (header.stored < digest.size() || start > header.bytes)
+      return false;
+    std::memcpy(digest.data(), stored, digest.size());
+    const std::string contents =
+        ContentsStore(contentsFolderOf(path_)).find(digest, header.bytes - start);
+    std::memcpy(payload.data(), stored + digest.size(), start);
+    std::memcpy(payload.data() + start, contents.data(), contents.size());
+    return true;
+  }
+  }
+  return false;
+}
+
 bool BlockReader::next(Block &block) {
   for (;;) {
     const auto fail = [&](const std::string &what) {
@@ -166,16 +210,12 @@ bool BlockReader::next(Block &block) {
       return false;
     }
     const char *stored = data_ + at_ + sizeof header;
-    if (header.encoding > 1 || fold(hashBytes(stored, header.stored)) != header.check)
+    if (fold(hashBytes(stored, header.stored)) != header.check)
       fail("is damaged (its checksum does not match)");
     block.offset = at_;
     block.type = static_cast<BlockType>(header.type & ~kSkippable);
-    block.payload.resize(header.bytes);
-    if (header.encoding == 0 && header.bytes == header.stored)
-      std::memcpy(block.payload.data(), stored, header.bytes);
-    else if (header.encoding == 0 || ZSTD_decompress(block.payload.data(), header.bytes, stored,
-                                                     header.stored) != header.bytes)
-      fail("is damaged (it cannot be decompressed)");
+    if (!unpack(header, stored, block.payload))
+      fail("is damaged (it cannot be decoded)");
     if (!isKnown(block.type) && !(header.type & kSkippable))
       fail("has type " + std::to_string(header.type) + ", which this ptxrun does not know");
     at_ += sizeof header + header.stored;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loader/capture/codec.h"
+#include "loader/capture/contents_store.h"
 
 namespace ptxrun::capture {
 
@@ -38,7 +39,7 @@ inline constexpr uint16_t kSkippable = 0x8000;
 /// What precedes every block's bytes.
 struct BlockHeader {
   uint16_t type = 0;
-  uint16_t encoding = 0;    ///< 0: as it is; 1: zstd
+  uint16_t encoding = 0;    ///< 0: as it is; 1: zstd; 2: the end of it is kept elsewhere
   uint32_t stored = 0;      ///< bytes in the file
   uint32_t bytes = 0;       ///< decoded
   uint32_t check = 0;       ///< of what is stored
@@ -53,16 +54,23 @@ class BlockWriter {
   ~BlockWriter();
   /// False and `problem` where the file cannot be made.
   bool open(const std::string &path, std::string &problem);
-  /// False where the file could not be written (full); nothing is written after that.
-  bool write(BlockType, std::string_view payload);
+  /// From now on, large contents go there.
+  void keepContentsIn(ContentsStore store) { store_ = std::move(store); }
+  /// False where the file could not be written (full); nothing is written after that. Contents of
+  /// memory begin at `contentsAt`.
+  bool write(BlockType, std::string_view payload, size_t contentsAt = std::string_view::npos);
   bool isOpen() const { return file_ >= 0; }
   uint64_t bytes() const { return bytes_; }
   void close();
 
  private:
+  /// What stands in the file for a payload.
+  std::string_view pack(std::string_view payload, size_t contentsAt, uint16_t &encoding);
+
   int file_ = -1;
   uint64_t bytes_ = 0;
   std::string packed_;
+  ContentsStore store_;
 };
 
 /// One block of a file.
@@ -87,6 +95,7 @@ class BlockReader {
 
  private:
   void release();
+  bool unpack(const BlockHeader &, const char *stored, std::string &payload) const;
   std::string path_;
   const char *data_ = nullptr;
   uint64_t bytes_ = 0, at_ = 0;

@@ -45,7 +45,9 @@ bool readRecordOptions(RecordOptions &options, std::string &problem) {
   options.kernel = value("PTXRUN_RECORD_KERNEL");
   options.trigger = value("PTXRUN_RECORD_TRIGGER");
   const std::string launches = value("PTXRUN_RECORD_LAUNCHES"),
-                    checkpoint = value("PTXRUN_RECORD_CHECKPOINT");
+                    checkpoint = value("PTXRUN_RECORD_CHECKPOINT"),
+                    inputs = value("PTXRUN_RECORD_INPUTS");
+  options.keepsInputsApart = inputs == "digest";
   if (!launches.empty() && !readLaunches(launches, options))
     problem = "PTXRUN_RECORD_LAUNCHES takes A-B, not '" + launches + "'";
   else if (!isTrigger(options.trigger))
@@ -53,6 +55,8 @@ bool readRecordOptions(RecordOptions &options, std::string &problem) {
               options.trigger + "'";
   else if (!checkpoint.empty() && !readNumber(checkpoint, options.checkpointEvery))
     problem = "PTXRUN_RECORD_CHECKPOINT takes a number of launches, not '" + checkpoint + "'";
+  else if (!inputs.empty() && inputs != "embed" && inputs != "digest")
+    problem = "PTXRUN_RECORD_INPUTS takes embed or digest, not '" + inputs + "'";
   return true;
 }
 

@@ -48,6 +48,8 @@ std::string Recorder::start(const RecordOptions &options) {
     return "the addresses that recordings use are taken";
   if (!recorder->file_.open(options.file, problem))
     return problem;
+  if (options.keepsInputsApart)
+    recorder->file_.keepContentsIn(ContentsStore(contentsFolderOf(options.file)));
   if (options.trigger == "SIGUSR1")
     signal(SIGUSR1, onSignal);
   recorder->isTriggered_ = options.trigger.empty();
@@ -68,8 +70,8 @@ void Recorder::finish() {
   file_.close();
 }
 
-void Recorder::write(BlockType type, const std::string &payload) {
-  if (isOver_ || file_.write(type, payload))
+void Recorder::write(BlockType type, const std::string &payload, size_t contentsAt) {
+  if (isOver_ || file_.write(type, payload, contentsAt))
     return;
   isOver_ = true;
   std::fprintf(stderr, "ptxrun: the recording %s cannot be written to; it ends here\n",
@@ -153,8 +155,8 @@ void Recorder::forgetHost(void *base) { freed(base); }
 void Recorder::writeSpans(const std::vector<Span> &spans) {
   WriteEvent event;
   const auto flush = [&] {
-    if (!event.spans.empty())
-      write(BlockType::write, encode(event));
+    if (const std::string bytes = encode(event); !event.spans.empty())
+      write(BlockType::write, bytes, bytes.size() - event.data.size());
     event = {};
   };
   for (Span span : spans)

@@ -27,14 +27,15 @@ struct RecordOptions {
   std::string kernel; ///< a regular expression that names must match; empty: all
   uint64_t first = 0, last = ~uint64_t{0}; ///< launches recorded, by their number from 0 on
   std::string trigger; ///< SIGUSR1, launch:N, kernel:REGEX: recording begins there; empty: at once
-  uint64_t checkpointEvery = 0; ///< launches; 0: as often as costs little
+  uint64_t checkpointEvery = 0;  ///< launches; 0: as often as costs little
+  bool keepsInputsApart = false; ///< large ones in a folder, by their digest (contentsFolderOf)
   std::string annotation; ///< JSON text, without braces: what the caller adds ("\"program\": ...")
 };
 
 /// "A-B", "A-", "-B" or "A"; false for anything else.
 bool readLaunches(std::string_view text, RecordOptions &);
-/// From PTXRUN_RECORD and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT; false where
-/// nothing is to be recorded.
+/// From PTXRUN_RECORD and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT, _INPUTS; false
+/// where nothing is to be recorded.
 /// `%p` in the file's name becomes the process's number. `problem` says what is wrong with them.
 bool readRecordOptions(RecordOptions &, std::string &problem);
 
@@ -89,7 +90,7 @@ class Recorder final : public device::Observer {
   explicit Recorder(const RecordOptions &options) : options_(options) {}
   bool takeTurn();
   bool isWanted(const device::KernelInfo &, uint64_t number);
-  void write(BlockType, const std::string &payload);
+  void write(BlockType, const std::string &payload, size_t contentsAt = std::string::npos);
   void announceAll();
   void announce(ModuleRecord &);
   void writeSpans(const std::vector<Span> &);

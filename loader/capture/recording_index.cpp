@@ -23,9 +23,10 @@ void noteBlock(const Block &block, RecordingIndex &index) {
   case BlockType::result: {
     ResultEvent event;
     decode(block.payload, event);
-    const auto of =
-        std::ranges::find(index.launches, event.number, &RecordingIndex::Launch::number);
-    if (of == index.launches.end())
+    // A result follows its launch closely.
+    const auto of = std::find_if(index.launches.rbegin(), index.launches.rend(),
+                                 [&](const auto &launch) { return launch.number == event.number; });
+    if (of == index.launches.rend())
       throw BadRecording("there is a result of a launch that is not recorded");
     of->bytesWritten = event.changes.size() * kPieceBytes;
     of->result = std::move(event);

@@ -101,10 +101,12 @@ void Replayer::put(const WriteEvent &event) {
 }
 
 namespace {
-/// The bytes from the first to the last of a box; throws where there is none or they are too many.
+/// The bytes from the first to the last of a box; throws where there is none, they are too many, or
+/// rows lie in each other.
 uint64_t reachOf(uint64_t width, uint64_t pitch, uint64_t height, uint64_t slice, uint64_t depth) {
   uint64_t rows, slices, sum;
-  if (width == 0 || height == 0 || depth == 0 || __builtin_mul_overflow(pitch, height - 1, &rows) ||
+  if (width == 0 || (height > 1 && pitch < width) || (depth > 1 && slice < width) || height == 0 ||
+      depth == 0 || __builtin_mul_overflow(pitch, height - 1, &rows) ||
       __builtin_mul_overflow(slice, depth - 1, &slices) ||
       __builtin_add_overflow(rows, slices, &sum) || __builtin_add_overflow(sum, width, &sum))
     throw BadRecording("a copy or fill has no size");

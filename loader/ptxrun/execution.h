@@ -102,6 +102,7 @@ class Execution final : public Workload {
       return;
     capture::RecordOptions wanted;
     wanted.file = options_.record;
+    wanted.keepsInputsApart = options_.inputs == "digest";
     if (std::string problem = capture::Recorder::start(wanted); !problem.empty())
       throw UsageError("--record: " + problem);
     capture::Recorder::instance()->noteAllHostVisible(); // buffers are filled where they lie

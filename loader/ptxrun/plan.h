@@ -82,6 +82,7 @@ struct RunOptions {
   std::string matrix = "fast";   ///< fast, exact, sm_NN
   std::string trace;             ///< file for a trace; empty: none
   std::string record;            ///< file to record the launches to; empty: none
+  std::string inputs = "embed"; ///< how the recording holds buffers: embed, digest
   std::function<void(class Workload &)> explore; ///< if set: instead of running once
   std::function<void(debug::Program &)> debug;   ///< the same
   std::optional<uint64_t>

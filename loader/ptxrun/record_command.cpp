@@ -25,14 +25,12 @@ void ask(const char *variable, const std::string &value) {
 void record(const RecordArguments &given, const std::vector<std::string> &words) {
   if (words.empty())
     throw UsageError("record needs a program to start");
-  if (given.inputs == "digest")
-    throw UsageError(
-        "--inputs=digest: recordings hold what the host wrote; only embed is possible");
   ask("PTXRUN_RECORD", std::filesystem::absolute(given.file).string());
   ask("PTXRUN_RECORD_KERNEL", given.kernel);
   ask("PTXRUN_RECORD_LAUNCHES", given.launches);
   ask("PTXRUN_RECORD_TRIGGER", given.trigger);
   ask("PTXRUN_RECORD_CHECKPOINT", given.checkpoint);
+  ask("PTXRUN_RECORD_INPUTS", given.inputs);
   capture::RecordOptions ignored;
   std::string problem;
   capture::readRecordOptions(ignored, problem);
@@ -61,7 +59,10 @@ void addRecord(CLI::App &app) {
                       "Record launches A to B only, counted from 0: A-B, A-, -B");
   command->add_option("--trigger", given->trigger,
                       "Begin to record at SIGUSR1, launch:N or kernel:REGEX");
-  command->add_option("--inputs", given->inputs, "What the host wrote: embed")
+  command
+      ->add_option("--inputs", given->inputs,
+                   "What the host wrote: embed it, or keep large contents by their "
+                   "digest in FILE.inputs (PTXRUN_INPUTS), each once; `capture pack` embeds them")
       ->check(CLI::IsMember({"embed", "digest"}))
       ->capture_default_str();
   command->add_option("--checkpoint", given->checkpoint,

@@ -182,6 +182,12 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
       ->capture_default_str();
   command->add_option("--record", given->options.record,
                       "Record the launches to this file, for ptxrun replay");
+  command
+      ->add_option("--inputs", given->options.inputs,
+                   "With --record: embed buffers, or keep large ones by their digest in "
+                   "FILE.inputs")
+      ->check(CLI::IsMember({"embed", "digest"}))
+      ->capture_default_str();
   command->add_option("--trace", given->options.trace,
                       "Write what happens when to this file, for Perfetto or chrome://tracing");
   command->add_option("--dump", given->options.dumpDirectory,

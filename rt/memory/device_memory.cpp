@@ -166,9 +166,12 @@ class DeviceMemory {
       for (; page < run; page += kPage)
         if (isShared(page, base, bytes))
           placedPages_.insert(page);
-      page = run + (run < end ? kPage : 0);
+      if (run < end) { // a page that blocks before had a part of
+        const uint64_t from = std::max(run, base), to = std::min(run + kPage, base + bytes);
+        std::memset(reinterpret_cast<void *>(from), 0, to - from);
+        page = run + kPage;
+      }
     }
-    std::memset(reinterpret_cast<void *>(base), 0, bytes < kPage ? bytes : 0);
     Block block;
     block.bytes = bytes;
     block.tag = tag;
@@ -249,10 +252,13 @@ class DeviceMemory {
   static bool isShared(uint64_t page, uint64_t base, uint64_t bytes) {
     return page < base || page + kPage > base + bytes;
   }
+  /// Unmaps the pages that are the block's alone.
   void releasePlaced(uint64_t base, const Block &block) {
     const uint64_t first = roundUp(base, kPage), end = (base + block.bytes) / kPage * kPage;
-    if (first < end)
-      munmap(reinterpret_cast<void *>(first), end - first);
+    if (first >= end)
+      return;
+    munmap(reinterpret_cast<void *>(first), end - first);
+    placedPages_.erase(placedPages_.lower_bound(first), placedPages_.lower_bound(end));
   }
 
   /// On a 2 MiB boundary, with a gap behind.
@@ -291,7 +297,7 @@ class DeviceMemory {
   std::shared_mutex lock_;
   std::map<uint64_t, Block> blocks_;
   std::deque<Allocation> freed_; ///< latest first
-  std::set<uint64_t> placedPages_; ///< mapped by allocateAt for good
+  std::set<uint64_t> placedPages_; ///< mapped by allocateAt, for parts of blocks
   PackedBlocks packed_;
   uint64_t used_ = 0;
   uint64_t guarded_ = 0;

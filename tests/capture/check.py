@@ -5,6 +5,7 @@
   programs PROGRAM MODULE.ptx    every scenario of recorded_program
   kills PROGRAM MODULE.ptx       a program that is killed at some moment: what is in the file replays
   damage SAMPLE.toml             files that were cut or changed are refused, or replay as far as they go
+  digest SAMPLE.toml             large inputs kept apart: shared, missing, changed, packed
   tools SAMPLE.toml              substitution, differences, trimming, exporting, extracting
 """
 import glob
@@ -151,6 +152,37 @@ def damage(sample):
     result = run("replay", REC)
     expect(result.returncode == 2 and "version 99" in result.stderr, "a newer version", result)
     expect(run("replay", os.path.join(FOLDER, "nothing.rec")).returncode == 2, "no file")
+
+
+def digest(sample):
+    inputs = REC + ".inputs"
+    embedded = os.path.join(FOLDER, "embedded.rec")
+    run("run", sample, "-q", "--record", embedded)
+    made = run("run", sample, "-q", "--record", REC, "--inputs", "digest")
+    expect(made.returncode == 0 and os.path.getsize(REC) * 10 < os.path.getsize(embedded), "the recording is small", made)
+    kept = sorted(os.listdir(inputs))
+    expect(len(kept) > 0 and all(re.fullmatch("[0-9a-f]{64}.zst", name) for name in kept), f"inputs by their digest: {kept}")
+    replays("inputs kept apart")
+    first = {name: os.stat(os.path.join(inputs, name)).st_mtime_ns for name in kept}
+    run("run", sample, "-q", "--record", REC, "--inputs", "digest")
+    again = {name: os.stat(os.path.join(inputs, name)).st_mtime_ns for name in sorted(os.listdir(inputs))}
+    expect(first == again, "what is there is not written again")
+    packed = os.path.join(FOLDER, "packed.rec")
+    expect(run("capture", "pack", REC, "-o", packed).returncode == 0, "pack")
+    elsewhere = os.path.join(FOLDER, "elsewhere")
+    os.rename(inputs, elsewhere)
+    expect(run("replay", packed, "-q").returncode == 0, "a packed recording needs nothing else")
+    missing = run("replay", REC, "-q")
+    expect(missing.returncode == 2 and "are missing" in missing.stderr and kept[0][:-4] in missing.stderr + "".join(kept), "missing inputs", missing)
+    replays("inputs in another folder", [{"PTXRUN_INPUTS": elsewhere}])
+    victim = os.path.join(elsewhere, kept[0])
+    data = bytearray(open(victim, "rb").read())
+    data[len(data) // 2] ^= 1
+    open(victim, "wb").write(data)
+    changed = run("replay", REC, "-q", PTXRUN_INPUTS=elsewhere)
+    expect(changed.returncode == 2 and "is not what was recorded" in changed.stderr, "changed inputs", changed)
+    wrong = run("record", "--inputs", "none", "--", "true")
+    expect(wrong.returncode == 2, "a wrong word", wrong)
 
 
 def tools(sample):
