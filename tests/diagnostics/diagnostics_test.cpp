@@ -42,7 +42,8 @@ std::string summary(const ptxrun::support::SourceFile &source,
   for (const Diagnostic &one : diagnostics.all()) {
     auto place = source.place(one.span.begin);
     out += std::string(kMark) + std::to_string(place.line) + ":" + std::to_string(place.column) +
-           ": " + (one.severity == Severity::error ? "error: " : "warning: ") + one.message + "\n";
+           ": " + (one.severity == Severity::error ? "error: " : "warning: ") +
+           diagnostics.messageOf(one) + "\n";
     for (const std::string &note : one.notes)
       out += std::string(kMark) + "  " + note + "\n";
   }

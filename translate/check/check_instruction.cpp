@@ -172,7 +172,12 @@ void Checker::reportMismatch(const ast::Instruction &written) {
   case isa::Mismatch::Part::arguments:
     break;
   }
-  support::Diagnostic &diagnostic = diagnostics_.error(span, why.message);
+  // What the mnemonic alone is guilty of is wrong wherever it stands.
+  const bool isMnemonic =
+      why.part == isa::Mismatch::Part::opcode || why.part == isa::Mismatch::Part::modifier;
+  support::Diagnostic &diagnostic = isMnemonic
+                                        ? diagnostics_.errorOfKind(mnemonic.text, span, why.message)
+                                        : diagnostics_.error(span, why.message);
   if (why.nearest) {
     diagnostic.notes.push_back("nearest form: " + std::string(why.nearest->notation));
     diagnostic.notes.push_back("PTX ISA " + std::string(why.nearest->section) + ": " +

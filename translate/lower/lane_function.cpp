@@ -228,14 +228,6 @@ void LaneBuilder::setLocation(uint32_t line) {
   ir.SetCurrentDebugLocation(llvm::DILocation::get(ir.getContext(), line, 0, subprogram_));
 }
 
-void LaneBuilder::error(const check::Instruction &in, std::string message) {
-  failed_ = true;
-  support::Diagnostic &diagnostic = module_.diagnostics().error(in.span, std::move(message));
-  if (in.form && !in.form->section.empty())
-    diagnostic.notes.push_back("PTX ISA " + std::string(in.form->section) + ": `" +
-                               std::string(in.form->notation) + "`");
-}
-
 namespace {
 /// `add.rn.f32`, as written.
 std::string opcodeText(const check::Instruction &in) {
@@ -245,6 +237,15 @@ std::string opcodeText(const check::Instruction &in) {
   return text;
 }
 } // namespace
+
+void LaneBuilder::error(const check::Instruction &in, std::string message) {
+  failed_ = true;
+  support::Diagnostic &diagnostic =
+      module_.diagnostics().errorOfKind(opcodeText(in), in.span, std::move(message));
+  if (in.form && !in.form->section.empty())
+    diagnostic.notes.push_back("PTX ISA " + std::string(in.form->section) + ": `" +
+                               std::string(in.form->notation) + "`");
+}
 
 void LaneBuilder::lowerInstruction(const check::Instruction &in) {
   current_ = &in;

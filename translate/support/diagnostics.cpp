@@ -7,6 +7,8 @@ namespace {
 
 /// Longest piece of a source line that is shown; longer lines are cut around the caret.
 constexpr size_t kWidth = 160;
+/// Of an error that occurs again and again, so many lines are named.
+constexpr size_t kLinesNamed = 8;
 
 std::string_view word(Severity severity) {
   switch (severity) {
@@ -28,6 +30,20 @@ std::string printable(std::string_view text) {
     if ((c < ' ' && c != '\t') || c == 0x7F || (c & 0x80))
       c = '?';
   return out;
+}
+
+/// " (and 127 more, in lines 8, 9, 10, ...)"; empty where there are none.
+std::string repeatsText(const Diagnostic &diagnostic, const SourceFile &source) {
+  if (diagnostic.repeats.empty())
+    return {};
+  std::string text = " (and " + std::to_string(diagnostic.repeats.size()) + " more, in line";
+  text += diagnostic.repeats.size() == 1 ? " " : "s ";
+  for (size_t i = 0; i < diagnostic.repeats.size(); ++i) {
+    if (i == kLinesNamed)
+      return text + ", ...)";
+    text += (i == 0 ? "" : ", ") + std::to_string(source.place(diagnostic.repeats[i].begin).line);
+  }
+  return text + ")";
 }
 
 void appendSourceLine(std::string &out, const SourceFile &source, Span span,
@@ -52,21 +68,42 @@ Diagnostic &Diagnostics::error(Span span, std::string message) {
   bool isFollowUp = !list_.empty() && list_.back().severity == Severity::error &&
                     list_.back().span.begin == span.begin;
   if (isFollowUp || isFull()) {
-    surplus_ = {Severity::error, span, std::move(message), {}};
+    surplus_ = {Severity::error, span, std::move(message), {}, {}};
     return surplus_;
   }
   ++errorCount_;
-  list_.push_back({Severity::error, span, std::move(message), {}});
+  list_.push_back({Severity::error, span, std::move(message), {}, {}});
   return list_.back();
+}
+
+Diagnostic &Diagnostics::errorOfKind(std::string_view kind, Span span, std::string message) {
+  const auto known = kinds_.find(std::string(kind) + '\n' + message);
+  if (known == kinds_.end()) {
+    std::string key = std::string(kind) + '\n' + message;
+    Diagnostic &made = error(span, std::move(message));
+    if (&made != &surplus_)
+      kinds_.emplace(std::move(key), list_.size() - 1);
+    return made;
+  }
+  Diagnostic &first = list_[known->second];
+  if (first.repeats.empty() ? first.span.begin != span.begin
+                            : first.repeats.back().begin != span.begin)
+    first.repeats.push_back(span);
+  surplus_ = {Severity::error, span, std::move(message), {}, {}};
+  return surplus_;
 }
 
 Diagnostic &Diagnostics::warning(Span span, std::string message) {
   if (list_.size() >= 4 * kMaxErrors) {
-    surplus_ = {Severity::warning, span, std::move(message), {}};
+    surplus_ = {Severity::warning, span, std::move(message), {}, {}};
     return surplus_;
   }
-  list_.push_back({Severity::warning, span, std::move(message), {}});
+  list_.push_back({Severity::warning, span, std::move(message), {}, {}});
   return list_.back();
+}
+
+std::string Diagnostics::messageOf(const Diagnostic &diagnostic) const {
+  return diagnostic.message + repeatsText(diagnostic, *source_);
 }
 
 std::string Diagnostics::text() const {
@@ -76,7 +113,7 @@ std::string Diagnostics::text() const {
     out += source_->name() + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) +
            ": ";
     out += word(diagnostic.severity);
-    out += ": " + printable(diagnostic.message) + "\n";
+    out += ": " + printable(messageOf(diagnostic)) + "\n";
     appendSourceLine(out, *source_, diagnostic.span, place);
     for (const std::string &note : diagnostic.notes)
       out += "  note: " + printable(note) + "\n";

@@ -58,6 +58,18 @@ TEST(Call, OfAFunctionWithoutBodyNamesIt) {
   EXPECT_NE(k.diagnostics.find("`f`"), std::string::npos) << k.diagnostics;
 }
 
+TEST(Refusal, IsToldOncePerFormWithItsLines) {
+  std::string body;
+  for (int i = 0; i < 128; ++i)
+    body += "alloca.u32 %r1, 16;\n";
+  const Lowered k = lowerBody(body);
+  EXPECT_FALSE(k.lane);
+  EXPECT_NE(k.diagnostics.find("`.u32` cannot hold one (and 127 more, in lines "),
+            std::string::npos)
+      << k.diagnostics;
+  EXPECT_EQ(k.diagnostics.find("error:"), k.diagnostics.rfind("error:")) << k.diagnostics;
+}
+
 TEST(Call, OfVprintfIsAWord) {
   const Lowered k = lowerModule(
       ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.global .align 1 .b8 "

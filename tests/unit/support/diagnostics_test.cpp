@@ -83,6 +83,33 @@ TEST(Diagnostics, StopCollectingAtTheLimit) {
   EXPECT_EQ(diagnostics.all().size(), Diagnostics::kMaxErrors);
 }
 
+TEST(Diagnostics, TellWhatAWholeKindHasOnce) {
+  SourceFile source("a.ptx", std::string(128, '\n'));
+  Diagnostics diagnostics(source);
+  for (uint32_t line = 0; line < 128; ++line)
+    diagnostics.errorOfKind("add.q32", {line, line + 1}, "unknown").notes.push_back("add");
+  diagnostics.errorOfKind("sub.q32", {3, 4}, "unknown");
+  diagnostics.errorOfKind("sub.q32", {5, 6}, "unknown");
+  EXPECT_EQ(diagnostics.errorCount(), 2u);
+  const std::string text = diagnostics.text();
+  EXPECT_TRUE(text.starts_with("a.ptx:1:1: error: unknown (and 127 more, in lines 2, 3, 4, 5, 6, "
+                               "7, 8, 9, ...)\n"))
+      << text;
+  EXPECT_NE(text.find("a.ptx:4:1: error: unknown (and 1 more, in line 6)\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("note: add"), text.rfind("note: add")) << text;
+}
+
+TEST(Diagnostics, OfAKindDoNotFillTheList) {
+  SourceFile source("a.ptx", std::string(1000, 'x'));
+  Diagnostics diagnostics(source);
+  for (uint32_t i = 0; i < 1000; ++i)
+    diagnostics.errorOfKind("k", {i, i + 1}, "x");
+  EXPECT_FALSE(diagnostics.isFull());
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].repeats.size(), 999u);
+}
+
 TEST(Diagnostics, WarningsAreNoErrors) {
   SourceFile source("a.ptx", "abc");
   Diagnostics diagnostics(source);
