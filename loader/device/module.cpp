@@ -125,12 +125,14 @@ class LoadedModule final : public Module {
   struct Made {
     const KernelInfo *kernel;
     translate::VariantKey key;
-    Variant variant;
+    Variant variant; ///< its kernel is null where the code cannot be compiled
+    Outcome refusal; ///< why
   };
 
   /// Null kernel on errors.
   Variant make(const KernelInfo &, translate::VariantKey, Tiers, Outcome &);
-  void remember(const KernelInfo &, const translate::VariantKey &, const Variant &);
+  void remember(const KernelInfo &, const translate::VariantKey &, const Variant &,
+                const Outcome &refusal);
   /// Null if there is none. Under the lock.
   Made *findMade(const KernelInfo &, const translate::VariantKey &);
 
@@ -199,12 +201,12 @@ LoadedModule::Made *LoadedModule::findMade(const KernelInfo &kernel,
 }
 
 void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKey &key,
-                            const Variant &variant) {
+                            const Variant &variant, const Outcome &refusal) {
   std::unique_lock lock(mutex_);
   if (Made *made = findMade(kernel, key))
     made->variant = variant;
   else
-    made_.push_back({&kernel, key, variant});
+    made_.push_back({&kernel, key, variant, refusal});
 }
 
 Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
@@ -213,8 +215,12 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   Variant variant;
   {
     std::shared_lock lock(mutex_);
-    if (const Made *made = findMade(kernel, key))
+    if (const Made *made = findMade(kernel, key)) {
       variant = made->variant;
+      outcome = made->refusal;
+      if (!variant.kernel)
+        return variant;
+    }
   }
   if (variant.kernel && !(variant.upgrade && variant.upgrade->isDue()))
     return variant;
@@ -227,8 +233,9 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   } else {
     variant.upgrade = nullptr;
   }
-  if (variant.kernel)
-    remember(kernel, key, variant);
+  // What the text is guilty of stays so; a lack of memory need not.
+  if (variant.kernel || outcome.code == Code::invalidPtx)
+    remember(kernel, key, variant, outcome);
   return variant;
 }
 

@@ -95,9 +95,9 @@ CUresult runWithChildren(Context &context, Function &parent, uint64_t stream,
   const uint64_t bytesBefore = *parent.childBytes;
   CUresult result = runGrid();
   if (*parent.childBytes > kChildRoom && bytesBefore <= kChildRoom)
-    report("kernel '%s' launched more kernels than there is room for at a time (%zu KiB); the rest "
-           "were not launched",
-           parent.info.name.c_str(), static_cast<size_t>(kChildRoom >> 10));
+    reportOnce("kernel '" + parent.info.name +
+               "' launched more kernels than there is room for at a time (" +
+               std::to_string(kChildRoom >> 10) + " KiB); the rest were not launched");
   if (result != CUDA_SUCCESS || !*parent.childList)
     return result; // after an error nothing runs any more
   const std::vector<ChildRecord *> records = takeList(context, *parent.childList);

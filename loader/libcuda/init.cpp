@@ -2,12 +2,9 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "loader/capture/recorder.h"
@@ -39,6 +36,7 @@ __attribute__((destructor)) void atUnload() {
   if (auto *recorder = ptxrun::capture::Recorder::instance())
     recorder->finish();
   ptxrun::rt::trace::finish();
+  reportRepeats();
 }
 
 /// PTXRUN_RECORD and its relatives: what the program does goes to a file.
@@ -86,36 +84,6 @@ CUresult checkInitialised() {
     return CUDA_ERROR_DEINITIALIZED;
   return state.load(std::memory_order_relaxed) == State::initialised ? CUDA_SUCCESS
                                                                      : CUDA_ERROR_NOT_INITIALIZED;
-}
-
-bool isVerbose() {
-  static const bool isSet = [] {
-    const char *value = getenv("PTXRUN_VERBOSE");
-    return value && *value && *value != '0';
-  }();
-  return isSet;
-}
-
-void report(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  flockfile(stderr);
-  fputs("ptxrun: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  funlockfile(stderr);
-  va_end(arguments);
-}
-
-CUresult notSupported(const char *what) {
-  if (isVerbose()) {
-    static std::mutex mutex;
-    static auto *told = new std::set<std::string>;
-    std::lock_guard lock(mutex);
-    if (told->insert(what).second)
-      report("%s is not supported", what);
-  }
-  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 } // namespace ptxrun::driver

@@ -155,7 +155,7 @@ std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function>
   device::Outcome outcome;
   operation->variant_ = function->code.compile(function->info, operation->options(), outcome);
   if (!operation->variant_.kernel) {
-    report("%s", outcome.message.c_str());
+    reportOnce(outcome.message);
     result = toResult(outcome.code);
     return nullptr;
   }
@@ -177,7 +177,7 @@ CUresult LaunchOperation::completeShape(const device::KernelInfo &info) {
   shape_.cluster = shaped.cluster;
   if (problem.empty())
     return CUDA_SUCCESS;
-  report("%s", problem.c_str());
+  reportOnce(problem);
   return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 

@@ -97,7 +97,7 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
   options.writeInfoLog("");
   options.writeErrorLog(result == CUDA_SUCCESS ? "" : log);
   if (result != CUDA_SUCCESS && (!hasErrorLog(options) || isVerbose()))
-    report("%s", log.c_str());
+    reportOnce(log);
   return result;
 }
 

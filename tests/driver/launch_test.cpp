@@ -216,4 +216,19 @@ TEST_F(Failure, SkipsWhatWasQueuedBehindIt) {
   (void)out;
 }
 
+TEST_F(Launch, OfWhatCannotBeExecutedIsReportedOnce) {
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+                     ".reg .b32 %r;\n";
+  for (int i = 0; i < 128; ++i)
+    text += "alloca.u32 %r, 16;\n"; // addresses have 64 bits here
+  CUfunction refused = function((text + "ret;\n}\n").c_str(), "k");
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_RESULT(launch(refused, 1, 1, nullptr), CUDA_ERROR_INVALID_PTX);
+  const std::string report = testing::internal::GetCapturedStderr();
+  EXPECT_NE(report.find("ptx:7:1: error: "), std::string::npos) << report;
+  EXPECT_NE(report.find("(and 127 more, in lines 8, 9, "), std::string::npos) << report;
+  EXPECT_EQ(report.find("error:"), report.rfind("error:")) << report;
+}
+
 } // namespace ptxrun::tests
