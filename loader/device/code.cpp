@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "loader/device/background.h"
+#include "loader/device/summary.h"
 #include "rt/observe/trace.h"
 #include "translate/lower/internal_error.h"
 
@@ -23,6 +24,7 @@ constexpr uint64_t kWaitNs = 300'000;
 std::shared_ptr<const jit::Kernel>
 Source::compile(const std::string &kernel, const translate::VariantKey &key, Outcome &outcome) {
   rt::trace::Scope traced("compile", "compile");
+  const summary::Stopwatch watch;
   std::string unresolved;
   auto compiled = translated->kernel(kernel, key, [&](std::string_view name) {
     void *address = variables.find(name);
@@ -38,6 +40,8 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
       traced.add("cached", (*compiled)->fromCache ? "true" : "false");
     }
   }
+  if (compiled && summary::isOn())
+    summary::noteCompilation((*compiled)->fromCache, watch.nanoseconds());
   if (compiled)
     return *compiled;
   llvm::Error error = compiled.takeError();
@@ -56,8 +60,11 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
 
 std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel,
                                                 const translate::VariantKey &key) {
+  const summary::Stopwatch watch;
   auto found = translated->findKernel(kernel, key,
                                       [&](std::string_view name) { return variables.find(name); });
+  if (found && *found && summary::isOn())
+    summary::noteCompilation(true, watch.nanoseconds());
   if (found)
     return *found;
   llvm::consumeError(found.takeError()); // compiling it will say the same

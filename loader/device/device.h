@@ -124,6 +124,7 @@ struct Variant {
   std::string reason;       ///< why this W
   bool needsStacks = false; ///< every gang that waits keeps a native stack
   bool isFromCache = false;
+  bool isBaseline = false; ///< compiled quickly, not thoroughly
 };
 
 /// Whether what a kernel computes can depend on who runs first, and which memory it touches.

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "loader/device/observer.h"
+#include "loader/device/summary.h"
 #include "loader/machine/memory_size.h"
 #include "rt/memory/device_heap.h"
 #include "rt/memory/device_memory.h"
@@ -33,6 +34,8 @@ void *allocateMemory(size_t bytes) {
   void *base = rt::allocateDevice(bytes);
   if (Observer *told = observer(); told && base)
     told->allocated(base, bytes);
+  if (summary::isOn())
+    summary::noteMemory(allocatedBytes());
   return base;
 }
 

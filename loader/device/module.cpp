@@ -14,6 +14,7 @@
 #include "loader/device/kernel_info.h"
 #include "loader/device/memory.h"
 #include "loader/device/observer.h"
+#include "loader/device/summary.h"
 #include "rt/observe/trace.h"
 #include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"
@@ -151,7 +152,7 @@ Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {
     return {};
   const abi::KernelCode &code = kernel->code();
   const bool needsStacks = code.needs.maySuspend && !code.gangStart;
-  return {kernel, nullptr, code.needs, kernel->reason(), needsStacks, kernel->fromCache};
+  return {kernel, nullptr, code.needs, kernel->reason(), needsStacks, kernel->fromCache, false};
 }
 
 /// A mistake of ours in one form of the code need not be in the others. What to try then, in order.
@@ -186,8 +187,10 @@ Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, 
                  form.tier == simt::Tier::baseline ? "baseline" : "optimised",
                  form.lanes == 1 ? " of one thread at a time" : "");
     outcome = {};
+    key = form;
     variant = variantOf(source_->compile(kernel.name, form, outcome));
   }
+  variant.isBaseline = key.tier == simt::Tier::baseline;
   if (variant.kernel && tiers == Tiers::tiered && isFirstChoice)
     variant.upgrade = std::make_shared<Upgrade>(source_, kernel.name, optimised);
   return variant;
@@ -255,6 +258,17 @@ const ScheduleDependence &LoadedModule::scheduleDependence(const KernelInfo &ker
   return known;
 }
 
+/// What a launch is to the summary; what changed to better code on the way counts as that.
+void summarise(const KernelInfo &kernel, const Variant &variant, const LaunchOptions &options,
+               uint64_t nanoseconds) {
+  const bool isBetter = variant.upgrade && variant.upgrade->kernel();
+  const auto volume = [](abi::Dim3 d) { return uint64_t{d.x} * d.y * d.z; };
+  summary::noteLaunch(kernel.name, variant.needs.lanes,
+                      variant.isBaseline && !isBetter ? summary::Code::baseline
+                                                      : summary::Code::optimised,
+                      volume(options.grid) * volume(options.block), nanoseconds);
+}
+
 rt::Failure runBaseline(const rt::LaunchRequest &request, Upgrade &upgrade) {
   const auto start = std::chrono::steady_clock::now();
   rt::Failure failure = rt::run(request);
@@ -279,8 +293,11 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
   std::string errorText;
   Observer *told = observer();
   const std::string kept = told ? text : std::string();
+  const summary::Stopwatch watch;
   auto translated =
       translate::Module::load(name, std::move(text), translateOptions(options), errorText);
+  if (summary::isOn())
+    summary::noteLoad(watch.nanoseconds());
   if (!translated) {
     outcome = Outcome::failed(Code::invalidPtx, std::move(errorText));
     return nullptr;
@@ -441,8 +458,11 @@ Outcome Module::run(const KernelInfo &kernel, const Variant &variant,
     traced.add("lanes", variant.needs.lanes);
     traced.add("stream", options.stream);
   }
+  const summary::Stopwatch watch;
   const rt::Failure failure =
       variant.upgrade ? runBaseline(request, *variant.upgrade) : rt::run(request);
+  if (summary::isOn())
+    summarise(kernel, variant, options, watch.nanoseconds());
   if (failure.status == rt::Status::ok)
     return {};
   const auto nameShared = [&](uint64_t offset) {

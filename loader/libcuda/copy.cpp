@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "loader/capture/recorder.h"
+#include "loader/device/summary.h"
 #include "loader/libcuda/memory.h"
 #include "rt/observe/trace.h"
 
@@ -16,6 +17,40 @@ namespace {
 
 /// Operations over more bytes than this are left to a worker where the call may return early.
 constexpr size_t kLargeBytes = 256 << 10;
+
+/// Memory of the device, as opposed to the host's, pinned or not. Arrays and variables of modules
+/// are in no record.
+bool isOnDevice(const void *address) {
+  if (const auto record = findMemory(address))
+    return record->use != MemoryUse::host && record->use != MemoryUse::registered;
+  return device::findAllocation(address).has_value();
+}
+
+/// A transfer of the summary, from here to the end of the scope.
+class CountedTransfer {
+ public:
+  CountedTransfer(const void *to, const void *from, size_t bytes) : bytes_(bytes) {
+    using enum device::summary::Direction;
+    if (!device::summary::isOn())
+      return;
+    const bool isToDevice = isOnDevice(to), isFromDevice = isOnDevice(from);
+    direction_ = isToDevice ? (isFromDevice ? deviceToDevice : hostToDevice)
+                            : (isFromDevice ? deviceToHost : hostToHost);
+    watch_ = {};
+  }
+  explicit CountedTransfer(size_t filledBytes) : bytes_(filledBytes) {}
+  ~CountedTransfer() {
+    if (device::summary::isOn())
+      device::summary::noteTransfer(direction_, bytes_, watch_.nanoseconds());
+  }
+  CountedTransfer(const CountedTransfer &) = delete;
+  CountedTransfer &operator=(const CountedTransfer &) = delete;
+
+ private:
+  const size_t bytes_;
+  device::summary::Direction direction_ = device::summary::Direction::fill;
+  device::summary::Stopwatch watch_;
+};
 
 template <class T> void fillRow(char *row, T value, size_t count) {
   auto *elements = reinterpret_cast<T *>(row);
@@ -34,6 +69,7 @@ bool isMapped(const void *address) {
 CUresult CopyOperation::run(Context &) {
   rt::trace::Scope traced("copy", "copy");
   traced.add("bytes", width_ * height_ * depth_);
+  const CountedTransfer counted(to_.base, from_.base, width_ * height_ * depth_);
   capture::Recorder::Turn turn;
   copyRows();
   const auto number = [](const char *address) { return reinterpret_cast<uint64_t>(address); };
@@ -58,6 +94,8 @@ bool CopyOperation::isLarge() const { return width_ * height_ * depth_ > kLargeB
 CUresult PiecesOperation::run(Context &) {
   rt::trace::Scope traced("copy", "copies");
   traced.add("pieces", pieces_.size());
+  const Piece first = pieces_.empty() ? Piece{} : pieces_.front();
+  const CountedTransfer counted(first.to, first.from, device::summary::isOn() ? totalBytes() : 0);
   capture::Recorder::Turn turn;
   for (const Piece &piece : pieces_) {
     memmove(piece.to, piece.from, piece.bytes);
@@ -68,16 +106,19 @@ CUresult PiecesOperation::run(Context &) {
   return CUDA_SUCCESS;
 }
 
-bool PiecesOperation::isLarge() const {
+size_t PiecesOperation::totalBytes() const {
   size_t bytes = 0;
   for (const Piece &piece : pieces_)
     bytes += piece.bytes;
-  return bytes > kLargeBytes;
+  return bytes;
 }
+
+bool PiecesOperation::isLarge() const { return totalBytes() > kLargeBytes; }
 
 CUresult FillOperation::run(Context &) {
   rt::trace::Scope traced("copy", "fill");
   traced.add("bytes", width_ * height_ * elementBytes_);
+  const CountedTransfer counted(width_ * height_ * elementBytes_);
   capture::Recorder::Turn turn;
   for (size_t y = 0; y < height_; ++y) {
     char *row = base_ + y * pitch_;

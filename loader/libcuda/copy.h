@@ -41,6 +41,7 @@ class PiecesOperation final : public Operation {
   bool isLarge() const override;
 
  private:
+  size_t totalBytes() const;
   std::vector<Piece> pieces_;
 };
 

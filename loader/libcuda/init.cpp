@@ -1,5 +1,7 @@
 // cuInit, versions, and what every call checks first.
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 
 #include "loader/capture/recorder.h"
 #include "loader/device/device.h"
+#include "loader/device/summary.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/stream.h"
 #include "loader/libcuda/usage_table.h"
@@ -20,11 +23,26 @@ namespace {
 
 enum class State { untouched, initialised, forked };
 std::atomic<State> state{State::untouched};
+/// A descriptor for the summary; below 0: there will be none. Its own, since programs may have
+/// closed their streams when the process ends.
+int summaryFile = -1;
 
 /// A fork's child has none of the worker threads: the driver cannot be used there.
 void afterForkInChild() {
   if (state == State::initialised)
     state = State::forked;
+}
+
+void writeSummary() {
+  if (summaryFile < 0)
+    return;
+  const std::string text = ptxrun::device::summary::text();
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = write(summaryFile, text.data() + done, text.size() - done);
+    if (written <= 0)
+      return;
+    done += static_cast<size_t>(written);
+  }
 }
 
 /// Runs when the library is unloaded or the process ends, after the program's own static
@@ -37,6 +55,7 @@ __attribute__((destructor)) void atUnload() {
     recorder->finish();
   ptxrun::rt::trace::finish();
   reportRepeats();
+  writeSummary();
 }
 
 /// PTXRUN_RECORD and its relatives: what the program does goes to a file.
@@ -51,16 +70,33 @@ void startRecording() {
     report("nothing is recorded: %s", problem.c_str());
 }
 
-/// PTXRUN_TRACE=FILE; %p in it becomes the process's number.
-void startTrace() {
-  const char *given = std::getenv("PTXRUN_TRACE");
-  if (!given || !*given)
-    return;
-  std::string file = given;
+/// The file that a variable of the environment names; %p in it becomes the process's number.
+std::string fileFrom(const char *variable) {
+  const char *given = std::getenv(variable);
+  std::string file = given ? given : "";
   if (const size_t at = file.find("%p"); at != std::string::npos)
     file.replace(at, 2, std::to_string(getpid()));
-  if (!ptxrun::rt::trace::start(file))
+  return file;
+}
+
+/// PTXRUN_TRACE=FILE.
+void startTrace() {
+  const std::string file = fileFrom("PTXRUN_TRACE");
+  if (!file.empty() && !ptxrun::rt::trace::start(file))
     report("nothing is traced: %s cannot be written", file.c_str());
+}
+
+/// PTXRUN_SUMMARY=1 (standard error) or FILE.
+void startSummary() {
+  const std::string file = fileFrom("PTXRUN_SUMMARY");
+  if (file.empty() || file == "0")
+    return;
+  summaryFile = file == "1" ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+                            : open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (summaryFile >= 0)
+    ptxrun::device::summary::start();
+  else
+    report("there will be no summary: %s cannot be written", file.c_str());
 }
 
 } // namespace
@@ -72,6 +108,7 @@ CUresult initialise() {
       pthread_atfork(nullptr, nullptr, afterForkInChild);
       startRecording();
       startTrace();
+      startSummary();
       ptxrun::device::prepare();
       state = State::initialised;
     });

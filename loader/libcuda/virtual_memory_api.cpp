@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "loader/device/memory.h"
+#include "loader/device/summary.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -29,8 +30,14 @@ class PhysicalMemory : public Object {
   PhysicalMemory(OwnedFile file, size_t bytes, const CUmemAllocationProp &properties)
       : Object(kKind), file(std::move(file)), bytes(bytes), properties(properties) {
     physicalBytes += bytes;
+    if (device::summary::isOn())
+      device::summary::noteMappedMemory(static_cast<int64_t>(bytes));
   }
-  ~PhysicalMemory() override { physicalBytes -= bytes; }
+  ~PhysicalMemory() override {
+    physicalBytes -= bytes;
+    if (device::summary::isOn())
+      device::summary::noteMappedMemory(-static_cast<int64_t>(bytes));
+  }
 
   const OwnedFile file;
   const size_t bytes;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loader/device/device.h"
+#include "loader/device/summary.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/suggest.h"
@@ -109,5 +110,7 @@ int main(int count, char **arguments) {
   const int code = runCommand(count, arguments);
   ptxrun::device::endBackground();
   ptxrun::rt::trace::finish();
+  if (ptxrun::device::summary::isOn())
+    std::fputs(ptxrun::device::summary::text().c_str(), stderr);
   return code;
 }

@@ -72,6 +72,7 @@ struct RunOptions {
   unsigned repeat = 1;
   bool isTimed = false;
   bool isQuiet = false; ///< say only what went wrong
+  bool isSummarised = false; ///< say at the end what took how long
   bool useCache = true;
   bool showsProgress = true; ///< where standard error is a terminal
   std::chrono::nanoseconds timeout{0};

@@ -4,6 +4,7 @@
 
 #include "intrinsics/matrix/policy.h"
 #include "loader/device/device.h"
+#include "loader/device/summary.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/run_arguments.h"
@@ -109,6 +110,8 @@ void runAsAsked(RunArguments &given) {
     throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given.tiers + "'");
   given.options.useCache = !given.isWithoutCache;
   startTrace(given.options.trace);
+  if (given.options.isSummarised)
+    device::summary::start();
   given.options.timeout =
       std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
   execute(isDescription ? readDescription(given.file) : planOf(given), given.options);
@@ -180,6 +183,8 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
                    "Which code runs: optimised, baseline (compiled soonest), or tiered (baseline "
                    "until optimised code is there)")
       ->capture_default_str();
+  command->add_flag("--summary", given->options.isSummarised,
+                    "Say at the end, on standard error, what took how long");
   command->add_option("--record", given->options.record,
                       "Record the launches to this file, for ptxrun replay");
   command
