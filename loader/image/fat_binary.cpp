@@ -33,6 +33,8 @@ Entry readEntry(std::span<const std::byte> header, std::span<const std::byte> pa
   entry.suffix = flags & entry_layout::kFlagArchitectureSpecific ? 'a'
                  : flags & entry_layout::kFlagFamilySpecific     ? 'f'
                                                                  : 0;
+  entry.versionMinor = readAs<uint16_t>(header, entry_layout::kVersionMinor);
+  entry.versionMajor = readAs<uint16_t>(header, entry_layout::kVersionMajor);
   entry.payload = payload;
   if (entry.isLz4 || entry.isZstd) {
     const auto compressed = readAs<uint32_t>(header, entry_layout::kCompressedBytes);
@@ -63,7 +65,7 @@ Outcome unpackZstd(const Entry &entry, std::string &text) {
   if (claimed == ZSTD_CONTENTSIZE_ERROR ||
       (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed > entry.uncompressedBytes))
     return broken("zstd data does not fit its header");
-  text.resize(entry.uncompressedBytes);
+  text.resize(claimed == ZSTD_CONTENTSIZE_UNKNOWN ? entry.uncompressedBytes : claimed);
   const size_t size =
       ZSTD_decompress(text.data(), text.size(), entry.payload.data(), entry.payload.size());
   if (ZSTD_isError(size))
@@ -124,16 +126,19 @@ const Entry *chooseEntry(const std::vector<Entry> &entries, Target target) {
   return below ? below : above;
 }
 
-Outcome unpack(const Entry &entry, std::string &text) {
+Outcome unpackBytes(const Entry &entry, std::string &bytes) {
   if (entry.uncompressedBytes > kLargestText)
-    return broken("an entry claims more than 2 GiB of text");
-  Outcome outcome;
+    return broken("an entry claims to be of more than 2 GiB");
   if (entry.isZstd)
-    outcome = unpackZstd(entry, text);
-  else if (entry.isLz4)
-    outcome = unpackLz4(entry, text);
-  else
-    text.assign(reinterpret_cast<const char *>(entry.payload.data()), entry.payload.size());
+    return unpackZstd(entry, bytes);
+  if (entry.isLz4)
+    return unpackLz4(entry, bytes);
+  bytes.assign(reinterpret_cast<const char *>(entry.payload.data()), entry.payload.size());
+  return {};
+}
+
+Outcome unpack(const Entry &entry, std::string &text) {
+  Outcome outcome = unpackBytes(entry, text);
   text.resize(std::min(text.size(), text.find('\0')));
   return outcome;
 }

@@ -2,9 +2,11 @@
 
 #include <elf.h>
 
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
+#include "loader/image/elf_file.h"
 #include "loader/image/layout.h"
 #include "loader/image/link_text.h"
 
@@ -14,10 +16,6 @@ using device::Code;
 using device::Outcome;
 
 namespace {
-
-constexpr uint16_t kMachineCuda = 190; // EM_CUDA
-constexpr char kElfMagic[] = "\x7f"
-                             "ELF";
 
 std::string describeArchitecture(const Entry &entry) {
   std::string text = std::to_string(entry.architecture);
@@ -84,12 +82,6 @@ std::span<const std::byte> fatBinaryAt(const void *address) {
                      readAs<uint64_t>(header, fat_layout::kBodySizeOffset)};
 }
 
-/// CUDA's device runtime library, which nvcc links to everything. Its functions are provided where
-/// calls are lowered.
-bool isDeviceRuntime(const std::string &text) {
-  return text.find("__CNPRT_VERSION_NUMBER__ =") != std::string::npos;
-}
-
 Outcome readWrapper(const void *address, Target target, Image &image) {
   const std::span bytes(static_cast<const std::byte *>(address), wrapper_layout::kBytes);
   const auto *data = reinterpret_cast<const void *>(readAs<uint64_t>(bytes, wrapper_layout::kData));
@@ -110,19 +102,18 @@ Outcome readWrapper(const void *address, Target target, Image &image) {
   return image.ptx.empty() ? first : Outcome{};
 }
 
-bool startsWithElf(std::span<const std::byte> bytes) {
-  return bytes.size() >= SELFMAG && std::memcmp(bytes.data(), kElfMagic, SELFMAG) == 0;
-}
-
 Outcome readElf(std::span<const std::byte> bytes, Target target, Image &image) {
-  if (readAs<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine)) == kMachineCuda)
+  if (readAs<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine)) == ElfFile::kMachineCuda)
     return cubinAlone();
-  const auto fatBinaries = findFatBinaries(bytes);
+  ElfFile file;
+  if (Outcome outcome = ElfFile::read(bytes, file); !outcome.isOk())
+    return outcome;
+  const auto fatBinaries = findFatBinaries(file);
   if (fatBinaries.empty())
     return Outcome::failed(Code::unsupportedImage, "the ELF file holds no fat binary");
   Outcome first;
-  for (const auto &fatBinary : fatBinaries) {
-    Outcome outcome = readFatBinary(fatBinary, target, image);
+  for (const EmbeddedFatBinary &fatBinary : fatBinaries) {
+    Outcome outcome = readFatBinary(fatBinary.bytes, target, image);
     if (!outcome.isOk() && first.isOk())
       first = std::move(outcome);
   }
@@ -146,6 +137,20 @@ Outcome readText(std::string_view text, Image &image) {
 
 } // namespace
 
+std::optional<Target> readTarget(const char *text) {
+  constexpr int kLeast = 50, kGreatest = 129;
+  if (strncmp(text, "sm_", 3) == 0)
+    text += 3;
+  int major = 0, minor = 0;
+  if (sscanf(text, "%d.%d", &major, &minor) != 2) {
+    minor = major % 10;
+    major /= 10;
+  }
+  if (major < kLeast / 10 || major > kGreatest / 10 || minor < 0 || minor > 9)
+    return std::nullopt;
+  return Target{static_cast<unsigned>(major * 10 + minor)};
+}
+
 Outcome readImage(const void *address, Target target, Image &image) {
   // Four bytes can be read whatever it is: a text of up to three characters ends within them.
   const auto *bytes = static_cast<const std::byte *>(address);
@@ -160,9 +165,9 @@ Outcome readImage(const void *address, Target target, Image &image) {
   default:
     break;
   }
-  if (startsWithElf({bytes, SELFMAG}))
+  if (isElf({bytes, SELFMAG}))
     return readAs<uint16_t>({bytes, sizeof(Elf64_Ehdr)}, offsetof(Elf64_Ehdr, e_machine)) ==
-                   kMachineCuda
+                   ElfFile::kMachineCuda
                ? cubinAlone()
                : Outcome::failed(Code::unsupportedImage, "the image is an ELF file of the host");
   return readText(text, image);
@@ -178,7 +183,7 @@ Outcome readImage(std::span<const std::byte> bytes, Target target, Image &image)
   default:
     break;
   }
-  if (startsWithElf(bytes))
+  if (isElf(bytes))
     return readElf(bytes, target, image);
   std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   return readText(text.substr(0, text.find('\0')), image);

@@ -23,6 +23,10 @@ struct Target {
   unsigned architecture = 90;
 };
 
+/// "90", "9.0", "sm_90" and "sm_90a" all mean 9.0, "120" means 12.0; nothing for what is no compute
+/// capability.
+std::optional<Target> readTarget(const char *text);
+
 /// PTX texts that make up one program. More than one: they are to be linked.
 struct Image {
   std::vector<std::string> ptx;
@@ -41,6 +45,7 @@ struct Entry {
   EntryKind kind = EntryKind::ptx;
   unsigned architecture = 0; ///< 90 for compute_90
   char suffix = 0;           ///< 'a' architecture-specific, 'f' family-specific, else 0
+  unsigned versionMajor = 0, versionMinor = 0; ///< of the ISA, for PTX
   bool isLz4 = false, isZstd = false;
   std::span<const std::byte> payload; ///< as stored
   uint64_t uncompressedBytes = 0;     ///< 0 if not compressed
@@ -54,9 +59,17 @@ device::Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry>
 const Entry *chooseEntry(const std::vector<Entry> &, Target);
 /// The text of a PTX entry.
 device::Outcome unpack(const Entry &, std::string &text);
+/// What any entry holds, as long as it says it is.
+device::Outcome unpackBytes(const Entry &, std::string &bytes);
 
-/// The fat binaries in the section `.nv_fatbin` (and `__nv_relfatbin`) of a host ELF file, in
-/// order.
-std::vector<std::span<const std::byte>> findFatBinaries(std::span<const std::byte> elf);
+/// A fat binary inside a file.
+struct EmbeddedFatBinary {
+  std::span<const std::byte> bytes;
+  bool isOfObject = false; ///< one of those that make up a program together (nvcc -rdc=true)
+};
+
+class ElfFile;
+/// The fat binaries in the sections `.nv_fatbin` and `__nv_relfatbin` of a host ELF file, in order.
+std::vector<EmbeddedFatBinary> findFatBinaries(const ElfFile &);
 
 } // namespace ptxrun::image

@@ -22,6 +22,7 @@ inline constexpr size_t kHeaderBytes = 16;
 namespace entry_layout {
 inline constexpr size_t kKind = 0x00, kHeaderBytes = 0x04, kPayloadBytes = 0x08;
 inline constexpr size_t kCompressedBytes = 0x10, kArchitecture = 0x1C, kFlags = 0x28;
+inline constexpr size_t kVersionMinor = 0x18, kVersionMajor = 0x1A;
 inline constexpr size_t kUncompressedBytes = 0x38;
 inline constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000;
 inline constexpr uint64_t kFlagArchitectureSpecific = 0x100000, kFlagFamilySpecific = 0x200000;

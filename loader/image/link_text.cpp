@@ -261,6 +261,10 @@ std::optional<std::string> mergeTexts(std::span<const std::string> texts) {
   return merger.take();
 }
 
+bool isDeviceRuntime(std::string_view text) {
+  return text.find("__CNPRT_VERSION_NUMBER__ =") != std::string_view::npos;
+}
+
 bool refersElsewhere(std::string_view text) {
   constexpr std::string_view kExtern = ".extern", kShared = ".shared";
   for (size_t at = text.find(kExtern); at != std::string_view::npos; at = text.find(kExtern, at)) {

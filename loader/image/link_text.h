@@ -12,6 +12,9 @@ namespace ptxrun::image {
 /// .target of all, then their bodies. Nothing where a text lacks one of the two. Each text's own
 /// names stay its own. Where two texts define the same name for all, the result is no valid module.
 std::optional<std::string> mergeTexts(std::span<const std::string> texts);
+/// CUDA's device runtime library, which nvcc links to everything. Its functions are provided where
+/// calls are lowered.
+bool isDeviceRuntime(std::string_view text);
 /// Whether a text refers to functions or variables that it does not define.
 bool refersElsewhere(std::string_view text);
 

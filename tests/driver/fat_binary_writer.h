@@ -51,6 +51,7 @@ class FatBinary {
     put<uint32_t>(bytes_, at + 4, 64);
     put<uint64_t>(bytes_, at + 8, padded);
     put<uint32_t>(bytes_, at + 0x10, how == kPlain ? 0 : static_cast<uint32_t>(payload.size()));
+    put<uint16_t>(bytes_, at + 0x1A, 8); // of the ISA: 8.0, as the texts of the tests have it
     put<uint32_t>(bytes_, at + 0x1C, architecture);
     put<uint64_t>(bytes_, at + 0x28,
                   flags |

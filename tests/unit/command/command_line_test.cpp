@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/driver/elf_writer.h"
+#include "tests/driver/fat_binary_writer.h"
+#include "tests/driver/kernels.h"
 
 namespace ptxrun::command {
 namespace {
@@ -179,6 +184,92 @@ TEST(Inspect, ListsKernelsWithLanesAndReasons) {
   ASSERT_TRUE(json.is_array());
   EXPECT_EQ(json.size(), 3u);
   EXPECT_EQ(json[0]["parameters"].size(), 4u);
+}
+
+class InspectProgram : public Scratch {
+ protected:
+  std::string binary(const std::string &name, const std::vector<char> &bytes) {
+    return file(name, {bytes.begin(), bytes.end()});
+  }
+  /// With the runtime inside, if there are bytes of a fat binary.
+  std::string program(const std::string &name, const std::vector<char> &fatBinary) {
+    tests::ElfWriter elf(ET_EXEC, EM_X86_64);
+    elf.add(".text", SHT_PROGBITS, {0}); // symbols below are in section 1
+    if (!fatBinary.empty())
+      elf.add(".nv_fatbin", SHT_PROGBITS, fatBinary);
+    return binary(name, elf.symbol("cudaLaunchKernel", STT_FUNC, STB_LOCAL, 1).bytes());
+  }
+};
+
+TEST_F(InspectProgram, ListsCodeKernelsAndTheCommandThatRunsIt) {
+  const std::string path = program(
+      "app", tests::FatBinary().add(1, 75, tests::kSmall, tests::kZstd).add(8, 90, "bits").bytes());
+  Outcome outcome = call("inspect " + path);
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  for (const std::string &line :
+       {path + ": executable", std::string("static: NVIDIA's runtime is inside"),
+        std::string("PTX          compute_75, ISA 8.0, "), std::string("LTO-IR       sm_90"),
+        std::string("    store  W = "), "to run         ptxrun exec " + path + "\n"})
+    EXPECT_TRUE(has(outcome, line)) << line << " in\n" << outcome.text;
+  Outcome one = call("inspect --kernel store " + path);
+  EXPECT_EQ(one.exitCode, 0);
+  EXPECT_TRUE(has(one, "store  (" + path + ":")) << one.text;
+  EXPECT_EQ(call("inspect --kernel nothing " + path).exitCode, 2);
+  auto json = nlohmann::json::parse(call("inspect --json " + path).text, nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["kind"], "executable");
+  EXPECT_EQ(json["runtime"], "static");
+  EXPECT_EQ(json["runs"], true);
+  EXPECT_EQ(json["fatBinaries"][0]["entries"][0]["compression"], "zstd");
+  EXPECT_EQ(json["fatBinaries"][0]["entries"][0]["version"], "8.0");
+  EXPECT_GE(json["kernels"].size(), 2u);
+  EXPECT_TRUE(json["kernels"][0]["lanes"].is_number());
+}
+
+TEST_F(InspectProgram, SaysWhyItCannotRunAndExitsWithOne) {
+  Outcome code = call("inspect " + program("code", tests::FatBinary().add(2, 86, "cubin").bytes()));
+  EXPECT_EQ(code.exitCode, 1);
+  EXPECT_TRUE(has(code, "to run         not possible: it holds only machine code for sm_86"))
+      << code.text;
+  EXPECT_TRUE(has(code, "-gencode=arch=compute_86,code=compute_86")) << code.text;
+  Outcome none = call("inspect " + program("none", {}));
+  EXPECT_EQ(none.exitCode, 1);
+  EXPECT_TRUE(
+      has(none,
+          "it holds no code for a device itself; where it or its libraries load some: ptxrun exec"))
+      << none.text;
+  std::vector<char> whole = tests::FatBinary().add(1, 75, tests::kSmall).bytes();
+  whole.resize(whole.size() / 2);
+  Outcome half = call("inspect " + binary("half.fatbin", whole));
+  EXPECT_EQ(half.exitCode, 1);
+  EXPECT_TRUE(has(half, "half.fatbin: broken fat binary: it is longer than the data")) << half.text;
+  Outcome picture = call("inspect " + file("picture.png", "\x89PNG\r\n"));
+  EXPECT_EQ(picture.exitCode, 1);
+  EXPECT_TRUE(has(picture, "neither PTX text nor a fat binary nor an ELF file")) << picture.text;
+  Outcome bad = call(
+      "inspect " + program("bad", tests::FatBinary().add(1, 75, ".version 8.0\nnonsense").bytes()));
+  EXPECT_EQ(bad.exitCode, 1);
+  EXPECT_TRUE(has(bad, "PTX that is not accepted:")) << bad.text;
+}
+
+TEST_F(InspectProgram, StaysShortWithHundredsOfKernels) {
+  std::string text = ".version 8.0\n.target sm_70\n.address_size 64\n";
+  for (int i = 0; i < 300; ++i)
+    text += ".visible .entry k" + std::to_string(i) + "()\n{\nret;\n}\n";
+  const std::string path = program("many", tests::FatBinary().add(1, 70, text).bytes());
+  Outcome outcome = call("inspect " + path);
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  EXPECT_TRUE(has(outcome, "kernels of its PTX: 300\n")) << outcome.text;
+  EXPECT_TRUE(has(outcome, "and 276 more")) << outcome.text;
+  EXPECT_LT(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 40);
+}
+
+TEST_F(RunCommand, SummarisesWhereAsked) {
+  Outcome outcome = call("run --summary " + kSamples + "/saxpy.toml");
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  EXPECT_TRUE(has(outcome, "ptxrun: summary of ")) << outcome.text;
+  EXPECT_TRUE(has(outcome, "  saxpy\n")) << outcome.text;
+  EXPECT_TRUE(has(outcome, "modules loaded: 1 in ")) << outcome.text;
 }
 
 TEST_F(VerifyCommand, PrintsALinePerFileAndExitsWithOneIfAnyIsRejected) {
