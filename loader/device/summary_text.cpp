@@ -11,7 +11,10 @@ namespace ptxrun::device::summary {
 namespace {
 
 constexpr size_t kKernelsShown = 20, kNameShown = 72;
-/// Fewer tiny launches are not worth a hint, nor are those with a smaller share of the time.
+/// Starting a launch and noticing its end, measured with 200,000 of them; no kernel's time has it.
+constexpr uint64_t kLaunchNanoseconds = 1000;
+/// Fewer tiny launches are not worth a hint, nor are those with a smaller share of what all
+/// launches cost.
 constexpr uint64_t kManyTiny = 1000;
 constexpr double kWorthShare = 0.5;
 /// A tiny launch of fewer threads leaves cores without work.
@@ -165,20 +168,22 @@ void appendHint(std::string &page, const Counts &counts) {
   uint64_t launches = 0;
   for (const KernelCounts &kernel : counts.kernels)
     launches += kernel.launches;
-  const double ofTime = share(counts.tinyNanoseconds, kernelTime(counts));
-  if (counts.tinyLaunches < kManyTiny || ofTime < kWorthShare)
+  const double ofCost = share(counts.tinyNanoseconds + counts.tinyLaunches * kLaunchNanoseconds,
+                              kernelTime(counts) + launches * kLaunchNanoseconds);
+  if (counts.tinyLaunches < kManyTiny || ofCost < kWorthShare)
     return;
   const uint64_t threads = counts.tinyThreads / counts.tinyLaunches;
+  const double mean =
+      static_cast<double>(counts.tinyNanoseconds) / static_cast<double>(counts.tinyLaunches);
   append(page,
-         "  hint: %llu of %llu launches took less than %s (%s in the mean, %llu threads) and are "
-         "%.0f%% of the "
-         "kernels' time. Starting them costs at least as much as their work:\n",
+         "  hint: %llu of %llu launches took less than %s (%s in the mean, %llu threads), %.0f%% "
+         "of the kernels' "
+         "time, and starting each costs about %s more:\n",
          static_cast<unsigned long long>(counts.tinyLaunches),
          static_cast<unsigned long long>(launches), timeText(kTinyNanoseconds).c_str(),
-         timeText(static_cast<double>(counts.tinyNanoseconds) /
-                  static_cast<double>(counts.tinyLaunches))
-             .c_str(),
-         static_cast<unsigned long long>(threads), 100 * ofTime);
+         timeText(mean).c_str(), static_cast<unsigned long long>(threads),
+         100 * share(counts.tinyNanoseconds, kernelTime(counts)),
+         timeText(kLaunchNanoseconds).c_str());
   page += "    - what repeats can be captured once as a graph (cudaStreamBeginCapture) and "
           "launched as one\n"
           "    - several small problems can share a launch, one per block (batching)\n";
