@@ -53,6 +53,9 @@ device::Outcome readContents(std::span<const std::byte> bytes, Target, Contents 
 /// add; empty where there is PTX.
 std::string whatToAdd(const Contents &, Target);
 
+/// The -gencode of nvcc that adds PTX of the kernels in cubins.
+std::string optionToAdd(const Contents &, Target);
+
 /// The kernels in a cubin, in the order of its symbols.
 device::Outcome listCubinKernels(std::span<const std::byte> cubin, std::vector<std::string> &);
 

@@ -64,12 +64,26 @@ Runtime runtimeOf(const ElfFile &file, std::span<const std::byte> bytes, const C
   return needsDriver || namesDriver ? Runtime::driver : Runtime::none;
 }
 
+/// A text that cannot be unpacked is none; of cubins the header says enough.
+bool isUsable(const EntryContents &one) {
+  return one.entry.kind != EntryKind::ptx || one.problem.empty();
+}
+
+/// Why there is no text although there is an entry; empty where all can be unpacked.
+std::string brokenText(const Contents &contents) {
+  for (const FatBinaryContents &fatBinary : contents.fatBinaries)
+    for (const EntryContents &one : fatBinary.entries)
+      if (!isUsable(one))
+        return one.problem;
+  return {};
+}
+
 /// "sm_80, sm_90a": what there is of a kind, each once.
 std::string architecturesOf(const Contents &contents, EntryKind kind, const char *prefix) {
   std::set<std::pair<unsigned, char>> found;
   for (const FatBinaryContents &fatBinary : contents.fatBinaries)
     for (const EntryContents &one : fatBinary.entries)
-      if (one.entry.kind == kind)
+      if (one.entry.kind == kind && isUsable(one))
         found.emplace(one.entry.architecture, one.entry.suffix);
   std::string text;
   for (const auto &[architecture, suffix] : found) {
@@ -121,11 +135,15 @@ unsigned cubinArchitecture(std::span<const std::byte> cubin) {
   return architecture >= 20 && architecture <= 130 ? architecture : 0;
 }
 
+std::string optionToAdd(const Contents &contents, Target target) {
+  const std::string wanted = wantedArchitecture(contents, target);
+  return "-gencode=arch=compute_" + wanted + ",code=compute_" + wanted;
+}
+
 std::string whatToAdd(const Contents &contents, Target target) {
   if (!contents.ptx.empty())
     return {};
-  const std::string wanted = wantedArchitecture(contents, target);
-  const std::string option = "-gencode=arch=compute_" + wanted + ",code=compute_" + wanted;
+  const std::string option = optionToAdd(contents, target);
   if (const std::string ptx = architecturesOf(contents, EntryKind::ptx, "compute_"); !ptx.empty())
     return "its PTX, for " + ptx + ", is not for compute capability " +
            std::to_string(target.architecture / 10) + "." +
@@ -139,6 +157,8 @@ std::string whatToAdd(const Contents &contents, Target target) {
     return "it holds only LTO-IR for " + ir +
            ", which nvcc's linker makes machine code of: compile with nvcc " + option +
            " as well (in the place of -dlto, which admits no -gencode), which adds PTX";
+  if (const std::string problem = brokenText(contents); !problem.empty())
+    return "its PTX cannot be read (" + problem + "): copy or compile it anew";
   return "it holds no code for a device";
 }
 

@@ -75,13 +75,12 @@ void addExec(CLI::App &app) {
       "Write what happens when to this file (PTXRUN_TRACE), for Perfetto or chrome://tracing");
   auto summary = std::make_shared<std::string>();
   command->add_flag(
-      "--summary{1}", *summary,
+      "--summary", *summary,
       "Say at the end what took how long: kernels, transfers, compilation, memory; on "
       "standard error, or --summary=FILE (PTXRUN_SUMMARY)");
   command->callback([command, trace, summary] {
     if (!summary->empty())
-      setenv("PTXRUN_SUMMARY",
-             (*summary == "1" ? *summary : fs::absolute(*summary).string()).c_str(), 1);
+      setenv("PTXRUN_SUMMARY", *summary == "true" ? "1" : fs::absolute(*summary).c_str(), 1);
     if (!trace->empty())
       setenv("PTXRUN_TRACE", fs::absolute(*trace).c_str(), 1);
     const std::vector<std::string> words = command->remaining();

@@ -112,7 +112,8 @@ void printEntry(const EntryContents &one) {
     std::printf(", ISA %s", versionOf(entry).c_str());
   std::printf(", %llu bytes", static_cast<unsigned long long>(one.bytes));
   if (one.bytes != entry.payload.size())
-    std::printf(" (%s: %zu)", compressionOf(entry), entry.payload.size());
+    std::printf(" (%s: %zu)", entry.kind == EntryKind::ltoIr ? "compressed" : compressionOf(entry),
+                entry.payload.size());
   if (!one.kernels.empty())
     std::printf(", %zu kernels", one.kernels.size());
   std::printf("\n");
@@ -170,6 +171,19 @@ std::string howToRunProgram(const std::string &file, const Contents &contents) {
   return sentence;
 }
 
+std::string commandFor(const std::string &file, const Contents &contents) {
+  switch (contents.kind) {
+  case FileKind::executable:
+    return howToRunProgram(file, contents);
+  case FileKind::sharedObject:
+    return "ptxrun exec PROGRAM, for a program that loads it";
+  case FileKind::object:
+    return "link it to a program with nvcc, then ptxrun exec ./program";
+  default:
+    return "ptxrun exec PROGRAM, for a program that loads it (cuModuleLoad)";
+  }
+}
+
 /// Why NVIDIA's runtime inside cannot be replaced by ours (loader/libcudart); empty where it can
 /// be, or is not there.
 std::string whyRuntimeStays(const Contents &contents) {
@@ -194,16 +208,11 @@ HowToRun howToRun(const std::string &file, const Contents &contents, image::Targ
     return {false, "not possible: " + lack};
   if (const std::string why = whyRuntimeStays(contents); !why.empty())
     return {false, "not possible: " + why};
-  switch (contents.kind) {
-  case FileKind::executable:
-    return {true, howToRunProgram(file, contents)};
-  case FileKind::sharedObject:
-    return {true, "ptxrun exec PROGRAM, for a program that loads it"};
-  case FileKind::object:
-    return {true, "link it to a program with nvcc, then ptxrun exec ./program"};
-  default:
-    return {true, "ptxrun exec PROGRAM, for a program that loads it (cuModuleLoad)"};
-  }
+  std::string sentence = commandFor(file, contents);
+  if (!contents.machineCodeOnly.empty())
+    sentence += "; for the kernels that are only machine code, compile with nvcc " +
+                image::optionToAdd(contents, target) + " as well";
+  return {true, sentence};
 }
 
 void printContents(const std::string &file, size_t bytes, const Contents &contents) {

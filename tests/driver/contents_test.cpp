@@ -83,6 +83,7 @@ TEST(Contents, OfAProgramAreItsEntriesAndTheTextThatIsTaken) {
   EXPECT_EQ(contents.ptx[0], kSmall);
   EXPECT_EQ(contents.machineCodeOnly, std::vector<std::string>{"extra"});
   EXPECT_EQ(image::whatToAdd(contents, {90}), "");
+  EXPECT_EQ(image::optionToAdd(contents, {90}), "-gencode=arch=compute_90,code=compute_90");
 }
 
 TEST(Contents, TellHowTheProgramReachesTheDriver) {
@@ -174,6 +175,12 @@ TEST(Contents, OfBrokenFilesAreNamed) {
   EXPECT_NE(refusalOf(narrow).find("64 bits"), std::string::npos);
   EXPECT_NE(refusalOf({'\x89', 'P', 'N', 'G'}).find("neither PTX text nor"), std::string::npos);
   EXPECT_NE(refusalOf({'!', '<', 'a', 'r', 'c', 'h', '>', '\n'}).find("archive"),
+            std::string::npos);
+  // A text that cannot be unpacked.
+  std::vector<char> compressed = FatBinary().add(kPtx, 70, kSmall, kZstd).bytes();
+  compressed[16 + 64] ^= 1;
+  EXPECT_NE(image::whatToAdd(contentsOf(compressed), {90})
+                .find("its PTX cannot be read (broken fat binary"),
             std::string::npos);
   // A fat binary inside that claims more than its section has.
   std::vector<char> fat = fatBinary();
