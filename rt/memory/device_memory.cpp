@@ -61,12 +61,13 @@ class Arena {
   bool isOn = false;
 
   uint64_t reserve(uint64_t bytes) {
-    bytes = roundUp(bytes, kHuge); // so that blocks keep their alignment whatever came before
+    // Blocks keep their alignment whatever came before.
+    const uint64_t step = roundUp(bytes, kHuge);
     for (int turn = 0; turn < 2; ++turn, next_ = kDeviceArena)
-      for (; next_ + bytes <= kDeviceArena + kDeviceArenaBytes; next_ += bytes)
+      for (; next_ + step <= kDeviceArena + kDeviceArenaBytes; next_ += step)
         if (map(next_, bytes)) {
           const uint64_t at = next_;
-          next_ += bytes;
+          next_ += step;
           return at;
         }
     return 0;

@@ -1,6 +1,9 @@
 #include "rt/memory/device_memory.h"
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "tests/unit/rt/kernels.h"
 
@@ -49,6 +52,40 @@ TEST(DeviceMemory, RefusesZeroAndTooMuch) {
   EXPECT_EQ(allocateDevice(0), nullptr);
   EXPECT_EQ(allocateDevice(~uint64_t{0}), nullptr);
   EXPECT_EQ(allocateDevice(uint64_t{1} << 60), nullptr);
+}
+
+/// Mappings of this process.
+size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<size_t>(
+      std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+TEST(DeviceMemory, LeavesNothingMappedOfWhatIsFreedInTheArenaOfRecordings) {
+  ASSERT_TRUE(useDeviceArena());
+  const auto once = [] {
+    for (uint64_t bytes : {100ul, 3ul << 20})
+      freeDevice(allocateDevice(bytes));
+  };
+  once();
+  const size_t before = mappings();
+  for (int turn = 0; turn < 100; ++turn)
+    once();
+  EXPECT_LE(mappings(), before + 5);
+}
+
+// As recordings that somebody changed may ask: pages of small blocks, then of a large one, again
+// and again.
+TEST(DeviceMemory, PlacesBlocksWhereOthersWere) {
+  constexpr uint64_t kBase = kDeviceArena + (uint64_t{1} << 30), kPage = 4096;
+  for (int turn = 0; turn < 3; ++turn)
+    for (uint64_t bytes : {uint64_t{50}, 3 * kPage, kPage + 7}) {
+      auto *p = static_cast<unsigned char *>(allocateDeviceAt(kBase, bytes, 0));
+      ASSERT_TRUE(p) << turn << " " << bytes;
+      EXPECT_TRUE(std::all_of(p, p + bytes, [](unsigned char c) { return c == 0; }));
+      std::memset(p, 1, bytes);
+      EXPECT_TRUE(freeDevice(p));
+    }
 }
 
 TEST(DeviceMemory, SaysHowFarOutsideAnAddressIs) {
