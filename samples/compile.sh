@@ -10,6 +10,7 @@ for name in "$@"; do
     wgmma_gemm) options=(-arch=sm_90a) ;;
     tcgen05_gemm | nvfp4_gemm) options=(-arch=sm_100a) ;;
     stencil2d | quicksort | bfs) options=(-arch=sm_80 -lineinfo) ;;
+    gemm_fp8) options=(-arch=sm_89) ;;
     *) options=(-arch=sm_80) ;;
   esac
   nvcc -ptx -std=c++17 "${options[@]}" "$name.cu" -o "$name.ptx"
