@@ -3,8 +3,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "tests/bench/harness.h"
 
@@ -72,13 +70,7 @@ void compare(device::Module &module, const char *kernel, const char *what,
 } // namespace
 
 void measureAtomics() {
-  std::ifstream file(PTXRUN_BENCH_FOLDER "/atomics.ptx", std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  device::Outcome outcome;
-  auto module = device::Module::load("atomics.ptx", text.str(), {}, outcome);
-  if (!module)
-    std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
+  auto module = loadModule(PTXRUN_BENCH_FOLDER "/atomics.ptx");
   std::printf("\n");
   compare(*module, "ownWord", "red.add.u32, a word for each thread", eachAdds<uint32_t>);
   compare(*module, "ownWordReturned", "atom.add.u32, a word for each thread", eachAddsAndSums);

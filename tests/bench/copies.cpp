@@ -1,8 +1,6 @@
 // Asynchronous copies against memcpy of the same bytes, in turn within one run.
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "rt/memory/tensor_map.h"
 #include "tests/bench/harness.h"
@@ -39,17 +37,6 @@ void compare(const char *what, double bar, size_t bytes, const char *source,
   std::fflush(stdout);
 }
 
-std::unique_ptr<device::Module> load() {
-  std::ifstream file(PTXRUN_BENCH_FOLDER "/copies.ptx", std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  device::Outcome outcome;
-  auto module = device::Module::load("copies.ptx", text.str(), {}, outcome);
-  if (!module)
-    std::fprintf(stderr, "bench: %s\n", outcome.message.c_str()), std::exit(1);
-  return module;
-}
-
 void launch(device::Module &module, const char *kernel, const void *params) {
   device::LaunchOptions options;
   options.block = {32, 1, 1};
@@ -63,7 +50,7 @@ void launch(device::Module &module, const char *kernel, const void *params) {
 
 void measureCopies() {
   std::printf("\nasynchronous copies, time / memcpy's:\n");
-  auto module = load();
+  auto module = loadModule(PTXRUN_BENCH_FOLDER "/copies.ptx");
   Data<char> source(256 * 16384);
   struct {
     const char *from;

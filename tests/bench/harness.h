@@ -34,6 +34,9 @@ template <class T> class Data {
   T *data_;
 };
 
+/// Optimised. Exits with a message when it does not load.
+std::unique_ptr<device::Module> loadModule(const std::string &path);
+
 /// A sample's module and one way to launch its kernels through our own libraries.
 class Sample {
  public:
@@ -77,6 +80,8 @@ struct Subject {
   /// wrong.
   std::function<void()> snapshot;       ///< after the loop ran
   std::function<std::string()> compare; ///< after another one ran
+  double operations = 0;                ///< not 0: their rate, for each thread, is printed
+  double leastRate = 0;                 ///< another goal: so many 1e9 operations a second
 };
 
 struct Options {
@@ -105,6 +110,8 @@ class Table {
   Options options_;
   static constexpr double kScalingBar = 0.95; ///< of a thread's work, for each thread
   double scaling(const Subject &) const;
+  /// Prints it; true if it is below the goal.
+  bool rateMisses(const Subject &, double ms) const;
   bool expectsScaling_ = false;
   std::vector<double> toLoop_, toOpenCl_;
   unsigned failures_ = 0, missed_ = 0;
@@ -142,5 +149,7 @@ void measureAtomics();
 void measureLatencies();
 /// Asynchronous copies against memcpy.
 void measureCopies();
+/// ldmatrix and tcgen05.ld.
+void measureFragments();
 
 } // namespace ptxrun::bench

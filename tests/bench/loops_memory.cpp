@@ -36,6 +36,13 @@ float reduce(size_t n, const float *x) {
   return sum;
 }
 
+uint32_t sumOfWords(size_t n, const uint32_t *x) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < n; ++i)
+    sum += x[i];
+  return sum;
+}
+
 void scan(size_t n, const uint32_t *in, uint32_t *out) {
   std::vector<uint32_t> totals(static_cast<size_t>(omp_get_max_threads()) + 1, 0);
 #pragma omp parallel firstprivate(n, in, out)

@@ -46,6 +46,8 @@ int main(int count, char **arguments) {
   measureComputeKernels(table);
   measureMatrixKernels(table);
   table.summary();
+  if (table.wants("ldmatrix, tcgen05.ld: fragments"))
+    measureFragments();
   if (hasLatency) {
     measureAtomics();
     measureLatencies();

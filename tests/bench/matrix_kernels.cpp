@@ -1,7 +1,9 @@
-// Products of 1024 x 1024 on tensor cores: f16 by mma, wgmma and tcgen05 against OpenBLAS' sgemm on
-// converted inputs (or the blocked loop where it is not installed), bytes against a loop.
+// Products of 1024 x 1024 on tensor cores: f16 by mma, wmma, wgmma and tcgen05 and 8-bit floats by
+// mma against OpenBLAS' sgemm on converted inputs (or the blocked loop where it is not installed),
+// bytes against a loop. Attention against a loop in f32.
 #include <dlfcn.h>
 
+#include <bit>
 #include <random>
 
 #include "rt/memory/tensor_map.h"
@@ -43,21 +45,26 @@ class Reference {
   Sgemm *sgemm_ = nullptr;
 };
 
-/// f16 bits of an integer from -2 to 2.
-uint16_t halfOf(int i) {
+/// Bits of an integer from -2 to 2 as f16 and as e4m3.
+template <class T> T codeOf(int i);
+template <> uint16_t codeOf(int i) {
   constexpr uint16_t kHalves[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000};
   return kHalves[i + 2];
 }
+template <> uint8_t codeOf(int i) {
+  constexpr uint8_t kCodes[] = {0xc0, 0xb8, 0, 0x38, 0x40};
+  return kCodes[i + 2];
+}
 
-struct Operands {
-  Data<uint16_t> a{kCount}, b{kCount};
+template <class T> struct Operands {
+  Data<T> a{kCount}, b{kCount};
   Data<float> floatA{kCount}, floatB{kCount}, transposedB{kCount}, c{kCount};
   Operands() {
     std::mt19937 random(1);
     for (size_t i = 0; i < kCount; ++i) {
       const int x = int(random() % 5) - 2, y = int(random() % 5) - 2;
-      a[i] = halfOf(x);
-      b[i] = halfOf(y);
+      a[i] = codeOf<T>(x);
+      b[i] = codeOf<T>(y);
       floatA[i] = float(x);
       floatB[i] = float(y);
       transposedB[i % kSize * kSize + i / kSize] = float(y);
@@ -79,14 +86,17 @@ rt::TensorMap mapOf(Data<uint16_t> &matrix, uint16_t rows) {
   return map;
 }
 
-void halves(Table &table, Operands &x, const Reference &reference, const std::string &name,
-            double bar, Sample &sample, const Sample::Launch &launch) {
+template <class T>
+void product(Table &table, Operands<T> &x, const Reference &reference, const std::string &name,
+             double bar, Sample &sample, const Sample::Launch &launch, double leastRate = 0) {
   if (table.wants(name)) {
     Subject s{name, bar, 1.1, [&] { sample.run(launch); }, {}, {}, {}, {}, {}};
+    s.operations = 2.0 * kSize * kCount;
+    s.leastRate = leastRate;
     s.loop = [&] {
       reference.multiply(x.floatA.get(), x.floatB.get(), x.transposedB.get(), x.c.get());
     };
-    expectBits(s, x.c); // sums of small integers: exact in any order
+    expectBits(s, x.c); // sums of small integers below 2^13: exact in any order
     table.measure(s);
   }
   if (table.wants(name + "_exact")) { // against the fast policy
@@ -131,30 +141,87 @@ void bytes(Table &table) {
   table.measure(s);
 }
 
+void halves(Table &table) {
+  if (!table.wants("gemm_mma_exact") && !table.wants("gemm_wmma_exact") &&
+      !table.wants("gemm_wgmma_exact") && !table.wants("gemm_tcgen05_exact"))
+    return;
+  Operands<uint16_t> x;
+  const Reference reference;
+  Sample mma("gemm_mma");
+  product(table, x, reference, "gemm_mma", 2.0, mma,
+          mma.bind("gemmMma", Dim{8, 8}, Dim{128}, x.a.get(), x.b.get(), x.c.get(), kSize, kSize));
+  Sample wmma("gemm_wmma");
+  product(
+      table, x, reference, "gemm_wmma", 2.0, wmma,
+      wmma.bind("gemmWmma", Dim{8, 8}, Dim{128}, x.a.get(), x.b.get(), x.c.get(), kSize, kSize));
+  Sample wgmma("wgmma_gemm");
+  auto launch = wgmma.bind("gemm", Dim{8, 8}, Dim{384}, mapOf(x.a, 128), mapOf(x.b, 128), x.c.get(),
+                           kSize, kSize);
+  launch.shared = 132096;
+  product(table, x, reference, "gemm_wgmma", 1.4, wgmma, launch);
+  Sample tcgen05("tcgen05_gemm");
+  launch = tcgen05.bind("gemm", Dim{8, 8}, Dim{128}, mapOf(x.a, 128), mapOf(x.b, 64), x.c.get(),
+                        kSize, kSize);
+  launch.shared = 74752;
+  product(table, x, reference, "gemm_tcgen05", 1.4, tcgen05, launch);
+}
+
+void floatsOfBytes(Table &table) {
+  if (!table.wants("gemm_fp8_exact"))
+    return;
+  Operands<uint8_t> x;
+  Sample sample("gemm_fp8");
+  constexpr double kLeastRate = 70; // 1e9 operations a second
+  product(table, x, Reference(), "gemm_fp8", 2.0, sample,
+          sample.bind("gemmFp8", Dim{8, 8}, Dim{128}, x.a.get(), x.b.get(), 1.0f, 1.0f, x.c.get(),
+                      kSize, kSize),
+          kLeastRate);
+}
+
+/// One head of 64, in f16.
+void attention(Table &table) {
+  constexpr int kDepth = 64, kElements = kSize * kDepth;
+  Data<uint16_t> inputs[3]{Data<uint16_t>(kElements), Data<uint16_t>(kElements),
+                           Data<uint16_t>(kElements)};
+  Data<uint16_t> o(kElements);
+  Data<float> floats[3]{Data<float>(kElements), Data<float>(kElements), Data<float>(kElements)};
+  Data<float> floatO(kElements), logSums(kSize);
+  std::mt19937 random(1);
+  for (int k = 0; k < 3; ++k)
+    for (size_t i = 0; i < kElements; ++i) {
+      const float x = float(int(random() % 128) - 64) / 32;
+      inputs[k][i] = std::bit_cast<uint16_t>(_Float16(x));
+      floats[k][i] = x;
+    }
+  Sample sample("flash_attention");
+  auto launch = sample.bind("attendHalf", Dim{kSize / 64}, Dim{128}, inputs[0].get(),
+                            inputs[1].get(), inputs[2].get(), o.get(), logSums.get(), kSize, 1);
+  launch.shared = 46080;
+  Subject s{"attention", 2.0, 1.1, [&] { sample.run(launch); }, {}, {}, {}, {}, {}};
+  s.loop = [&] {
+    loops::attention(kSize, floats[0].get(), floats[1].get(), floats[2].get(), floatO.get());
+  };
+  s.snapshot = [&] { std::memset(o.get(), 0, o.bytes()); };
+  s.compare = [&] {
+    std::vector<float> got(kElements);
+    for (size_t i = 0; i < kElements; ++i)
+      got[i] = float(std::bit_cast<_Float16>(o[i]));
+    // Weights and results are rounded to f16, |v| is at most 2.
+    return compareFloats(got.data(), floatO.get(), kElements, 0, 2e-3);
+  };
+  s.operations = 4.0 * kSize * kElements;
+  table.measure(s);
+}
+
 } // namespace
 
 void measureMatrixKernels(Table &table) {
-  const bool wantsHalves = table.wants("gemm_mma_exact") || table.wants("gemm_wgmma_exact") ||
-                           table.wants("gemm_tcgen05_exact");
-  if (wantsHalves) {
-    Operands x;
-    const Reference reference;
-    Sample mma("gemm_mma");
-    halves(table, x, reference, "gemm_mma", 2.0, mma,
-           mma.bind("gemmMma", Dim{8, 8}, Dim{128}, x.a.get(), x.b.get(), x.c.get(), kSize, kSize));
-    Sample wgmma("wgmma_gemm");
-    auto launch = wgmma.bind("gemm", Dim{8, 8}, Dim{384}, mapOf(x.a, 128), mapOf(x.b, 128),
-                             x.c.get(), kSize, kSize);
-    launch.shared = 132096;
-    halves(table, x, reference, "gemm_wgmma", 1.4, wgmma, launch);
-    Sample tcgen05("tcgen05_gemm");
-    launch = tcgen05.bind("gemm", Dim{8, 8}, Dim{128}, mapOf(x.a, 128), mapOf(x.b, 64), x.c.get(),
-                          kSize, kSize);
-    launch.shared = 74752;
-    halves(table, x, reference, "gemm_tcgen05", 1.4, tcgen05, launch);
-  }
+  halves(table);
+  floatsOfBytes(table);
   if (table.wants("gemm_int8"))
     bytes(table);
+  if (table.wants("attention"))
+    attention(table);
 }
 
 } // namespace ptxrun::bench
