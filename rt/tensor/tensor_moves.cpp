@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "intrinsics/matrix/tile.h"
 #include "intrinsics/tensor_forms.h"
 #include "rt/exec/worker.h"
 #include "rt/tensor/tensor_memory.h"
@@ -91,15 +92,16 @@ Move checkMove(GangState &g, const char *instruction, const uint64_t *uniform) {
   return m;
 }
 
+/// A lane's columns are a thread's registers: the move is a transposition.
+bool isTransposition(const TensorMoveForm &form) {
+  return shapeOf(form) == TensorShape::s32x32b && !form.isPacked && form.registers % 4 == 0;
+}
+
 void load(const Move &m, WarpRegisters rows) {
-  if (shapeOf(m.form) == TensorShape::s32x32b && !m.form.isPacked) {
-    for (uint32_t thread = 0; thread < 32; ++thread) {
-      const uint32_t *from = &m.memory->cells[m.at.lane + thread][m.at.column];
-      for (uint32_t i = 0; i < m.form.registers; ++i)
-        rows[i][thread] = from[i];
-    }
-    return;
-  }
+  if (isTransposition(m.form))
+    return matrix::transposeFloats(reinterpret_cast<const float *>(m.cell(0, 0)),
+                                   TensorMemory::kColumns, 32, m.form.registers,
+                                   reinterpret_cast<float *>(rows), 32);
   for (uint32_t i = 0; i < m.form.registers; ++i)
     for (uint32_t thread = 0; thread < 32; ++thread) {
       const uint32_t *from = m.cell(i, thread);
@@ -108,6 +110,9 @@ void load(const Move &m, WarpRegisters rows) {
 }
 
 void store(const Move &m, ConstWarpRegisters rows) {
+  if (isTransposition(m.form))
+    return matrix::transposeFloats(reinterpret_cast<const float *>(rows), 32, m.form.registers, 32,
+                                   reinterpret_cast<float *>(m.cell(0, 0)), TensorMemory::kColumns);
   for (uint32_t i = 0; i < m.form.registers; ++i)
     for (uint32_t thread = 0; thread < 32; ++thread) {
       uint32_t *to = m.cell(i, thread);
