@@ -1,9 +1,8 @@
 // Attention, O = softmax(Q K^T / sqrt(d)) V, without the matrix of scores (FlashAttention-2), for
-// sm_80. A block has 64 queries of one head and goes through the keys 64 at a time (32 where d is
-// 128): tiles come to shared memory by cp.async, two stages, what lies behind the end as zeros;
-// scores by mma.m16n8k16; the softmax goes on from tile to tile, with the largest score so far and
-// the sum of weights so far in registers, as are the weights and 16 rows of O for each of four
-// warps.
+// sm_80. A block has 64 queries of one head and goes through the keys 64 or 32 at a time: tiles
+// come to shared memory by cp.async, two stages, what lies behind the end as zeros; scores by
+// mma.m16n8k16; the softmax goes on from tile to tile, with the largest score so far and the sum of
+// weights so far in registers, as are the weights and 16 rows of O for each of four warps.
 // Q, K, V and O are length x heads x d, in f16 or bf16, any length. Also written are the logarithms
 // of the sums of exp(score), heads x length, that a backward pass wants.
 #include <cuda_bf16.h>
@@ -204,7 +203,8 @@ __device__ void store(const Rows<kDepth> &rows, T *o, float *logSums, int firstR
 template <class T, int kDepth, bool kIsCausal>
 __device__ void attend(const T *q, const T *k, const T *v, T *o, float *logSums, int length,
                        int heads) {
-  constexpr int kKeys = kDepth == 64 ? 64 : 32;
+  // Fewer keys where registers are short and where a mask leaves half of the last tile unused.
+  constexpr int kKeys = kDepth == 64 && !kIsCausal ? 64 : 32;
   constexpr float kScale = kLog2E * (kDepth == 64 ? 0.125f : 0.0883883476f); // 1 / sqrt(kDepth)
   extern __shared__ __align__(16) unsigned char memory[];
   auto &tiles = *reinterpret_cast<Shared<T, kKeys, kDepth> *>(memory);
