@@ -208,15 +208,30 @@ void makeFinite(float *values, unsigned count, float largest) {
   }
 }
 
-/// What the vector code takes: one m16n8 product with all products of a row.
-bool isPlain(const WarpOperation &w) {
+/// Registers of B, of an accumulator, for 8 columns.
+unsigned blockRegistersB(const WarpOperation &w) {
+  return w.operation.k * registerBits(w.operation.b, w.isByteEach) / 128u;
+}
+unsigned blockRegistersC(const WarpOperation &w) { return w.registersC / columnBlocks(w); }
+
+/// Block by block in vectors; false where the scalar code is needed.
+bool multiplyBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
-  return o.unit == Unit::mma && o.m == 16 && o.n == 8 && !o.isSparse && !o.isScaled;
+  const unsigned blocks = columnBlocks(w);
+  if (blocks == 0 || w.sum.isMadeFinite)
+    return false;
+  for (unsigned block = 0; block < blocks; ++block) {
+    const unsigned b = block * blockRegistersB(w) * kWarpLanes,
+                   c = block * blockRegistersC(w) * kWarpLanes;
+    if (!multiplyFragments({w.sum, o.a, o.b, o.c, o.d, o.k, in.a, in.b + b, in.c + c, out + c}))
+      return false;
+  }
+  return true;
 }
 
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
-  if (isPlain(w) && multiplyFragments({w.sum, o.a, o.b, o.c, o.d, o.k, in.a, in.b, in.c, out}))
+  if (multiplyBlocks(w, in, out))
     return;
   const Sum &sum = w.sum;
   const Fragment a = fragmentOf(w, Role::a), b = fragmentOf(w, Role::b),
@@ -336,10 +351,12 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 
 bool isPreparable(const WarpOperation &w) {
   const Operation &o = w.operation;
+  if (columnBlocks(w) == 0)
+    return false;
   if (isByteInteger(o.a) && isByteInteger(o.b))
-    return isPlain(w);
-  return isPlain(w) && isPanel(w.sum) && o.a != Element::f64 && !isInteger(o.a) &&
-         o.c == Element::f32 && o.d == Element::f32 && !o.isSaturating;
+    return true;
+  return isPanel(w.sum) && o.a != Element::f64 && !isInteger(o.a) && o.c == Element::f32 &&
+         o.d == Element::f32 && !o.isSaturating;
 }
 
 namespace {
@@ -350,12 +367,17 @@ void integerPhase(const WarpOperation &w, const void *in, int32_t *out) {
   const auto *registers = static_cast<const uint32_t *>(in);
   if (w.phase == Phase::prepareA)
     return prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, registers, out);
-  if (w.phase == Phase::prepareB)
-    return prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, registers, out);
+  if (w.phase == Phase::prepareB) {
+    for (unsigned block = 0; block < columnBlocks(w); ++block)
+      prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k,
+                            registers + block * blockRegistersB(w) * kWarpLanes,
+                            out + block * (2u * o.k + 8));
+    return;
+  }
   const auto &prepared = *static_cast<const PreparedOperands *>(in);
   const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
-  multiplyPreparedIntegers(o.k, 1, o.isSaturating, words(prepared.a), words(prepared.b),
-                           words(prepared.c), out);
+  multiplyPreparedIntegers(o.k, columnBlocks(w), o.isSaturating, words(prepared.a),
+                           words(prepared.b), words(prepared.c), out);
 }
 
 } // namespace
@@ -369,11 +391,14 @@ void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
     prepareRows(o.a, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
     return prepareExponents(w.sum, Role::a, 16u * o.k, static_cast<float *>(out));
   case Phase::prepareB:
-    prepareColumns(o.b, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
-    return prepareExponents(w.sum, Role::b, 8u * o.k, static_cast<float *>(out));
+    for (unsigned block = 0; block < columnBlocks(w); ++block)
+      prepareColumns(o.b, o.k,
+                     static_cast<const uint32_t *>(in) + block * blockRegistersB(w) * kWarpLanes,
+                     static_cast<float *>(out) + block * 8u * o.k);
+    return prepareExponents(w.sum, Role::b, columnBlocks(w) * 8u * o.k, static_cast<float *>(out));
   case Phase::multiply: {
     const auto &prepared = *static_cast<const PreparedOperands *>(in);
-    return multiplyPrepared(w.sum, o.k, 1, prepared.a, prepared.b, prepared.c,
+    return multiplyPrepared(w.sum, o.k, columnBlocks(w), prepared.a, prepared.b, prepared.c,
                             static_cast<float *>(out));
   }
   case Phase::whole:

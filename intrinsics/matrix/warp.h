@@ -33,7 +33,15 @@ struct WarpOperation {
   uint8_t registersA = 0, registersB = 0, registersC = 0, registersD = 0;
 };
 
-/// True where the phases other than whole exist: m16n8 with floats and f32 results, or with bytes.
+/// Blocks of 8 columns, each an m16n8 product of fragments as mma has them; 0 where an instruction
+/// does not consist of such.
+constexpr unsigned columnBlocks(const WarpOperation &w) {
+  const Operation &o = w.operation;
+  const bool isWhole = o.m == 16 && !o.isSparse && !o.isScaled;
+  return isWhole && (o.unit == Unit::mma || o.unit == Unit::wmma) ? o.n / 8u : 0;
+}
+/// True where the phases other than whole exist: blocks of columns with floats and f32 results, or
+/// with bytes.
 bool isPreparable(const WarpOperation &);
 /// Floats of prepared operands: with fused steps their exponents lie behind them.
 constexpr unsigned preparedFloats(const Sum &sum, unsigned count) {
@@ -47,11 +55,11 @@ constexpr unsigned preparedFloatsA(const WarpOperation &w) {
 }
 constexpr unsigned preparedFloatsB(const WarpOperation &w) {
   if (isByteInteger(w.operation.b))
-    return 2u * w.operation.k + 8;
-  return preparedFloats(w.sum, 8u * w.operation.k);
+    return columnBlocks(w) * (2u * w.operation.k + 8);
+  return preparedFloats(w.sum, columnBlocks(w) * 8u * w.operation.k);
 }
 
-/// Lanes of c: 4 registers of 32.
+/// Lanes of c: 4 registers of 32 for each block of columns.
 struct PreparedOperands {
   const float *a, *b, *c;
 };

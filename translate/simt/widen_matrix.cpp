@@ -104,7 +104,8 @@ Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
   Value *&prepared = preparedOperands_[key];
   if (prepared)
     return prepared;
-  auto *in = matrixMemory("matrix.operand", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4));
+  auto *in =
+      matrixMemory("matrix.operand", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), count));
   for (unsigned i = 0; i < count; ++i)
     b_.CreateAlignedStore(vector(call.getArgOperand(first + i)),
                           b_.CreateConstGEP1_32(b_.getInt32Ty(), in, i * kWarp), llvm::Align(64));
@@ -170,13 +171,15 @@ Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
                                             const matrix::WarpOperation &operation) {
   Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
   const std::optional<unsigned> home = accumulators_->homeOf(call);
-  Value *d = home ? accumulatorHome(*home, 4)
-                  : matrixMemory("matrix.d", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), 4));
+  const unsigned registers = operation.registersD;
+  Value *d =
+      home ? accumulatorHome(*home, registers)
+           : matrixMemory("matrix.d", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), registers));
   const auto place = [&](Value *memory, unsigned i) {
     return b_.CreateConstGEP1_32(b_.getInt32Ty(), memory, i * kWarp);
   };
   const unsigned firstC = lower::kOperationWords + operation.registersA + operation.registersB;
-  for (unsigned i = 0; i < 4 && !(home && accumulators_->isInPlace(call)); ++i)
+  for (unsigned i = 0; i < registers && !(home && accumulators_->isInPlace(call)); ++i)
     b_.CreateAlignedStore(vector(call.getArgOperand(firstC + i)), place(d, i), llvm::Align(64));
   auto *operands = matrixMemory("matrix.prepared", llvm::ArrayType::get(b_.getPtrTy(), 3));
   unsigned n = 0;
@@ -186,7 +189,7 @@ Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
   part.phase = matrix::Phase::multiply;
   runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(part), operands, d});
   Value *all = llvm::PoisonValue::get(wide(&call));
-  for (unsigned i = 0; i < 4; ++i)
+  for (unsigned i = 0; i < registers; ++i)
     all = b_.CreateInsertValue(
         all, b_.CreateAlignedLoad(vec(b_.getInt32Ty(), kWarp), place(d, i), llvm::Align(64)), i);
   return all;
