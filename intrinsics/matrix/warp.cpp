@@ -208,30 +208,58 @@ void makeFinite(float *values, unsigned count, float largest) {
   }
 }
 
-/// Registers of B, of an accumulator, for 8 columns.
+/// Registers of B for 8 columns.
 unsigned blockRegistersB(const WarpOperation &w) {
   return w.operation.k * registerBits(w.operation.b, w.isByteEach) / 128u;
 }
-unsigned blockRegistersC(const WarpOperation &w) { return w.registersC / columnBlocks(w); }
 
-/// Block by block in vectors; false where the scalar code is needed.
-bool multiplyBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
+/// Calls multiplyBlock(a, b, c, d) with the registers of each m16n8 product of fragments that the
+/// instruction consists of, until one answers false; false where it does not consist of such.
+template <class MultiplyBlock>
+bool forEachBlock(const WarpOperation &w, const Operands &in, uint32_t *out,
+                  MultiplyBlock multiplyBlock) {
   const Operation &o = w.operation;
-  const unsigned blocks = columnBlocks(w);
-  if (blocks == 0 || w.sum.isMadeFinite)
-    return false;
+  const bool isTransposed = o.m == 8 && o.n == 32; // m32n8 with A and B for each other
+  const bool isTall = isTransposed || (o.m == 32 && o.n == 8);
+  const unsigned blocks = isTall && o.unit == Unit::wmma ? 2 : columnBlocks(w);
+  const unsigned registersA = isTall ? 2 * blockRegistersB(w) : 0,
+                 registersB = isTall ? 0 : blockRegistersB(w);
   for (unsigned block = 0; block < blocks; ++block) {
-    const unsigned b = block * blockRegistersB(w) * kWarpLanes,
-                   c = block * blockRegistersC(w) * kWarpLanes;
-    if (!multiplyFragments({w.sum, o.a, o.b, o.c, o.d, o.k, in.a, in.b + b, in.c + c, out + c}))
+    const unsigned a = block * registersA * kWarpLanes, b = block * registersB * kWarpLanes,
+                   c = block * (w.registersC / blocks) * kWarpLanes;
+    if (!multiplyBlock((isTransposed ? in.b : in.a) + a, (isTransposed ? in.a : in.b) + b, in.c + c,
+                       out + c))
       return false;
   }
-  return true;
+  return blocks != 0;
+}
+
+/// In vectors; false where the scalar code is needed.
+bool floatBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
+  const Operation &o = w.operation;
+  return !w.sum.isMadeFinite && forEachBlock(w, in, out, [&](auto *a, auto *b, auto *c, auto *d) {
+    return multiplyFragments({w.sum, o.a, o.b, o.c, o.d, o.k, a, b, c, d});
+  });
+}
+
+/// The same of bytes.
+bool byteBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
+  const Operation &o = w.operation;
+  if (!isByteInteger(o.a) || !isByteInteger(o.b))
+    return false;
+  int32_t rows[4 * kMostDepth + 64], columns[2 * kMostDepth + 8];
+  return forEachBlock(w, in, out, [&](auto *a, auto *b, auto *c, auto *d) {
+    prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, a, rows);
+    prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, b, columns);
+    multiplyPreparedIntegers(o.k, 1, o.isSaturating, rows, columns,
+                             reinterpret_cast<const int32_t *>(c), reinterpret_cast<int32_t *>(d));
+    return true;
+  });
 }
 
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
-  if (multiplyBlocks(w, in, out))
+  if (floatBlocks(w, in, out))
     return;
   const Sum &sum = w.sum;
   const Fragment a = fragmentOf(w, Role::a), b = fragmentOf(w, Role::b),
@@ -271,6 +299,8 @@ void withIntegers(const WarpOperation &w, const Operands &in, uint32_t *out, Mul
 }
 
 void integerWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
+  if (byteBlocks(w, in, out))
+    return;
   const Operation &o = w.operation;
   const unsigned products = productsOf(o);
   uint8_t matrixA[kMostRows * 64], matrixB[kMostDepth * kMostColumns], rows[64 * 8];
