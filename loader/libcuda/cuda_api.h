@@ -5,6 +5,7 @@
 #define PTXRUN_LIBCUDA_CUDA_API_H
 #include "loader/libcuda/cuda_abi.h"
 #include "loader/libcuda/cuda_graph_api.h"
+#include "loader/libcuda/cuda_graphics_api.h"
 
 #ifdef __cplusplus
 extern "C" {

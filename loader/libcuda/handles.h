@@ -26,7 +26,8 @@ enum class Kind {
   graphNode,
   graphExec,
   userObject,
-  physicalMemory
+  physicalMemory,
+  graphicsResource
 };
 
 /// Base of what stands behind a handle. The handle is the object's address.
