@@ -4,6 +4,7 @@
 #ifndef PTXRUN_LIBCUDA_CUDA_API_H
 #define PTXRUN_LIBCUDA_CUDA_API_H
 #include "loader/libcuda/cuda_abi.h"
+#include "loader/libcuda/cuda_batch_api.h"
 #include "loader/libcuda/cuda_graph_api.h"
 #include "loader/libcuda/cuda_graphics_api.h"
 

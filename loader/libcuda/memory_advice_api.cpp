@@ -7,6 +7,7 @@
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/memory_advice.h"
+#include "loader/libcuda/stream_capture.h"
 
 using namespace ptxrun::driver;
 
@@ -73,6 +74,61 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation location,
   if (!isLocation(location))
     return CUDA_ERROR_INVALID_DEVICE;
   advise(address, bytes, [&](MemoryAdvice &known) { known.prefetched = location; });
+  return CUDA_SUCCESS;
+}
+
+/// Managed ranges that one call speaks of.
+struct Batch {
+  const CUdeviceptr *addresses;
+  const size_t *bytes;
+  size_t count;
+};
+
+/// Where each part of a batch goes: location number k is that of the ranges from firsts[k] on.
+struct Places {
+  const CUmemLocation *locations;
+  const size_t *firsts;
+  size_t count;
+};
+
+CUresult checkBatch(const Batch &batch, unsigned long long flags, CUstream streamHandle) {
+  Context *context = nullptr;
+  std::shared_ptr<Stream> stream;
+  PTXRUN_TRY(enter(streamHandle, context, stream));
+  PTXRUN_TRY(forbidCapture(*stream));
+  if (!batch.addresses || !batch.bytes || batch.count == 0 || flags != 0 ||
+      stream->role() == Stream::Role::legacy)
+    return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < batch.count; ++i)
+    if (batch.bytes[i] == 0 || !isManaged(batch.addresses[i], batch.bytes[i]))
+      return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+CUresult checkPlaces(const Places &places, size_t count) {
+  if (!places.locations || !places.firsts || places.count == 0 || places.count > count)
+    return CUDA_ERROR_INVALID_VALUE;
+  for (size_t k = 0; k < places.count; ++k) {
+    const bool isInOrder = k == 0 ? places.firsts[0] == 0 : places.firsts[k] > places.firsts[k - 1];
+    if (!isInOrder || places.firsts[k] >= count)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (!isLocation(places.locations[k]))
+      return CUDA_ERROR_INVALID_DEVICE;
+  }
+  return CUDA_SUCCESS;
+}
+
+/// All memory is the host's: what is left of a prefetch is the question where the last one went.
+CUresult prefetchBatch(const Batch &batch, const Places &places, unsigned long long flags,
+                       CUstream stream) {
+  PTXRUN_TRY(checkBatch(batch, flags, stream));
+  PTXRUN_TRY(checkPlaces(places, batch.count));
+  for (size_t i = 0, k = 0; i < batch.count; ++i) {
+    if (k + 1 < places.count && places.firsts[k + 1] == i)
+      ++k;
+    advise(batch.addresses[i], batch.bytes[i],
+           [&](MemoryAdvice &known) { known.prefetched = places.locations[k]; });
+  }
   return CUDA_SUCCESS;
 }
 
@@ -159,6 +215,28 @@ PTXRUN_STREAM_API(cuMemPrefetchAsync_v2, _ptsz,
                    CUstream stream),
                   (address, bytes, location, flags, stream)) {
   return flags == 0 ? prefetch(address, bytes, location, stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+PTXRUN_STREAM_API(cuMemPrefetchBatchAsync, _ptsz,
+                  (CUdeviceptr * addresses, size_t *bytes, size_t count, CUmemLocation *locations,
+                   size_t *firsts, size_t locationCount, unsigned long long flags, CUstream stream),
+                  (addresses, bytes, count, locations, firsts, locationCount, flags, stream)) {
+  return prefetchBatch({addresses, bytes, count}, {locations, firsts, locationCount}, flags,
+                       stream);
+}
+/// Contents that a program gives up may stay as they are.
+PTXRUN_STREAM_API(cuMemDiscardBatchAsync, _ptsz,
+                  (CUdeviceptr * addresses, size_t *bytes, size_t count, unsigned long long flags,
+                   CUstream stream),
+                  (addresses, bytes, count, flags, stream)) {
+  return checkBatch({addresses, bytes, count}, flags, stream);
+}
+PTXRUN_STREAM_API(cuMemDiscardAndPrefetchBatchAsync, _ptsz,
+                  (CUdeviceptr * addresses, size_t *bytes, size_t count, CUmemLocation *locations,
+                   size_t *firsts, size_t locationCount, unsigned long long flags, CUstream stream),
+                  (addresses, bytes, count, locations, firsts, locationCount, flags, stream)) {
+  return prefetchBatch({addresses, bytes, count}, {locations, firsts, locationCount}, flags,
+                       stream);
 }
 
 PTXRUN_API CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,

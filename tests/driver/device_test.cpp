@@ -128,4 +128,21 @@ TEST(Device, SecondVersionsTakeWhatIsNoContextForTheCurrentOne) {
   EXPECT_CUDA(cuDevicePrimaryCtxRelease(0));
 }
 
+/// What graphics_test.cpp tests, in a program without OpenGL.
+TEST(Device, OpenGlHasToBeLoaded) {
+  ASSERT_CUDA(cuInit(0));
+  CUcontext context = nullptr;
+  ASSERT_CUDA(cuCtxCreate(&context, nullptr, 0, 0));
+  CUgraphicsResource resource = nullptr;
+  unsigned count = 0;
+  testing::internal::CaptureStderr();
+  EXPECT_RESULT(cuGraphicsGLRegisterBuffer(&resource, 1, 0), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_RESULT(cuGLGetDevices(&count, nullptr, 0, CU_GL_DEVICE_LIST_ALL),
+                CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "ptxrun: no OpenGL interoperability: this process has not loaded OpenGL (1.5 or "
+            "later)\n");
+  EXPECT_CUDA(cuCtxDestroy(context));
+}
+
 } // namespace ptxrun::tests
