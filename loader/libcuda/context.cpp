@@ -81,6 +81,17 @@ Context *Context::create(unsigned flags, bool isPrimary) {
   return context;
 }
 
+Context *Context::createGreen(unsigned multiprocessors) {
+  Context *context = create(0, false);
+  context->greenMultiprocessors_ = multiprocessors;
+  return context;
+}
+
+bool Context::sharesEventsWith(const Context &other) const {
+  const auto isOfPrimary = [](const Context &c) { return c.isPrimary() || c.isGreen(); };
+  return this == &other || (isOfPrimary(*this) && isOfPrimary(other));
+}
+
 void Context::fail(CUresult result, const std::string &message) {
   CUresult expected = CUDA_SUCCESS;
   if (!error_.compare_exchange_strong(expected, result))

@@ -23,6 +23,14 @@ class Context : public Object {
 
   uint64_t id() const { return id_; }
   bool isPrimary() const { return isPrimary_; }
+  /// Green contexts are what they are from their creation on: the multiprocessors they were given;
+  /// 0 for other contexts.
+  unsigned greenMultiprocessors() const { return greenMultiprocessors_; }
+  bool isGreen() const { return greenMultiprocessors_ != 0; }
+  static Context *createGreen(unsigned multiprocessors);
+  /// Whether events of the one can be recorded in the other: a green context is a part of the
+  /// primary one.
+  bool sharesEventsWith(const Context &) const;
   std::atomic<unsigned> flags;
   std::atomic<int> cacheConfig{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<int> sharedConfig{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE};
@@ -63,6 +71,7 @@ class Context : public Object {
 
   const uint64_t id_;
   const bool isPrimary_;
+  unsigned greenMultiprocessors_ = 0;
   std::atomic<CUresult> error_{CUDA_SUCCESS};
   std::atomic<bool> isDestroyed_{false};
   std::atomic<uint64_t> pending_{0}; // operations submitted and not done, all streams

@@ -73,7 +73,7 @@ PTXRUN_API CUresult cuCtxDestroy_v2(CUcontext handle) {
   if (!handle)
     return CUDA_ERROR_INVALID_CONTEXT;
   PTXRUN_TRY(resolveContext(handle, context));
-  if (context->isPrimary())
+  if (context->isPrimary() || context->isGreen())
     return CUDA_ERROR_INVALID_CONTEXT;
   if (currentContext() == context)
     popContext();
@@ -155,6 +155,20 @@ PTXRUN_API CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
   if (!id)
     return CUDA_ERROR_INVALID_VALUE;
   *id = context->id();
+  return CUDA_SUCCESS;
+}
+
+/// Contexts use all multiprocessors but for green ones.
+PTXRUN_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *affinity, CUexecAffinityType type) {
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT)
+    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  if (!affinity)
+    return CUDA_ERROR_INVALID_VALUE;
+  affinity->type = type;
+  affinity->param.smCount.val = context->isGreen() ? context->greenMultiprocessors()
+                                                   : static_cast<unsigned>(deviceInfo().workers);
   return CUDA_SUCCESS;
 }
 

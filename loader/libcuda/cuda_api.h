@@ -7,6 +7,7 @@
 #include "loader/libcuda/cuda_batch_api.h"
 #include "loader/libcuda/cuda_graph_api.h"
 #include "loader/libcuda/cuda_graphics_api.h"
+#include "loader/libcuda/cuda_resource_api.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -151,7 +151,7 @@ PTXRUN_STREAM_API(cuEventRecordWithFlags, _ptsz,
   if (flags > CU_EVENT_RECORD_EXTERNAL)
     return CUDA_ERROR_INVALID_VALUE;
   auto event = resolve<Event>(handle);
-  if (!event || &event->context != context)
+  if (!event || !event->context.sharesEventsWith(*context))
     return CUDA_ERROR_INVALID_HANDLE;
   bool isCaptured = false;
   PTXRUN_TRY(routeWork(*stream, isCaptured));
@@ -200,7 +200,7 @@ PTXRUN_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent eventHandle) {
   PTXRUN_TRY(checkInitialised());
   auto context = resolve<Context>(handle);
   auto event = resolve<Event>(eventHandle);
-  if (!context || !event || &event->context != context.get())
+  if (!context || !event || !event->context.sharesEventsWith(*context))
     return CUDA_ERROR_INVALID_HANDLE;
   PTXRUN_TRY(checkNoCaptureIn(*context));
   // The legacy default stream comes after everything that blocking streams hold.

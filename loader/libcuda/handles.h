@@ -27,7 +27,9 @@ enum class Kind {
   graphExec,
   userObject,
   physicalMemory,
-  graphicsResource
+  graphicsResource,
+  resourceDescription,
+  notification
 };
 
 /// Base of what stands behind a handle. The handle is the object's address.

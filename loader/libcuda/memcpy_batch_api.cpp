@@ -64,9 +64,9 @@ CUresult readSource(Context &context, CUDA_MEMCPY3D &box, std::vector<char> &sou
   return CUDA_SUCCESS;
 }
 
-/// Adds a copy to the batch; none where there is nothing to copy.
+/// Adds a copy to the batch. Nothing to copy is an error here.
 CUresult add(Context &context, BatchCopy copy, BatchOperation &batch) {
-  if (!isValid(copy))
+  if (!isValid(copy) || copy.box.WidthInBytes == 0)
     return CUDA_ERROR_INVALID_VALUE;
   if (copy.order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL)
     PTXRUN_TRY(readSource(context, copy.box, batch.sources.emplace_back()));

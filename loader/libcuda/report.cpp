@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "loader/libcuda/log.h"
+
 namespace ptxrun::driver {
 
 namespace {
@@ -49,12 +51,14 @@ bool isVerbose() {
 void report(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  flockfile(stderr);
-  fputs("ptxrun: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  funlockfile(stderr);
+  char *text = nullptr;
+  const int length = vasprintf(&text, format, arguments);
   va_end(arguments);
+  if (length < 0)
+    return;
+  fprintf(stderr, "ptxrun: %s\n", text);
+  Log::instance().add(text);
+  free(text);
 }
 
 void reportOnce(const std::string &text) {
@@ -69,13 +73,17 @@ void reportRepeats() {
 }
 
 CUresult notSupported(const char *what) {
+  static std::mutex mutex;
+  static auto *told = new std::set<std::string>;
+  bool isNew = false;
   if (isVerbose()) {
-    static std::mutex mutex;
-    static auto *told = new std::set<std::string>;
     std::lock_guard lock(mutex);
-    if (told->insert(what).second)
-      report("%s is not supported", what);
+    isNew = told->insert(what).second;
   }
+  if (isNew)
+    report("%s is not supported", what);
+  else
+    Log::instance().add(what + std::string(" is not supported"));
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

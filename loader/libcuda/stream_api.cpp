@@ -248,9 +248,14 @@ PTXRUN_STREAM_API(cuStreamGetCtx, _ptsz, (CUstream handle, CUcontext *contextHan
 PTXRUN_STREAM_API(cuStreamGetCtx_v2, _ptsz,
                   (CUstream handle, CUcontext *context, void **greenContext),
                   (handle, context, greenContext)) {
+  PTXRUN_TRY(cuStreamGetCtx(handle, context));
+  auto *found = resolve<Context>(*context).get();
+  const bool isGreen = found && found->isGreen();
   if (greenContext)
-    *greenContext = nullptr;
-  return cuStreamGetCtx(handle, context);
+    *greenContext = isGreen ? *context : nullptr;
+  if (isGreen)
+    *context = handleOf<CUcontext>(&primaryContext());
+  return CUDA_SUCCESS;
 }
 PTXRUN_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (handle, device)) {
   Context *context = nullptr;

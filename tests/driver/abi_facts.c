@@ -24,6 +24,17 @@ static void printDeviceAttributes(void) {
 
 static void printValues(void) {
   VALUE(CU_LIMIT_MAX);
+  VALUE(CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+  VALUE(CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE);
+  VALUE(CU_MEMCPY_OPERAND_TYPE_ARRAY);
+  VALUE(CU_DEV_RESOURCE_TYPE_SM);
+  VALUE(CU_GREEN_CTX_DEFAULT_STREAM);
+  VALUE(CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE);
+  VALUE(CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+  VALUE(CU_ATOMIC_OPERATION_MAX);
+  VALUE(CU_ATOMIC_CAPABILITY_VECTOR_32x4);
+  VALUE(CU_COREDUMP_MAX);
+  VALUE(CU_COREDUMP_GENERATION_FLAGS);
   VALUE(CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD);
   VALUE(CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST);
   VALUE(CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER);
@@ -299,6 +310,19 @@ static void printGraphs(void) {
   OFFSET(CUgraphExecUpdateResultInfo, errorFromNode);
   SIZE(CUgraphEdgeData);
   OFFSET(CUgraphEdgeData, to_port);
+  SIZE(CUmemcpyAttributes);
+  OFFSET(CUmemcpyAttributes, dstLocHint);
+  OFFSET(CUmemcpyAttributes, flags);
+  SIZE(CUmemcpy3DOperand);
+  OFFSET(CUmemcpy3DOperand, op.ptr.locHint);
+  OFFSET(CUmemcpy3DOperand, op.array.offset);
+  SIZE(CUDA_MEMCPY3D_BATCH_OP);
+  OFFSET(CUDA_MEMCPY3D_BATCH_OP, extent);
+  OFFSET(CUDA_MEMCPY3D_BATCH_OP, flags);
+  SIZE(CUdevResource);
+  OFFSET(CUdevResource, sm.smCount);
+  OFFSET(CUdevResource, sm.smCoscheduledAlignment);
+  SIZE(CUexecAffinityParam);
   OFFSET(CUgraphEdgeData, type);
 }
 
