@@ -317,3 +317,27 @@ PTXRUN_RUNTIME_STREAM_API(cudaMemset2D, _ptds,
                           (to, pitch, value, width, height)) {
   return cudaMemset2DAsync(to, pitch, value, width, height, nullptr);
 }
+/// Rows of the extent's width in every slice; slices without gaps are one.
+PTXRUN_RUNTIME_STREAM_API(cudaMemset3DAsync, _ptsz,
+                          (cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream),
+                          (to, value, extent, stream)) {
+  const bool hasGaps = extent.depth > 1 && to.ysize != extent.height;
+  if (extent.depth > 1 && to.ysize < extent.height)
+    return finish(cudaErrorInvalidValue);
+  const size_t slices = hasGaps ? extent.depth : 1;
+  const size_t rows = hasGaps ? extent.height : extent.height * extent.depth;
+  if (extent.width == 0 || rows == 0)
+    return perform([] { return CUDA_SUCCESS; });
+  for (size_t z = 0; z < slices; ++z) {
+    char *slice = static_cast<char *>(to.ptr) + z * to.pitch * to.ysize;
+    const cudaError_t result =
+        cudaMemset2DAsync(slice, to.pitch, value, extent.width, rows, stream);
+    if (result != cudaSuccess)
+      return result;
+  }
+  return cudaSuccess;
+}
+PTXRUN_RUNTIME_STREAM_API(cudaMemset3D, _ptds, (cudaPitchedPtr to, int value, cudaExtent extent),
+                          (to, value, extent)) {
+  return cudaMemset3DAsync(to, value, extent, nullptr);
+}

@@ -202,6 +202,31 @@ PTXRUN_RUNTIME_API cudaError_t cudaDeviceGetP2PAttribute(int *value, CUdevice_P2
   return perform([&] { return cuDeviceGetP2PAttribute(value, which, source, destination); });
 }
 
+PTXRUN_RUNTIME_API cudaError_t cudaDeviceGetHostAtomicCapabilities(
+    unsigned *capabilities, const CUatomicOperation *operations, unsigned count, int device) {
+  return perform(
+      [&] { return cuDeviceGetHostAtomicCapabilities(capabilities, operations, count, device); });
+}
+PTXRUN_RUNTIME_API cudaError_t
+cudaDeviceGetP2PAtomicCapabilities(unsigned *capabilities, const CUatomicOperation *operations,
+                                   unsigned count, int source, int destination) {
+  return perform([&] {
+    return cuDeviceGetP2PAtomicCapabilities(capabilities, operations, count, source, destination);
+  });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaDeviceRegisterAsyncNotification(
+    int device, CUasyncCallback function, void *data, CUasyncCallbackHandle *callback) {
+  return perform(
+      [&] { return cuDeviceRegisterAsyncNotification(device, function, data, callback); });
+}
+PTXRUN_RUNTIME_API cudaError_t
+cudaDeviceUnregisterAsyncNotification(int device, CUasyncCallbackHandle callback) {
+  return perform([&] { return cuDeviceUnregisterAsyncNotification(device, callback); });
+}
+PTXRUN_RUNTIME_API cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(int target, int scope) {
+  return perform([&] { return cuFlushGPUDirectRDMAWrites(target, scope); });
+}
+
 PTXRUN_RUNTIME_API cudaError_t cudaDeviceSetLimit(CUlimit limit, size_t value) {
   return perform([&] { return cuCtxSetLimit(limit, value); });
 }

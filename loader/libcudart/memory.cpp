@@ -103,27 +103,8 @@ PTXRUN_RUNTIME_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a
   });
 }
 
-// Hints about where memory should live, and stream-ordered allocation.
+// Stream-ordered allocation, and whom managed memory is for.
 
-PTXRUN_RUNTIME_STREAM_API(cudaMemPrefetchAsync, _ptsz,
-                          (const void *pointer, size_t bytes, CUmemLocation location,
-                           unsigned flags, cudaStream_t stream),
-                          (pointer, bytes, location, flags, stream)) {
-#if PTXRUN_CUDART_MAJOR == 12
-  // 12's plain name takes (pointer, bytes, device, stream): only the first two arguments are
-  // common.
-  (void)location, (void)flags, (void)stream;
-  return perform([&] { return pointer && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; });
-#else
-  return perform([&] {
-    return cuMemPrefetchAsync(toDevice(pointer), bytes, location, flags, streamOf(stream));
-  });
-#endif
-}
-PTXRUN_RUNTIME_API cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, CUmem_advise,
-                                             CUmemLocation) {
-  return perform([&] { return pointer && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; });
-}
 PTXRUN_RUNTIME_STREAM_API(cudaStreamAttachMemAsync, _ptsz,
                           (cudaStream_t stream, void *pointer, size_t bytes, unsigned flags),
                           (stream, pointer, bytes, flags)) {

@@ -126,9 +126,30 @@ cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned ver
                : result;
   });
 }
+namespace {
+
+/// Programs compiled for per-thread default streams get such variants unless they say otherwise.
+unsigned long long perThreadUnlessSaid(unsigned long long flags) {
+  return flags == CU_GET_PROC_ADDRESS_DEFAULT ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+                                              : flags;
+}
+
+} // namespace
+
+PTXRUN_RUNTIME_API cudaError_t cudaGetDriverEntryPointByVersion_ptsz(
+    const char *name, void **function, unsigned version, unsigned long long flags,
+    CUdriverProcAddressQueryResult *status) {
+  return cudaGetDriverEntryPointByVersion(name, function, version, perThreadUnlessSaid(flags),
+                                          status);
+}
 PTXRUN_RUNTIME_API cudaError_t cudaGetDriverEntryPoint(const char *name, void **function,
                                                        unsigned long long flags,
                                                        CUdriverProcAddressQueryResult *status) {
   return cudaGetDriverEntryPointByVersion(name, function, PTXRUN_CUDART_MAJOR * 1000, flags,
                                           status);
+}
+PTXRUN_RUNTIME_API cudaError_t
+cudaGetDriverEntryPoint_ptsz(const char *name, void **function, unsigned long long flags,
+                             CUdriverProcAddressQueryResult *status) {
+  return cudaGetDriverEntryPoint(name, function, perThreadUnlessSaid(flags), status);
 }

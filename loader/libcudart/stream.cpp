@@ -54,6 +54,10 @@ PTXRUN_RUNTIME_STREAM_API(cudaStreamGetAttribute, _ptsz,
                           (stream, which, value)) {
   return perform([&] { return cuStreamGetAttribute(streamOf(stream), which, value); });
 }
+PTXRUN_RUNTIME_STREAM_API(cudaStreamCopyAttributes, _ptsz, (cudaStream_t to, cudaStream_t from),
+                          (to, from)) {
+  return perform([&] { return cuStreamCopyAttributes(streamOf(to), streamOf(from)); });
+}
 /// Callbacks take the runtime's error type, which has the driver's numbers.
 PTXRUN_RUNTIME_STREAM_API(cudaStreamAddCallback, _ptsz,
                           (cudaStream_t stream, cudaStreamCallback_t callback, void *data,
