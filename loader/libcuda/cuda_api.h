@@ -5,6 +5,7 @@
 #define PTXRUN_LIBCUDA_CUDA_API_H
 #include "loader/libcuda/cuda_abi.h"
 #include "loader/libcuda/cuda_batch_api.h"
+#include "loader/libcuda/cuda_external_api.h"
 #include "loader/libcuda/cuda_graph_api.h"
 #include "loader/libcuda/cuda_graphics_api.h"
 #include "loader/libcuda/cuda_resource_api.h"
@@ -184,6 +185,8 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int gridX, unsigned i
                              unsigned int gridZ, unsigned int blockX, unsigned int blockY,
                              unsigned int blockZ, unsigned int sharedBytes, CUstream stream,
                              void **kernelParams, void **extra);
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launches, unsigned int count,
+                                              unsigned int flags);
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
                                    unsigned int gridZ, unsigned int blockX, unsigned int blockY,
                                    unsigned int blockZ, unsigned int sharedBytes, CUstream stream,

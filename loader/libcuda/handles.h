@@ -29,7 +29,8 @@ enum class Kind {
   physicalMemory,
   graphicsResource,
   resourceDescription,
-  notification
+  notification,
+  externalMemory
 };
 
 /// Base of what stands behind a handle. The handle is the object's address.

@@ -114,3 +114,21 @@ PTXRUN_API CUresult cuLaunchGrid(CUfunction function, int width, int height) {
 PTXRUN_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream) {
   return launchGrid(function, width, height, stream);
 }
+
+/// A launch of CUDA 9 to 12 for each of several devices: here for the one there is.
+PTXRUN_API CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launches,
+                                                         unsigned count, unsigned flags) {
+  constexpr unsigned kFlags = 3; // no synchronisation before, none after
+  Context *context = nullptr;
+  PTXRUN_TRY(enter(context));
+  if (!launches || count == 0 || flags > kFlags)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (count > 1) // each takes a device of its own
+    return CUDA_ERROR_INVALID_DEVICE;
+  const CUDA_LAUNCH_PARAMS &l = launches[0];
+  if (!l.hStream || l.hStream == CU_STREAM_LEGACY || l.hStream == CU_STREAM_PER_THREAD)
+    return CUDA_ERROR_INVALID_VALUE; // the default streams are no device's
+  return cuLaunchCooperativeKernel(l.function, l.gridDimX, l.gridDimY, l.gridDimZ, l.blockDimX,
+                                   l.blockDimY, l.blockDimZ, l.sharedMemBytes, l.hStream,
+                                   l.kernelParams);
+}

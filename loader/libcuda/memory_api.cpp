@@ -4,6 +4,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/external_memory.h"
 #include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/stream_capture.h"
@@ -77,7 +78,8 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   if (auto allocation = findGraphAllocation(address))
     return allocation->free() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   forgetExported(address);
-  if (releaseToSharedPool(address) == CUDA_SUCCESS)
+  if (releaseToSharedPool(address) == CUDA_SUCCESS ||
+      releaseExternalBuffer(address) == CUDA_SUCCESS)
     return CUDA_SUCCESS;
   return release(address);
 }

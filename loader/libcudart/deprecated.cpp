@@ -54,6 +54,6 @@ PTXRUN_RUNTIME_API cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunch
     return finish(cudaErrorInvalidDevice);
   const cudaLaunchParams &l = *launches;
   if (!l.stream || l.stream == CU_STREAM_LEGACY || l.stream == CU_STREAM_PER_THREAD)
-    return finish(cudaErrorInvalidResourceHandle); // the default streams are no device's
+    return finish(cudaErrorInvalidValue); // the default streams are no device's
   return cudaLaunchCooperativeKernel(l.func, l.gridDim, l.blockDim, l.args, l.sharedMem, l.stream);
 }

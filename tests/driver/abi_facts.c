@@ -310,6 +310,14 @@ static void printGraphs(void) {
   OFFSET(CUgraphExecUpdateResultInfo, errorFromNode);
   SIZE(CUgraphEdgeData);
   OFFSET(CUgraphEdgeData, to_port);
+  SIZE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC);
+  OFFSET(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size);
+  OFFSET(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, flags);
+  SIZE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC);
+  OFFSET(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, flags);
+  SIZE(CUDA_LAUNCH_PARAMS);
+  OFFSET(CUDA_LAUNCH_PARAMS, hStream);
+  OFFSET(CUDA_LAUNCH_PARAMS, kernelParams);
   SIZE(CUmemcpyAttributes);
   OFFSET(CUmemcpyAttributes, dstLocHint);
   OFFSET(CUmemcpyAttributes, flags);

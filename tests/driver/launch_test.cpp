@@ -231,4 +231,22 @@ TEST_F(Launch, OfWhatCannotBeExecutedIsReportedOnce) {
   EXPECT_EQ(report.find("error:"), report.rfind("error:")) << report;
 }
 
+TEST_F(Launch, CooperativeOnesOfSeveralDevicesRunOnOne) {
+  CUdeviceptr word = upload(std::vector<uint32_t>{0});
+  uint32_t value = 9;
+  void *arguments[] = {&word, &value};
+  CUstream stream = nullptr;
+  ASSERT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CUDA_LAUNCH_PARAMS launches[2] = {};
+  launches[0] = {function(kSmall, "store"), 1, 1, 1, 1, 1, 1, 0, stream, arguments};
+  launches[1] = launches[0];
+  ASSERT_CUDA(cuLaunchCooperativeKernelMultiDevice(launches, 1, 0));
+  ASSERT_CUDA(cuStreamSynchronize(stream));
+  EXPECT_EQ(download<uint32_t>(word, 1)[0], 9u);
+  EXPECT_RESULT(cuLaunchCooperativeKernelMultiDevice(launches, 2, 0), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_RESULT(cuLaunchCooperativeKernelMultiDevice(launches, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  launches[0].hStream = nullptr;
+  EXPECT_RESULT(cuLaunchCooperativeKernelMultiDevice(launches, 1, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 } // namespace ptxrun::tests

@@ -34,7 +34,7 @@ int cudaGetLastError();
 int cudaPeekAtLastError();
 const char *cudaGetErrorName(int);
 int cudaRuntimeGetVersion(int *);
-int cudaImportExternalMemory(void **, const void *);
+int cudaImportExternalSemaphore(void **, const void *);
 }
 
 namespace ptxrun::tests {
@@ -127,7 +127,7 @@ TEST(Runtime, TellsWhatIsNotThere) {
   size_t shared = 0;
   void *stream = nullptr;
   EXPECT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared, &stream), kMissingConfiguration);
-  EXPECT_EQ(cudaImportExternalMemory(&kernel, nullptr), kNotSupported);
+  EXPECT_EQ(cudaImportExternalSemaphore(&kernel, nullptr), kNotSupported);
   int version = 0;
   EXPECT_EQ(cudaRuntimeGetVersion(&version), 0);
   EXPECT_GE(version, 13000);
