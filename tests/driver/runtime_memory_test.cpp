@@ -1,9 +1,11 @@
 // The runtime API's memory, libraries and older names, without nvcc: what runtime_program.cu does
 // not ask.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "loader/libcudart/cudart_abi.h"
@@ -207,6 +209,50 @@ TEST(RuntimeDevice, EntryPointsAndLinks) {
   EXPECT_EQ(cudaDeviceGetP2PAtomicCapabilities(&capability, &add, 1, 0, 0), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaStreamCopyAttributes(nullptr, nullptr), cudaSuccess);
   cudaGetLastError();
+}
+
+/// Where CUDA 12's functions take other arguments than 13's of the same names.
+TEST(Runtime12, HasItsOwnSignatures) {
+  void *library = dlopen("libcudart.so.12", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto find = [&](auto *&function, const char *name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    ASSERT_NE(function, nullptr) << name;
+  };
+  cudaError_t (*prefetch)(const void *, size_t, int, cudaStream_t) = nullptr;
+  cudaError_t (*prefetchTo)(const void *, size_t, CUmemLocation, unsigned, cudaStream_t) = nullptr;
+  cudaError_t (*advise)(const void *, size_t, CUmem_advise, int) = nullptr;
+  cudaError_t (*copy)(void **, void **, size_t *, size_t, CUmemcpyAttributes *, size_t *, size_t,
+                      size_t *, cudaStream_t) = nullptr;
+  find(prefetch, "cudaMemPrefetchAsync");
+  find(prefetchTo, "cudaMemPrefetchAsync_v2");
+  find(advise, "cudaMemAdvise");
+  find(copy, "cudaMemcpyBatchAsync");
+  void *memory = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL), cudaSuccess);
+  int value = -9;
+  const auto ask = [&](CUmem_range_attribute which) {
+    EXPECT_EQ(cudaMemRangeGetAttribute(&value, sizeof value, which, memory, 4096), cudaSuccess);
+    return value;
+  };
+  ASSERT_EQ(prefetch(memory, 4096, -1, nullptr), cudaSuccess); // to the processor
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION), -1);
+  ASSERT_EQ(prefetchTo(memory, 4096, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION), 0);
+  ASSERT_EQ(advise(memory, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, -1), cudaSuccess);
+  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), -1);
+  void *to[] = {memory, nullptr}, *from[] = {static_cast<char *>(memory) + 64, memory};
+  size_t bytes[] = {16, 16}, first = 0, failed = 0;
+  CUmemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  EXPECT_EQ(copy(to, from, bytes, 2, &attributes, &first, 1, &failed, stream),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(failed, 1u);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  dlclose(library);
 }
 
 } // namespace
