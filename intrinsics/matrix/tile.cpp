@@ -67,6 +67,7 @@ HWY_EXPORT(rows);
 HWY_EXPORT(columns);
 HWY_EXPORT(panel);
 HWY_EXPORT(exponents);
+HWY_EXPORT(chosenChain);
 HWY_EXPORT(integerRows);
 HWY_EXPORT(integerColumns);
 HWY_EXPORT(integerPanel);
@@ -161,6 +162,11 @@ void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) 
 void multiplyPrepared(const Sum &sum, unsigned k, unsigned blocks, const float *rows,
                       const float *columns, const float *c, float *d) {
   HWY_DYNAMIC_DISPATCH(panel)(sum, k, blocks, rows, columns, c, d);
+}
+
+bool multiplyChosen(const Sum &sum, unsigned products, const float *rows, const float *columns,
+                    const uint8_t *chosen, const float *c, float *d) {
+  return HWY_DYNAMIC_DISPATCH(chosenChain)(sum, products, rows, columns, chosen, c, d);
 }
 
 void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,

@@ -60,8 +60,13 @@ void prepareExponents(const Sum &, Role, size_t count, float *prepared);
 void multiplyPrepared(const Sum &, unsigned k, unsigned blocks, const float *rows,
                       const float *columns, const float *c, float *d);
 
-/// The same of 8-bit integers, signed or not, in as many words as floats of a quarter of k, and 64
-/// (rows) or 8 (columns, of each block) more.
+/// One block of columns, where product p of row i meets row chosen[i * products + p] of B: chains
+/// (Sum::Method::chain) with f32 results. False where the CPU's vectors cannot (multiplyChain).
+bool multiplyChosen(const Sum &, unsigned products, const float *rows, const float *columns,
+                    const uint8_t *chosen, const float *c, float *d);
+
+/// The same as multiplyPrepared of 8-bit integers, signed or not, in as many words as floats of a
+/// quarter of k, and 64 (rows) or 8 (columns, of each block) more.
 void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
                         int32_t *rows);
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,

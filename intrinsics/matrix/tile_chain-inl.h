@@ -64,3 +64,45 @@ bool chain(const Sum &sum, const Tile &t) {
     chainColumns<kLanes == 16 ? 16 : 8, 1>(narrow, t, column);
   return true;
 }
+
+/// kRows rows of a product whose rows of A meet rows of B of their own; of their half of the
+/// registers.
+template <size_t kRows>
+HWY_INLINE void chosenRows(size_t products, const float *a, const float *columns,
+                           const uint8_t *chosen, const float *c, float *out) {
+  const hn::FixedTag<float, 4> d;
+  hn::Vec<hn::FixedTag<float, 4>> even[kRows], odd[kRows];
+  for (size_t row = 0; row < kRows; ++row) {
+    even[row] = hn::LoadU(d, c + row * 4);
+    odd[row] = hn::LoadU(d, c + row * 4 + 32);
+  }
+  for (size_t k = 0; k < products; ++k)
+    for (size_t row = 0; row < kRows; ++row) {
+      const auto factor = hn::Set(d, a[(k / 4 * 8 + row) * 4 + k % 4]);
+      const float *b = columns + chosen[row * products + k] * 8;
+      even[row] = hn::MulAdd(factor, hn::LoadU(d, b), even[row]);
+      odd[row] = hn::MulAdd(factor, hn::LoadU(d, b + 4), odd[row]);
+    }
+  const auto nan = hn::BitCast(d, hn::Set(hn::FixedTag<uint32_t, 4>(), 0x7fffffffu));
+  for (size_t row = 0; row < kRows; ++row) {
+    hn::StoreU(hn::IfThenElse(hn::IsNaN(even[row]), nan, even[row]), d, out + row * 4);
+    hn::StoreU(hn::IfThenElse(hn::IsNaN(odd[row]), nan, odd[row]), d, out + row * 4 + 32);
+  }
+}
+
+bool chosenChain(const Sum &sum, size_t products, const float *rows, const float *columns,
+                 const uint8_t *chosen, const float *c, float *out) {
+#if HWY_TARGET >= HWY_SSE4
+  if (!sum.hasExactProducts) // multiplication and addition round twice
+    return false;
+#else
+  (void)sum;
+#endif
+  constexpr size_t kAtOnce = 4; // chains side by side
+  for (size_t row = 0; row < 16; row += kAtOnce) {
+    const size_t half = row / 8, place = half * 64 + row % 8 * 4;
+    chosenRows<kAtOnce>(products, rows + half * products * 8 + row % 8 * 4, columns,
+                        chosen + row * products, c + place, out + place);
+  }
+  return true;
+}

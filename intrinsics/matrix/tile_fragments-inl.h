@@ -78,7 +78,7 @@ HWY_INLINE void splitColumns(const float *rows, float *registers) {
   }
 }
 
-constexpr size_t kMostDepth = 32;
+constexpr size_t kMostDepth = 64; // of B with .sp
 
 bool fragments(const FragmentTile &x, const float *tableA, const float *tableB) {
   HWY_ALIGN float raw[16 * kMostDepth], a[16 * kMostDepth], b[kMostDepth * 8], acc[16 * 8];

@@ -109,6 +109,20 @@ class Metadata {
     firstThread_ = threads >= 4 ? 0 : w.selector * threads;
   }
 
+  /// columnOf() of all products of a row.
+  void columnsOf(unsigned row, unsigned products, uint8_t *out) const {
+    if (isOneOfTwo_ || perPlace_ != 1) {
+      for (unsigned k = 0; k < products; ++k)
+        out[k] = uint8_t(columnOf(row, k));
+      return;
+    }
+    for (unsigned chunk = 0; chunk < products / 2; ++chunk) {
+      const unsigned two = nibble(row, chunk);
+      out[2 * chunk] = uint8_t(4 * chunk + (two & 3));
+      out[2 * chunk + 1] = uint8_t(4 * chunk + (two >> 2));
+    }
+  }
+
   unsigned columnOf(unsigned row, unsigned product) const {
     if (isOneOfTwo_)
       return 2 * product + ((nibble(row, product) & 3) >> 1);
@@ -131,6 +145,24 @@ class Metadata {
   unsigned perPlace_, firstThread_;
   bool isOneOfTwo_, isByRow_;
 };
+
+/// Chains of sparse products in vectors; false where the scalar code is needed.
+bool sparseChains(const WarpOperation &w, const Operands &in, uint32_t *out) {
+  const Operation &o = w.operation;
+  const unsigned products = productsOf(o);
+  if (!o.isSparse || o.isScaled || o.k > 64 || w.sum.method != Sum::Method::chain ||
+      w.sum.isMadeFinite || o.c != Element::f32 || o.d != Element::f32)
+    return false;
+  float rows[16 * kMostDepth], columns[8 * kMostDepth];
+  uint8_t chosen[16 * kMostDepth / 2];
+  prepareRows(o.a, products, in.a, rows);
+  prepareColumns(o.b, o.k, in.b, columns);
+  const Metadata metadata(w, in.metadata);
+  for (unsigned row = 0; row < 16; ++row)
+    metadata.columnsOf(row, products, chosen + row * products);
+  return multiplyChosen(w.sum, products, rows, columns, chosen,
+                        reinterpret_cast<const float *>(in.c), reinterpret_cast<float *>(out));
+}
 
 /// Rows of B that the compressed row of A meets.
 template <class T>
@@ -259,7 +291,7 @@ bool byteBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
 
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
-  if (floatBlocks(w, in, out))
+  if (floatBlocks(w, in, out) || sparseChains(w, in, out))
     return;
   const Sum &sum = w.sum;
   const Fragment a = fragmentOf(w, Role::a), b = fragmentOf(w, Role::b),
