@@ -184,18 +184,13 @@ std::string commandFor(const std::string &file, const Contents &contents) {
   }
 }
 
-/// Why NVIDIA's runtime inside cannot be replaced by ours (loader/libcudart); empty where it can
-/// be, or is not there.
+/// Why NVIDIA's runtime inside cannot be replaced by ours (loader/audit); empty where it can be, or
+/// is not there.
 std::string whyRuntimeStays(const Contents &contents) {
-  if (contents.runtime == Runtime::stripped)
-    return "NVIDIA's runtime inside is found by its symbols, which are stripped; link with nvcc "
-           "-cudart shared, "
-           "or without -s and strip";
-  if (contents.runtime == Runtime::linkedIn && contents.kind == FileKind::sharedObject)
-    return "NVIDIA's runtime is replaced inside executables, not inside shared objects; link it "
-           "with nvcc -cudart "
-           "shared";
-  return {};
+  if (contents.runtime != Runtime::stripped)
+    return {};
+  return "NVIDIA's runtime inside is found by its symbols, which are stripped; link with nvcc "
+         "-cudart shared, or without -s and strip";
 }
 
 } // namespace
