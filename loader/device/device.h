@@ -129,8 +129,8 @@ struct Variant {
 
 /// Whether what a kernel computes can depend on who runs first, and which memory it touches.
 struct ScheduleDependence {
-  std::string amongThreads; ///< why it does, even in a grid of one block; empty: it does not
-  std::string amongBlocks;  ///< why it does in larger grids
+  std::string amongThreads;   ///< why it does, even in a grid of one block; empty: it does not
+  std::string amongBlocks;    ///< why it does in larger grids
   bool writesAnywhere = true; ///< not only through the parameters below
   bool writesVariables = true;
   std::vector<uint32_t> writes, reads; ///< offsets of pointers among the parameters
@@ -159,9 +159,9 @@ struct LaunchOptions {
   /// be fast.
   rt::Stepper *stepper = nullptr;
   uint64_t firstGroup =
-      0; ///< under `serial` and `gangs`: blocks (or clusters) before it are left out
-  uint64_t stream = 0;         ///< a number for it, for observers
-  bool hasPinnedLanes = false; ///< `serial` at the W that `lanes` names
+      0;               ///< under `serial` and `gangs`: blocks (or clusters) before it are left out
+  uint64_t stream = 0; ///< a number for it, for observers
+  bool hasPinnedLanes = false;                          ///< `serial` at the W that `lanes` names
   rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
   uint64_t asyncSeed = 0;
   matrix::PolicyChoice matrix;                  ///< the numerics of matrix instructions

@@ -1,6 +1,6 @@
-// ptxrun exec: starts a CUDA program so that it finds our libraries instead of a GPU's driver. The audit library sees to it
-// (loader/audit); the library path is for programs that search it themselves, the path for those that call nvcc or ptxas
-// (loader/toolkit).
+// ptxrun exec: starts a CUDA program so that it finds our libraries instead of a GPU's driver. The
+// audit library sees to it (loader/audit); the library path is for programs that search it
+// themselves, the path for those that call nvcc or ptxas (loader/toolkit).
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
@@ -65,9 +65,10 @@ void startProgram(const std::vector<std::string> &words) {
 void addExec(CLI::App &app) {
   auto *command = app.add_subcommand(
       "exec", "Start a CUDA program (built by nvcc, Python, ...) on the CPU instead of a GPU");
-  command->footer("ptxrun exec ./program --its --options\n\n"
-                  "The program's exit code is the command's. PTXRUN_SM=9.0 sets the compute capability shown,\n"
-                  "PTXRUN_VERBOSE=1 says what is not supported.");
+  command->footer(
+      "ptxrun exec ./program --its --options\n\n"
+      "The program's exit code is the command's. PTXRUN_SM=9.0 sets the compute capability shown,\n"
+      "PTXRUN_VERBOSE=1 says what is not supported.");
   command->prefix_command();
   auto trace = std::make_shared<std::string>();
   command->add_option(

@@ -1,4 +1,5 @@
-// Running a plan: loads the module, makes the buffers, launches in order, writes and checks the results.
+// Running a plan: loads the module, makes the buffers, launches in order, writes and checks the
+// results.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -290,7 +291,7 @@ class Execution final : public Workload {
 
   bool keepsPrinted() const {
     return tried_ || std::any_of(plan_.expectations.begin(), plan_.expectations.end(),
-                       [](const Expectation &e) { return e.printed.has_value(); });
+                                 [](const Expectation &e) { return e.printed.has_value(); });
   }
 
   device::Outcome launch(size_t index) {

@@ -49,8 +49,8 @@ void refuseUnknownCommand(const CLI::App &app, int count, char **arguments) {
                                     "\ncommands:" + all);
 }
 
-/// In `ptxrun record -o run.rec -- ./program --its --options` the program begins where the first `--` stands; CLI11 finds it
-/// without.
+/// In `ptxrun record -o run.rec -- ./program --its --options` the program begins where the first
+/// `--` stands; CLI11 finds it without.
 std::vector<std::string> withoutSeparator(int count, char **arguments) {
   std::vector<std::string> words(arguments + 1, arguments + count);
   if (!words.empty() && (words[0] == "record" || words[0] == "exec"))

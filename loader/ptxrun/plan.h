@@ -71,19 +71,19 @@ struct RunOptions {
   int threads = 0;
   unsigned repeat = 1;
   bool isTimed = false;
-  bool isQuiet = false; ///< say only what went wrong
+  bool isQuiet = false;      ///< say only what went wrong
   bool isSummarised = false; ///< say at the end what took how long
   bool useCache = true;
   bool showsProgress = true; ///< where standard error is a terminal
   std::chrono::nanoseconds timeout{0};
   device::Tiers tiers = device::Tiers::optimised;
   std::string dumpDirectory, stopAfter, cacheDirectory;
-  std::string schedule = "fast"; ///< as device::readSchedule takes it
-  std::string async = "eager";   ///< eager, late, seed:N
-  std::string matrix = "fast";   ///< fast, exact, sm_NN
-  std::string trace;             ///< file for a trace; empty: none
-  std::string record;            ///< file to record the launches to; empty: none
-  std::string inputs = "embed"; ///< how the recording holds buffers: embed, digest
+  std::string schedule = "fast";                 ///< as device::readSchedule takes it
+  std::string async = "eager";                   ///< eager, late, seed:N
+  std::string matrix = "fast";                   ///< fast, exact, sm_NN
+  std::string trace;                             ///< file for a trace; empty: none
+  std::string record;                            ///< file to record the launches to; empty: none
+  std::string inputs = "embed";                  ///< how the recording holds buffers: embed, digest
   std::function<void(class Workload &)> explore; ///< if set: instead of running once
   std::function<void(debug::Program &)> debug;   ///< the same
   std::optional<uint64_t>

@@ -156,7 +156,8 @@ class DeviceMemory {
     std::unique_lock guard(lock_);
     const auto after = blocks_.upper_bound(base);
     if ((after != blocks_.end() && after->first < base + bytes) ||
-        (after != blocks_.begin() && std::prev(after)->first + std::prev(after)->second.bytes > base))
+        (after != blocks_.begin() &&
+         std::prev(after)->first + std::prev(after)->second.bytes > base))
       return nullptr;
     for (uint64_t page = first; page < end;) { // whole runs of pages that are not placed yet
       uint64_t run = page;
@@ -297,7 +298,7 @@ class DeviceMemory {
 
   std::shared_mutex lock_;
   std::map<uint64_t, Block> blocks_;
-  std::deque<Allocation> freed_; ///< latest first
+  std::deque<Allocation> freed_;   ///< latest first
   std::set<uint64_t> placedPages_; ///< mapped by allocateAt, for parts of blocks
   PackedBlocks packed_;
   uint64_t used_ = 0;

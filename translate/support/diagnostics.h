@@ -47,7 +47,7 @@ class Diagnostics {
   const SourceFile *source_;
   std::vector<Diagnostic> list_;
   std::unordered_map<std::string, size_t> kinds_; ///< kind and message -> its place in list_
-  Diagnostic surplus_; ///< what is reported past the limit ends here
+  Diagnostic surplus_;                            ///< what is reported past the limit ends here
   size_t errorCount_ = 0;
 };
 

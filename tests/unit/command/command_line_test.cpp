@@ -60,7 +60,8 @@ class VerifyCommand : public Scratch {};
 TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   Outcome help = call("--help");
   EXPECT_EQ(help.exitCode, 0);
-  for (const char *word : {"run", "inspect", "verify", "isa", "version", "Exit codes", "PTXRUN_CPU"})
+  for (const char *word :
+       {"run", "inspect", "verify", "isa", "version", "Exit codes", "PTXRUN_CPU"})
     EXPECT_TRUE(has(help, word)) << word;
   EXPECT_EQ(call("run --help").exitCode, 0);
   Outcome typo = call("inspekt");
