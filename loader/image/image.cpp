@@ -120,6 +120,24 @@ Outcome readElf(std::span<const std::byte> bytes, Target target, Image &image) {
   return image.ptx.empty() ? first : Outcome{};
 }
 
+/// All objects of a library that have PTX.
+Outcome readArchive(std::span<const std::byte> bytes, Target target, Image &image) {
+  std::vector<ArchiveMember> members;
+  if (Outcome outcome = listMembers(bytes, members); !outcome.isOk())
+    return outcome;
+  Outcome first = Outcome::failed(Code::unsupportedImage, "the library (.a) holds no device code");
+  for (const ArchiveMember &member : members) {
+    if (!isElf(member.bytes))
+      continue;
+    Outcome outcome = readElf(member.bytes, target, image);
+    if (!outcome.isOk() && outcome.code == Code::noBinaryForGpu)
+      first = std::move(outcome);
+  }
+  return image.ptx.empty() ? first : Outcome{};
+}
+
+constexpr std::string_view kLtoIrMagic = "\xed\x43\x4e\x7f";
+
 /// PTX text begins with blanks, a comment or a directive; anything else is not worth a parser's
 /// diagnostics.
 Outcome readText(std::string_view text, Image &image) {
@@ -127,6 +145,10 @@ Outcome readText(std::string_view text, Image &image) {
   if (start == std::string_view::npos)
     return Outcome::failed(Code::unsupportedImage, "the image is empty");
   const auto first = static_cast<unsigned char>(text[start]);
+  if (text.starts_with(kLtoIrMagic))
+    return Outcome::failed(Code::noBinaryForGpu,
+                           "the image is LTO-IR, which NVIDIA's nvJitLink compiles: link it by "
+                           "that (`ptxrun exec` sees to it), or build without -dlto");
   if (first < ' ' || first >= 0x7f)
     return Outcome::failed(Code::unsupportedImage,
                            "the image is neither PTX text nor a fat binary nor an ELF file");
@@ -185,6 +207,8 @@ Outcome readImage(std::span<const std::byte> bytes, Target target, Image &image)
   }
   if (isElf(bytes))
     return readElf(bytes, target, image);
+  if (isArchive(bytes))
+    return readArchive(bytes, target, image);
   std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   return readText(text.substr(0, text.find('\0')), image);
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loader/device/outcome.h"
@@ -69,6 +70,14 @@ struct EmbeddedFatBinary {
 };
 
 class ElfFile;
+/// A static library (.a), and what is in it.
+bool isArchive(std::span<const std::byte>);
+struct ArchiveMember {
+  std::string_view name; ///< up to 15 characters of it; empty where it is longer
+  std::span<const std::byte> bytes;
+};
+device::Outcome listMembers(std::span<const std::byte> archive, std::vector<ArchiveMember> &);
+
 /// The fat binaries in the sections `.nv_fatbin` and `__nv_relfatbin` of a host ELF file, in order.
 std::vector<EmbeddedFatBinary> findFatBinaries(const ElfFile &);
 

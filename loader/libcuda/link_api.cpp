@@ -20,15 +20,10 @@ namespace image = ptxrun::image;
 
 namespace {
 
-bool isArchive(std::span<const std::byte> bytes) {
-  constexpr std::string_view kMagic = "!<arch>\n";
-  return bytes.size() >= kMagic.size() && memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
-}
-
 /// libcudadevrt.a, by the name of its member.
 bool isDeviceRuntime(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  return isArchive(bytes) && text.find("cuda_device_runtime.o") != std::string_view::npos;
+  return image::isArchive(bytes) && text.find("cuda_device_runtime.o") != std::string_view::npos;
 }
 
 class Linker final : public Object {
@@ -42,11 +37,7 @@ class Linker final : public Object {
       return CUDA_SUCCESS; // its functions are translate/lower's to provide
     image::Image parts;
     const ptxrun::device::Outcome outcome =
-        isArchive(bytes)
-            ? ptxrun::device::Outcome::failed(
-                  ptxrun::device::Code::unsupportedImage,
-                  "libraries (.a) cannot be linked yet, except libcudadevrt.a: add their PTX")
-            : image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
+        image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
     writeErrorLog(outcome.message);
     if (!outcome.isOk())
       return toResult(outcome.code);

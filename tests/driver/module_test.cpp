@@ -1,6 +1,8 @@
 #include <fstream>
 
 #include "tests/driver/driver_fixture.h"
+#include "tests/driver/elf_writer.h"
+#include "tests/driver/fat_binary_writer.h"
 
 namespace ptxrun::tests {
 
@@ -167,9 +169,54 @@ TEST_F(Linker, LogHasAllItsRoomForEachInput) {
   EXPECT_EQ(cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, library, sizeof library, nullptr, 0, nullptr,
                           nullptr),
             CUDA_ERROR_INVALID_IMAGE);
-  EXPECT_NE(std::string(log).find("libraries (.a) cannot be linked"), std::string::npos) << log;
+  EXPECT_NE(std::string(log).find("the library (.a) is damaged"), std::string::npos) << log;
   EXPECT_EQ(reinterpret_cast<size_t>(values[1]), strlen(log));
   EXPECT_CUDA(cuLinkDestroy(state));
+}
+
+/// A library of these objects, as ar writes it: with a table of symbols first.
+std::string archiveOf(const std::vector<std::vector<char>> &objects) {
+  std::string all = "!<arch>\n";
+  const auto add = [&](const char *name, const std::string &bytes) {
+    char header[61];
+    snprintf(header, sizeof header, "%-16s%-12d%-6d%-6d%-8o%-10zu`\n", name, 0, 0, 0, 0644,
+             bytes.size());
+    all += header + bytes + (bytes.size() % 2 ? "\n" : "");
+  };
+  add("/", std::string(5, '\0'));
+  for (const std::vector<char> &object : objects)
+    add("part.o/", {object.begin(), object.end()});
+  return all;
+}
+
+TEST_F(Linker, TakesTheObjectsOfALibrary) {
+  const auto object = [](const char *text) {
+    ElfWriter elf(ET_REL, EM_X86_64);
+    elf.add(".nv_fatbin", SHT_PROGBITS, FatBinary().add(1, 80, text).bytes());
+    return elf.bytes();
+  };
+  const std::vector<char> plain = ElfWriter(ET_REL, EM_X86_64).bytes();
+  std::string library = archiveOf({object(kSmall), plain, object(kAdd)});
+  CUlinkState state = nullptr;
+  ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
+  ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, library.data(), library.size(), "lib.a", 0,
+                            nullptr, nullptr));
+  void *image = nullptr;
+  size_t bytes = 0;
+  ASSERT_CUDA(cuLinkComplete(state, &image, &bytes));
+  CUmodule module = nullptr;
+  ASSERT_CUDA(cuModuleLoadData(&module, image));
+  EXPECT_CUDA(cuLinkDestroy(state));
+  CUfunction found = nullptr;
+  EXPECT_CUDA(cuModuleGetFunction(&found, module, "store"));
+  EXPECT_CUDA(cuModuleGetFunction(&found, module, "add"));
+  for (size_t length = 0; length < library.size(); length += 7) { // cut anywhere: an error, or less
+    ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
+    if (length > 0)
+      cuLinkAddData(state, CU_JIT_INPUT_LIBRARY, library.data(), length, "lib.a", 0, nullptr,
+                    nullptr);
+    EXPECT_CUDA(cuLinkDestroy(state));
+  }
 }
 
 TEST_F(Linker, TakesTheDeviceRuntimeForItsOwn) {
