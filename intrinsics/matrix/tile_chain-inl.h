@@ -1,5 +1,11 @@
 // Chains of fma. Part of tile.cpp, inside its namespace, once for each CPU level: no guard.
 
+/// NaN are 0x7fffffff.
+template <class D> HWY_INLINE hn::Vec<D> withOneNan(D d, hn::Vec<D> values) {
+  const auto nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fffffffu));
+  return hn::IfThenElse(hn::IsNaN(values), nan, values);
+}
+
 /// kRows x (kVectors vectors) accumulators in registers through all k.
 template <size_t kRows, size_t kVectors, class D>
 HWY_INLINE void chainBlock(D d, const Tile &t, size_t row, size_t column) {
@@ -21,10 +27,9 @@ HWY_INLINE void chainBlock(D d, const Tile &t, size_t row, size_t column) {
         acc[i][v] = hn::MulAdd(factor, columns[v], acc[i][v]);
     }
   }
-  const V nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fffffffu));
   for (size_t i = 0; i < kRows; ++i)
     for (size_t v = 0; v < kVectors; ++v)
-      hn::StoreU(hn::IfThenElse(hn::IsNaN(acc[i][v]), nan, acc[i][v]), d,
+      hn::StoreU(withOneNan(d, acc[i][v]), d,
                  t.d + ptrdiff_t(row + i) * t.dRow + column + v * kLanes);
 }
 
@@ -83,10 +88,9 @@ HWY_INLINE void chosenRows(size_t products, const float *a, const float *columns
       even[row] = hn::MulAdd(factor, hn::LoadU(d, b), even[row]);
       odd[row] = hn::MulAdd(factor, hn::LoadU(d, b + 4), odd[row]);
     }
-  const auto nan = hn::BitCast(d, hn::Set(hn::FixedTag<uint32_t, 4>(), 0x7fffffffu));
   for (size_t row = 0; row < kRows; ++row) {
-    hn::StoreU(hn::IfThenElse(hn::IsNaN(even[row]), nan, even[row]), d, out + row * 4);
-    hn::StoreU(hn::IfThenElse(hn::IsNaN(odd[row]), nan, odd[row]), d, out + row * 4 + 32);
+    hn::StoreU(withOneNan(d, even[row]), d, out + row * 4);
+    hn::StoreU(withOneNan(d, odd[row]), d, out + row * 4 + 32);
   }
 }
 
