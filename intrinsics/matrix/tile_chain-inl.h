@@ -1,9 +1,14 @@
 // Chains of fma. Part of tile.cpp, inside its namespace, once for each CPU level: no guard.
 
-/// NaN are 0x7fffffff.
+/// Every NaN is kNaNBits.
 template <class D> HWY_INLINE hn::Vec<D> withOneNan(D d, hn::Vec<D> values) {
-  const auto nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7fffffffu));
+  const auto nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), kNaNBits));
   return hn::IfThenElse(hn::IsNaN(values), nan, values);
+}
+
+/// Whether MulAdd rounds once: without fma, multiplication and addition round twice.
+HWY_INLINE bool isChainExact(const Sum &sum) {
+  return HWY_TARGET < HWY_SSE4 || sum.hasExactProducts;
 }
 
 /// kRows x (kVectors vectors) accumulators in registers through all k.
@@ -46,12 +51,8 @@ HWY_INLINE void chainColumns(D d, const Tile &t, size_t column) {
 }
 
 bool chain(const Sum &sum, const Tile &t) {
-#if HWY_TARGET >= HWY_SSE4
-  if (!sum.hasExactProducts) // multiplication and addition round twice
+  if (!isChainExact(sum))
     return false;
-#else
-  (void)sum;
-#endif
   const hn::CappedTag<float, 16> d;
   constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   constexpr size_t kRows = kLanes == 16 ? 12 : kLanes == 8 ? 6 : 4;
@@ -96,12 +97,8 @@ HWY_INLINE void chosenRows(size_t products, const float *a, const float *columns
 
 bool chosenChain(const Sum &sum, size_t products, const float *rows, const float *columns,
                  const uint8_t *chosen, const float *c, float *out) {
-#if HWY_TARGET >= HWY_SSE4
-  if (!sum.hasExactProducts) // multiplication and addition round twice
+  if (!isChainExact(sum))
     return false;
-#else
-  (void)sum;
-#endif
   constexpr size_t kAtOnce = 4; // chains side by side
   for (size_t row = 0; row < 16; row += kAtOnce) {
     const size_t half = row / 8, place = half * 64 + row % 8 * 4;

@@ -365,12 +365,10 @@ HWY_INLINE void panelBlocks(size_t k, const float *rows, const float *columns, s
     halves[0] += 32;
     halves[1] += 32;
   }
-  const auto nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<Lanes>(), kNaNBits));
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t parity = 0; parity < 2; ++parity)
       for (size_t v = 0; v < kPanelVectors; ++v) {
-        const auto x = acc[n][parity][v];
-        hn::StoreU(hn::IfThenElse(hn::IsNaN(x), nan, x), d, out + place(n, parity, v));
+        hn::StoreU(withOneNan(d, acc[n][parity][v]), d, out + place(n, parity, v));
       }
 }
 
@@ -535,15 +533,11 @@ void panel(const Sum &sum, size_t k, size_t blocks, const float *rows, const flo
     return sum.rounding == Rounding::zeroSingle
                ? fusedPanel<Rounding::zeroSingle>(sum, k, blocks, rows, columns, c, out)
                : fusedPanel<Rounding::zeroShort>(sum, k, blocks, rows, columns, c, out);
-#if HWY_TARGET >= HWY_SSE4
-  if (!sum.hasExactProducts) {
+  if (!isChainExact(sum)) {
     for (size_t n = 0; n < blocks; ++n)
       preparedOneByOne(k, rows, columns + n * 8 * k, c + n * 128, out + n * 128);
     return;
   }
-#else
-  (void)sum;
-#endif
   constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors; // runs over the rows
   constexpr size_t kAtOnce = hn::MaxLanes(Lanes()) == 16 ? 2 : 1;
   size_t n = 0;

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -158,20 +157,6 @@ Outcome readText(std::string_view text, Image &image) {
 }
 
 } // namespace
-
-std::optional<Target> readTarget(const char *text) {
-  constexpr int kLeast = 50, kGreatest = 129;
-  if (strncmp(text, "sm_", 3) == 0)
-    text += 3;
-  int major = 0, minor = 0;
-  if (sscanf(text, "%d.%d", &major, &minor) != 2) {
-    minor = major % 10;
-    major /= 10;
-  }
-  if (major < kLeast / 10 || major > kGreatest / 10 || minor < 0 || minor > 9)
-    return std::nullopt;
-  return Target{static_cast<unsigned>(major * 10 + minor)};
-}
 
 Outcome readImage(const void *address, Target target, Image &image) {
   // Four bytes can be read whatever it is: a text of up to three characters ends within them.

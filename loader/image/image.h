@@ -9,7 +9,6 @@
 //   the size is known) text         anything else               itself
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +22,6 @@ namespace ptxrun::image {
 struct Target {
   unsigned architecture = 90;
 };
-
-/// "90", "9.0", "sm_90" and "sm_90a" all mean 9.0, "120" means 12.0; nothing for what is no compute
-/// capability.
-std::optional<Target> readTarget(const char *text);
 
 /// PTX texts that make up one program. More than one: they are to be linked.
 struct Image {

@@ -2,12 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "loader/device/readable_name.h"
 #include "loader/libcuda/device_runtime.h"
+#include "loader/machine/device_info.h"
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
@@ -144,9 +144,9 @@ void printProgramJson(const InspectArguments &given, size_t bytes, const image::
   std::printf("%s\n", result.dump(2).c_str());
 }
 
-image::Target targetOfEnvironment() {
-  const char *value = std::getenv("PTXRUN_SM");
-  return (value ? image::readTarget(value) : std::nullopt).value_or(image::Target());
+/// That of the device which programs see.
+image::Target targetOfDevice() {
+  return {static_cast<unsigned>(machine::deviceInfo().architecture())};
 }
 
 void inspectProgram(const InspectArguments &given, size_t bytes, const image::Contents &contents,
@@ -173,7 +173,7 @@ void inspectProgram(const InspectArguments &given, size_t bytes, const image::Co
 
 void inspect(const InspectArguments &given) {
   std::string file = readText(given.file);
-  const image::Target target = targetOfEnvironment();
+  const image::Target target = targetOfDevice();
   image::Contents contents;
   const auto bytes = std::as_bytes(std::span(file));
   if (const device::Outcome outcome = image::readContents(bytes, target, contents); !outcome.isOk())
