@@ -367,9 +367,8 @@ HWY_INLINE void panelBlocks(size_t k, const float *rows, const float *columns, s
   }
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kPanelVectors; ++v) {
+      for (size_t v = 0; v < kPanelVectors; ++v)
         hn::StoreU(withOneNan(d, acc[n][parity][v]), d, out + place(n, parity, v));
-      }
 }
 
 /// The fma of each product where MulAdd is none.

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "loader/audit/elf_file.h"
+#include "loader/audit/object_file.h"
 #include "loader/audit/report.h"
 #include "loader/audit/runtime_slots.h"
 #include "loader/audit/static_runtime.h"
@@ -113,7 +113,7 @@ void reportStrippedRuntime(const std::string &path) {
     return;
   if (isNvidiaLibrary(file))
     report({file, kNvidiaRemedy});
-  else if (hasStrippedRuntime(ElfFile(path.c_str())))
+  else if (hasStrippedRuntime(ObjectFile(path.c_str())))
     report({path, kStrippedRemedy});
 }
 

@@ -17,7 +17,7 @@ namespace ptxrun::audit {
 
 namespace {
 
-using Functions = std::vector<ElfFile::Function>;
+using Functions = std::vector<ObjectFile::Function>;
 
 /// movabs $slot, %r11; jmp *(%r11). The register is free at the start of every function.
 constexpr size_t kAddressOffset = 2, kJumpOffset = 10, kJumpBytes = 13;
@@ -81,7 +81,7 @@ class WritableCode {
 } // namespace
 
 void replaceStaticRuntime(const char *path, uint64_t address) {
-  const ElfFile file(path);
+  const ObjectFile file(path);
   const Functions functions = file.cudaFunctions();
   const auto major = majorOf(functions, path);
   if (!major)
@@ -115,7 +115,7 @@ void replaceStaticRuntime(const char *path, uint64_t address) {
     report({"replaced ", std::to_string(replaced), " functions of the CUDA runtime inside ", path});
 }
 
-bool hasStrippedRuntime(const ElfFile &file) {
+bool hasStrippedRuntime(const ObjectFile &file) {
   // The table by which a runtime answers cudaGetDriverEntryPoint and its own callbacks.
   return file.hasText("__cudaInitModule") && file.hasText("cudaGetDriverEntryPoint") &&
          file.hasText("cudaMallocFromPoolAsync") && file.cudaFunctions().empty();

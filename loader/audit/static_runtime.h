@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "loader/audit/elf_file.h"
+#include "loader/audit/object_file.h"
 
 namespace ptxrun::audit {
 
@@ -14,6 +14,6 @@ namespace ptxrun::audit {
 void replaceStaticRuntime(const char *path, uint64_t address);
 
 /// Whether a runtime is inside that cannot be replaced, since the file was stripped of its symbols.
-bool hasStrippedRuntime(const ElfFile &);
+bool hasStrippedRuntime(const ObjectFile &);
 
 } // namespace ptxrun::audit

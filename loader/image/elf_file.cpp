@@ -95,8 +95,8 @@ Outcome ElfFile::read(std::span<const std::byte> bytes, ElfFile &file) {
   const auto names = table.names < table.count ? contentsOf(headerAt(table.names)) : bytes.first(0);
   for (uint64_t i = 0; i < table.count; ++i) {
     const Elf64_Shdr section = headerAt(i);
-    file.sections_.push_back(
-        {nameAt(names, section.sh_name), section.sh_type, section.sh_link, contentsOf(section)});
+    file.sections_.push_back({nameAt(names, section.sh_name), section.sh_type, section.sh_link,
+                              section.sh_flags, contentsOf(section)});
   }
   return {};
 }
@@ -106,18 +106,23 @@ std::span<const std::byte> ElfFile::stringsOf(const ElfSection &section) const {
                                          : std::span<const std::byte>();
 }
 
-std::vector<ElfSymbol> ElfFile::symbols(uint32_t tableType) const {
-  std::vector<ElfSymbol> found;
+void ElfFile::forEachSymbol(uint32_t tableType,
+                            const std::function<void(const ElfSymbol &)> &visit) const {
   for (const ElfSection &section : sections_) {
     if (section.type != tableType)
       continue;
     const auto strings = stringsOf(section);
     for (size_t at = 0; at + sizeof(Elf64_Sym) <= section.bytes.size(); at += sizeof(Elf64_Sym)) {
       const auto symbol = readAs<Elf64_Sym>(section.bytes, at);
-      found.push_back({nameAt(strings, symbol.st_name), symbol.st_info & 0xfu,
-                       unsigned{symbol.st_info} >> 4, symbol.st_other, symbol.st_shndx});
+      visit({nameAt(strings, symbol.st_name), symbol.st_info & 0xfu, unsigned{symbol.st_info} >> 4,
+             symbol.st_other, symbol.st_shndx, symbol.st_value});
     }
   }
+}
+
+std::vector<ElfSymbol> ElfFile::symbols(uint32_t tableType) const {
+  std::vector<ElfSymbol> found;
+  forEachSymbol(tableType, [&](const ElfSymbol &symbol) { found.push_back(symbol); });
   return found;
 }
 

@@ -2,6 +2,7 @@
 // objects of the host, and cubins. Every offset and length is held against the file.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ struct ElfSection {
   std::string_view name;
   uint32_t type = 0;                ///< SHT_PROGBITS, ...
   uint32_t link = 0;                ///< the section of its strings
+  uint64_t flags = 0;               ///< SHF_ALLOC, ...
   std::span<const std::byte> bytes; ///< empty where it has none in the file, or lies outside of it
 };
 
@@ -22,6 +24,7 @@ struct ElfSymbol {
   unsigned type = 0, binding = 0; ///< STT_FUNC, STB_GLOBAL, ...
   uint8_t other = 0;
   uint16_t section = 0; ///< SHN_UNDEF: defined elsewhere
+  uint64_t value = 0;   ///< of what is loaded, the address counted from the object's own
 };
 
 /// Refers to the bytes it was read from.
@@ -37,6 +40,7 @@ class ElfFile {
   std::span<const ElfSection> sections() const { return sections_; }
   /// The symbols of all tables of a type: SHT_SYMTAB or SHT_DYNSYM.
   std::vector<ElfSymbol> symbols(uint32_t tableType) const;
+  void forEachSymbol(uint32_t tableType, const std::function<void(const ElfSymbol &)> &) const;
   /// The names of the shared objects that must be loaded with it (DT_NEEDED).
   std::vector<std::string_view> needed() const;
 
