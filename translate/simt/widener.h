@@ -167,9 +167,24 @@ class Widener {
                       llvm::function_ref<Value *(Value *)> next);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
+  struct LaneByLane {
+    bool isLong = false;       // a loop, whatever the mask
+    bool doesUpdate = false;   // the body loads and stores one place
+    bool areAllActive = false; // whatever the mask
+  };
   Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
                     llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>,
-                    bool isLong = false);
+                    LaneByLane how = {false, false, false});
+  struct LaneScalars {
+    Value *vector;            // or one scalar for all
+    llvm::AllocaInst *memory; // where the vector has been stored; null: nowhere
+    bool isIndex;             // in memory: is taken sign-extended to 64 bits
+  };
+  llvm::SmallVector<LaneScalars> laneScalars(llvm::ArrayRef<Value *> operands, bool doSpill);
+  Value *scalarAt(const LaneScalars &, Value *lane);
+  bool isTakenFromRegister(const Value *) const;
+  std::vector<llvm::SmallVector<Value *>> takenTogether(llvm::ArrayRef<LaneScalars> operands,
+                                                        unsigned first, unsigned count);
 
   // widen_addresses.cpp
   struct Address {
@@ -245,6 +260,14 @@ class Widener {
 
   // widen_atomics.cpp
   std::pair<Value *, Value *> addedBefore(const Value *value);
+  /// Where each lane's update goes: a host pointer (null: none) and signed offsets of 32 or 64
+  /// bits, or pointers.
+  struct Places {
+    Value *base, *index;
+  };
+  Places placesOf(const Value *pointer);
+  Value *placeAt(const Places &, Value *index);
+  Value *indexOrNowhere(const Places &, Value *nowhere);
   void emitAtomic(const llvm::Instruction &);
   void emitFence(const llvm::FenceInst &);
 
@@ -358,7 +381,8 @@ class Widener {
       structures_; // all that are stored together, by the last of them
   llvm::DenseMap<const Value *, llvm::SmallVector<Value *>>
       separated_; // elements of vectors, of the block being emitted
-  llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_; // by what lies in them
+  llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_;           // by what lies in them
+  std::map<std::pair<llvm::Type *, unsigned>, llvm::AllocaInst *> spills_; // by operand
   std::map<std::pair<llvm::Type *, bool>, llvm::AllocaInst *> textureMemory_;
   std::map<std::pair<std::string, llvm::Type *>, llvm::AllocaInst *> matrixMemories_; // by purpose
   std::optional<Accumulators> accumulators_;                                          // of W = 32
