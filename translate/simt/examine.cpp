@@ -9,12 +9,14 @@
 //  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes
 //  that left for good are not waited
 //    for, if nobody waits for what they do on their way.
+// Waits for blocks that come before are none of these (look_back.h).
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
 
+#include "translate/simt/look_back.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/words.h"
@@ -104,6 +106,19 @@ bool othersAreIdle(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
 
 namespace {
 
+/// Whether all lanes for which `vote` holds find the same of the condition.
+bool goTogether(const llvm::Value &vote, const llvm::Value &condition,
+                const llvm::DataLayout &layout, const ShapeAnalysis &shapes) {
+  if (shapes.isUniform(&condition) || llvm::isImpliedCondition(&vote, &condition, layout))
+    return true;
+  auto *both = llvm::dyn_cast<llvm::BinaryOperator>(&condition);
+  return both &&
+         (both->getOpcode() == llvm::Instruction::And ||
+          both->getOpcode() == llvm::Instruction::Or) &&
+         goTogether(vote, *both->getOperand(0), layout, shapes) &&
+         goTogether(vote, *both->getOperand(1), layout, shapes);
+}
+
 /// True if lanes may part between `definition` and `at`, which it dominates. Where they part by
 /// `vote`, the predicate that the members were chosen by, those go together.
 bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *at,
@@ -114,9 +129,8 @@ bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *a
     if (!shapes.isDivergentBranch(a) || !shapes.dominators().dominates(start, a))
       continue;
     auto *branch = llvm::cast<llvm::BranchInst>(a->getTerminator());
-    auto way = vote ? llvm::isImpliedCondition(vote, branch->getCondition(), layout) : std::nullopt;
-    if (way)
-      continue; // all members go one way
+    if (vote && goTogether(*vote, *branch->getCondition(), layout, shapes))
+      continue;
     // Does one of the ways lead to `at` without the members being named anew?
     llvm::SmallVector<const llvm::BasicBlock *> stack(llvm::succ_begin(a), llvm::succ_end(a));
     BlockSet seen;
@@ -147,8 +161,14 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
   if (llvm::isa<llvm::SelectInst>(i))
     return namesActiveLanes(i->getOperand(1), at, shapes) &&
            namesActiveLanes(i->getOperand(2), at, shapes);
-  if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i); phi && phi->getNumIncomingValues() == 1)
-    return namesActiveLanes(phi->getIncomingValue(0), at, shapes);
+  if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i))
+    return shapes.dominators().dominates(phi->getParent(), at) &&
+           !partsBetween(*phi, at, nullptr, shapes) && llvm::all_of(phi->blocks(), [&](auto *from) {
+             const llvm::Value *in = phi->getIncomingValueForBlock(from);
+             auto *all = llvm::dyn_cast<llvm::ConstantInt>(in);
+             return all && all->isMinusOne() ? !shapes.isInDivergentRegion(from)
+                                             : namesActiveLanes(in, from, shapes);
+           });
   auto *call = llvm::dyn_cast<llvm::CallBase>(i);
   const llvm::StringRef name =
       call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
@@ -170,7 +190,8 @@ std::string at(const llvm::Instruction &i) {
 /// meet.
 class Elsewhere {
  public:
-  Elsewhere(const ShapeAnalysis &shapes, const Waits &waits) : shapes_(shapes), waits_(waits) {}
+  Elsewhere(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits)
+      : shapes_(shapes), waits_(waits), lookBack_(f, shapes, waits) {}
 
   /// A write by which lanes that are not in `block` (nor, where one is given, in the loop) may end
   /// a wait; null if there is none.
@@ -260,7 +281,7 @@ class Elsewhere {
       for (const llvm::Instruction &i : *b) {
         if ((isCut = needsAllLanes(i)))
           break;
-        if (waits_.mayEndWait(i))
+        if (waits_.mayEndWait(i) && !lookBack_.endsOnlyLookBack(i))
           return &i;
       }
       if (isCut)
@@ -311,6 +332,7 @@ class Elsewhere {
 
   const ShapeAnalysis &shapes_;
   const Waits &waits_;
+  const LookBack lookBack_;
 };
 
 } // namespace
@@ -318,7 +340,7 @@ class Elsewhere {
 Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits,
                  bool isKernel) {
   Findings r;
-  Elsewhere elsewhere(shapes, waits);
+  Elsewhere elsewhere(f, shapes, waits);
   auto needThreads = [&](std::string why, const llvm::Instruction &where) {
     if (r.needsThreads.empty())
       r.needsThreads = std::move(why) + at(where);

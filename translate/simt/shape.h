@@ -107,6 +107,7 @@ class ShapeAnalysis {
   unsigned index(const llvm::BasicBlock *b) const { return index_.lookup(b); }
   const std::vector<int64_t> *intern(std::vector<int64_t>) const;
   unsigned lanes() const { return gang_.lanes; }
+  const std::array<uint32_t, 3> &block() const { return gang_.block; }
 
  private:
   static Shape uniform(unsigned alignment = 0);

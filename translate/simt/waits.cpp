@@ -192,6 +192,14 @@ Place placeOfAccess(const llvm::Instruction &i) {
 
 } // namespace
 
+const Value *writtenPlace(const llvm::Instruction &i) {
+  if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+    return store->getPointerOperand();
+  if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i))
+    return i.getOperand(0);
+  return nullptr;
+}
+
 Place placeOf(const Value *pointer, uint64_t bytes) {
   Place p;
   p.bytes = bytes;
@@ -225,6 +233,8 @@ Place placeOf(const Value *pointer, uint64_t bytes) {
     p.isAny = true;
   }
   p.isLocal &= p.roots.empty() && !p.isAny && !walk.startsFromShared();
+  p.mayBeShared =
+      walk.startsFromShared() || p.isAny; // the host passes no pointers to shared memory
   return p;
 }
 
@@ -271,8 +281,10 @@ Waits::Waits(const llvm::Module &m) {
   for (const llvm::Function &f : m)
     if (!f.isDeclaration())
       addLoops(f);
-  if (!recursivePolls_.empty())
+  if (!recursivePolls_.empty()) {
     all_.places.push_back(anywhere());
+    all_.reads.push_back(nullptr);
+  }
 }
 
 void Waits::addLoops(const llvm::Function &f) {
@@ -281,6 +293,7 @@ void Waits::addLoops(const llvm::Function &f) {
   for (const llvm::Loop *l : loops.getLoopsInPreorder()) {
     Polled one = polledBy(*l);
     all_.places.append(one.places.begin(), one.places.end());
+    all_.reads.append(one.reads.begin(), one.reads.end());
     all_.mbarriers |= one.mbarriers;
   }
 }
@@ -292,6 +305,7 @@ void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isP
     if (p.isLocal)
       return;
     polled.places.push_back(std::move(p));
+    polled.reads.push_back(llvm::isa<llvm::CallBase>(i) ? nullptr : &i);
     polled.first = polled.first ? polled.first : &i;
   };
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i)) {
@@ -402,6 +416,17 @@ Polled Waits::polledBy(const llvm::Loop &loop) const {
   if (goesThroughLocalMemory)
     collectAll();
   return polled;
+}
+
+llvm::SmallVector<const llvm::Instruction *> Waits::endedBy(const llvm::Instruction &write) const {
+  llvm::SmallVector<const llvm::Instruction *> reads;
+  if (!writtenPlace(write))
+    return reads;
+  const Place place = placeOfAccess(write);
+  for (size_t k = 0; k < all_.places.size(); ++k)
+    if (mayOverlap(place, all_.places[k]))
+      reads.push_back(all_.reads[k]);
+  return reads;
 }
 
 bool Waits::mayEndWait(const llvm::Instruction &i) const {

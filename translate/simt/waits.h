@@ -26,12 +26,15 @@ struct Place {
       roots; ///< variable, or null and a parameter's offset
 };
 Place placeOf(const llvm::Value *pointer, uint64_t bytes);
+/// The address of a store or update; null for other instructions.
+const llvm::Value *writtenPlace(const llvm::Instruction &);
 bool mayOverlap(const Place &, const Place &);
 
 /// What a loop's branches hang on that other threads may change.
 struct Polled {
   llvm::SmallVector<Place, 2> places;
-  const llvm::Instruction *first = nullptr; ///< one of the reads, for messages
+  llvm::SmallVector<const llvm::Instruction *, 2> reads; ///< of each place; null: many
+  const llvm::Instruction *first = nullptr;              ///< one of the reads, for messages
   bool mbarriers = false;
   bool isAny() const { return mbarriers || !places.empty(); }
 };
@@ -48,6 +51,9 @@ class Waits {
   bool isAny() const { return all_.isAny(); }
   /// The instruction may end a wait of some loop.
   bool mayEndWait(const llvm::Instruction &) const;
+  /// The reads of waits that the write may end, null among them where one is not known: of stores
+  /// and updates; none of other instructions.
+  llvm::SmallVector<const llvm::Instruction *> endedBy(const llvm::Instruction &write) const;
   /// The function reads what others may write, itself or through calls, and can call itself: it may
   /// wait by recursion.
   bool pollsByRecursion(const llvm::Function &f) const { return recursivePolls_.contains(&f); }
