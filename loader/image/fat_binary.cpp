@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "loader/image/layout.h"
+#include "loader/image/readable.h"
 
 namespace ptxrun::image {
 
@@ -17,7 +18,10 @@ namespace {
 
 constexpr size_t kShortestEntryHeader = 0x30;
 constexpr uint64_t kLargestText = uint64_t{1} << 31;
-constexpr uint64_t kLargestLz4Ratio = 255;
+/// Texts are compressed to a tenth, seldom to a fiftieth; what claims more is a few bytes that want
+/// all memory.
+constexpr uint64_t kLargestRatio = 100, kAlwaysAllowed = uint64_t{16} << 20;
+constexpr size_t kLongestEntryHeader = entry_layout::kUncompressedBytes + 8; // what is read of it
 
 Outcome broken(const char *what) {
   return Outcome::failed(Code::unsupportedImage, std::string("broken fat binary: ") + what);
@@ -47,8 +51,6 @@ Entry readEntry(std::span<const std::byte> header, std::span<const std::byte> pa
 }
 
 Outcome unpackLz4(const Entry &entry, std::string &text) {
-  if (entry.uncompressedBytes > entry.payload.size() * kLargestLz4Ratio)
-    return broken("LZ4 data cannot hold that much");
   text.resize(entry.uncompressedBytes);
   const int size =
       LZ4_decompress_safe(reinterpret_cast<const char *>(entry.payload.data()), text.data(),
@@ -87,7 +89,7 @@ bool mayRun(const Entry &entry, Target target) {
 
 } // namespace
 
-Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &entries) {
+Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &entries, Extent extent) {
   if (bytes.size() < fat_layout::kHeaderBytes ||
       readAs<uint32_t>(bytes, fat_layout::kMagicOffset) != fat_layout::kMagic)
     return broken("no header");
@@ -97,12 +99,19 @@ Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &entrie
       bodyBytes > bytes.size() - headerBytes)
     return broken("it is longer than the data");
   auto rest = bytes.subspan(headerBytes, bodyBytes);
+  const auto isThere = [&](uint64_t count) {
+    return extent == Extent::known || isReadable(rest.data(), count);
+  };
   while (rest.size() >= kShortestEntryHeader) {
+    if (!isThere(kShortestEntryHeader))
+      return broken("it is longer than the memory it lies in");
     const uint64_t entryHeader = readAs<uint32_t>(rest, entry_layout::kHeaderBytes);
     const uint64_t payload = readAs<uint64_t>(rest, entry_layout::kPayloadBytes);
     if (entryHeader < kShortestEntryHeader || entryHeader > rest.size() ||
         payload > rest.size() - entryHeader)
       return broken("an entry is longer than the data");
+    if (!isThere(std::min(entryHeader, uint64_t{kLongestEntryHeader})))
+      return broken("it is longer than the memory it lies in");
     entries.push_back(readEntry(rest.first(entryHeader), rest.subspan(entryHeader, payload)));
     rest = rest.subspan(entryHeader + payload);
   }
@@ -129,6 +138,9 @@ const Entry *chooseEntry(const std::vector<Entry> &entries, Target target) {
 Outcome unpackBytes(const Entry &entry, std::string &bytes) {
   if (entry.uncompressedBytes > kLargestText)
     return broken("an entry claims to be of more than 2 GiB");
+  if (entry.uncompressedBytes > kAlwaysAllowed &&
+      entry.uncompressedBytes / kLargestRatio > entry.payload.size())
+    return broken("an entry claims to be more than 100 times as long as its compressed bytes");
   if (entry.isZstd)
     return unpackZstd(entry, bytes);
   if (entry.isLz4)

@@ -3,11 +3,14 @@
 #include <elf.h>
 
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "loader/image/elf_file.h"
 #include "loader/image/layout.h"
 #include "loader/image/link_text.h"
+#include "loader/image/readable.h"
 
 namespace ptxrun::image {
 
@@ -57,13 +60,23 @@ Outcome cubinAlone() {
       "-gencode arch=compute_75,code=compute_75 (or load the PTX that nvcc -ptx writes)");
 }
 
-Outcome readFatBinary(std::span<const std::byte> bytes, Target target, Image &image) {
+/// Memory ends before the image does.
+Outcome unreadable(const char *what) {
+  return Outcome::failed(Code::unsupportedImage,
+                         std::string("broken image: there is no memory where ") + what +
+                             " should be");
+}
+
+Outcome readFatBinary(std::span<const std::byte> bytes, Target target, Image &image,
+                      Extent extent = Extent::known) {
   std::vector<Entry> entries;
-  if (Outcome outcome = listEntries(bytes, entries); !outcome.isOk())
+  if (Outcome outcome = listEntries(bytes, entries, extent); !outcome.isOk())
     return outcome;
   const Entry *entry = chooseEntry(entries, target);
   if (!entry)
     return noPtx(entries, target);
+  if (extent == Extent::stated && !isReadable(entry->payload.data(), entry->payload.size()))
+    return unreadable("an entry's contents");
   std::string text;
   if (Outcome outcome = unpack(*entry, text); !outcome.isOk())
     return outcome;
@@ -71,29 +84,40 @@ Outcome readFatBinary(std::span<const std::byte> bytes, Target target, Image &im
   return {};
 }
 
-/// The bytes of the fat binary that starts at an address, as long as its header says.
-std::span<const std::byte> fatBinaryAt(const void *address) {
+/// The fat binary that starts at an address, as long as its header says.
+Outcome readFatBinaryAt(const void *address, Target target, Image &image) {
   const auto *bytes = static_cast<const std::byte *>(address);
+  if (!isReadable(bytes, fat_layout::kHeaderBytes))
+    return unreadable("a fat binary");
   const std::span header(bytes, fat_layout::kHeaderBytes);
-  if (readAs<uint32_t>(header, 0) != fat_layout::kMagic)
-    return {};
-  return {bytes, readAs<uint16_t>(header, fat_layout::kHeaderSizeOffset) +
-                     readAs<uint64_t>(header, fat_layout::kBodySizeOffset)};
+  const uint64_t headerBytes = readAs<uint16_t>(header, fat_layout::kHeaderSizeOffset);
+  const uint64_t bodyBytes = readAs<uint64_t>(header, fat_layout::kBodySizeOffset);
+  if (bodyBytes > UINTPTR_MAX - reinterpret_cast<uintptr_t>(address) - headerBytes)
+    return unreadable("the end of a fat binary");
+  return readFatBinary({bytes, headerBytes + bodyBytes}, target, image, Extent::stated);
 }
 
 Outcome readWrapper(const void *address, Target target, Image &image) {
   const std::span bytes(static_cast<const std::byte *>(address), wrapper_layout::kBytes);
+  if (!isReadable(address, bytes.size()))
+    return unreadable("the wrapper of a fat binary");
   const auto *data = reinterpret_cast<const void *>(readAs<uint64_t>(bytes, wrapper_layout::kData));
   const auto *objects =
       reinterpret_cast<const void *const *>(readAs<uint64_t>(bytes, wrapper_layout::kSecond));
   if (readAs<uint32_t>(bytes, wrapper_layout::kVersion) != wrapper_layout::kVersionLinked ||
       !objects)
-    return readFatBinary(fatBinaryAt(data), target, image);
+    return readFatBinaryAt(data, target, image);
   // Objects without PTX are left out as long as one has some.
-  Outcome first;
-  for (; *objects; ++objects) {
-    Outcome outcome = readFatBinary(fatBinaryAt(*objects), target, image);
-    if (!outcome.isOk() && first.isOk())
+  Outcome first = noPtx({}, target);
+  for (bool isFirst = true;; ++objects) {
+    if (!isReadable(objects, sizeof *objects))
+      return unreadable("the list of linked objects");
+    const void *object = nullptr;
+    std::memcpy(&object, objects, sizeof object); // a broken list need not be aligned
+    if (!object)
+      break;
+    Outcome outcome = readFatBinaryAt(object, target, image);
+    if (!outcome.isOk() && std::exchange(isFirst, false))
       first = std::move(outcome);
   }
   if (image.ptx.size() > 1)
@@ -159,25 +183,30 @@ Outcome readText(std::string_view text, Image &image) {
 } // namespace
 
 Outcome readImage(const void *address, Target target, Image &image) {
-  // Four bytes can be read whatever it is: a text of up to three characters ends within them.
   const auto *bytes = static_cast<const std::byte *>(address);
-  const char *text = static_cast<const char *>(address);
-  if (strnlen(text, 4) < 4)
-    return readText(text, image);
+  const auto readTextHere = [&] {
+    const std::optional<std::string_view> text = textAt(address);
+    return text ? readText(*text, image) : unreadable("the NUL that ends a text");
+  };
+  if (!isReadable(bytes, 4)) // a text of up to three characters, perhaps
+    return readTextHere();
   switch (readAs<uint32_t>({bytes, 4}, 0)) {
   case wrapper_layout::kMagic:
     return readWrapper(address, target, image);
   case fat_layout::kMagic:
-    return readFatBinary(fatBinaryAt(address), target, image);
+    return readFatBinaryAt(address, target, image);
   default:
     break;
   }
-  if (isElf({bytes, SELFMAG}))
+  if (isElf({bytes, SELFMAG})) {
+    if (!isReadable(bytes, sizeof(Elf64_Ehdr)))
+      return unreadable("the header of an ELF file");
     return readAs<uint16_t>({bytes, sizeof(Elf64_Ehdr)}, offsetof(Elf64_Ehdr, e_machine)) ==
                    ElfFile::kMachineCuda
                ? cubinAlone()
                : Outcome::failed(Code::unsupportedImage, "the image is an ELF file of the host");
-  return readText(text, image);
+  }
+  return readTextHere();
 }
 
 Outcome readImage(std::span<const std::byte> bytes, Target target, Image &image) {

@@ -29,7 +29,8 @@ struct Image {
 };
 
 /// Reads an image of unknown length, as cuModuleLoadData gets it: its own headers (or the final
-/// NUL) say where it ends.
+/// NUL) say where it ends. What they say is held against what is mapped: a broken image, or an
+/// address that leads nowhere, is unsupportedImage.
 device::Outcome readImage(const void *image, Target, Image &);
 /// Reads an image that lies in `bytes`; nothing outside is touched, however broken it is.
 device::Outcome readImage(std::span<const std::byte> bytes, Target, Image &);
@@ -47,15 +48,21 @@ struct Entry {
   uint64_t uncompressedBytes = 0;     ///< 0 if not compressed
 };
 
-/// The entries of a fat binary that starts at `bytes`.
-device::Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &);
+/// What is known of a range of bytes: that they are there, or only that a header says so.
+enum class Extent { known, stated };
+
+/// The entries of a fat binary that starts at `bytes`. Of a range that is only stated, headers are
+/// read where they are readable; payloads are for the caller to look at (isReadable).
+device::Outcome listEntries(std::span<const std::byte> bytes, std::vector<Entry> &,
+                            Extent = Extent::known);
 /// The entry to run: the greatest architecture at or below the target's; architecture-specific code
 /// only on an exact match, family-specific code only within its family; failing that the nearest
 /// general one above. Null if none fits.
 const Entry *chooseEntry(const std::vector<Entry> &, Target);
 /// The text of a PTX entry.
 device::Outcome unpack(const Entry &, std::string &text);
-/// What any entry holds, as long as it says it is.
+/// What any entry holds, as long as it says it is. An entry that claims to unpack to more than 100
+/// times its bytes (and more than 16 MiB) is refused before memory is taken for it.
 device::Outcome unpackBytes(const Entry &, std::string &bytes);
 
 /// A fat binary inside a file.

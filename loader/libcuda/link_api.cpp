@@ -3,13 +3,12 @@
 // Module::load joins them.
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
+#include "loader/image/readable.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -38,12 +37,17 @@ class Linker final : public Object {
     image::Image parts;
     const ptxrun::device::Outcome outcome =
         image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
-    writeErrorLog(outcome.message);
     if (!outcome.isOk())
-      return toResult(outcome.code);
+      return fail(outcome);
+    writeErrorLog("");
     for (std::string &text : parts.ptx)
       texts_.push_back(std::move(text));
     return CUDA_SUCCESS;
+  }
+
+  CUresult fail(const ptxrun::device::Outcome &outcome) const {
+    writeErrorLog(outcome.message);
+    return toResult(outcome.code);
   }
 
   /// The image; owned by the linker.
@@ -110,6 +114,9 @@ PTXRUN_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *da
   PTXRUN_TRY(enterLinker(state, linker));
   if (!data || bytes == 0)
     return CUDA_ERROR_INVALID_VALUE;
+  if (!image::isReadable(data, bytes))
+    return linker->fail({ptxrun::device::Code::unsupportedImage,
+                         "broken image: it is longer than the memory it lies in"});
   return linker->add({static_cast<const std::byte *>(data), bytes});
 }
 PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
@@ -122,10 +129,9 @@ PTXRUN_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const ch
                                      CUjit_option *, void **) {
   std::shared_ptr<Linker> linker;
   PTXRUN_TRY(enterLinker(state, linker));
-  std::ifstream file(path ? path : "", std::ios::binary);
-  if (!file)
-    return CUDA_ERROR_FILE_NOT_FOUND;
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<char> bytes;
+  if (const auto outcome = image::readFile(path ? path : "", bytes); !outcome.isOk())
+    return linker->fail(outcome);
   return linker->add(std::as_bytes(std::span(bytes)));
 }
 PTXRUN_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,

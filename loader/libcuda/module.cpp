@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
+#include "loader/image/readable.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/device_runtime.h"
 #include "loader/libcuda/report.h"
@@ -234,12 +234,13 @@ CUresult loadImage(Module &module, const void *image, const JitOptions &options)
 CUresult loadFile(Module &module, const char *path, const JitOptions &options) {
   if (!path)
     return CUDA_ERROR_INVALID_VALUE;
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return CUDA_ERROR_FILE_NOT_FOUND;
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<char> bytes;
   image::Image parts;
-  device::Outcome outcome = image::readImage(std::as_bytes(std::span(bytes)), target(), parts);
+  device::Outcome outcome = image::readFile(path, bytes);
+  if (outcome.code == device::Code::fileNotFound)
+    return CUDA_ERROR_FILE_NOT_FOUND; // programs look for files that need not be there
+  if (outcome.isOk())
+    outcome = image::readImage(std::as_bytes(std::span(bytes)), target(), parts);
   return finishLoading(module, std::move(outcome), std::move(parts), path, options);
 }
 
