@@ -194,9 +194,12 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
     if (std::optional<jit::ObjectCode> found = cache_->find(cacheName)) {
       Expected<std::shared_ptr<jit::Kernel>> kernel = load(std::move(*found), resolver);
       watch.after("cache", "", nullptr);
-      if (kernel)
+      if (kernel) {
         (*kernel)->fromCache = true;
-      return kernel;
+        return kernel;
+      }
+      // The linker does not take it: made anew, or the error is the same once more.
+      llvm::consumeError(kernel.takeError());
     }
 
   if (!mayCompile)

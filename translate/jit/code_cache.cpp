@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
-#include <llvm/Support/xxhash.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kMagic[8] = {'p', 't', 'x', 'r', 'u', 'n', 'K', '1'};
+constexpr char kMagic[8] = {'p', 't', 'x', 'r', 'u', 'n', 'K', '2'};
 constexpr const char *kEntrySuffix = ".kernel";
 constexpr const char *kTemporaryPrefix = "tmp-";
 constexpr auto kTouchInterval =
@@ -30,11 +30,13 @@ constexpr auto kTouchInterval =
 constexpr auto kTemporaryLifetime =
     std::chrono::hours(1); // older ones belong to a process that died
 
+using Digest = std::array<uint8_t, 32>;
+
 /// Followed by kernel name, reason and object, in this order. All numbers little-endian, as the CPU
 /// has them.
 struct Header {
   char magic[8];
-  uint64_t checksum; ///< xxh3 of everything after this field
+  Digest digest; ///< BLAKE3 of everything after this field: what follows is run
   CacheKey key;
   abi::KernelNeeds needs;
   simt::EntryPoint entry;
@@ -42,7 +44,7 @@ struct Header {
   uint64_t nameBytes, reasonBytes, elfBytes;
 };
 static_assert(std::is_trivially_copyable_v<Header>);
-constexpr size_t kChecksummedFrom = offsetof(Header, key);
+constexpr size_t kDigestedFrom = offsetof(Header, key);
 
 class File {
  public:
@@ -60,13 +62,15 @@ class File {
   int descriptor_;
 };
 
-bool readAll(int descriptor, std::string &bytes) {
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(descriptor, bytes.data() + done, bytes.size() - done);
+bool readAll(int descriptor, char *to, size_t bytes) {
+  while (bytes != 0) {
+    const ssize_t got = ::read(descriptor, to, bytes);
+    if (got < 0 && errno == EINTR)
+      continue;
     if (got <= 0)
       return false;
-    done += size_t(got);
+    to += got;
+    bytes -= size_t(got);
   }
   return true;
 }
@@ -74,6 +78,8 @@ bool readAll(int descriptor, std::string &bytes) {
 bool writeAll(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR)
+      continue;
     if (put <= 0)
       return false;
     bytes.remove_prefix(size_t(put));
@@ -81,15 +87,15 @@ bool writeAll(int descriptor, std::string_view bytes) {
   return true;
 }
 
-uint64_t checksumOf(std::string_view entry) {
-  const auto *begin = reinterpret_cast<const uint8_t *>(entry.data());
-  return llvm::xxh3_64bits(
-      llvm::ArrayRef<uint8_t>(begin + kChecksummedFrom, entry.size() - kChecksummedFrom));
+Digest digestOf(std::string_view entry) {
+  llvm::BLAKE3 hasher;
+  hasher.update(llvm::StringRef(entry.data(), entry.size()).drop_front(kDigestedFrom));
+  return hasher.final();
 }
 
 std::string encode(const CacheKey &key, const ObjectCode &code) {
   Header header;
-  std::memset(static_cast<void *>(&header), 0, sizeof header); // padding is hashed too
+  std::memset(static_cast<void *>(&header), 0, sizeof header); // padding is digested too
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.key = key;
   header.needs = code.needs;
@@ -101,24 +107,23 @@ std::string encode(const CacheKey &key, const ObjectCode &code) {
   entry += code.kernel;
   entry += code.reason;
   entry += code.elf;
-  const uint64_t checksum = checksumOf(entry);
-  std::memcpy(entry.data() + offsetof(Header, checksum), &checksum, sizeof checksum);
+  const Digest digest = digestOf(entry);
+  std::memcpy(entry.data() + offsetof(Header, digest), &digest, sizeof digest);
   return entry;
 }
 
-std::optional<ObjectCode> decode(const CacheKey &key, std::string_view entry) {
-  Header header;
-  if (entry.size() < sizeof header)
-    return std::nullopt;
-  std::memcpy(static_cast<void *>(&header), entry.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key != key)
-    return std::nullopt;
-  if (header.checksum != checksumOf(entry))
-    return std::nullopt;
-  const uint64_t rest = entry.size() - sizeof header;
-  if (header.nameBytes > rest || header.reasonBytes > rest || header.elfBytes > rest)
-    return std::nullopt;
-  if (header.nameBytes + header.reasonBytes + header.elfBytes != rest)
+/// Whether a header belongs to this key and to a file of so many bytes. Asked before memory is
+/// taken for the rest.
+bool isHeaderOf(const Header &header, const CacheKey &key, uint64_t fileBytes) {
+  const uint64_t rest = fileBytes - sizeof header;
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.key == key &&
+         header.nameBytes <= rest && header.reasonBytes <= rest - header.nameBytes &&
+         header.elfBytes == rest - header.nameBytes - header.reasonBytes;
+}
+
+/// Of an entry whose header belongs to it.
+std::optional<ObjectCode> decode(const Header &header, std::string_view entry) {
+  if (header.digest != digestOf(entry))
     return std::nullopt;
   ObjectCode code;
   size_t at = sizeof header;
@@ -138,7 +143,7 @@ std::optional<ObjectCode> decode(const CacheKey &key, std::string_view entry) {
 /// Code from a file that somebody else may have written is not run.
 bool isTrusted(const struct stat &status) {
   return S_ISREG(status.st_mode) && (status.st_uid == ::geteuid() || status.st_uid == 0) &&
-         (status.st_mode & S_IWOTH) == 0;
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 void markUsed(int descriptor, const struct stat &status) {
@@ -191,14 +196,23 @@ std::string CodeCache::pathOf(const CacheKey &key) const {
 }
 
 std::optional<ObjectCode> CodeCache::find(const CacheKey &key) const {
-  const File file(::open(pathOf(key).c_str(), O_RDONLY | O_CLOEXEC));
+  // Whatever has the entry's name (a pipe, a link, a device) is neither waited for nor followed.
+  const File file(
+      ::open(pathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat status;
   if (!file || ::fstat(file.descriptor(), &status) != 0 || !isTrusted(status))
     return std::nullopt;
-  std::string entry(size_t(status.st_size), '\0');
-  if (!readAll(file.descriptor(), entry))
+  const auto bytes = uint64_t(status.st_size);
+  Header header;
+  if (bytes < sizeof header || bytes > limitBytes_ ||
+      !readAll(file.descriptor(), reinterpret_cast<char *>(&header), sizeof header) ||
+      !isHeaderOf(header, key, bytes))
     return std::nullopt;
-  std::optional<ObjectCode> code = decode(key, entry);
+  std::string entry(bytes, '\0');
+  std::memcpy(entry.data(), static_cast<const void *>(&header), sizeof header);
+  if (!readAll(file.descriptor(), entry.data() + sizeof header, bytes - sizeof header))
+    return std::nullopt;
+  std::optional<ObjectCode> code = decode(header, entry);
   if (code)
     markUsed(file.descriptor(), status);
   return code;
@@ -251,9 +265,15 @@ void CodeCache::shrinkTo(uint64_t bytes) const {
     }
     if (!name.ends_with(kEntrySuffix))
       continue;
+    if (it->symlink_status(gone).type() != fs::file_type::regular)
+      continue;
     const uint64_t size = it->file_size(gone);
     if (gone)
       continue;
+    if (size > limitBytes_) { // none of ours, and would take the place of all of them
+      fs::remove(it->path(), gone);
+      continue;
+    }
     entries.push_back({used, size, it->path()});
     total += size;
   }

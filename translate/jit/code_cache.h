@@ -1,10 +1,11 @@
 // Compiled kernels on disk, one file each, named by the hash of everything their bytes depend on.
 //
 // Any number of processes may share a directory, and any of them may be killed at any moment: an
-// entry is written to a temporary file and renamed into place, and is believed only if its checksum
-// holds. A damaged entry counts as absent and is replaced by the next store. The directory stays
-// below its limit: storing sweeps it now and then (the larger the entry, the likelier), least
-// recently used first; finding an entry marks it as used.
+// entry is written to a temporary file and renamed into place, and is believed only if it is a file
+// of this user (or root) that nobody else may write, and the BLAKE3 digest over all of it holds. A
+// damaged entry, a link, a pipe, a folder count as absent; the next store replaces what it can. The
+// directory stays below its limit: storing sweeps it now and then (the larger the entry, the
+// likelier), least recently used first; finding an entry marks it as used.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -39,6 +40,7 @@ class CodeCache {
  public:
   /// The directory is made when the first entry is stored.
   explicit CodeCache(std::string directory, uint64_t limitBytes = kDefaultCacheBytes);
+  /// Never waits, and takes memory only for an entry whose header fits its file.
   std::optional<ObjectCode> find(const CacheKey &) const;
   /// Failing (a full disk, no permission) only means that the entry is not there next time.
   void store(const CacheKey &, const ObjectCode &) const;

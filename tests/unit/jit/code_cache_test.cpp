@@ -1,13 +1,17 @@
 #include "translate/jit/code_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <random>
 #include <thread>
 
 #include "tests/unit/jit/gang_fixture.h"
@@ -130,6 +134,87 @@ TEST_F(Cache, IgnoresAnEntryThatAnyoneMayWrite) {
   cache.store(key(1), object(50, 'a'));
   fs::permissions(files().at(0), fs::perms::others_write, fs::perm_options::add);
   EXPECT_FALSE(cache.find(key(1)));
+}
+
+TEST_F(Cache, IgnoresAnEntryThatTheGroupMayWrite) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  fs::permissions(files().at(0), fs::perms::group_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.find(key(1)));
+}
+
+TEST_F(Cache, IgnoresAnEntryOfSomebodyElse) {
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "files of others are made by root";
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  ASSERT_EQ(::chown(files().at(0).c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(cache.find(key(1)));
+}
+
+TEST_F(Cache, NeitherWaitsForNorFollowsWhatIsNoFile) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  const fs::path entry = files().at(0), moved = fs::path(root_) / "moved";
+  const auto replaceBy = [&](const std::function<void()> &make) {
+    fs::remove_all(entry);
+    make();
+    EXPECT_FALSE(cache.find(key(1)));
+    cache.shrinkTo(1 << 20); // neither does sweeping
+  };
+  fs::copy_file(entry, moved);
+  replaceBy([&] { fs::create_symlink(moved, entry); });
+  replaceBy([&] { fs::create_symlink("/dev/zero", entry); });
+  replaceBy([&] { fs::create_directory(entry); });
+  replaceBy([&] { ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0); });
+  cache.store(key(1), object(50, 'b'));
+  ASSERT_TRUE(cache.find(key(1))) << "a pipe is replaced";
+}
+
+TEST_F(Cache, TakesNoMemoryForAnEntryThatIsTooLong) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(50, 'a'));
+  cache.store(key(2), object(50, 'a'));
+  for (const fs::path &file : files()) {
+    std::error_code code;
+    fs::resize_file(file, uintmax_t{1} << 40, code);
+    if (code)
+      GTEST_SKIP() << "no sparse files here";
+    break;
+  }
+  EXPECT_NE(bool(cache.find(key(1))), bool(cache.find(key(2))));
+  cache.shrinkTo(1 << 20);
+  EXPECT_EQ(files().size(), 1u) << "it would take the place of all others";
+}
+
+/// Headers whose lengths do not add up, or do so only modulo 2^64, behind any bytes.
+TEST_F(Cache, RefusesWhateverIsChanged) {
+  const CodeCache cache(directory_);
+  cache.store(key(1), object(300, 'a'));
+  const fs::path file = files().at(0);
+  std::string whole(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(whole.data(), std::streamsize(whole.size()));
+  constexpr unsigned kSeed = 20261122;
+  RecordProperty("seed", kSeed);
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 500; ++round) {
+    std::string damaged = whole;
+    for (unsigned changes = 1 + random() % 4; changes-- > 0;) {
+      const size_t at = random() % damaged.size();
+      if (const uint64_t odd = random() % 3 ? ~uint64_t{0} << random() % 64 : random();
+          random() % 2)
+        std::memcpy(damaged.data() + at, &odd, std::min<size_t>(8, damaged.size() - at));
+      else
+        damaged[at] = char(damaged[at] ^ 1 << random() % 8);
+    }
+    if (random() % 8 == 0)
+      damaged.resize(random() % (2 * damaged.size()));
+    if (damaged == whole)
+      continue;
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(damaged.data(), std::streamsize(damaged.size()));
+    ASSERT_FALSE(cache.find(key(1))) << "round " << round;
+  }
 }
 
 TEST_F(Cache, StaysBelowItsLimitAndKeepsWhatWasUsedLast) {
