@@ -174,6 +174,18 @@ struct LaunchOptions {
 /// nothing.
 std::string shapeLaunch(const KernelInfo &, LaunchOptions &);
 
+/// What a GPU launches at most (CUDA C++ Programming Guide, compute capabilities; the same for
+/// all).
+inline constexpr uint32_t kMaxGridX = 0x7fffffff, kMaxGridYz = 65535;
+inline constexpr uint32_t kMaxBlockThreads = 1024, kMaxBlockXy = 1024, kMaxBlockZ = 64;
+inline constexpr uint32_t kPortableCluster = 8, kMaxCluster = 16; ///< blocks
+
+/// Why the driver would refuse a launch, and what to do; empty where it would not. After
+/// shapeLaunch. `staticSharedBytes`: what the kernel declares; `maxSharedBytes`: what a block may
+/// have of the device's.
+std::string findExcess(const KernelInfo &, const LaunchOptions &, uint64_t staticSharedBytes,
+                       uint64_t maxSharedBytes);
+
 /// "eager", "late" or "seed:N" into the options' asyncCopies and asyncSeed; false for anything
 /// else.
 bool readAsyncCopies(std::string_view text, LaunchOptions &);

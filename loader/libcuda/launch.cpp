@@ -11,11 +11,9 @@ namespace ptxrun::driver {
 
 namespace {
 
-constexpr uint32_t kMaxBlockThreads = 1024, kMaxBlockZ = 64, kMaxGridYz = 65535;
 constexpr uint64_t kMaxCooperativeBlocks = 16384;
 /// Native stacks that a cooperative launch may need at once; the kernel limits mappings.
 constexpr uint64_t kMaxStacks = 12288;
-constexpr uint32_t kPortableCluster = 8, kLargestCluster = 16;
 /// Launches of more threads, or more blocks, are worth a worker thread at once.
 constexpr uint64_t kManyThreads = 16384, kManyBlocks = 64;
 
@@ -31,7 +29,8 @@ CUresult checkCluster(const Function &function, const LaunchShape &shape) {
     return CUDA_ERROR_INVALID_VALUE;
   if (shape.grid.x % x || shape.grid.y % y || shape.grid.z % z)
     return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  const uint32_t limit = function.isNonPortableClusterAllowed ? kLargestCluster : kPortableCluster;
+  const uint32_t limit =
+      function.isNonPortableClusterAllowed ? device::kMaxCluster : device::kPortableCluster;
   return volume(shape.cluster) <= limit ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
@@ -39,9 +38,10 @@ CUresult checkShape(const Function &function, const LaunchShape &shape) {
   const auto &[grid, block, cluster, dynamicSharedBytes, isCooperative] = shape;
   if (volume(grid) == 0 || volume(block) == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  if (grid.x > INT32_MAX || grid.y > kMaxGridYz || grid.z > kMaxGridYz)
+  if (grid.x > device::kMaxGridX || grid.y > device::kMaxGridYz || grid.z > device::kMaxGridYz)
     return CUDA_ERROR_INVALID_VALUE;
-  if (block.x > kMaxBlockThreads || block.y > kMaxBlockThreads || block.z > kMaxBlockZ ||
+  if (block.x > device::kMaxBlockXy || block.y > device::kMaxBlockXy ||
+      block.z > device::kMaxBlockZ ||
       volume(block) > static_cast<uint64_t>(function.maxThreadsPerBlock()))
     return CUDA_ERROR_INVALID_VALUE;
   if (dynamicSharedBytes > static_cast<unsigned>(function.maxDynamicShared.load()))

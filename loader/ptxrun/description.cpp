@@ -11,6 +11,7 @@
 #include "intrinsics/matrix/policy.h"
 #include "loader/device/device.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/module_file.h"
 #include "loader/ptxrun/plan.h"
 #include "loader/ptxrun/suggest.h"
 
@@ -45,7 +46,7 @@ class Reader {
  private:
   toml::table parse() {
     try {
-      return toml::parse_file(path_);
+      return toml::parse(readText(path_), path_);
     } catch (const toml::parse_error &error) {
       throw UsageError(place(error.source()) + std::string(error.description()));
     }
@@ -246,8 +247,12 @@ class Reader {
     if (table.contains("cluster")) {
       launch.cluster.emplace();
       auto values = shape(table, "cluster");
-      for (size_t k = 0; k < 3; ++k)
-        (*launch.cluster)[k] = static_cast<uint32_t>(Expression(values[k], {}).asInteger());
+      for (size_t k = 0; k < 3; ++k) {
+        const int64_t extent = Expression(values[k], {}).asInteger();
+        if (extent < 1 || extent > device::kMaxCluster)
+          fail(*table.get("cluster"), "a cluster has 1 to 16 blocks");
+        (*launch.cluster)[k] = static_cast<uint32_t>(extent);
+      }
     }
     launch.sharedBytes = text(table, "shared", false, "0");
     launch.isCooperative = flag(table, "cooperative");
@@ -258,8 +263,13 @@ class Reader {
     launch.matrix = text(table, "matrix", false);
     if (!launch.matrix.empty() && !matrix::readPolicy(launch.matrix))
       fail(*table.get("matrix"), "'matrix' takes fast, exact or sm_NN");
-    launch.lanes = static_cast<unsigned>(number(table, "lanes", 0));
-    launch.times = static_cast<unsigned>(number(table, "times", 1));
+    const uint64_t lanes = number(table, "lanes", 0), times = number(table, "times", 1);
+    if (lanes != 0 && lanes != 1 && lanes != 8 && lanes != 16 && lanes != 32)
+      fail(*table.get("lanes"), "'lanes' takes 1, 8, 16 or 32; 0: chosen per kernel");
+    if (times > UINT32_MAX)
+      fail(*table.get("times"), "at most 4294967295 times");
+    launch.lanes = static_cast<unsigned>(lanes);
+    launch.times = static_cast<unsigned>(times);
     launch.arguments = arguments(table);
     launch.outcome = text(table, "outcome", false, "ok");
     launch.report = list(table, "report");

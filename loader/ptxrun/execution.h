@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "loader/capture/recorder.h"
+#include "loader/machine/device_info.h"
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/compare.h"
 #include "loader/ptxrun/errors.h"
@@ -111,12 +112,14 @@ class Execution final : public Workload {
 
   void stopAfterStage() {
     device::Outcome outcome;
+    const bool isOfModule = options_.stopAfter == "parse" || options_.stopAfter == "check";
     for (const Launch &launch : plan_.launches) {
-      if (!module_)
-        break; // stopped while loading
+      if (!module_ || isOfModule)
+        break; // stopped while loading: it need not have a kernel
       auto &kernel = chooseKernel(*module_, launch.kernel);
       device::LaunchOptions options = launchOptions(launch);
-      device::shapeLaunch(kernel, options);
+      if (std::string problem = completeShape(kernel, options); !problem.empty())
+        throw Failed(problem);
       module_->compile(kernel, options, outcome);
       if (!outcome.isOk() && outcome.code != device::Code::stopped)
         throw Failed(outcome.message);
@@ -138,7 +141,10 @@ class Execution final : public Workload {
     for (size_t k = 0; k < 3; ++k) {
       int64_t value = Expression(texts[k], plan_.constants).asInteger();
       if (value < 1 || value > UINT32_MAX)
-        throw UsageError("'" + texts[k] + "' is no extent of a grid or block");
+        throw UsageError("'" + texts[k] + "' is no extent of a grid or block" +
+                         (value < 1 ? ": it must be at least 1"
+                                    : ": grids have at most 2147483647 blocks in x and 65535 in y "
+                                      "and z, blocks at most 1024 threads"));
       values[k] = static_cast<uint32_t>(value);
     }
     return {values[0], values[1], values[2]};
@@ -289,6 +295,16 @@ class Execution final : public Workload {
     return options;
   }
 
+  /// Why the launch would be refused; empty where it would not.
+  std::string completeShape(const device::KernelInfo &kernel, device::LaunchOptions &options) {
+    std::string problem = device::shapeLaunch(kernel, options);
+    if (problem.empty())
+      problem =
+          device::findExcess(kernel, options, module_->staticMemory(kernel).sharedBytes,
+                             static_cast<uint64_t>(machine::deviceInfo().sharedPerBlockOptin));
+    return problem;
+  }
+
   bool keepsPrinted() const {
     return tried_ || std::any_of(plan_.expectations.begin(), plan_.expectations.end(),
                                  [](const Expectation &e) { return e.printed.has_value(); });
@@ -298,7 +314,7 @@ class Execution final : public Workload {
     const Launch &launch = launches_[index];
     const device::KernelInfo &kernel = chooseKernel(*module_, launch.kernel);
     device::LaunchOptions options = launchOptions(launch);
-    if (std::string problem = device::shapeLaunch(kernel, options); !problem.empty())
+    if (std::string problem = completeShape(kernel, options); !problem.empty())
       return device::Outcome::failed(device::Code::invalidValue, std::move(problem));
     Timing &timing = timings_[index];
     device::Outcome outcome;

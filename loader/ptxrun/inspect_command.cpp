@@ -172,7 +172,7 @@ void inspectProgram(const InspectArguments &given, size_t bytes, const image::Co
 }
 
 void inspect(const InspectArguments &given) {
-  std::string file = readText(given.file);
+  std::string file = readBytes(given.file);
   const image::Target target = targetOfDevice();
   image::Contents contents;
   const auto bytes = std::as_bytes(std::span(file));

@@ -1,8 +1,12 @@
 #include "loader/ptxrun/module_file.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/errors.h"
@@ -10,22 +14,45 @@
 
 namespace ptxrun::command {
 
-std::string readText(const std::string &path) {
-  std::FILE *file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+namespace {
+
+/// What a pipe or a device gives has no end that could be known before.
+constexpr size_t kLargestFile = size_t{4} << 30, kLargestStream = size_t{256} << 20;
+
+struct Close {
+  void operator()(std::FILE *file) const {
+    if (file != stdin)
+      std::fclose(file);
+  }
+};
+
+std::string read(const std::string &path, bool isText) {
+  const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin
+                                                           : std::fopen(path.c_str(), "rb"));
   if (!file)
     throw UsageError(path + ": " + std::strerror(errno));
+  struct stat status;
+  const bool isFile = fstat(fileno(file.get()), &status) == 0 && S_ISREG(status.st_mode);
+  const size_t most = isFile ? kLargestFile : kLargestStream;
   std::string text;
-  char block[1 << 16];
-  for (size_t got; (got = std::fread(block, 1, sizeof block, file)) > 0;)
-    text.append(block, got);
-  bool isBad = std::ferror(file);
-  int reason = errno;
-  if (file != stdin)
-    std::fclose(file);
-  if (isBad)
-    throw UsageError(path + ": " + std::strerror(reason));
+  std::vector<char> block(1 << 16);
+  for (size_t got; (got = std::fread(block.data(), 1, block.size(), file.get())) > 0;) {
+    text.append(block.data(), got);
+    const bool hasNul = isText && !isFile && std::memchr(block.data(), 0, got);
+    if (hasNul || text.size() > most)
+      throw UsageError(path + (hasNul ? ": not text: there are NUL characters in it"
+                                      : ": more than " + std::to_string(most >> 20) +
+                                            " MiB; is there an end to it?"));
+  }
+  if (std::ferror(file.get()))
+    throw UsageError(path + ": " + std::strerror(errno));
   return text;
 }
+
+} // namespace
+
+std::string readText(const std::string &path) { return read(path, true); }
+std::string readBytes(const std::string &path) { return read(path, false); }
 
 std::unique_ptr<device::Module> loadModule(const std::string &path,
                                            const device::LoadOptions &options) {

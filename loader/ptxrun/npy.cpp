@@ -1,5 +1,7 @@
 #include "loader/ptxrun/npy.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -14,6 +16,8 @@ namespace ptxrun::command {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
+
+constexpr size_t kMostDimensions = 64; // NumPy's own limit
 
 struct Close {
   void operator()(std::FILE *file) const { std::fclose(file); }
@@ -54,7 +58,9 @@ std::vector<uint64_t> parseShape(std::string_view text, const std::string &path)
   if (text.empty() || text[0] != '(')
     throw UsageError(path + ": the .npy header has no shape");
   const char *at = text.data() + 1, *end = text.data() + text.size();
-  while (at != end && *at != ')') {
+  for (; at == end || *at != ')';) {
+    if (at == end || shape.size() > kMostDimensions)
+      throw UsageError(path + ": the .npy header's shape cannot be read");
     if (*at == ' ' || *at == ',') {
       ++at;
       continue;
@@ -85,6 +91,23 @@ Header parseHeader(std::string_view dictionary, const std::string &path) {
               parseShape(valueOf(dictionary, "shape"), path)};
   throw UsageError(path + ": element type '" + std::string(descr) +
                    "' is not supported (bool, integers, f2 f4 f8, c8 c16 are)");
+}
+
+/// Before memory is taken: what the shape needs is in the file.
+void checkLength(const Header &header, std::FILE *file, const std::string &path) {
+  struct stat status;
+  const long at = std::ftell(file);
+  if (at < 0 || fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
+    return; // a pipe: its end is not known
+  uint64_t bytes = bytesOf(header.element);
+  bool isTooLarge = false;
+  for (uint64_t extent : header.shape)
+    isTooLarge |= __builtin_mul_overflow(bytes, extent, &bytes);
+  const auto left = static_cast<uint64_t>(std::max<off_t>(status.st_size - at, 0));
+  if (isTooLarge || bytes > left)
+    throw UsageError(path + ": truncated; its shape needs " +
+                     (isTooLarge ? "more than 2^64" : std::to_string(bytes)) +
+                     " bytes of data, there are " + std::to_string(left));
 }
 
 /// Reverses the bytes of every element (of every half of a complex one).
@@ -126,6 +149,7 @@ Array readNpy(const std::string &path) {
   if (std::fread(dictionary.data(), 1, headerBytes, file.get()) != headerBytes)
     throw UsageError(path + ": truncated");
   Header header = parseHeader(dictionary, path);
+  checkLength(header, file.get(), path);
   Array array(header.element, header.shape);
   array.isFortranOrder = header.isFortranOrder;
   if (std::fread(array.data(), 1, array.bytes(), file.get()) != array.bytes())

@@ -64,7 +64,7 @@ class DescribedProgram final : public debug::Program {
   void addLaunch(const Launch &launch) {
     const device::KernelInfo &kernel = chooseKernel(*execution_.module_, launch.kernel);
     device::LaunchOptions options = execution_.launchOptions(launch);
-    if (std::string problem = device::shapeLaunch(kernel, options); !problem.empty())
+    if (std::string problem = execution_.completeShape(kernel, options); !problem.empty())
       throw Failed(problem);
     for (unsigned turn = 0; turn < launch.times; ++turn, ++number_) {
       if (only_ && number_ > *only_)

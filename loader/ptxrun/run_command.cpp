@@ -46,10 +46,8 @@ Plan planOf(const RunArguments &given) {
   launch.grid = parseShape(given.grid, "--grid");
   launch.block = parseShape(given.block, "--block");
   if (!given.cluster.empty()) {
-    launch.cluster.emplace();
-    auto shape = parseShape(given.cluster, "--cluster");
-    for (size_t k = 0; k < 3; ++k)
-      (*launch.cluster)[k] = static_cast<uint32_t>(std::stoul(shape[k]));
+    const abi::Dim3 shape = shapeOf(given.cluster, "--cluster");
+    launch.cluster = {shape.x, shape.y, shape.z};
   }
   launch.sharedBytes = given.shared;
   launch.isCooperative = given.isCooperative;

@@ -1,5 +1,6 @@
 #include "rt/observe/printf.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -9,6 +10,12 @@ namespace {
 
 /// A launch that prints more delivers it in pieces of this size.
 constexpr size_t kMostKept = 4 << 20;
+
+/// The device's printf takes so many arguments; conversions beyond are printed as they stand.
+constexpr int kMostArguments = 32;
+
+/// Widths and precisions beyond are taken for this: a number that nobody meant is not worth 2 GiB.
+constexpr int kMostWidth = 1 << 16;
 
 /// The packed arguments of one call.
 class ArgumentReader {
@@ -24,6 +31,7 @@ class ArgumentReader {
     return value;
   }
   int count() const { return count_; }
+  bool hasMore() const { return start_ && count_ < kMostArguments; }
 
  private:
   const char *start_;
@@ -31,36 +39,50 @@ class ArgumentReader {
   int count_ = 0;
 };
 
-/// One conversion specification, from behind the '%'.
+/// One conversion specification.
 struct Specification {
-  char text[32] = "%"; ///< flags, width and precision, as snprintf wants them
-  size_t length = 1;
+  std::string_view written; ///< as it stands in the format
+  char flags[6] = "";       ///< each of "#0 +-" at most once
+  int width = 0, precision = -1;
   int longs = 0;
   char type = 0;
 
-  void add(char c) {
-    if (length < sizeof text - 6)
-      text[length++] = c;
-  }
-  void addNumber(int value) {
-    char digits[12];
-    snprintf(digits, sizeof digits, "%d", value);
-    for (const char *d = digits; *d; ++d)
-      add(*d);
+  void addFlag(char c) {
+    if (!std::strchr(flags, c))
+      flags[std::strlen(flags)] = c;
   }
 };
 
-const char *parse(const char *at, Specification &s, ArgumentReader &arguments) {
-  for (; *at && std::strchr("#0 +-.123456789*", *at); ++at) {
-    if (*at == '*')
-      s.addNumber(arguments.take<int>());
-    else
-      s.add(*at);
+/// A number, or the argument that '*' stands for.
+int parseNumber(const char *&at, ArgumentReader &arguments) {
+  if (*at == '*') {
+    ++at;
+    return arguments.hasMore() ? std::clamp(arguments.take<int>(), -kMostWidth, kMostWidth) : 0;
   }
+  int number = 0;
+  for (; *at >= '0' && *at <= '9'; ++at)
+    number = std::min(number * 10 + (*at - '0'), kMostWidth);
+  return number;
+}
+
+/// From behind the '%'.
+const char *parse(const char *at, Specification &s, ArgumentReader &arguments) {
+  const char *const start = at - 1;
+  for (; *at && std::strchr("#0 +-", *at); ++at)
+    s.addFlag(*at);
+  s.width = parseNumber(at, arguments);
+  if (s.width < 0) {
+    s.addFlag('-');
+    s.width = -s.width;
+  }
+  if (*at == '.')
+    s.precision = parseNumber(++at, arguments); // a negative one is none
   for (; *at && std::strchr("hlzjt", *at); ++at)
     s.longs += *at == 'l' || *at == 'z' || *at == 'j' || *at == 't';
   s.type = *at;
-  return *at ? at + 1 : at;
+  at += *at != 0;
+  s.written = {start, size_t(at - start)};
+  return at;
 }
 
 template <typename T> void print(std::string &out, const char *format, T value) {
@@ -76,10 +98,21 @@ template <typename T> void print(std::string &out, const char *format, T value) 
   out.resize(before + static_cast<size_t>(n));
 }
 
-void convert(std::string &out, Specification &s, ArgumentReader &arguments) {
-  auto complete = [&s](const char *end) {
-    std::strcpy(s.text + s.length, end);
-    return s.text;
+void convert(std::string &out, const Specification &s, ArgumentReader &arguments) {
+  if (!s.type || !std::strchr("diouxXcaAeEfFgGsp", s.type) || !arguments.hasMore()) {
+    out.append(s.written); // not a conversion, or one without an argument
+    return;
+  }
+  char text[40];
+  const auto complete = [&](const char *end) {
+    char precision[16] = "";
+    if (s.precision >= 0)
+      snprintf(precision, sizeof precision, ".%d", s.precision);
+    char width[16] = "";
+    if (s.width > 0)
+      snprintf(width, sizeof width, "%d", s.width);
+    snprintf(text, sizeof text, "%%%s%s%s%s", s.flags, width, precision, end);
+    return text;
   };
   char type[2] = {s.type, 0};
   char longType[4] = {'l', 'l', s.type, 0};
@@ -117,10 +150,8 @@ void convert(std::string &out, Specification &s, ArgumentReader &arguments) {
   case 'p':
     print(out, complete(type), arguments.take<void *>());
     break;
-  default: // not a conversion: printed as it stands
-    out.append(s.text, s.length);
-    if (s.type)
-      out.push_back(s.type);
+  default:
+    break;
   }
 }
 

@@ -120,6 +120,63 @@ TEST_F(RunCommand, SaysWhatToDo) {
   EXPECT_EQ(stage.exitCode, 2);
 }
 
+TEST_F(RunCommand, RefusesWhatTheDriverRefuses) {
+  const std::string empty =
+      file("empty.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+                        "ret;\n}\n.visible .entry few() .maxntid 64 { ret; }\n"
+                        ".visible .entry exact() .reqntid 8, 4 { ret; }\n");
+  const auto run = [&](const std::string &options) { return call("run " + empty + options); };
+  // The CUDA C++ Programming Guide's table of technical specifications.
+  EXPECT_EQ(run(" -k k -g 1,65535,1 -b 1024").exitCode, 0);
+  EXPECT_EQ(run(" -k k -b 16,1,64").exitCode, 0);
+  EXPECT_EQ(run(" -k k -g 16 --cluster 16").exitCode, 0);
+  EXPECT_EQ(run(" -k k -s 232448").exitCode, 0);
+  EXPECT_EQ(run(" -k exact -b 8,4").exitCode, 0);
+  const std::pair<const char *, const char *> refused[] = {
+      {" -k k -g 2147483648", "2147483647 in x"},
+      {" -k k -g 4294967296", "2147483647 blocks in x"},
+      {" -k k -g 1,65536", "65535 in y and z"},
+      {" -k k -g 1,1,65536", "65535 in y and z"},
+      {" -k k -b 1025", "at most 1024 together"},
+      {" -k k -b 1,1,65", "64 in z"},
+      {" -k k -b 512,4", "at most 1024 together"},
+      {" -k k -b 0", "at least 1"},
+      {" -k few -b 65", ".maxntid 64 x 1 x 1"},
+      {" -k exact -b 4,8", ".reqntid 8 x 4 x 1"},
+      {" -k k -g 17 --cluster 17", "1 to 16 blocks"},
+      {" -k k -g 3 --cluster 2", "a multiple of the cluster"},
+      {" -k k --cluster 99999999999999999999", "--cluster"},
+      {" -k k -s 232449", "a block has at most 232448"},
+  };
+  for (const auto &[options, message] : refused) {
+    const Outcome outcome = run(options);
+    EXPECT_TRUE(outcome.exitCode == 1 || outcome.exitCode == 2) << options << ": " << outcome.text;
+    EXPECT_TRUE(has(outcome, message)) << options << ": " << outcome.text;
+  }
+  const Outcome described =
+      call("run " +
+           file("l.toml", "module = 'empty.ptx'\n[[launch]]\nkernel = 'k'\nblock = [1, 1, 65]\n"));
+  EXPECT_EQ(described.exitCode, 1);
+  EXPECT_TRUE(has(described, "64 in z")) << described.text;
+}
+
+TEST_F(RunCommand, StopsAfterTheStagesOfModulesWithoutKernels) {
+  const std::string library = file("library.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                                  ".visible .func f() { ret; }\n");
+  for (const char *stage : {"parse", "check"}) {
+    const Outcome outcome = call("run " + library + " --stop-after " + stage);
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+    EXPECT_TRUE(has(outcome, std::string("stopped after ") + stage)) << outcome.text;
+  }
+  EXPECT_EQ(call("run " + library + " --stop-after lower").exitCode, 2);
+  // What cannot be compiled can be checked.
+  const std::string unsupported =
+      file("external.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func g();\n"
+                           ".visible .entry k() { call g; ret; }\n");
+  EXPECT_EQ(call("run " + unsupported + " --stop-after check").exitCode, 0);
+  EXPECT_NE(call("run " + unsupported + " --stop-after jit").exitCode, 0);
+}
+
 TEST_F(RunCommand, DescriptionsCheckTheirResults) {
   EXPECT_EQ(call("run " + kSamples + "/saxpy.toml").exitCode, 0);
   std::string wrong =
@@ -130,6 +187,19 @@ TEST_F(RunCommand, DescriptionsCheckTheirResults) {
   Outcome outcome = call("run " + wrong);
   EXPECT_EQ(outcome.exitCode, 1);
   EXPECT_TRUE(has(outcome, "y: 1 of 8 values differ\n    [3] is 6, expected 7")) << outcome.text;
+}
+
+TEST_F(VerifyCommand, EndsWithWhatHasNoEnd) {
+  const Outcome zeros = call("verify /dev/zero");
+  EXPECT_EQ(zeros.exitCode, 2);
+  EXPECT_TRUE(has(zeros, "not text")) << zeros.text;
+  const std::string pipe = (folder_ / "pipe").string();
+  const Outcome lines = shell("mkfifo " + pipe + " && { yes '// nothing' > " + pipe + " & } ; " +
+                              std::string(PTXRUN_COMMAND) + " verify " + pipe + " 2>&1");
+  EXPECT_EQ(lines.exitCode, 2);
+  EXPECT_TRUE(has(lines, "is there an end to it?")) << lines.text;
+  EXPECT_EQ(call("verify " + folder_.string()).exitCode, 2);
+  EXPECT_EQ(call("run " + pipe + ".toml").exitCode, 2);
 }
 
 TEST_F(RunCommand, EndlessKernelsEndAtTheTimeout) {

@@ -49,6 +49,40 @@ TEST_F(Npy, ReadsBigEndianFortranOrderAndVersionTwo) {
   EXPECT_EQ(loadDouble(Element::f32, array.at(1)), -2.0);
 }
 
+TEST_F(Npy, RefusesHeadersBeforeItTakesMemory) {
+  const auto refusal = [&](const std::string &dictionary) -> std::string {
+    write(dictionary, "12345678");
+    try {
+      readNpy(path_);
+    } catch (const UsageError &error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto shaped = [&](const std::string &shape, const std::string &type = "<f4") {
+    return refusal("{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }");
+  };
+  const auto contains = [](const std::string &text, const char *part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_EQ(shaped("(2,)"), "accepted");
+  EXPECT_TRUE(contains(shaped("(3,)"), "needs 12 bytes of data, there are 8"));
+  EXPECT_TRUE(contains(shaped("(1099511627776,)"), "truncated"));
+  EXPECT_TRUE(contains(shaped("(4294967296, 4294967296, 2)"), "more than 2^64"));
+  EXPECT_TRUE(contains(shaped("(18446744073709551616,)"), "cannot be read"));
+  EXPECT_TRUE(contains(shaped("(-1,)"), "cannot be read"));
+  EXPECT_TRUE(contains(shaped("(2"), "cannot be read"));
+  std::string many = "(";
+  for (int i = 0; i < 100; ++i)
+    many += "1, ";
+  EXPECT_TRUE(contains(shaped(many + ")"), "cannot be read"));
+  EXPECT_TRUE(contains(shaped("2"), "no shape"));
+  EXPECT_TRUE(contains(shaped("(2,)", "<f3"), "not supported"));
+  EXPECT_TRUE(contains(shaped("(2,)", ""), "not supported"));
+  EXPECT_TRUE(contains(refusal("{'descr': '<f4"), "not supported"));
+  EXPECT_TRUE(contains(refusal(""), "not supported"));
+}
+
 TEST_F(Npy, ReadsScalarsAndEmptyArrays) {
   write("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", std::string(8, '\0'));
   EXPECT_EQ(readNpy(path_).count(), 1u);
