@@ -12,6 +12,7 @@
 #include "intrinsics/matrix/policy.h"
 #include "translate/check/check.h"
 #include "translate/jit/code_cache.h"
+#include "translate/lower/fatal_errors.h"
 #include "translate/lower/internal_error.h"
 #include "translate/lower/lower.h"
 #include "translate/lower/passes.h"
@@ -239,7 +240,8 @@ llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &func
         }
         const std::string firstLine = found->problem.substr(0, found->problem.find('\n'));
         return llvm::make_error<lower::InternalError>(
-            found->stage, firstLine + " (kernel " + variant + ", " + source_->file.name() + ")" +
+            found->stage, firstLine + " (kernel " + variant + ", " + source_->file.name() + ":" +
+                              std::to_string(function.line) + ")" +
                               (where.empty() ? "" : "; please report it with " + where));
       });
 }
@@ -263,14 +265,15 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   const auto cleaning =
       key.tier == simt::Tier::baseline ? lower::Cleaning::quick : lower::Cleaning::full;
   const bool isObserved = key.isWatched || key.isDebugged;
-  Expected<lower::LaneModule> lane =
-      lower::lowerKernel(checked(), function,
-                         {.cleaning = isObserved ? lower::Cleaning::none : cleaning,
-                          .deferAsyncCopies = key.defersCopies,
-                          .hasDirectedRounding = level == simt::CpuLevel::avx512,
-                          .matrix = key.matrix,
-                          .isDebugged = key.isDebugged},
-                         diagnostics);
+  Expected<lower::LaneModule> lane = lower::withoutFatalErrors<lower::LaneModule>("lower", [&] {
+    return lower::lowerKernel(checked(), function,
+                              {.cleaning = isObserved ? lower::Cleaning::none : cleaning,
+                               .deferAsyncCopies = key.defersCopies,
+                               .hasDirectedRounding = level == simt::CpuLevel::avx512,
+                               .matrix = key.matrix,
+                               .isDebugged = key.isDebugged},
+                              diagnostics);
+  });
   if (!lane) {
     if (!diagnostics.hasErrors())
       return lane.takeError();
@@ -291,9 +294,11 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
   }
 
-  Expected<simt::GangModule> gang = simt::widen(
-      std::move(*lane), {isObserved ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
-                         key.schedulesGangs || isObserved, key.tier, isObserved});
+  Expected<simt::GangModule> gang = lower::withoutFatalErrors<simt::GangModule>("simt", [&] {
+    return simt::widen(std::move(*lane),
+                       {isObserved ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
+                        key.schedulesGangs || isObserved, key.tier, isObserved});
+  });
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });
@@ -307,7 +312,8 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     };
     observer.afterAssembly = [&](std::string_view text) { watch.within("jit", "asm.s", text); };
   }
-  Expected<jit::ObjectCode> object = jit::compile(std::move(*gang), function.name, level, observer);
+  Expected<jit::ObjectCode> object = lower::withoutFatalErrors<jit::ObjectCode>(
+      "jit", [&] { return jit::compile(std::move(*gang), function.name, level, observer); });
   if (!object)
     return object.takeError();
   watch.after("jit", "", nullptr);

@@ -137,7 +137,7 @@ TEST_F(Pipeline, InternalErrorsLeaveWhatTheStagesMade) {
   EXPECT_TRUE(error.isA<lower::InternalError>());
   const fs::path dump = root_ / ("ptxrun-internal-error-" + std::to_string(getpid()));
   EXPECT_EQ(llvm::toString(std::move(error)),
-            "internal error in stage simt: asked for (kernel add block 256x1x1 lanes 8, add.ptx); please report it with " +
+            "internal error in stage simt: asked for (kernel add block 256x1x1 lanes 8, add.ptx:5); please report it with " +
                 dump.string());
   for (const char *file : {"00-input.ptx", "01-lane.ll", "02-problem.txt", "manifest.tsv"})
     EXPECT_TRUE(fs::exists(dump / file)) << file;

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <llvm/Support/ErrorHandling.h>
 
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 
 #include "tests/unit/jit/gang_fixture.h"
 #include "translate/jit/jit.h"
+#include "translate/lower/fatal_errors.h"
 
 namespace ptxrun::test {
 namespace {
@@ -166,8 +168,9 @@ TEST(Kernel, RefusesAModuleWithWordsOfTheLaneVocabulary) {
 }
 
 TEST(Kernel, KnowsThePtxLineOfEveryAddress) {
-  const auto kernel = build(saxpyIr(), jit::cpuLevel(), {},
-                            [](uint32_t line) { return jit::SourceLine{"saxpy.cu", line + 100}; });
+  const auto kernel = build(saxpyIr(), jit::cpuLevel(), {}, [](uint32_t line) {
+    return jit::SourceLine{"saxpy.cu", line + 100};
+  });
   ASSERT_TRUE(kernel);
   const char *code = reinterpret_cast<const char *>(kernel->code().gang);
   std::set<uint32_t> lines;
@@ -282,6 +285,27 @@ TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(good, 20);
+}
+
+TEST(Kernel, FatalErrorsOfLlvmAreInternalErrors) {
+  // Nothing of an x86 selects this; LLVM ends the process there if it is left to itself.
+  const char *const ir = "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+                         "define void @gang(ptr %l, ptr %c, ptr %g) {\n"
+                         "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+                         "  store i32 %t, ptr %g\n  ret void\n}\n";
+  for (int round = 0; round < 3; ++round) {
+    auto object = lower::withoutFatalErrors<jit::ObjectCode>(
+        "jit", [&] { return jit::compile(parseGang(ir), "k", jit::cpuLevel()); });
+    ASSERT_FALSE(bool(object));
+    llvm::Error error = object.takeError();
+    EXPECT_TRUE(error.isA<lower::InternalError>());
+    const std::string text = llvm::toString(std::move(error));
+    EXPECT_TRUE(text.starts_with("internal error in stage jit: LLVM gave up: Cannot select"))
+        << text;
+  }
+  build(saxpyIr(), jit::cpuLevel()); // and goes on
+  const auto memory = lower::runUntilFatalError([] { llvm::report_bad_alloc_error("no memory"); });
+  EXPECT_EQ(memory.value_or("nothing"), "no memory");
 }
 
 } // namespace
