@@ -124,7 +124,7 @@ class ImageKind final : public Kind {
             objectBytes,
             "!<arch>\n" + std::string(header) + objectBytes};
   }
-  void read(const std::string &input) override { tryImage(input); }
+  void read(const std::string &input) override { tryImage(input, /*isBehindAddress=*/true); }
 };
 
 class NpyKind final : public Kind {
