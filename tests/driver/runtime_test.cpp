@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/driver/fat_binary_writer.h"
+#include "tests/driver/guarded_bytes.h"
 #include "tests/driver/kernels.h"
 
 namespace {
@@ -132,6 +133,24 @@ TEST(Runtime, TellsWhatIsNotThere) {
   EXPECT_EQ(cudaRuntimeGetVersion(&version), 0);
   EXPECT_GE(version, 13000);
   cudaGetLastError();
+}
+
+TEST(RuntimeRegistration, DamagedFatBinariesAreInvalidKernelImages) {
+  constexpr int kInvalidKernelImage = 200; // cudaErrorInvalidKernelImage
+  const std::vector<char> whole = FatBinary().add(1, 70, kVariables, kZstd).bytes();
+  GuardedBytes memory(1 << 16);
+  for (const size_t size : {size_t{0}, size_t{8}, size_t{17}, whole.size() - 9}) {
+    Wrapper wrapper;
+    wrapper.data = memory.hold(std::span(whole).first(size)).data();
+    void **handle = __cudaRegisterFatBinary(&wrapper);
+    char stub = 0;
+    __cudaRegisterFunction(handle, &stub, &stub, "read", -1, nullptr, nullptr, nullptr, nullptr,
+                           nullptr);
+    __cudaRegisterFatBinaryEnd(handle);
+    EXPECT_EQ(launchAsCompiled(&stub, nullptr), kInvalidKernelImage) << size;
+    cudaGetLastError();
+    __cudaUnregisterFatBinary(handle);
+  }
 }
 
 } // namespace ptxrun::tests

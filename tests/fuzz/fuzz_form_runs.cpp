@@ -16,12 +16,13 @@
 #include "loader/device/memory.h"
 #include "tests/fuzz/mutations.h"
 #include "tests/fuzz/random_form.h"
+#include "translate/check/check.h"
 
 namespace ptxrun::fuzz {
 
 namespace {
 
-constexpr uint32_t kThreads = 64, kRegisters = 6;
+constexpr uint32_t kThreads = 64, kRegisters = Choices::kExecutedRegisters;
 constexpr uint32_t kInputs = 8 * kRegisters; // registers of 8 bytes and less, per thread
 constexpr uint32_t kThreadBytes = 1024;      // input, then 64 bytes of its own, then output
 constexpr uint32_t kOwnOffset = kInputs * 8, kOutputOffset = kOwnOffset + 128;
@@ -70,15 +71,21 @@ constexpr RegisterFile kFiles[] = {{"%b", ".b8", ".b8"},   {"%h", ".b16", ".b16"
                                    {"%r", ".b32", ".b32"}, {"%d", ".b64", ".b64"},
                                    {"%f", ".f32", ".f32"}, {"%e", ".f64", ".f64"}};
 
-std::string textOf(const std::vector<std::string> &instructions) {
-  std::string text = ".version 9.2\n.target sm_90a\n.address_size 64\n"
-                     ".const .align 16 .b8 cv[128] = {1, 2, 3, 4, 5, 6, 7, 255, 128, 127};\n"
-                     ".shared .align 16 .b8 sv[8192];\n"
-                     ".visible .entry k(.param .b64 memory) {\n"
-                     ".local .align 16 .b8 lv[128];\n.reg .pred %p<6>;\n.reg .b128 %q<6>;\n"
+constexpr const char *kHead =
+    ".version 9.2\n.target sm_90a\n.address_size 64\n"
+    ".const .align 16 .b8 cv[128] = {1, 2, 3, 4, 5, 6, 7, 255, 128, 127};\n"
+    ".shared .align 16 .b8 sv[8192];\n.visible .entry k(.param .b64 memory) {\n";
+
+std::string declarations() {
+  std::string text = ".local .align 16 .b8 lv[128];\n.reg .pred %p<4>;\n.reg .b128 %q<4>;\n"
                      ".reg .b64 %ag, %al, %ao, %aw;\n.reg .b32 %as, %at;\n";
   for (const RegisterFile &file : kFiles)
-    text += std::string(".reg ") + file.type + " " + file.prefix + "<6>;\n";
+    text += std::string(".reg ") + file.type + " " + file.prefix + "<4>;\n";
+  return text;
+}
+
+std::string textOf(const std::vector<std::string> &instructions) {
+  std::string text = kHead + declarations();
   text += "ld.param.b64 %ao, [memory];\nmov.u32 %at, %tid.x;\n"
           "mad.wide.u32 %ao, %at, " +
           std::to_string(kThreadBytes) +
@@ -240,8 +247,8 @@ Finding tryModule(const std::vector<std::string> &instructions, const std::vecto
     return {{}, true};
   if (expected.code != device::Code::ok && expected.code != device::Code::illegalAddress)
     return {"W = 1: " + expected.message, false};
+  const auto optimised = isOptimised ? load(text, device::Tiers::optimised) : nullptr;
   for (const unsigned lanes : {8u, 16u, 32u}) {
-    const auto optimised = isOptimised ? load(text, device::Tiers::optimised) : nullptr;
     const Run run = runAt(optimised ? *optimised : *baseline, lanes, input);
     const std::string where =
         "W = " + std::to_string(lanes) + (isOptimised ? ", optimised: " : ", baseline: ");
@@ -275,10 +282,18 @@ std::vector<std::string> reduced(std::vector<std::string> instructions,
   return instructions;
 }
 
+/// One by one, so that one that is refused does not take the others with it.
+bool isAccepted(const std::string &instruction) {
+  static const std::string prologue = kHead + declarations();
+  support::SourceFile source("form.ptx", prologue + instruction + "ret;\n}\n");
+  support::Diagnostics diagnostics(source);
+  return check::parseAndCheck(source, diagnostics) != nullptr;
+}
+
 std::vector<std::string> draw(Mutations &random) {
   const auto &forms = executableForms();
   std::vector<std::string> instructions;
-  while (instructions.size() < 8) {
+  while (instructions.size() < 16) {
     uint8_t bytes[160];
     for (uint8_t &byte : bytes)
       byte = static_cast<uint8_t>(random.below(256));
@@ -287,8 +302,7 @@ std::vector<std::string> draw(Mutations &random) {
     std::string text = instructionOf(*forms[random.below(forms.size())], choices);
     if (choices.isUnusable)
       continue;
-    // One by one, so that one that is refused does not take the others with it.
-    if (load(textOf({text}), device::Tiers::baseline))
+    if (isAccepted(text))
       instructions.push_back(std::move(text));
   }
   return instructions;

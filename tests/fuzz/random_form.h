@@ -23,8 +23,9 @@ class Choices {
   bool isExecuted = false;
   /// What was drawn cannot be executed so that the result is known to be one.
   bool isUnusable = false;
-  uint32_t registers() const { return isExecuted ? 6 : 300; }
-  uint32_t fewRegisters() const { return isExecuted ? 6 : 9; }
+  uint32_t registers() const { return isExecuted ? kExecutedRegisters : 300; }
+  uint32_t fewRegisters() const { return isExecuted ? kExecutedRegisters : 9; }
+  static constexpr uint32_t kExecutedRegisters = 4; ///< of each type
 
  private:
   const uint8_t *data_;

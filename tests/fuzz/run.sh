@@ -29,7 +29,7 @@ for fuzzer in "${lib_fuzzers[@]}"; do
   mkdir -p "$corpus"
   seeds=()
   [ "$fuzzer" = fuzz_text ] && seeds=("$here/corpus" "-dict=$here/ptx.dict")
-  "$build/bin/$fuzzer" -max_total_time=$share -timeout=20 -rss_limit_mb=8192 -verbosity=0 -print_final_stats=1 -seed=$((seed % 2147483647 + 1)) \
+  "$build/bin/$fuzzer" -max_total_time=$share -timeout=20 -rss_limit_mb=8192 -verbosity=0 -print_funcs=0 -print_final_stats=1 -seed=$((seed % 2147483647 + 1)) \
     -artifact_prefix="$found/$fuzzer-" "$corpus" "${seeds[@]}" && continue
   failed=1
   for crash in "$found/$fuzzer"-crash-* "$found/$fuzzer"-oom-* "$found/$fuzzer"-timeout-*; do
