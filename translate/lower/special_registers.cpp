@@ -53,6 +53,9 @@ bool isAlwaysZero(llvm::StringRef name) {
   return name.starts_with("pm") || name == "current_graph_exec";
 }
 
+/// Bytes in whose multiples the hardware of a target gives shared memory to CTAs (10.30).
+uint32_t sharedUnit(uint32_t target) { return target >= 30 && target < 80 ? 256 : 128; }
+
 /// %reserved_smem_offset_begin, _end, _cap, _0, _1: the reserved region is what lies before a
 /// CTA's own variables, all of it.
 std::optional<uint32_t> reservedSharedOffset(llvm::StringRef name) {
@@ -76,6 +79,13 @@ llvm::Value *LaneBuilder::specialRegister(isa::SpecialRegister special, uint8_t 
     return llvm::ConstantInt::get(type, *offset);
   if (isAlwaysZero(name) || component == 4)
     return llvm::Constant::getNullValue(type);
+  if (name == "total_smem_size" || name == "aggr_smem_size") {
+    const uint32_t unit = sharedUnit(module_.checked().target);
+    llvm::Value *used = word("ptx.sreg.total_smem_size", type, {}, WordEffect::pure);
+    llvm::Value *total = ir.CreateAnd(ir.CreateAdd(used, constant(32, unit - 1)), -unit);
+    return name == "total_smem_size" ? total
+                                     : ir.CreateAdd(total, constant(32, abi::kSharedFirstOffset));
+  }
   if (name == "is_explicit_cluster")
     type = intType(1);
   std::string full = "ptx.sreg." + name;

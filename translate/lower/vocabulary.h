@@ -3,7 +3,7 @@
 //
 //  Special registers [10], all `() -> i32` unless noted, memory(none) and speculatable except the counters:
 //    ptx.sreg.{tid,ntid,ctaid,nctaid,clusterid,nclusterid,cluster_ctaid,cluster_nctaid}.{x,y,z}
-//    ptx.sreg.{laneid,warpid,nwarpid,smid,nsmid,cluster_ctarank,cluster_nctarank,dynamic_smem_size,total_smem_size,aggr_smem_size}
+//    ptx.sreg.{laneid,warpid,nwarpid,smid,nsmid,cluster_ctarank,cluster_nctarank,dynamic_smem_size,total_smem_size}
 //    ptx.sreg.{lanemask_eq,lanemask_le,lanemask_lt,lanemask_ge,lanemask_gt}, ptx.sreg.envreg<N>, ptx.sreg.gridid -> i64
 //    ptx.sreg.is_explicit_cluster -> i1
 //    ptx.sreg.{clock -> i32, clock_hi -> i32, clock64 -> i64, globaltimer -> i64}   (has side effects: order is kept)

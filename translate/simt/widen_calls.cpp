@@ -333,8 +333,10 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
     return launchField(xyz(offsetof(abi::Launch, cluster)), i32);
   if (name.starts_with("cluster_ctaid."))
     return ctaField(xyz(offsetof(abi::Cta, clusterCtaid)), i32);
+  // Not Cta::clusterid: code that runs a range of CTAs without clusters writes only `ctaid`.
   if (name.starts_with("clusterid."))
-    return ctaField(xyz(offsetof(abi::Cta, clusterid)), i32);
+    return b_.CreateUDiv(argument(kCtaX + word.axis),
+                         launchField(xyz(offsetof(abi::Launch, cluster)), i32));
   if (name.starts_with("nclusterid."))
     return b_.CreateUDiv(launchField(xyz(offsetof(abi::Launch, grid)), i32),
                          launchField(xyz(offsetof(abi::Launch, cluster)), i32));
@@ -367,7 +369,7 @@ Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const W
     return launchField(offsetof(abi::Launch, gridId), b_.getInt64Ty());
   if (name == "dynamic_smem_size")
     return launchField(offsetof(abi::Launch, dynamicSharedBytes), i32);
-  if (name == "total_smem_size" || name == "aggr_smem_size")
+  if (name == "total_smem_size")
     return b_.CreateAdd(launchField(offsetof(abi::Launch, dynamicSharedBytes), i32),
                         launchField(offsetof(abi::Launch, staticSharedBytes), i32));
   if (name == "clock64")

@@ -1,7 +1,9 @@
 // The table as its readers see it.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "translate/isa/match.h"
 #include "translate/isa/table.h"
@@ -120,6 +122,20 @@ TEST(SpecialRegisters, KnowTypeAndTarget) {
   EXPECT_TRUE(isAvailable(findSpecialRegister("cluster_ctarank"), {80, 90, 0}));
   EXPECT_FALSE(isAvailable(findSpecialRegister("cluster_ctarank"), {80, 80, 0}, &why));
   EXPECT_EQ(why, "needs sm_90 or higher");
+}
+
+// tests/unit/lower/run/special_registers.toml says what they are; a new one must be read there.
+TEST(SpecialRegisters, AreAllRead) {
+  std::ifstream file(PTXRUN_ISA_CASES "/../lower/run/special_registers.ptx");
+  std::stringstream text;
+  text << file.rdbuf();
+  constexpr std::string_view kNames[] = {
+#define PTXRUN_SPECIAL(identifier, spelling, type, components) spelling,
+#include "isa_special.inc"
+#undef PTXRUN_SPECIAL
+  };
+  for (const std::string_view name : kNames)
+    EXPECT_NE(text.str().find(", %" + std::string(name) + ";"), std::string::npos) << name;
 }
 
 } // namespace
