@@ -79,7 +79,7 @@ void printIsa(const IsaArguments &given) {
              entry.form->opcode != given.instruction;
     });
   if (given.showsNumerics)
-    printNumerics(all);
+    printNumerics(all, given.isJson);
   else if (given.isJson)
     printJson(all);
   else if (given.showsForms || !given.instruction.empty())
@@ -98,8 +98,9 @@ void addIsa(CLI::App &app) {
                   "section, PTX version, x (executed) t (tested), notation.");
   command->add_option("INSTRUCTION", given->instruction, "Only this one, for example cvt");
   command->add_flag("--forms", given->showsForms, "One line per form");
-  command->add_flag("--numerics", given->showsNumerics,
-                    "How matrix instructions sum under each policy of --matrix");
+  command->add_flag(
+      "--numerics", given->showsNumerics,
+      "How exact results are: errors that were measured, how matrix instructions sum");
   command->add_flag("--json", given->isJson, "For tools: an array with one object per form");
   command->callback([given] { printIsa(*given); });
 }

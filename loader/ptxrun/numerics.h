@@ -1,4 +1,4 @@
-// `ptxrun isa --numerics`: how matrix instructions sum under each policy.
+// `ptxrun isa --numerics`: what the numbers are that each form gives.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,8 @@
 
 namespace ptxrun::command {
 
-/// One paragraph for each form of `all` that multiplies matrices (PTX ISA 9.7.14 to 9.7.16).
-void printNumerics(const std::vector<isa::Coverage> &all);
+/// Of each form of `all`: exact; approximate, with the manual's bound and what was measured
+/// (measured.h); or summed as a policy says, for forms that multiply matrices.
+void printNumerics(const std::vector<isa::Coverage> &all, bool isJson);
 
 } // namespace ptxrun::command
