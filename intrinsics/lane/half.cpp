@@ -23,7 +23,8 @@ LANE float ptx_fma_f16(float a, float b, float c) {
   const bool isBelow = (bitsOf(error) ^ bits) >> 31; // the exact sum is smaller in magnitude
   const uint32_t odd = pick((bits & 1) != 0, bits, pick(isBelow, bits - 1, bits + 1));
   // An infinite or NaN sum has the error NaN, which compares unequal to 0 but is no error.
-  return pick((error != 0) & (abs(sum) < kInfinity), floatOf(odd), sum);
+  const float special = pick(isNaN(sum), canonicalNaN(), sum); // one NaN, whatever the CPU makes
+  return pick((error != 0) & (abs(sum) < kInfinity), floatOf(odd), special);
 }
 
 // Sums and products of bf16 round twice harmlessly on the way through f32 (24 bits are more than 2

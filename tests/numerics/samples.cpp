@@ -14,16 +14,48 @@ uint64_t mixed(uint64_t n) {
   return z ^ (z >> 31);
 }
 
-unsigned elementBits(isa::Type type) {
+/// Bits that are all set in infinities and NaNs; 0 for types without.
+uint64_t exponentOf(isa::Type type) {
   switch (type) {
+  case isa::Type::f16:
   case isa::Type::f16x2:
+    return 0x7c00;
+  case isa::Type::bf16:
   case isa::Type::bf16x2:
-    return 16;
+    return 0x7f80;
+  case isa::Type::f32:
   case isa::Type::f32x2:
-    return 32;
+    return 0x7f800000;
+  case isa::Type::f64:
+    return 0x7ff0000000000000;
   default:
-    return isa::bitWidth(type);
+    return 0;
   }
+}
+
+/// Leaves the first NaN among the operands of each element and makes numbers of the others.
+void keepOneNaN(const std::vector<isa::Type> &types, const std::vector<Field> &fields,
+                Samples &samples) {
+  const unsigned parts = fields[0].isPredicate ? 1 : fields[0].bytes() * 8 / elementBits(types[0]);
+  for (size_t i = 0; i < samples.count; ++i)
+    for (unsigned part = 0; part < parts; ++part) {
+      bool hasNaN = false;
+      for (size_t j = 0; j < types.size(); ++j) {
+        const uint64_t exponent = exponentOf(types[j]);
+        const unsigned width = elementBits(types[j]);
+        if (exponent == 0 || fields[j].bytes() * 8 / width <= part)
+          continue;
+        uint8_t *place = samples.sources[j].data() + i * fields[j].bytes() + part * (width / 8);
+        uint64_t value = 0;
+        std::memcpy(&value, place, width / 8);
+        const uint64_t magnitude = value & ~(uint64_t{1} << (width - 1));
+        if (magnitude <= exponent)
+          continue;
+        if (hasNaN)
+          value &= ~(exponent & (exponent << 1)), std::memcpy(place, &value, width / 8);
+        hasNaN = true;
+      }
+    }
 }
 
 /// Values of one element.
@@ -62,7 +94,20 @@ std::vector<uint64_t> valuesOf(isa::Type type) {
 
 } // namespace
 
-Samples samplesFor(const std::vector<isa::Type> &types, const std::vector<Field> &fields) {
+unsigned elementBits(isa::Type type) {
+  switch (type) {
+  case isa::Type::f16x2:
+  case isa::Type::bf16x2:
+    return 16;
+  case isa::Type::f32x2:
+    return 32;
+  default:
+    return isa::bitWidth(type);
+  }
+}
+
+Samples samplesFor(const std::vector<isa::Type> &types, const std::vector<Field> &fields,
+                   NaNs nans) {
   std::vector<std::vector<uint64_t>> values;
   size_t floats = 0;
   for (const isa::Type type : types) {
@@ -110,6 +155,8 @@ Samples samplesFor(const std::vector<isa::Type> &types, const std::vector<Field>
       }
     samples.sources.push_back(std::move(bytes));
   }
+  if (nans == NaNs::inOneOperand)
+    keepOneNaN(types, fields, samples);
   return samples;
 }
 

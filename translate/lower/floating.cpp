@@ -23,6 +23,13 @@ Value *flushIfAsked(LaneBuilder &b, const Instruction &in, Value *value) {
   return in.has(Token::ftz) && isNarrow ? flush(b, value) : value;
 }
 
+Value *negatedForSum(LaneBuilder &b, const Instruction &in, Value *y) {
+  Value *negated = b.ir.CreateFNeg(y);
+  if (LaneBuilder::rounding(in) == Rounding::nearestEven)
+    return negated;
+  return b.select(b.ir.CreateFCmpUNO(y, y), y, negated);
+}
+
 Value *saturate(LaneBuilder &b, Value *value) {
   llvm::Constant *zero = b.constant(value->getType(), 0), *one = b.constant(value->getType(), 1);
   Value *low = b.select(b.ir.CreateFCmpOGT(value, zero), value, zero);

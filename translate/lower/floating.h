@@ -9,6 +9,9 @@ namespace ptxrun::lower {
 llvm::Value *flush(LaneBuilder &, llvm::Value *);
 /// flush() where `.ftz` was written and the value is a half or float.
 llvm::Value *flushIfAsked(LaneBuilder &, const check::Instruction &, llvm::Value *);
+/// -y for x + -y, the instruction's x - y. To nearest LLVM makes x - y of it; with other roundings
+/// that depends on the CPU level, and a NaN keeps its sign only in x - y: there it is kept here.
+llvm::Value *negatedForSum(LaneBuilder &, const check::Instruction &, llvm::Value *y);
 
 /// `.sat`: clamped to [0, 1]; NaN and -0 give +0.
 llvm::Value *saturate(LaneBuilder &, llvm::Value *);

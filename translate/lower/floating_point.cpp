@@ -24,7 +24,7 @@ Value *compute(LaneBuilder &b, const Instruction &in, Arithmetic operation, Valu
 }
 
 Value *subtract(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
-  return compute(b, in, Arithmetic::add, {x, b.ir.CreateFNeg(y)});
+  return compute(b, in, Arithmetic::add, {x, negatedForSum(b, in, y)});
 }
 
 /// `.ftz` for the approximate functions of f32: also where PTX 1.3 wrote neither `.approx` nor a

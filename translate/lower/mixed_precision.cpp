@@ -27,7 +27,7 @@ void lowerMixedAdd(LaneBuilder &b, const Instruction &in) {
 }
 
 void lowerMixedSub(LaneBuilder &b, const Instruction &in) {
-  writeMixed(b, in, Arithmetic::add, {widened(b, in, 1), b.ir.CreateFNeg(b.read(in, 2))});
+  writeMixed(b, in, Arithmetic::add, {widened(b, in, 1), negatedForSum(b, in, b.read(in, 2))});
 }
 
 void lowerMixedFma(LaneBuilder &b, const Instruction &in) {
