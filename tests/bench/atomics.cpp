@@ -63,7 +63,7 @@ void compare(device::Module &module, const char *kernel, const char *what,
   const double leastOther = *std::min_element(other.begin(), other.end());
   const double perOne = 1e9 / kTurns / kThreads, ratio = least / leastOther;
   std::printf("%-52s %10.3f ns   std::atomic %.3f ns, ratio %.2f  (at most 1)%s\n", what,
-              least * perOne, leastOther * perOne, ratio, ratio > 1.05 ? "  above the bar" : "");
+              least * perOne, leastOther * perOne, ratio, verdict(ratio > 1.05));
   std::fflush(stdout);
 }
 

@@ -32,8 +32,7 @@ void compare(const char *what, double bar, size_t bytes, const char *source,
     }));
   }
   double ratio = medianMs(copies) / medianMs(plain);
-  std::printf("%-52s %10.3f      (at most %g)%s\n", what, ratio, bar,
-              ratio > bar ? "  above the bar" : "");
+  std::printf("%-52s %10.3f      (at most %g)%s\n", what, ratio, bar, verdict(ratio > bar));
   std::fflush(stdout);
 }
 

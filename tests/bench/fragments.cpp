@@ -81,7 +81,7 @@ void measureMatrices(device::Module &module) {
     std::printf("%-52s %10.3f ns   (at most %g)%s\n",
                 isTransposed ? "ldmatrix.x4.trans and four sums, a warp"
                              : "ldmatrix.x4 and four sums, a warp",
-                each, kBar, each > kBar ? "  above the bar" : "");
+                each, kBar, verdict(each > kBar));
   }
 }
 

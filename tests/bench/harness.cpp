@@ -200,6 +200,15 @@ void Table::measure(const Subject &subject) {
     toOpenCl_.push_back(mine / rival);
 }
 
+static unsigned missedBars = 0;
+
+const char *verdict(bool isAboveBar) {
+  missedBars += isAboveBar;
+  return isAboveBar ? "  above the bar" : "";
+}
+
+unsigned countMissedBars() { return missedBars; }
+
 void Table::summary() const {
   auto mean = [](const std::vector<double> &ratios) {
     double sum = 0;

@@ -91,6 +91,11 @@ struct Options {
   int threads = 0;
 };
 
+/// What to print behind a number that has a bar; those above theirs are counted.
+const char *verdict(bool isAboveBar);
+/// How many were above their bars, of what is not in the table.
+unsigned countMissedBars();
+
 class Table {
  public:
   explicit Table(const Options &options) : options_(options) {}
@@ -104,7 +109,7 @@ class Table {
   }
   /// Geometric means and what missed its bar.
   void summary() const;
-  bool isAllRight() const { return failures_ == 0; }
+  bool isAllRight() const { return failures_ == 0 && missed_ == 0; }
 
  private:
   Options options_;

@@ -51,7 +51,7 @@ std::unique_ptr<device::Module> load(const std::string &name, const std::string 
 void report(const char *what, double value, const char *unit, double bar) {
   std::printf("%-52s %10.3f %-3s", what, value, unit);
   if (bar > 0)
-    std::printf("  (at most %g)%s", bar, value > bar ? "  above the bar" : "");
+    std::printf("  (at most %g)%s", bar, verdict(value > bar));
   std::printf("\n");
   std::fflush(stdout);
 }

@@ -2,14 +2,17 @@
 # Builds and runs the benchmarks: every sample kernel against an OpenMP+SIMD loop and, where it is installed, PoCL, side by
 # side in one run; first with one thread, then with all. Then launch, barrier, compilation and start-up times.
 #   tests/bench/run.sh [--only NAME] [--rounds N] [--no-opencl] [--no-latency]
+# Exit status 1: a wrong result or a missed bar, in either part.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 .ci/install-packages --with-optional || echo "-- going on without the optional packages (PoCL)"
 [ -e build/build.ninja ] || cmake --preset release
 cmake -S . -B build -DPTXRUN_BENCH=ON >/dev/null
 cmake --build build --target bench ptxrun
-OMP_NUM_THREADS=1 POCL_MAX_PTHREAD_COUNT=1 taskset -c 0 build/bin/bench --threads 1 --no-latency "$@"
+status=0
+OMP_NUM_THREADS=1 POCL_MAX_PTHREAD_COUNT=1 taskset -c 0 build/bin/bench --threads 1 --no-latency "$@" || status=$?
 echo
 # OpenMP's threads sleep between the loops instead of spinning: they would take the processor from whoever runs next.
 export KMP_BLOCKTIME=0
-exec build/bin/bench "$@"
+build/bin/bench "$@" || status=$?
+exit $status
