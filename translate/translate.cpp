@@ -239,10 +239,17 @@ llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &func
           }
         }
         const std::string firstLine = found->problem.substr(0, found->problem.find('\n'));
-        return llvm::make_error<lower::InternalError>(
+        auto said = std::make_unique<lower::InternalError>(
             found->stage, firstLine + " (kernel " + variant + ", " + source_->file.name() + ":" +
                               std::to_string(function.line) + ")" +
                               (where.empty() ? "" : "; please report it with " + where));
+#ifndef NDEBUG
+        if (!options_.breaks) { // falling back to safer code would hide it from tests
+          std::fprintf(stderr, "ptxrun: %s\n", said->message().c_str());
+          std::abort();
+        }
+#endif
+        return llvm::Error(std::move(said));
       });
 }
 

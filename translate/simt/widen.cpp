@@ -11,6 +11,7 @@
 #include "translate/simt/repeated_stores.h"
 #include "translate/simt/rows.h"
 #include "translate/simt/unify.h"
+#include "translate/simt/verify.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/widener.h"
 
@@ -181,6 +182,24 @@ llvm::Error broken(const llvm::Module &m, const char *when) {
   return internalError(llvm::Twine(when) + ": " + text);
 }
 
+/// In builds with assertions, after each step: the IR is valid, and functions are still prepared
+/// (prepare.h) where they must be. The first problem found is the context's.
+void checkStep([[maybe_unused]] ModuleContext &context, [[maybe_unused]] const char *step,
+               [[maybe_unused]] llvm::ArrayRef<llvm::Function *> prepared = {}) {
+#ifndef NDEBUG
+  if (!context.problem.empty())
+    return;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::verifyModule(context.module, &out);
+  for (llvm::Function *f : prepared)
+    if (text.empty())
+      text = whatIsUnprepared(*f);
+  if (!text.empty())
+    context.problem = std::string(step) + ": " + text;
+#endif
+}
+
 /// A function a LaneModule uses that is no word of the vocabulary; empty if there is none.
 std::string wordWithoutMeaning(const llvm::Module &m) {
   for (const llvm::Function &f : m) {
@@ -255,10 +274,13 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
     const auto gangsPerCta = unsigned(threadsOf(context.options) / context.lanes);
     if (context.hasBarriers)
       unifyVersions(context, *full, gangsPerCta);
+    checkStep(context, "with versions unified");
     jammed = jamGangs(context, *full, gangsPerCta);
+    checkStep(context, "with gangs jammed");
   }
   const bool isJamCut =
       maySuspend && jammed.body && buildRegions(context, *jammed.body, jammed.gangs);
+  checkStep(context, "with regions of jammed gangs");
   if (maySuspend && jammed.body && !isJamCut) {
     jammed.body->eraseFromParent();
     jammed = {};
@@ -308,16 +330,23 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   std::vector<llvm::Function *> scalar = bodies(m);
+  checkStep(context, "prepared", scalar);
   const Waits waits(m);
   for (llvm::Function *f : scalar) {
     if (found.spins)
       addYields(*f, gang, f == kernel, waits);
+    checkStep(context, "with yields", f);
     if (f == kernel && width.lanes > 1 && options.tier == Tier::optimised) {
       addFullGangVersions(*f, gang);
+      checkStep(context, "with versions", f);
       sinkRepeatedStores(*f, gang);
+      checkStep(context, "with stores sunk", f);
       unrollRows(*f, gang, options.level);
+      checkStep(context, "with rows unrolled", f);
     }
   }
+  if (!context.problem.empty())
+    return internalError(context.problem);
   if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
     if (llvm::Error e = broken(m, "prepared"))
       return e;
@@ -377,6 +406,10 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
     return e;
   result.module = std::move(lane.module);
   result.context = std::move(lane.context);
+#ifndef NDEBUG
+  if (std::string wrong = verifyGangModule(result); !wrong.empty())
+    return internalError(wrong);
+#endif
   return result;
 }
 
