@@ -13,15 +13,7 @@
 #include "rt/exec/faults.h"
 #include "rt/exec/floating_environment.h"
 #include "rt/exec/openmp.h"
-#include "rt/exec/sanitizers.h"
 #include "rt/exec/scheduler.h"
-
-#ifdef PTXRUN_TSAN
-/// libomp is not instrumented: what it does among its own threads looks like races.
-extern "C" __attribute__((visibility("default"), used)) const char *__tsan_default_suppressions() {
-  return "race:libomp.so\n";
-}
-#endif
 
 namespace ptxrun::rt {
 

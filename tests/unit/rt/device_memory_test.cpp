@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "rt/exec/sanitizers.h"
 #include "tests/unit/rt/kernels.h"
 
 namespace ptxrun::rt::test {
@@ -62,6 +63,9 @@ size_t mappings() {
 }
 
 TEST(DeviceMemory, LeavesNothingMappedOfWhatIsFreedInTheArenaOfRecordings) {
+#ifdef PTXRUN_TSAN
+  GTEST_SKIP() << "the arena's addresses are the sanitizer's";
+#endif
   ASSERT_TRUE(useDeviceArena());
   const auto once = [] {
     for (uint64_t bytes : {100ul, 3ul << 20})
@@ -77,6 +81,9 @@ TEST(DeviceMemory, LeavesNothingMappedOfWhatIsFreedInTheArenaOfRecordings) {
 // As recordings that somebody changed may ask: pages of small blocks, then of a large one, again
 // and again.
 TEST(DeviceMemory, PlacesBlocksWhereOthersWere) {
+#ifdef PTXRUN_TSAN
+  GTEST_SKIP() << "the arena's addresses are the sanitizer's";
+#endif
   constexpr uint64_t kBase = kDeviceArena + (uint64_t{1} << 30), kPage = 4096;
   for (int turn = 0; turn < 3; ++turn)
     for (uint64_t bytes : {uint64_t{50}, 3 * kPage, kPage + 7}) {
