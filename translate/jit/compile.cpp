@@ -1,13 +1,14 @@
 // GangModule to relocatable object: verify, name, optimise, generate code.
 #include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
@@ -108,14 +109,45 @@ void placeEntries(Module &module) {
   }
 }
 
-/// Tells LLVM's passes whether to run. Loop strength reduction takes up to a fifth of code
-/// generation and wins nothing on code whose addresses are a base and constants already.
-class PassGate final : public OptPassGate {
-  bool isEnabled() const override { return true; }
-  bool shouldRunPass(StringRef pass, StringRef) override {
-    return pass != "Loop Strength Reduction";
+/// The code generator's passes but for some that cost more than they give:
+///   - Loop strength reduction takes up to a fifth of code generation and wins nothing on code
+///   whose
+///     addresses are a base and constants already. What prepares for it goes with it, and takes
+///     time that grows with the square of the number of loops.
+class CodegenPasses final : public legacy::PassManager {
+ public:
+  void add(Pass *pass) override { // owns it
+    static const StringSet<> left = {"Loop Strength Reduction",
+                                     "Canonicalize Freeze Instructions in Loops"};
+    if (left.contains(pass->getPassName()))
+      delete pass;
+    else
+      legacy::PassManager::add(pass);
   }
 };
+
+/// Blocks longer than this many machine instructions, or about that, are not scheduled: a scheduler
+/// looks at all pairs of accesses that may overlap, and at all users of a register that is never
+/// renamed.
+constexpr uint64_t kLongestScheduled = 1000;
+
+/// Machine instructions of the longest block, taking an instruction for as many as registers its
+/// result or what it stores takes.
+uint64_t longestBlock(const Module &module, unsigned vectorBytes) {
+  uint64_t longest = 0;
+  for (const Function &function : module)
+    for (const BasicBlock &block : function) {
+      uint64_t parts = 0;
+      for (const Instruction &i : block) {
+        const auto *store = dyn_cast<StoreInst>(&i);
+        const Type *type = store ? store->getValueOperand()->getType() : i.getType();
+        const uint64_t bits = type->isSized() ? type->getPrimitiveSizeInBits().getFixedValue() : 0;
+        parts += std::max<uint64_t>(1, bits / (vectorBytes * 8));
+      }
+      longest = std::max(longest, parts);
+    }
+  return longest;
+}
 
 CodeGenOptLevel codegenLevel(const Effort &effort) {
   if (effort.isBaseline())
@@ -124,8 +156,8 @@ CodeGenOptLevel codegenLevel(const Effort &effort) {
 }
 
 #ifndef NDEBUG
-/// Machine code is verified after each pass of the code generator (an option of LLVM's, which has no
-/// other way to ask for it).
+/// Machine code is verified after each pass of the code generator (an option of LLVM's, which has
+/// no other way to ask for it).
 [[maybe_unused]] const bool isMachineCodeVerified = [] {
   auto option = cl::getRegisteredOptions().find("verify-machineinstrs");
   return option != cl::getRegisteredOptions().end() &&
@@ -189,7 +221,7 @@ Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type,
   Generated made;
   SmallString<0> text;
   raw_svector_ostream out(text);
-  legacy::PassManager passes;
+  CodegenPasses passes;
   [[maybe_unused]] const bool hasFailed =
       addCodegenPasses(passes, machine, out, type, isOrdered, made.frameBytes);
   assert(!hasFailed && "jit: X86 can emit objects and assembly");
@@ -215,8 +247,6 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   Module &module = *in.module;
   const Effort effort = measure(module, in.tier);
   const CodeGenOptLevel codegen = codegenLevel(effort);
-  static PassGate gate;
-  module.getContext().setOptPassGate(gate);
   BorrowedTarget target(level, codegen);
   module.setTargetTriple(target->getTargetTriple().str());
   module.setDataLayout(target->createDataLayout());
@@ -225,14 +255,14 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   placeEntries(module);
 
   optimise(module, *target, effort);
-  bool isOrdered = false;
-  for (Function &function : module)
-    isOrdered |=
-        !effort.isBaseline() && orderForRegisters(function,
-                                                  level == simt::CpuLevel::avx512 ? 64
-                                                  : level == simt::CpuLevel::avx2 ? 32
-                                                                                  : 16,
-                                                  level == simt::CpuLevel::avx512 ? 32 : 16);
+  const unsigned vectorBytes = level == simt::CpuLevel::avx512 ? 64
+                               : level == simt::CpuLevel::avx2 ? 32
+                                                               : 16;
+  bool isOrdered = longestBlock(module, vectorBytes) > kLongestScheduled;
+  if (!effort.isBaseline())
+    for (Function &function : module)
+      isOrdered |=
+          orderForRegisters(function, vectorBytes, level == simt::CpuLevel::avx512 ? 32 : 16);
   if (std::string wrong = brokenIr(module); !wrong.empty())
     return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)

@@ -98,7 +98,17 @@ llvm::AllocaInst *Widener::maskSlot(const Block *block) {
   if (!slot) {
     auto *type = vec(b_.getInt1Ty(), lanes_);
     slot = entryAlloca(type, "mask.slot");
-    entry_.CreateStore(llvm::Constant::getNullValue(type), slot);
+    // Empty from where all lanes last were together before the block: from the beginning would be
+    // right, too, but every slot would then live all the way from there.
+    const auto *node = shapes_.dominators().getNode(block);
+    while (node && shapes_.isInDivergentRegion(node->getBlock()))
+      node = node->getIDom();
+    if (node) {
+      Block *head = items_[itemOf_.at(node->getBlock())].head;
+      llvm::IRBuilder<>(head, head->begin()).CreateStore(llvm::Constant::getNullValue(type), slot);
+    } else {
+      entry_.CreateStore(llvm::Constant::getNullValue(type), slot);
+    }
     promotable_.push_back(slot);
   }
   return slot;

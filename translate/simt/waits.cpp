@@ -361,27 +361,26 @@ class Deciders {
   void addControl(const llvm::BasicBlock &block) {
     if (!controlled_.insert(&block).second || &block == loop_.getHeader())
       return;
+    const auto before = blocksThatLeadTo(block);
     for (const llvm::BasicBlock *b : loop_.blocks()) {
       auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
       if (!branch || !branch->isConditional())
         continue;
-      if (leadsTo(branch->getSuccessor(0), block) != leadsTo(branch->getSuccessor(1), block))
+      if (before.contains(branch->getSuccessor(0)) != before.contains(branch->getSuccessor(1)))
         addBranch(*b);
     }
   }
 
-  bool leadsTo(const llvm::BasicBlock *from, const llvm::BasicBlock &to) const {
-    llvm::SmallVector<const llvm::BasicBlock *> stack{from};
-    llvm::SmallPtrSet<const llvm::BasicBlock *, 16> seen;
+  /// The blocks from which `to` is come to within a round: the header is where the next one begins.
+  llvm::DenseSet<const llvm::BasicBlock *> blocksThatLeadTo(const llvm::BasicBlock &to) const {
+    llvm::DenseSet<const llvm::BasicBlock *> found;
+    llvm::SmallVector<const llvm::BasicBlock *> stack{&to};
     while (!stack.empty()) {
       const llvm::BasicBlock *b = stack.pop_back_val();
-      if (b == loop_.getHeader() || !loop_.contains(b) || !seen.insert(b).second)
-        continue;
-      if (b == &to)
-        return true;
-      stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+      if (b != loop_.getHeader() && loop_.contains(b) && found.insert(b).second)
+        stack.append(llvm::pred_begin(b), llvm::pred_end(b));
     }
-    return false;
+    return found;
   }
 
   const llvm::Loop &loop_;
@@ -403,10 +402,10 @@ Polled Waits::polledBy(const llvm::Loop &loop) const {
       for (const llvm::Instruction &i : *b)
         collect(i, loop, isPlainPolled, polled);
   };
-  if (loop.hasNoExitBlocks()) {
-    collectAll();
+  collectAll();
+  if (!polled.isAny() || loop.hasNoExitBlocks()) // most loops read nothing that could be waited for
     return polled;
-  }
+  polled = {};
   bool goesThroughLocalMemory = false;
   for (const llvm::Instruction *i : Deciders(loop).values) {
     collect(*i, loop, isPlainPolled, polled);
