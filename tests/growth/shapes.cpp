@@ -340,6 +340,21 @@ std::string maze(unsigned n, std::string_view decides) {
 std::string divergentMaze(unsigned n) { return maze(n, "%r4"); }
 std::string uniformMaze(unsigned n) { return maze(n, "%r5"); }
 
+/// Blocks both of whose ways go anywhere.
+std::string tangle(unsigned n) {
+  std::mt19937 random(11);
+  const unsigned blocks = n / 7;
+  std::string text = "  mov.u32 %r10, 0;\n";
+  text += repeat(blocks, [&](unsigned i) {
+    const unsigned one = unsigned(random() % blocks), other = unsigned(random() % blocks);
+    return fill("B{0}:\n  add.s32 %r10, %r10, 1;\n  setp.gt.u32 %p3, %r10, 1000;\n  @%p3 bra "
+                "END;\n  mad.lo.s32 %r4, %r4, %r1, {0};\n  setp.gt.u32 %p2, %r4, {0};\n  @%p2 bra "
+                "B{1};\n  bra B{2};\n",
+                i, one, other);
+  });
+  return kernel(text);
+}
+
 /// A multiway branch; with `isLoop`, back to it after each target, as interpreters do.
 std::string multiway(unsigned n, std::string_view index, bool isLoop) {
   const unsigned targets = n / 3;
@@ -497,6 +512,7 @@ const std::vector<Shape> &shapes() {
       {"continues", "a loop with many back edges", continues, 500},
       {"divergent_maze", "loops with many entries, divergent", divergentMaze, 300},
       {"uniform_maze", "loops with many entries, uniform", uniformMaze, 300},
+      {"tangle", "blocks both of whose ways go anywhere", tangle, 300},
       {"divergent_switch", "brx.idx by lane", divergentSwitch, 1000},
       {"uniform_switch", "brx.idx by a uniform value", uniformSwitch, 1000},
       {"interpreter", "brx.idx in a loop", interpreter, 1000},

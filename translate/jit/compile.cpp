@@ -111,25 +111,47 @@ void placeEntries(Module &module) {
 
 /// The code generator's passes but for some that cost more than they give:
 ///   - Loop strength reduction takes up to a fifth of code generation and wins nothing on code
-///   whose
-///     addresses are a base and constants already. What prepares for it goes with it, and takes
-///     time that grows with the square of the number of loops.
+///     whose addresses are a base and constants already. What prepares for it goes with it, and
+///     takes time that grows with the square of the number of loops.
+///   - In very long blocks the basic register allocator spills whole values where the greedy one
+///     would look, again and again, for parts of them that still fit.
 class CodegenPasses final : public legacy::PassManager {
  public:
+  explicit CodegenPasses(bool isVeryLong) : isVeryLong_(isVeryLong) {}
   void add(Pass *pass) override { // owns it
     static const StringSet<> left = {"Loop Strength Reduction",
                                      "Canonicalize Freeze Instructions in Loops"};
-    if (left.contains(pass->getPassName()))
+    const StringRef name = pass->getPassName();
+    if (left.contains(name)) {
       delete pass;
-    else
-      legacy::PassManager::add(pass);
+      return;
+    }
+    // The first of the two allocators is for tiles.
+    if (isVeryLong_ && name == "Greedy Register Allocator" && ++allocators_ == 2) {
+      delete pass;
+      pass = createBasicRegisterAllocator();
+    }
+    legacy::PassManager::add(pass);
   }
+
+ private:
+  const bool isVeryLong_;
+  unsigned allocators_ = 0;
 };
 
 /// Blocks longer than this many machine instructions, or about that, are not scheduled: a scheduler
 /// looks at all pairs of accesses that may overlap, and at all users of a register that is never
-/// renamed.
-constexpr uint64_t kLongestScheduled = 1000;
+/// renamed. Nor are their constants moved out of loops: so many find no register there.
+constexpr uint64_t kLongBlock = 1000;
+constexpr uint64_t kVeryLongBlock = 10000;
+
+/// What the choice of passes goes by.
+struct Blocks {
+  uint64_t longest = 0;   ///< machine instructions, or about that
+  bool isOrdered = false; ///< by order.h
+  bool isLong() const { return longest > kLongBlock; }
+  bool isVeryLong() const { return longest > kVeryLongBlock; }
+};
 
 /// Machine instructions of the longest block, taking an instruction for as many as registers its
 /// result or what it stores takes.
@@ -189,7 +211,7 @@ char FrameSizes::ID = 0;
 /// themselves) and the tracking of debug values (there are none). Returns true if the target cannot
 /// emit such a file.
 bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out,
-                      CodeGenFileType type, bool isOrdered, uint64_t &frameBytes) {
+                      CodeGenFileType type, const Blocks &blocks, uint64_t &frameBytes) {
   auto &target = static_cast<LLVMTargetMachine &>(machine);
   auto *info =
       new MachineModuleInfoWrapperPass(&target); // owned by the pass manager, as is the next
@@ -197,8 +219,10 @@ bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   config->setDisableVerify(true);
   config->disablePass(&PostRASchedulerID);
   config->disablePass(&LiveDebugValuesID);
-  if (isOrdered)
+  if (blocks.isOrdered || blocks.isLong())
     config->disablePass(&MachineSchedulerID);
+  if (blocks.isLong())
+    config->disablePass(&EarlyMachineLICMID);
   passes.add(config);
   passes.add(info);
   if (config->addISelPasses())
@@ -217,13 +241,14 @@ struct Generated {
   uint64_t frameBytes = 0; ///< of all functions' stack frames
 };
 
-Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type, bool isOrdered) {
+Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type,
+                   const Blocks &blocks) {
   Generated made;
   SmallString<0> text;
   raw_svector_ostream out(text);
-  CodegenPasses passes;
+  CodegenPasses passes(blocks.isVeryLong());
   [[maybe_unused]] const bool hasFailed =
-      addCodegenPasses(passes, machine, out, type, isOrdered, made.frameBytes);
+      addCodegenPasses(passes, machine, out, type, blocks, made.frameBytes);
   assert(!hasFailed && "jit: X86 can emit objects and assembly");
   passes.run(module);
   made.text = text.str();
@@ -231,11 +256,11 @@ Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type,
 }
 
 std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort,
-                       bool isOrdered) {
+                       const Blocks &blocks) {
   const std::unique_ptr<Module> copy = CloneModule(module); // code generation changes the module
   const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
   machine->Options.MCOptions.AsmVerbose = true;
-  return generate(*copy, *machine, CodeGenFileType::AssemblyFile, isOrdered).text;
+  return generate(*copy, *machine, CodeGenFileType::AssemblyFile, blocks).text;
 }
 
 } // namespace
@@ -258,24 +283,24 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt:
   const unsigned vectorBytes = level == simt::CpuLevel::avx512 ? 64
                                : level == simt::CpuLevel::avx2 ? 32
                                                                : 16;
-  bool isOrdered = longestBlock(module, vectorBytes) > kLongestScheduled;
+  Blocks blocks{.longest = longestBlock(module, vectorBytes)};
   if (!effort.isBaseline())
     for (Function &function : module)
-      isOrdered |=
+      blocks.isOrdered |=
           orderForRegisters(function, vectorBytes, level == simt::CpuLevel::avx512 ? 32 : 16);
   if (std::string wrong = brokenIr(module); !wrong.empty())
     return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)
     observer.afterOptimise(module);
   if (observer.afterAssembly)
-    observer.afterAssembly(assemblyOf(module, level, codegen, isOrdered));
+    observer.afterAssembly(assemblyOf(module, level, codegen, blocks));
 
   ObjectCode out;
   out.kernel = kernel;
   out.needs = in.needs;
   out.reason = std::move(in.reason);
   out.entry = in.entry;
-  Generated made = generate(module, *target, CodeGenFileType::ObjectFile, isOrdered);
+  Generated made = generate(module, *target, CodeGenFileType::ObjectFile, blocks);
   out.elf = std::move(made.text);
   out.needs.stackBytes = static_cast<uint32_t>(
       std::min<uint64_t>(alignTo(out.needs.stackBytes + made.frameBytes, 4096), 1u << 30));

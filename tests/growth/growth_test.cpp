@@ -1,0 +1,58 @@
+// Compile time must grow with the text: twice the text, about twice the time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/growth/measure.h"
+#include "tests/growth/shapes.h"
+
+namespace ptxrun::growth {
+namespace {
+
+/// Times on a machine with other work differ from run to run; what is superlinear shows above this.
+/// Twice the text in a square's time would be 4.
+constexpr double kGrowth = 3.3;
+/// Work on any module, however short, and what a clock adds, in milliseconds.
+constexpr double kFixed = 20;
+
+class Growth : public ::testing::TestWithParam<Shape> {};
+
+double fewest(const std::string &text, simt::Tier tier) {
+  double least = 1e30;
+  for (unsigned round = 0; round < 2; ++round) {
+    const Cost cost = measure(text, tier);
+    EXPECT_GT(cost.instructions, 0u) << cost.error;
+    least = std::min(least, cost.milliseconds);
+  }
+  return least;
+}
+
+TEST_P(Growth, IsThatOfTheText) {
+  const Shape &shape = GetParam();
+  for (simt::Tier tier : {simt::Tier::baseline, simt::Tier::optimised}) {
+    const double once = fewest(shape.write(shape.size / 2), tier);
+    const double twice = fewest(shape.write(shape.size), tier);
+    EXPECT_LT(twice, kGrowth * std::max(once, kFixed))
+        << shape.name << (tier == simt::Tier::baseline ? ", baseline" : ", optimised");
+  }
+}
+
+std::string nameOf(const ::testing::TestParamInfo<Shape> &info) {
+  return std::string(info.param.name);
+}
+
+/// The shapes that hold it; README.md names those that do not yet.
+std::vector<Shape> held() {
+  static const std::set<std::string_view> names = {"memory",       "shared_variables", "barriers",
+                                                   "uniform_nest", "uniform_maze",     "loops"};
+  std::vector<Shape> list;
+  for (const Shape &shape : shapes())
+    if (names.contains(shape.name))
+      list.push_back(shape);
+  return list;
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, Growth, ::testing::ValuesIn(held()), nameOf);
+
+} // namespace
+} // namespace ptxrun::growth
