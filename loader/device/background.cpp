@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "loader/device/device.h"
+#include "rt/exec/own_thread.h"
 
 namespace ptxrun::device {
 
@@ -32,6 +33,7 @@ class Background {
 
  private:
   void work() {
+    rt::becomeOwnThread();
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] { return isEnding_ || !jobs_.empty(); });
@@ -40,7 +42,10 @@ class Background {
       std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
       lock.unlock();
-      job();
+      try {
+        job();
+      } catch (...) { // short of memory: what it was to make is made when it is needed
+      }
       job = nullptr; // what it owns is freed without the lock
       lock.lock();
     }

@@ -13,7 +13,10 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 
 #include "rt/exec/code_ranges.h"
@@ -26,8 +29,13 @@ namespace ptxrun::rt {
 namespace {
 
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-struct sigaction previous[65];
-constexpr size_t kAlternateStackBytes = 128 * 1024;
+/// Who gets the faults that are no kernel's: `previous` was there when our handler came last,
+/// `first` when it came first. A handler of a program that came in between may end by calling the
+/// one that it found, ours; then the fault goes on to the first.
+struct sigaction previous[65], first[65];
+std::mutex installation; ///< held while handlers are looked at and put in place
+/// Programs' handlers with SA_ONSTACK run here where they have no such stack of their own.
+constexpr size_t kAlternateStackBytes = 1024 * 1024;
 
 /// What the handler saw, for afterFault.
 struct FaultRecord {
@@ -179,8 +187,7 @@ void redirect(const Worker &worker, ucontext_t *context) {
   registers[REG_EFL] &= ~greg_t{0x400}; // direction flag
 }
 
-void callPrevious(int signal, siginfo_t *info, void *context) {
-  const struct sigaction &old = previous[signal];
+void callHandler(const struct sigaction &old, int signal, siginfo_t *info, void *context) {
   if (old.sa_flags & SA_SIGINFO) {
     old.sa_sigaction(signal, info, context);
     return;
@@ -195,6 +202,22 @@ void callPrevious(int signal, siginfo_t *info, void *context) {
     return;
   // The default action: let the instruction fault again without us.
   sigaction(signal, &old, nullptr);
+}
+
+void callPrevious(int signal, siginfo_t *info, void *context) {
+  // Where the call of `previous` that is going on has its frame; left behind by a handler that
+  // jumped away, whose next call is not below it.
+  static thread_local const char *calling = nullptr;
+  char here = 0;
+  const bool isFromPrevious =
+      calling && &here < calling && calling - &here < ptrdiff_t{kAlternateStackBytes};
+  if (isFromPrevious) {
+    callHandler(first[signal], signal, info, context);
+    return;
+  }
+  calling = &here;
+  callHandler(previous[signal], signal, info, context);
+  calling = nullptr;
 }
 
 void handleFault(int signal, siginfo_t *info, void *raw) {
@@ -245,6 +268,16 @@ void install(int signal, void (*handler)(int, siginfo_t *, void *)) {
   sigaction(signal, &action, &previous[signal]);
 }
 
+/// Puts our handler before one that a program has installed since; true if there was one.
+bool reinstall(int signal) {
+  struct sigaction now;
+  if (sigaction(signal, nullptr, &now) != 0 ||
+      ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handleFault))
+    return false;
+  install(signal, handleFault);
+  return true;
+}
+
 } // namespace
 
 int interruptSignal() { return SIGRTMIN + 9; }
@@ -253,11 +286,33 @@ void installFaultHandlers() {
   static std::once_flag once;
   std::call_once(once, [] {
     dl_iterate_phdr(findOwnModule, nullptr);
+    std::lock_guard lock(installation);
     for (int signal : kFaults)
       install(signal, handleFault);
     install(interruptSignal(), handleInterrupt);
+    std::copy(std::begin(previous), std::end(previous), std::begin(first));
   });
   tlsFault = {}; // makes the thread's instance now, not in a handler
+}
+
+void keepFaultHandlers(bool isUrgent) {
+  // A system call: about 0.1 us, 1 us in a virtual machine that traps them.
+  constexpr uint64_t kTicks = 60'000;
+  static std::atomic<uint64_t> lookedAt{0};
+  static std::atomic<unsigned> turn{0};
+  installFaultHandlers();
+  const uint64_t now = __builtin_ia32_rdtsc();
+  if (!isUrgent && now - lookedAt.load(std::memory_order_relaxed) < kTicks)
+    return;
+  lookedAt.store(now, std::memory_order_relaxed);
+  std::lock_guard lock(installation);
+  // Who wants one of these wants them all, as a rule: the others are looked at in turn.
+  constexpr unsigned kOthers = std::size(kFaults) - 1;
+  if (reinstall(kFaults[0]) || isUrgent)
+    for (int signal : kFaults)
+      reinstall(signal);
+  else
+    reinstall(kFaults[1 + turn.fetch_add(1, std::memory_order_relaxed) % kOthers]);
 }
 
 void *installAlternateStack() {
@@ -265,7 +320,7 @@ void *installAlternateStack() {
   if (sigaltstack(nullptr, &old) == 0 && !(old.ss_flags & SS_DISABLE) && old.ss_size >= 32 * 1024)
     return nullptr;
   void *memory = mmap(nullptr, kAlternateStackBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
   stack_t stack = {};

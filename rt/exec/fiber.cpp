@@ -68,13 +68,17 @@ namespace {
 constexpr size_t kGuardBytes = abi::kStackGuardBytes;
 /// What our own entry points (printf, reports) may need below the kernel's frames.
 constexpr size_t kEntryPointBytes = 32 * 1024;
+/// What handlers of the program's signals may need below that: they run on the stack of whatever
+/// they interrupt. Memory that nobody touches costs nothing.
+constexpr size_t kHandlerBytes = 512 * 1024;
 constexpr size_t kSwitchWords = 7;
 
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 } // namespace
 
 bool mapFiberStack(Fiber &fiber, size_t bytes) {
-  bytes = roundUp(bytes + kEntryPointBytes, 4096);
+  const size_t handlers = fiber.worker->mayRunHandlers ? kHandlerBytes : 0;
+  bytes = roundUp(bytes + kEntryPointBytes + handlers, 4096);
   void *memory = mmap(nullptr, bytes + kGuardBytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)

@@ -4,15 +4,14 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "rt/exec/faults.h"
 #include "rt/exec/floating_environment.h"
 #include "rt/exec/openmp.h"
+#include "rt/exec/own_thread.h"
 #include "rt/exec/scheduler.h"
 
 namespace ptxrun::rt {
@@ -121,7 +120,7 @@ class Pool {
   static void *runTeam(void *raw) {
     Team team = *static_cast<Team *>(raw);
     delete static_cast<Team *>(raw);
-    blockSignals();
+    becomeOwnThread();
 #pragma omp parallel num_threads(team.size)
     {
       if (omp_get_thread_num() == 0)
@@ -131,17 +130,8 @@ class Pool {
     return nullptr;
   }
 
-  /// Signals of the program are for its own threads.
-  static void blockSignals() {
-    sigset_t set;
-    sigfillset(&set);
-    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, interruptSignal()})
-      sigdelset(&set, signal);
-    pthread_sigmask(SIG_SETMASK, &set, nullptr);
-  }
-
   void helperLoop() {
-    blockSignals();
+    becomeOwnThread();
     for (;;) {
       uint32_t seen = posted_.load(std::memory_order_acquire);
       if (LaunchState *launch = join()) {

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "rt/exec/costs.h"
+#include "rt/exec/faults.h"
 #include "rt/exec/floating_environment.h"
+#include "rt/exec/group.h"
 #include "rt/exec/launch.h"
 #include "rt/exec/openmp.h"
 #include "rt/exec/pool.h"
@@ -131,12 +135,7 @@ bool isTimed(const LaunchState &l) {
 }
 
 /// The calling thread's part of the launch.
-void work(LaunchState &l, int number, uint64_t deadline) {
-  Worker &worker = workerOfThread();
-  if (worker.launch) {
-    failLaunch(l, invalid("a launch was started from within a launch on the same thread"));
-    return;
-  }
+void workAs(Worker &worker, LaunchState &l, int number, uint64_t deadline) {
   const bool isTimedHere = isTimed(l);
   const uint64_t start = isTimedHere ? nowNs() : 0;
   worker.launch = &l;
@@ -153,13 +152,36 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     runControlled(worker, l);
   else
     runGroups(worker, l, deadline);
-  slot.store(0, std::memory_order_relaxed);
-  if (l.isStopped())
-    abandonFibers(worker);
-  worker.launch = nullptr;
-  worker.running = nullptr;
   if (isTimedHere)
     l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
+}
+
+/// The same, where memory may be too short for the records that it needs: that fails the launch.
+void work(LaunchState &l, int number, uint64_t deadline) {
+  Worker *worker = nullptr;
+  try {
+    worker = &workerOfThread();
+    if (worker->launch) {
+      failLaunch(l, invalid("a launch was started from within a launch on the same thread"));
+      return;
+    }
+    workAs(*worker, l, number, deadline);
+  } catch (const std::bad_alloc &) {
+    Failure f;
+    f.status = Status::outOfMemory;
+    f.message = "not enough memory for the launch";
+    failLaunch(l, std::move(f));
+    for (GroupState *group :
+         worker ? std::exchange(worker->inFlight, {}) : std::vector<GroupState *>{})
+      closeGroup(*worker, group);
+  }
+  l.workerThreads[static_cast<size_t>(number)].store(0, std::memory_order_relaxed);
+  if (!worker)
+    return;
+  if (l.isStopped())
+    abandonFibers(*worker);
+  worker->launch = nullptr;
+  worker->running = nullptr;
 }
 
 /// The calling thread works at once; helpers join unless the launch is expected to be over before
@@ -189,6 +211,8 @@ Failure run(const LaunchRequest &request) {
   l.abi.workerCount = static_cast<uint32_t>(l.workers);
   l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
   watch(l);
+  // Launches that take long, or were never seen, have the time to look.
+  keepFaultHandlers(expectedNs(*l.code, l.threadsPerCta, l.ctas) > kInlineLimitNs);
   if (l.workers == 1)
     work(l, 0, 0);
   else

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "rt/exec/faults.h"
+#include "rt/exec/own_thread.h"
 #include "rt/exec/scheduler.h"
 
 namespace ptxrun::rt {
@@ -63,9 +64,7 @@ class Watchdog {
   static void *runLoop(void *watchdog) { static_cast<Watchdog *>(watchdog)->loop(); }
 
   [[noreturn]] void loop() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    becomeOwnThread();
     std::unique_lock guard(lock_);
     for (uint32_t idleRounds = 0;;) {
       if (!watched_.empty()) {

@@ -51,6 +51,17 @@ void freeFibers(Worker &worker) {
   worker.idle = worker.carrier = nullptr;
   worker.fiberCount = 0;
 }
+/// Whether a handler of the program may run on the calling thread, by a signal of the kinds that
+/// profilers, timers and the user send.
+bool takesSignals() {
+  sigset_t blocked;
+  pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  for (const int signal :
+       {SIGALRM, SIGVTALRM, SIGPROF, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD, SIGURG})
+    if (!sigismember(&blocked, signal))
+      return true;
+  return false;
+}
 } // namespace
 
 Worker::Worker() {
@@ -60,6 +71,7 @@ Worker::Worker() {
 #ifdef PTXRUN_TSAN
   native.tsanFiber = __tsan_get_current_fiber();
 #endif
+  mayRunHandlers = takesSignals();
   installFaultHandlers();
   alternateStack = installAlternateStack();
 }

@@ -34,6 +34,7 @@ struct Worker {
   Fiber *carrier = nullptr; ///< runs CTA ranges and coroutine gangs
   size_t stackBytes = 0;    ///< what the fibers were mapped with
   uint32_t fiberCount = 0;
+  bool mayRunHandlers = true; ///< of the program's signals; helpers block them
 
   LaunchState *launch = nullptr;
   const abi::KernelCode *code = nullptr; ///< what CTAs that it starts run

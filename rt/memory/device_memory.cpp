@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <shared_mutex>
 #include <utility>
@@ -111,12 +112,14 @@ class PackedBlocks {
       std::memset(reinterpret_cast<void *>(at), 0, bytes);
     return at;
   }
-  void give(uint64_t at, uint64_t bytes) { free_[classOf(bytes)].push_back(at); }
+  /// Takes no memory: addSlab has made the room.
+  void give(uint64_t at, uint64_t bytes) noexcept { free_[classOf(bytes)].push_back(at); }
 
  private:
   uint64_t takeAny(uint64_t bytes) {
-    std::vector<uint64_t> &free = free_[classOf(bytes)];
-    if (free.empty() && !addSlab(free, uint64_t{kAlign} << classOf(bytes)))
+    const size_t c = classOf(bytes);
+    std::vector<uint64_t> &free = free_[c];
+    if (free.empty() && !addSlab(free, made_[c], uint64_t{kAlign} << c))
       return 0;
     uint64_t at = free.back();
     free.pop_back();
@@ -128,15 +131,18 @@ class PackedBlocks {
       ++c;
     return c;
   }
-  static bool addSlab(std::vector<uint64_t> &free, uint64_t size) {
+  static bool addSlab(std::vector<uint64_t> &free, size_t &made, uint64_t size) {
+    free.reserve(made + kHuge / size);
     uint64_t slab = reserve(kHuge);
     if (!slab || !open(slab, kHuge))
       return false;
     for (uint64_t at = slab + kHuge; at > slab; at -= size)
       free.push_back(at - size);
+    made += kHuge / size;
     return true;
   }
   std::vector<uint64_t> free_[9]; ///< 256 bytes to 64 KiB
+  size_t made_[9] = {};           ///< blocks of all slabs
 };
 static_assert(kAlign << 8 >= kMaxPacked + kAlign);
 
@@ -202,13 +208,21 @@ class DeviceMemory {
       base = packed_.take(bytes);
     if (!base)
       return nullptr;
+    try {
+      blocks_.emplace(base, block);
+    } catch (const std::bad_alloc &) {
+      if (block.mapping)
+        munmap(reinterpret_cast<void *>(block.mapping), block.mappingBytes);
+      else
+        packed_.give(base, bytes);
+      return nullptr;
+    }
     uint64_t low = block.mapping ? block.mapping : base;
     uint64_t span = block.mapping ? block.mappingBytes : bytes;
     std::erase_if(
         freed_, [&](const Allocation &f) { return f.base < low + span && low < f.base + f.bytes; });
     used_ += bytes;
     guarded_ += block.mapping != 0;
-    blocks_.emplace(base, block);
     return reinterpret_cast<void *>(base);
   }
 
@@ -227,9 +241,12 @@ class DeviceMemory {
     } else {
       packed_.give(base, block.bytes);
     }
-    freed_.push_front({base, block.bytes, block.tag});
-    if (freed_.size() > kRemembered)
-      freed_.pop_back();
+    try { // only reports of bad addresses ask
+      freed_.push_front({base, block.bytes, block.tag});
+      if (freed_.size() > kRemembered)
+        freed_.pop_back();
+    } catch (const std::bad_alloc &) {
+    }
     blocks_.erase(at);
     return true;
   }
