@@ -1,9 +1,19 @@
 // What every file of libcuda shares: how a function is exported, its per-thread-default-stream
 // twin, and the checks at the head of each call.
 #pragma once
+#include "loader/boundary/body_names.h"
 #define PTXRUN_LIBCUDA_PLAIN_NAMES
 #include "loader/libcuda/cuda_api.h"
+#include "loader/libcuda/cuda_logs_api.h"
 #include "loader/libcuda/report.h"
+
+#define FUNCTION(name, version, symbol) PTXRUN_NAME_BODY(symbol)
+#define PER_THREAD(name, version, symbol) PTXRUN_NAME_BODY(symbol)
+#define ALIAS(name, version, symbol)
+#include "loader/libcuda/functions.def"
+#undef FUNCTION
+#undef PER_THREAD
+#undef ALIAS
 
 #define PTXRUN_API extern "C" __attribute__((visibility("default")))
 

@@ -10,6 +10,7 @@
 
 #include "loader/libcuda/copy.h"
 #include "loader/libcuda/memory.h"
+#include "rt/exec/floating_environment.h"
 
 namespace ptxrun::driver {
 
@@ -104,6 +105,7 @@ bool UserObject::release(int64_t count) {
   if (now == count) {
     withdraw<UserObject>(handleOf<CUuserObject>(this));
     InsideCallback scope;
+    rt::ProgramEnvironment environment;
     destroy_(data_);
   }
   return true;

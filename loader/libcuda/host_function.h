@@ -1,6 +1,7 @@
 // A program's function, called in stream order. The API may not be called from inside.
 #pragma once
 #include "loader/libcuda/context.h"
+#include "rt/exec/floating_environment.h"
 
 namespace ptxrun::driver {
 
@@ -9,6 +10,7 @@ class HostOperation final : public Operation {
   HostOperation(CUhostFn function, void *data) : function_(function), data_(data) {}
   CUresult run(Context &) override {
     InsideCallback scope;
+    rt::ProgramEnvironment environment;
     function_(data_);
     return CUDA_SUCCESS;
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -39,6 +40,8 @@ void writeSummary() {
   const std::string text = ptxrun::device::summary::text();
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = write(summaryFile, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR)
+      continue;
     if (written <= 0)
       return;
     done += static_cast<size_t>(written);

@@ -5,11 +5,12 @@
 #   list_not_supported.sh LIBRARY --write    puts it there
 set -euo pipefail
 export LC_ALL=C
-library=$1
+library=$1 # with its symbols: definitions are ptxrun_body_NAME (loader/boundary)
 readme=$(dirname "$0")/README.md
-symbols=$(nm -D --defined-only "$library" | awk '{print $2, $3}')
-strong=$(awk '$1 != "W" {print $2}' <<< "$symbols" | sed -E 's/(_v[0-9]+)?(_pt[sd]z?s?)?$//' | sort -u)
-weak=$(awk '$1 == "W" {print $2}' <<< "$symbols" | sed -E 's/_pt(sz|ds)$//' | sort -u)
+defined=$(nm --defined-only "$library" | sed -nE 's/.* ptxrun_body_(cu\w+)$/\1/p' | sort -u)
+exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sort -u)
+strong=$(sed -E 's/(_v[0-9]+)?(_pt[sd]z?s?)?$//' <<< "$defined" | sort -u)
+weak=$(comm -13 <(echo "$defined") <(echo "$exported") | sed -E 's/_pt(sz|ds)$//' | sort -u)
 old=() new=()
 for name in $weak; do
   if grep -qxF "${name%_v[0-9]}" <<< "$strong"; then old+=("$name"); else new+=("$name"); fi

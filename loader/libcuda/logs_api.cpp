@@ -9,6 +9,7 @@
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/log.h"
+#include "rt/exec/floating_environment.h"
 
 namespace ptxrun::driver {
 
@@ -49,6 +50,7 @@ void Log::add(const std::string &message) {
       callbacks.push_back(callback);
   }
   std::string text = message;
+  rt::ProgramEnvironment environment;
   for (const Callback &callback : callbacks)
     callback.function(callback.data, CU_LOG_LEVEL_ERROR, text.data(), text.size());
 }

@@ -46,8 +46,12 @@ PTXRUN_API CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size
   if (!address || !pitch || width == 0 || height == 0 ||
       (elementBytes != 4 && elementBytes != 8 && elementBytes != 16))
     return CUDA_ERROR_INVALID_VALUE;
-  *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
-  return allocate(address, *pitch * height, {MemoryUse::device, 0, context});
+  size_t row = 0, bytes = 0;
+  if (__builtin_add_overflow(width, kPitchAlignment - 1, &row) ||
+      __builtin_mul_overflow(row / kPitchAlignment * kPitchAlignment, height, &bytes))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *pitch = row / kPitchAlignment * kPitchAlignment;
+  return allocate(address, bytes, {MemoryUse::device, 0, context});
 }
 
 PTXRUN_API CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {

@@ -7,6 +7,7 @@
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/module.h"
+#include "rt/exec/floating_environment.h"
 
 using namespace ptxrun::driver;
 
@@ -39,6 +40,11 @@ CUresult enterFunction(const void *handle, std::shared_ptr<Function> &function) 
   return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+size_t askProgram(CUoccupancyB2DSize dynamicBytesFor, int threads) {
+  ptxrun::rt::ProgramEnvironment environment;
+  return dynamicBytesFor(threads);
+}
+
 /// The block size with the most resident threads; the larger one among equals.
 CUresult potentialBlockSize(int *minGridSize, int *blockSize, CUfunction handle,
                             CUoccupancyB2DSize dynamicBytesFor, size_t dynamicBytes, int limit) {
@@ -52,7 +58,7 @@ CUresult potentialBlockSize(int *minGridSize, int *blockSize, CUfunction handle,
   int best = 0, bestThreads = 0, bestBlocks = 0;
   for (int size = roundUp(largest, kWarp); size > 0; size -= kWarp) {
     const int threads = std::min(size, largest);
-    const size_t bytes = dynamicBytesFor ? dynamicBytesFor(threads) : dynamicBytes;
+    const size_t bytes = dynamicBytesFor ? askProgram(dynamicBytesFor, threads) : dynamicBytes;
     const int blocks = activeBlocks(*function, threads, bytes);
     if (blocks * threads > bestThreads) {
       bestThreads = blocks * threads;

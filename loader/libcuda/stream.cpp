@@ -5,6 +5,8 @@
 #include <chrono>
 
 #include "loader/libcuda/context.h"
+#include "loader/libcuda/thrown.h"
+#include "rt/exec/own_thread.h"
 
 namespace ptxrun::driver {
 
@@ -48,32 +50,39 @@ class Watcher {
 
   /// Called with the context's queue mutex held.
   void watch(const std::shared_ptr<Stream> &stream) {
+    std::lock_guard lock(mutex_);
+    if (!isStarted_)
+      std::thread([this] { run(); }).detach();
+    isStarted_ = true;
+    arrivals_.push_back(stream);
     stream->isWatched_ = true;
     stream->idleRounds_ = 0;
-    std::lock_guard lock(mutex_);
-    arrivals_.push_back(stream);
-    if (!isStarted_) {
-      isStarted_ = true;
-      std::thread([this] { run(); }).detach();
-    }
     arrived_.notify_one();
   }
 
  private:
   void run() {
+    rt::becomeOwnThread();
     std::vector<std::shared_ptr<Stream>> streams;
     for (;;) {
       {
         std::unique_lock lock(mutex_);
         if (streams.empty())
           arrived_.wait(lock, [this] { return !arrivals_.empty(); });
-        streams.insert(streams.end(), arrivals_.begin(), arrivals_.end());
-        arrivals_.clear();
+        takeArrivals(streams);
       }
       if (isShuttingDown)
         parkForEver();
       std::this_thread::sleep_for(kWatchInterval);
       std::erase_if(streams, [](const auto &stream) { return !keepWatching(*stream); });
+    }
+  }
+
+  void takeArrivals(std::vector<std::shared_ptr<Stream>> &streams) {
+    try {
+      streams.insert(streams.end(), arrivals_.begin(), arrivals_.end());
+      arrivals_.clear();
+    } catch (const std::bad_alloc &) { // in the next round
     }
   }
 
@@ -113,10 +122,13 @@ void Stream::append(Work work) {
 }
 
 Ticket Stream::announce(bool isLarge) {
-  if (isLarge || entries_.size() >= kQueueWorthAWorker)
-    wakeWorkerLocked();
-  else if (!isWatched_)
-    Watcher::instance().watch(shared_from_this());
+  try {
+    if (isLarge || entries_.size() >= kQueueWorthAWorker)
+      wakeWorkerLocked();
+    else if (!isWatched_)
+      Watcher::instance().watch(shared_from_this());
+  } catch (const std::exception &) { // no memory, no thread: whoever waits runs it
+  }
   return lastTicket();
 }
 
@@ -137,30 +149,55 @@ Ticket Stream::submitTogether(std::vector<Work> work) {
   return announce(isLarge);
 }
 
-void Stream::runHead(std::unique_lock<std::mutex> &lock) {
-  isBusy_ = true;
-  Work entry = std::move(entries_.front());
-  entries_.pop_front();
-  lock.unlock();
-  for (const Ticket &ticket : entry.after)
+/// The head of a stream, taken out and run without the lock. However that ends, also where the
+/// thread is cancelled, the stream goes on behind it.
+class Stream::Running {
+ public:
+  Running(Stream &stream, std::unique_lock<std::mutex> &lock)
+      : work(std::move(stream.entries_.front())), stream_(stream), lock_(lock) {
+    stream.entries_.pop_front();
+    stream.isBusy_ = true;
+    lock.unlock();
+  }
+  ~Running() {
+    work = {}; // an operation may own a module: let it go outside the lock
+    lock_.lock();
+    stream_.isBusy_ = false;
+    stream_.context_->pending_.fetch_sub(1, std::memory_order_acq_rel);
+    stream_.completed_.store(stream_.completed_.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_release);
+    if (stream_.waiters_ != 0)
+      stream_.changed_.notify_all();
+  }
+  Running(const Running &) = delete;
+  Running &operator=(const Running &) = delete;
+  Work work;
+
+ private:
+  Stream &stream_;
+  std::unique_lock<std::mutex> &lock_;
+};
+
+CUresult Stream::run(const Work &work) {
+  for (const Ticket &ticket : work.after)
     if (!ticket.isDone())
       ticket.stream->drive(ticket.sequence);
   if (isShuttingDown)
     parkForEver();
-  if (entry.operation &&
-      (context_->error() == CUDA_SUCCESS || entry.operation->runsAfterFailure())) {
-    runningOperations.fetch_add(1);
-    if (CUresult result = entry.operation->run(*context_); result != CUDA_SUCCESS)
-      context_->fail(result, {});
-    runningOperations.fetch_sub(1);
-  }
-  entry = {}; // an operation may own a module: let it go outside the lock
-  lock.lock();
-  isBusy_ = false;
-  context_->pending_.fetch_sub(1, std::memory_order_acq_rel);
-  completed_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (waiters_ != 0)
-    changed_.notify_all();
+  if (!work.operation || (context_->error() != CUDA_SUCCESS && !work.operation->runsAfterFailure()))
+    return CUDA_SUCCESS;
+  struct Count {
+    Count() { runningOperations.fetch_add(1); }
+    ~Count() { runningOperations.fetch_sub(1); }
+  } const count;
+  return work.operation->run(*context_);
+}
+
+void Stream::runHead(std::unique_lock<std::mutex> &lock) {
+  const Running running(*this, lock);
+  const CUresult result = boundary::guarded([&] { return run(running.work); }, resultOf);
+  if (result != CUDA_SUCCESS)
+    context_->fail(result, {});
 }
 
 void Stream::drive(uint64_t sequence) {
@@ -186,23 +223,26 @@ void Stream::wakeWorker() {
 void Stream::wakeWorkerLocked() {
   if (isWorkerAwake_)
     return;
-  isWorkerAwake_ = true;
-  if (!hasWorker_) {
-    hasWorker_ = true;
+  if (!hasWorker_)
     std::thread([self = shared_from_this()] { self->runWorker(); }).detach();
-  } else {
+  else
     workArrived_.notify_one();
-  }
+  hasWorker_ = isWorkerAwake_ = true;
 }
 
 void Stream::close() {
   std::lock_guard lock(context_->queueMutex());
   isClosed_ = true;
-  if (hasWorker_ || !entries_.empty())
+  if (!hasWorker_ && entries_.empty())
+    return;
+  try {
     wakeWorkerLocked();
+  } catch (const std::exception &) { // no thread: whoever waits for the context runs what is queued
+  }
 }
 
 void Stream::runWorker() {
+  rt::becomeOwnThread();
   std::unique_lock lock(context_->queueMutex());
   for (;;) {
     while (!entries_.empty()) {

@@ -115,7 +115,9 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   friend class CaptureState;
   void append(Work);
   Ticket announce(bool isLarge);
+  class Running;
   void runHead(std::unique_lock<std::mutex> &);
+  CUresult run(const Work &);
   void runWorker();
   void wakeWorkerLocked();
 

@@ -23,6 +23,7 @@ class CallbackOperation final : public Operation {
       : stream_(stream), function_(function), data_(data) {}
   CUresult run(Context &context) override {
     InsideCallback scope;
+    ptxrun::rt::ProgramEnvironment environment;
     function_(stream_, context.error(), data_);
     return CUDA_SUCCESS;
   }

@@ -32,10 +32,11 @@ class CaptureState {
 
   static void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<CaptureSequence> sequence,
                    std::vector<StreamCapture::Place> places) {
-    sequence->streams.push_back(stream);
-    stream->capture_ = std::make_shared<StreamCapture>();
-    stream->capture_->sequence = std::move(sequence);
-    stream->capture_->places = std::move(places);
+    auto capture = std::make_shared<StreamCapture>();
+    capture->sequence = sequence;
+    capture->places = std::move(places);
+    sequence->streams.push_back(stream); // from here on nothing takes memory
+    stream->capture_ = std::move(capture);
     stream->isCapturing_.store(true, std::memory_order_release);
   }
 
@@ -134,9 +135,10 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, std::shared_ptr<Graph>
   sequence->origin = stream.get();
   sequence->isIntoGraph = graph != nullptr;
   sequence->graph = graph ? std::move(graph) : Graph::make(false);
-  state().sequences.push_back(sequence);
+  state().sequences.reserve(state().sequences.size() + 1); // all or nothing where memory is short
+  CaptureState::join(stream, sequence, std::move(places));
+  state().sequences.push_back(std::move(sequence));
   activeSequences = static_cast<unsigned>(state().sequences.size());
-  CaptureState::join(stream, std::move(sequence), std::move(places));
   return CUDA_SUCCESS;
 }
 

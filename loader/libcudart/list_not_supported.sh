@@ -6,7 +6,9 @@
 set -euo pipefail
 export LC_ALL=C
 readme=$(dirname "$0")/README.md
-weak() { nm -D --defined-only "$1" | awk '$2 == "W" {print $3}' | sed -E 's/@.*//; s/_pt(sz|ds)$//' | sort -u; }
+defined() { nm --defined-only "$1" | sed -nE 's/.* ptxrun_body_(\w+)$/\1/p' | sort -u; }
+exported() { nm -D --defined-only "$1" | awk '$2 != "A" {print $3}' | sed -E 's/@.*//' | sort -u; }
+weak() { comm -13 <(defined "$1") <(exported "$1") | sed -E 's/_pt(sz|ds)$//' | sort -u; }
 old=$(weak "$1") new=$(weak "$2")
 list() {
   echo "Functions:" $(comm -12 <(echo "$old") <(echo "$new")).

@@ -1,7 +1,13 @@
 // What every file of libcudart shares: exports, the last error, the primary context, the default
 // stream's meaning.
 #pragma once
+#include "loader/boundary/body_names.h"
 #include "loader/libcudart/cudart_abi.h"
+#include "loader/libcudart/last_error.h"
+
+#define FUNCTION(name) PTXRUN_NAME_BODY(name)
+#include "loader/libcudart/functions.def"
+#undef FUNCTION
 
 #define PTXRUN_RUNTIME_API extern "C" __attribute__((visibility("default")))
 
@@ -39,11 +45,6 @@ inline CUstream streamOf(cudaStream_t stream) {
 /// The driver is initialised and the calling thread has a context (the primary one unless it chose
 /// another).
 CUresult enter();
-/// Remembers an error for cudaGetLastError and returns it. Results of driver and runtime share
-/// their numbers.
-cudaError_t finish(CUresult);
-cudaError_t finish(cudaError_t);
-
 /// enter(), then the call; the usual body of a function.
 template <class Call> cudaError_t perform(Call call) {
   const CUresult entered = enter();

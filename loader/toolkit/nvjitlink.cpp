@@ -1,14 +1,25 @@
 // libnvJitLink.so.12 and .13. NVIDIA's header turns nvJitLinkCreate into __nvJitLinkCreate_12_4, of
 // the toolkit's version that the program was built with: each function has all these names.
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "loader/boundary/guarded.h"
 #include "loader/toolkit/jit_linker.h"
 
 using namespace ptxrun::toolkit;
 
 namespace {
+
+/// A function's body; what it throws is an internal error.
+template <class Body> LinkResult guarded(Body &&body) {
+  return ptxrun::boundary::guarded(body,
+                                   [](ptxrun::boundary::Thrown) { return LinkResult::internal; });
+}
 
 /// The text and how long it is with its final NUL, as callers ask for the two.
 LinkResult giveSize(const std::string &text, size_t *bytes) {
@@ -45,13 +56,12 @@ LinkResult giveLinked(const JitLinker &linker, void *to) {
 PTXRUN_EXPORT LinkResult nvJitLinkCreate(JitLinker **handle, uint32_t count, const char **options) {
   if (!handle || (count != 0 && !options))
     return LinkResult::invalidInput;
-  auto *const linker = new JitLinker({options, options + count});
-  *handle = linker;
-  if (linker->hasArchitecture())
-    return LinkResult::success;
-  delete linker;
-  *handle = nullptr;
-  return LinkResult::missingArchitecture;
+  return guarded([&] {
+    auto linker = std::make_unique<JitLinker>(std::vector<std::string>{options, options + count});
+    const bool isComplete = linker->hasArchitecture();
+    *handle = isComplete ? linker.release() : nullptr;
+    return isComplete ? LinkResult::success : LinkResult::missingArchitecture;
+  });
 }
 
 PTXRUN_EXPORT LinkResult nvJitLinkDestroy(JitLinker **handle) {
@@ -66,19 +76,23 @@ PTXRUN_EXPORT LinkResult nvJitLinkAddData(JitLinker *linker, LinkInput input, co
                                           size_t bytes, const char *name) {
   if (!linker || !data)
     return LinkResult::invalidInput;
-  return linker->add(input, {static_cast<const std::byte *>(data), bytes}, name);
+  return guarded([&] {
+    return linker->add(input, {static_cast<const std::byte *>(data), bytes}, name);
+  });
 }
 
 PTXRUN_EXPORT LinkResult nvJitLinkAddFile(JitLinker *linker, LinkInput input, const char *path) {
-  std::ifstream file(path ? path : "", std::ios::binary);
-  if (!linker || !file)
-    return LinkResult::invalidInput;
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  return linker->add(input, std::as_bytes(std::span(bytes)), path);
+  return guarded([&] {
+    std::ifstream file(path ? path : "", std::ios::binary);
+    if (!linker || !file || std::filesystem::is_directory(path))
+      return LinkResult::invalidInput;
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    return linker->add(input, std::as_bytes(std::span(bytes)), path);
+  });
 }
 
 PTXRUN_EXPORT LinkResult nvJitLinkComplete(JitLinker *linker) {
-  return linker ? linker->complete() : LinkResult::invalidInput;
+  return linker ? guarded([&] { return linker->complete(); }) : LinkResult::invalidInput;
 }
 
 PTXRUN_EXPORT LinkResult nvJitLinkGetLinkedCubinSize(JitLinker *linker, size_t *bytes) {

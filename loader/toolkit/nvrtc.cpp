@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "loader/boundary/guarded.h"
 #include "loader/toolkit/architecture.h"
 #include "loader/toolkit/nvidia_library.h"
 
@@ -15,7 +16,15 @@ using namespace ptxrun::toolkit;
 namespace {
 
 // nvrtcResult
-constexpr int kSuccess = 0, kInvalidInput = 3, kInternalError = 11;
+constexpr int kSuccess = 0, kOutOfMemory = 1, kInvalidInput = 3, kInternalError = 11;
+
+/// A function's body, with what it throws made a result.
+template <class Body> int guarded(Body &&body) {
+  using ptxrun::boundary::Thrown;
+  return ptxrun::boundary::guarded(body, [](Thrown thrown) {
+    return thrown == Thrown::outOfMemory ? kOutOfMemory : kInternalError;
+  });
+}
 
 void *nvrtc() {
   static void *const library =
@@ -60,38 +69,48 @@ Programs &programs() {
 #define PTXRUN_EXPORT extern "C" __attribute__((visibility("default")))
 #define FORWARD(name, parameters, arguments)                                                       \
   PTXRUN_EXPORT int name parameters {                                                              \
-    return std::apply([](auto... given) { return forward(#name, given...); },                      \
-                      std::make_tuple arguments);                                                  \
+    return guarded([&] {                                                                           \
+      return std::apply([](auto... given) { return forward(#name, given...); },                    \
+                        std::make_tuple arguments);                                                \
+    });                                                                                            \
   }
 #include "loader/toolkit/nvrtc_functions.def"
 
 PTXRUN_EXPORT int nvrtcCompileProgram(void *program, int count, const char *const *given) {
   if (count < 0 || (count > 0 && !given))
     return kInvalidInput;
-  const CompilerOptions options = wantPtx({given, given + count});
-  std::vector<const char *> words;
-  for (const std::string &word : options.words)
-    words.push_back(word.c_str());
-  const int result = forward("nvrtcCompileProgram", program, count,
-                             static_cast<const char *const *>(words.data()));
-  programs().set(program, result == kSuccess && options.wantsMachineCode);
-  return result;
+  return guarded([&] {
+    const CompilerOptions options = wantPtx({given, given + count});
+    std::vector<const char *> words;
+    for (const std::string &word : options.words)
+      words.push_back(word.c_str());
+    const int result = forward("nvrtcCompileProgram", program, count,
+                               static_cast<const char *const *>(words.data()));
+    programs().set(program, result == kSuccess && options.wantsMachineCode);
+    return result;
+  });
 }
 
 PTXRUN_EXPORT int nvrtcDestroyProgram(void **program) {
-  if (program)
-    programs().set(*program, false);
-  return forward("nvrtcDestroyProgram", program);
+  return guarded([&] {
+    if (program)
+      programs().set(*program, false);
+    return forward("nvrtcDestroyProgram", program);
+  });
 }
 
 PTXRUN_EXPORT int nvrtcGetCUBINSize(void *program, size_t *bytes) {
-  return forward(programs().wantMachineCode(program) ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize",
-                 program, bytes);
+  return guarded([&] {
+    return forward(programs().wantMachineCode(program) ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize",
+                   program, bytes);
+  });
 }
 
 PTXRUN_EXPORT int nvrtcGetCUBIN(void *program, char *code) {
-  return forward(programs().wantMachineCode(program) ? "nvrtcGetPTX" : "nvrtcGetCUBIN", program,
-                 code);
+  return guarded([&] {
+    return forward(programs().wantMachineCode(program) ? "nvrtcGetPTX" : "nvrtcGetCUBIN", program,
+                   code);
+  });
 }
 
 PTXRUN_EXPORT const char *nvrtcGetErrorString(int result) {
