@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "loader/device/device.h"
+#include "loader/libcuda/memory.h"
+#include "loader/libcuda/module.h"
 #include "loader/libcuda/stream_capture.h"
+#include "loader/libcuda/texture.h"
 
 namespace ptxrun::driver {
 
@@ -55,7 +58,8 @@ constexpr size_t kDefaultHeapBytes = 8u << 20;
 } // namespace
 
 Context::Context(unsigned contextFlags, bool isPrimary)
-    : Object(kKind), flags(contextFlags), id_(nextContextId++), isPrimary_(isPrimary) {
+    : Object(kKind), flags(contextFlags), id_(nextContextId++), isPrimary_(isPrimary),
+      isActive_(!isPrimary) {
   for (auto &limit : limits)
     limit = 0;
   limits[CU_LIMIT_STACK_SIZE] = kDefaultStackBytes;
@@ -86,6 +90,8 @@ Context *Context::createGreen(unsigned multiprocessors) {
   context->greenMultiprocessors_ = multiprocessors;
   return context;
 }
+
+Context &Context::owner() { return isGreen() ? primaryContext() : *this; }
 
 bool Context::sharesEventsWith(const Context &other) const {
   const auto isOfPrimary = [](const Context &c) { return c.isPrimary() || c.isGreen(); };
@@ -168,11 +174,20 @@ void Context::synchronise() {
     stream->synchronise();
 }
 
+void Context::releaseOwned() {
+  for (const auto &object : Registry::instance().removeAllOf(*this))
+    if (object->kind() == Kind::module)
+      std::static_pointer_cast<LoadedModule>(object)->unload();
+  releaseImagesOf(*this);
+  releaseMemoryOf(*this);
+}
+
 void Context::destroy() {
   for (const auto &stream : allStreams())
     abandonCapture(*stream);
   synchronise();
   isDestroyed_ = true;
+  releaseOwned();
   for (const auto &stream : allStreams()) {
     withdraw<Stream>(handleOf<CUstream>(stream.get()));
     stream->close();
@@ -193,6 +208,7 @@ void Context::reset() {
       withdraw<Stream>(handleOf<CUstream>(stream.get()));
       stream->close();
     }
+  releaseOwned();
   error_ = CUDA_SUCCESS;
 }
 
@@ -226,7 +242,7 @@ CUresult enter(Context *&context) {
   context = currentContext();
   if (!context)
     return CUDA_ERROR_INVALID_CONTEXT;
-  if (context->isDestroyed())
+  if (context->isDestroyed() || !context->isActive())
     return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   return context->error();
 }

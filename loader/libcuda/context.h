@@ -31,6 +31,12 @@ class Context : public Object {
   /// Whether events of the one can be recorded in the other: a green context is a part of the
   /// primary one.
   bool sharesEventsWith(const Context &) const;
+  /// Who owns what is made while this context is current: a green context is a part of the primary
+  /// one, all others are their own.
+  Context &owner();
+  /// False for a primary context that nobody retains.
+  bool isActive() const { return isActive_.load(std::memory_order_acquire); }
+  void setActive(bool isActive) { isActive_.store(isActive, std::memory_order_release); }
   std::atomic<unsigned> flags;
   std::atomic<int> cacheConfig{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<int> sharedConfig{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE};
@@ -57,9 +63,10 @@ class Context : public Object {
   bool isIdle() const { return pending_.load(std::memory_order_acquire) == 0; }
 
   /// Waits for everything, leaves the registry, then answers CONTEXT_IS_DESTROYED to whoever still
-  /// holds it.
+  /// holds it. Everything it owns goes: memory, modules, streams, events, arrays.
   void destroy();
-  /// Runs down and starts afresh: streams and error go, the handle stays valid (primary context).
+  /// Runs down and starts afresh: all that it owns and its error go, the handle stays valid
+  /// (primary context).
   void reset();
 
   std::mutex &queueMutex() { return queueMutex_; }
@@ -68,12 +75,14 @@ class Context : public Object {
   friend class Stream;
   Context(unsigned flags, bool isPrimary);
   std::vector<std::shared_ptr<Stream>> allStreams();
+  void releaseOwned();
 
   const uint64_t id_;
   const bool isPrimary_;
   unsigned greenMultiprocessors_ = 0;
   std::atomic<CUresult> error_{CUDA_SUCCESS};
   std::atomic<bool> isDestroyed_{false};
+  std::atomic<bool> isActive_;
   std::atomic<uint64_t> pending_{0}; // operations submitted and not done, all streams
 
   std::mutex queueMutex_;

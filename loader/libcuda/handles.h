@@ -46,18 +46,27 @@ class Object {
   const Kind kind_;
 };
 
+class Context;
+
 class Registry {
  public:
   /// Never destroyed: programs call the driver until the very end of the process.
   static Registry &instance();
+  /// What contexts own (isOwned) belongs to the calling thread's current one.
   void add(std::shared_ptr<Object>);
   /// Takes the object out; null if it is not there or of another kind.
   std::shared_ptr<Object> remove(const void *handle, Kind);
   std::shared_ptr<Object> find(const void *handle, Kind) const;
+  /// Takes out everything that the context owns: their handles mean nothing any more.
+  std::vector<std::shared_ptr<Object>> removeAllOf(const Context &);
 
  private:
+  struct Entry {
+    std::shared_ptr<Object> object;
+    const Context *owner; ///< null: it stays until it is destroyed
+  };
   mutable std::shared_mutex mutex_;
-  std::unordered_map<const void *, std::shared_ptr<Object>> objects_;
+  std::unordered_map<const void *, Entry> objects_;
 };
 
 /// Registers and returns the handle.

@@ -11,6 +11,8 @@ namespace ptxrun::driver {
 
 /// Forgets that an allocation was handed to other processes; they keep the memory.
 void forgetExported(CUdeviceptr);
+/// Unmaps memory of another process, however often it was opened; nothing for any other address.
+void closeImported(CUdeviceptr);
 
 /// How far an event's records have come, for every process that knows it. Records are numbered;
 /// the last number given out is what a wait waits for.

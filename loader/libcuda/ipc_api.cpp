@@ -63,6 +63,11 @@ struct Shared {
     static auto *shared = new Shared;
     return *shared;
   }
+  void unmap(std::map<CUdeviceptr, Opened>::iterator one) {
+    forgetMapped(reinterpret_cast<void *>(one->first));
+    munmap(one->second.mapping, one->second.mappingBytes);
+    opened.erase(one);
+  }
   /// The pages that hold the whole range; null where none do.
   std::pair<const uint64_t, Pages> *holding(uint64_t first, uint64_t end) {
     auto next = pages.upper_bound(first);
@@ -246,12 +251,16 @@ PTXRUN_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   const auto found = shared.opened.find(address);
   if (found == shared.opened.end())
     return CUDA_ERROR_INVALID_VALUE;
-  if (--found->second.count != 0)
-    return CUDA_SUCCESS;
-  forgetMapped(reinterpret_cast<void *>(address));
-  munmap(found->second.mapping, found->second.mappingBytes);
-  shared.opened.erase(found);
+  if (--found->second.count == 0)
+    shared.unmap(found);
   return CUDA_SUCCESS;
+}
+
+void ptxrun::driver::closeImported(CUdeviceptr address) {
+  Shared &shared = Shared::instance();
+  std::lock_guard lock(shared.mutex);
+  if (const auto found = shared.opened.find(address); found != shared.opened.end())
+    shared.unmap(found);
 }
 
 PTXRUN_API CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent eventHandle) {

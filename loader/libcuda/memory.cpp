@@ -3,8 +3,12 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <vector>
 
 #include "loader/capture/recorder.h"
+#include "loader/libcuda/context.h"
+#include "loader/libcuda/external_memory.h"
+#include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory_advice.h"
 
 namespace ptxrun::driver {
@@ -47,7 +51,12 @@ CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
   void *base = device::allocateMemory(bytes);
   if (!base)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  remember(base, bytes, record);
+  try {
+    remember(base, bytes, record);
+  } catch (const std::bad_alloc &) {
+    device::freeMemory(base);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   if (auto *recorder = capture::Recorder::instance();
       recorder && (record.use == MemoryUse::host || record.use == MemoryUse::managed))
     recorder->noteHostVisible(base);
@@ -113,6 +122,41 @@ void forgetMapped(void *address) {
   if (auto *recorder = capture::Recorder::instance())
     recorder->forgetHost(address);
   all.byAddress.erase(reinterpret_cast<uintptr_t>(address));
+}
+
+void releaseMemoryOf(Context &context) {
+  std::vector<MemoryRecord> owned;
+  {
+    Records &all = records();
+    std::shared_lock lock(all.mutex);
+    for (const auto &[address, record] : all.byAddress)
+      if (record.context && &record.context->owner() == &context)
+        owned.push_back(record);
+  }
+  for (const MemoryRecord &record : owned) {
+    const auto address = reinterpret_cast<CUdeviceptr>(record.base);
+    switch (record.use) {
+    case MemoryUse::device:
+    case MemoryUse::host:
+    case MemoryUse::managed:
+      forgetExported(address);
+      release(address);
+      break;
+    case MemoryUse::registered:
+      unregisterHost(record.base);
+      break;
+    case MemoryUse::pool: // without a pool: a graph's
+      if (record.pool && context.isPrimary())
+        releasePooled(record);
+      break;
+    case MemoryUse::mapped:
+      if (record.pool && context.isPrimary())
+        releaseToSharedPool(address);
+      else if (releaseExternalBuffer(address) != CUDA_SUCCESS)
+        closeImported(address);
+      break;
+    }
+  }
 }
 
 std::optional<MemoryRecord> findMemory(const void *address) {

@@ -45,6 +45,12 @@ void noteMapped(void *, size_t bytes, MemoryRecord);
 void forgetMapped(void *);
 /// Gives memory of such a pool back; CUDA_ERROR_INVALID_VALUE for any other address.
 CUresult releaseToSharedPool(CUdeviceptr);
+/// Frees what the context owns: its allocations, host memory and managed memory, what it
+/// registered, mapped or opened of others; of pools, which are the device's, what the primary one
+/// took.
+void releaseMemoryOf(Context &);
+/// Gives memory of a pool back to it.
+void releasePooled(const MemoryRecord &);
 /// What lies at an address; nullopt for memory that the driver knows nothing of.
 std::optional<MemoryRecord> findMemory(const void *);
 

@@ -196,6 +196,12 @@ PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pr
   return CUDA_SUCCESS;
 }
 
+void ptxrun::driver::releasePooled(const MemoryRecord &record) {
+  if (const auto pool = resolve<Pool>(record.pool))
+    pool->give(record.bytes);
+  release(reinterpret_cast<CUdeviceptr>(record.base));
+}
+
 CUresult ptxrun::driver::releaseToSharedPool(CUdeviceptr address) {
   const auto record = findMemory(reinterpret_cast<const void *>(address));
   if (!record || record->use != MemoryUse::mapped || !record->pool ||

@@ -25,8 +25,10 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device)
   if (!handle)
     return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(primaryMutex);
+  Context &context = primaryContext();
+  context.setActive(true);
   ++retainCount;
-  *handle = handleOf<CUcontext>(&primaryContext());
+  *handle = handleOf<CUcontext>(&context);
   return CUDA_SUCCESS;
 }
 
@@ -35,8 +37,10 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   std::lock_guard lock(primaryMutex);
   if (retainCount == 0)
     return CUDA_ERROR_INVALID_CONTEXT;
-  if (--retainCount == 0)
+  if (--retainCount == 0) {
     primaryContext().reset();
+    primaryContext().setActive(false);
+  }
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {

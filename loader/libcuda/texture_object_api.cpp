@@ -17,6 +17,8 @@ struct Description {
   CUDA_RESOURCE_DESC resource = {};
   CUDA_TEXTURE_DESC sampling = {};
   std::optional<CUDA_RESOURCE_VIEW_DESC> view;
+  abi::ImageKind kind = abi::ImageKind::texture;
+  const Context *owner = nullptr;
 };
 
 /// By handle. Never destroyed: programs destroy objects while the process ends.
@@ -38,6 +40,9 @@ CUresult publishImage(abi::ImageKind kind, const rt::Texture &texture, Descripti
   record->isBound = true;
   Descriptions &all = descriptions();
   std::lock_guard lock(all.mutex);
+  description.kind = kind;
+  if (Context *context = currentContext())
+    description.owner = &context->owner();
   all.byHandle[record->handle] = description;
   *handle = record->handle;
   return CUDA_SUCCESS;
@@ -74,6 +79,17 @@ CUresult describe(Out *out, unsigned long long handle, abi::ImageKind kind, Read
 }
 
 } // namespace
+
+void ptxrun::driver::releaseImagesOf(const Context &context) {
+  Descriptions &all = descriptions();
+  std::lock_guard lock(all.mutex);
+  std::erase_if(all.byHandle, [&](const auto &entry) {
+    const bool isOwned = entry.second.owner == &context;
+    if (isOwned)
+      rt::destroyImage(entry.first, entry.second.kind);
+    return isOwned;
+  });
+}
 
 PTXRUN_API CUresult cuTexObjectCreate(CUtexObject *handle, const CUDA_RESOURCE_DESC *resource,
                                       const CUDA_TEXTURE_DESC *sampling,

@@ -111,6 +111,22 @@ cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &b
              : cudaErrorInvalidSymbol;
 }
 
+void loadAfresh() {
+  Registry &all = registry();
+  std::lock_guard lock(all.mutex);
+  for (auto &[stub, kernel] : all.kernels)
+    kernel.handle = nullptr;
+  for (FatBinary &binary : all.binaries) {
+    if (!binary.library)
+      continue;
+    cuLibraryUnload(binary.library);
+    binary.library = nullptr;
+    binary.isLoaded = false;
+    if (!binary.managed.empty())
+      load(binary);
+  }
+}
+
 } // namespace ptxrun::runtime
 
 using namespace ptxrun::runtime;
@@ -125,6 +141,8 @@ PTXRUN_RUNTIME_API void **__cudaRegisterFatBinary(void *wrapper) {
 PTXRUN_RUNTIME_API void __cudaRegisterFatBinaryEnd(void **) {}
 
 PTXRUN_RUNTIME_API void __cudaUnregisterFatBinary(void **handle) {
+  if (!handle)
+    return;
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   FatBinary &binary = binaryOf(handle);
@@ -136,6 +154,8 @@ PTXRUN_RUNTIME_API void __cudaUnregisterFatBinary(void **handle) {
 }
 
 PTXRUN_RUNTIME_API char __cudaInitModule(void **handle) {
+  if (!handle)
+    return false;
   std::lock_guard lock(registry().mutex);
   return load(binaryOf(handle)) == CUDA_SUCCESS;
 }
@@ -143,6 +163,8 @@ PTXRUN_RUNTIME_API char __cudaInitModule(void **handle) {
 PTXRUN_RUNTIME_API void __cudaRegisterFunction(void **handle, const char *hostStub, char *,
                                                const char *name, int, void *, void *, void *,
                                                void *, int *) {
+  if (!handle)
+    return;
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   all.kernels[hostStub] = {&binaryOf(handle), name};
@@ -150,6 +172,8 @@ PTXRUN_RUNTIME_API void __cudaRegisterFunction(void **handle, const char *hostSt
 
 PTXRUN_RUNTIME_API void __cudaRegisterVar(void **handle, char *hostShadow, char *, const char *name,
                                           int, size_t bytes, int, int) {
+  if (!handle)
+    return;
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   all.variables[hostShadow] = {&binaryOf(handle), name, bytes};
@@ -157,6 +181,8 @@ PTXRUN_RUNTIME_API void __cudaRegisterVar(void **handle, char *hostShadow, char 
 
 PTXRUN_RUNTIME_API void __cudaRegisterManagedVar(void **handle, void **hostPointer, char *,
                                                  const char *name, int, size_t bytes, int, int) {
+  if (!handle)
+    return;
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   binaryOf(handle).managed.push_back({hostPointer, name});

@@ -12,4 +12,9 @@ cudaError_t findKernel(const void *hostStub, CUkernel &kernel);
 /// The device memory behind a host shadow of a __device__, __constant__ or __managed__ variable.
 cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &bytes);
 
+/// The primary context has begun anew: kernels and variables are loaded again when they are next
+/// asked for, variables with their first values; managed ones at once, as the program reads their
+/// addresses itself.
+void loadAfresh();
+
 } // namespace ptxrun::runtime

@@ -1,5 +1,6 @@
 // Errors, initialisation, versions.
 #include "loader/libcudart/runtime.h"
+#include "loader/libcudart/registration.h"
 
 namespace ptxrun::runtime {
 
@@ -102,7 +103,9 @@ PTXRUN_RUNTIME_API cudaError_t cudaDriverGetVersion(int *version) {
 PTXRUN_RUNTIME_API cudaError_t cudaDeviceReset() {
   return perform([] {
     lastError = cudaSuccess;
-    return cuDevicePrimaryCtxReset(0);
+    const CUresult result = cuDevicePrimaryCtxReset(0);
+    loadAfresh();
+    return result;
   });
 }
 

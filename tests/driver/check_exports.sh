@@ -11,4 +11,11 @@ if nm -D --defined-only "$library" | grep -q '@'; then
   echo "symbols carry a version"
   exit 1
 fi
+# What functions.def does not list is exported as it was defined, and may throw.
+listed=$(dirname "$0")/../../loader/libcuda/functions.def
+unlisted=$(comm -23 <(nm -D --defined-only "$library" | awk '{print $3}' | sort -u) <(grep -oE '\w+\)$' "$listed" | tr -d ')' | sort -u))
+if [ -n "$unlisted" ]; then
+  echo "exported, but not in functions.def: $unlisted"
+  exit 1
+fi
 readelf -d "$library" | grep -q 'SONAME.*\[libcuda\.so\.1\]'

@@ -31,6 +31,7 @@ int cudaFree(void *);
 int cudaMemcpy(void *, const void *, size_t, int);
 int cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 int cudaDeviceSynchronize();
+int cudaDeviceReset();
 int cudaGetLastError();
 int cudaPeekAtLastError();
 const char *cudaGetErrorName(int);
@@ -43,8 +44,8 @@ namespace ptxrun::tests {
 namespace {
 
 constexpr int kToDevice = 1, kToHost = 2;
-constexpr int kInvalidConfiguration = 9, kInvalidSymbol = 13, kMissingConfiguration = 52,
-              kInvalidDeviceFunction = 98, kNotSupported = 801;
+constexpr int kInvalidValue = 1, kInvalidConfiguration = 9, kInvalidSymbol = 13,
+              kMissingConfiguration = 52, kInvalidDeviceFunction = 98, kNotSupported = 801;
 
 /// A program of one fat binary with the variables module; its stubs and shadows are addresses in
 /// this class.
@@ -102,6 +103,25 @@ TEST(Runtime, LaunchesRegisteredKernels) {
   ASSERT_EQ(cudaMemcpy(values, out, 12, kToHost), 0);
   EXPECT_EQ(values[2], 100u);
   EXPECT_EQ(cudaFree(out), 0);
+}
+
+TEST(Runtime, BeginsAnewAfterAReset) {
+  RegisteredProgram program;
+  void *out = nullptr;
+  ASSERT_EQ(cudaMalloc(&out, 12), 0);
+  void *arguments[] = {&out};
+  const uint32_t scale = 100;
+  ASSERT_EQ(cudaMemcpyToSymbol(&program.scaleShadow, &scale, 4, 0, kToDevice), 0);
+  ASSERT_EQ(launchAsCompiled(&program.readStub, arguments), 0);
+  ASSERT_EQ(cudaDeviceReset(), 0);
+  EXPECT_EQ(cudaFree(out), kInvalidValue);
+  ASSERT_EQ(cudaMalloc(&out, 12), 0);
+  ASSERT_EQ(launchAsCompiled(&program.readStub, arguments), 0);
+  uint32_t values[3] = {};
+  ASSERT_EQ(cudaMemcpy(values, out, 12, kToHost), 0);
+  EXPECT_EQ(values[2], 7u); // the variable's first value
+  EXPECT_EQ(cudaFree(out), 0);
+  cudaGetLastError();
 }
 
 TEST(Runtime, RemembersTheLastErrorUntilItIsAskedFor) {
