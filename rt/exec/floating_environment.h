@@ -10,14 +10,16 @@
 namespace ptxrun::rt {
 
 /// What a thread has set: MXCSR, and control and status of the x87 unit, by whose control word the
-/// C library rounds what it prints. Exception flags are part of it.
+/// C library rounds what it prints. Exception flags are part of it (of x87 where its control word
+/// is not the default).
 class FloatingState {
  public:
   static FloatingState ofThread() {
     FloatingState state;
     state.mxcsr_ = _mm_getcsr();
     asm volatile("fnstcw %0" : "=m"(state.control_));
-    asm volatile("fnstsw %0" : "=a"(state.status_));
+    if (state.control_ != kControl)
+      asm volatile("fnstsw %0" : "=a"(state.status_));
     return state;
   }
   /// The thread gets the default: to nearest, no FTZ, no DAZ, all exceptions masked. What is so
@@ -30,12 +32,11 @@ class FloatingState {
     if (control != kControl)
       setX87(kControl, 0);
   }
-  /// The thread gets what this says.
+  /// The thread, which had the default since, gets what this says.
   void restore() const {
-    const FloatingState now = ofThread();
-    if (now.mxcsr_ != mxcsr_)
+    if (_mm_getcsr() != mxcsr_)
       _mm_setcsr(mxcsr_);
-    if (now.control_ != control_ || ((now.status_ ^ status_) & kFlags))
+    if (control_ != kControl)
       setX87(control_, status_ & kFlags);
   }
 
@@ -99,12 +100,9 @@ class ProgramEnvironment {
     if (CalledEnvironment::programs_)
       CalledEnvironment::programs_->restore();
   }
-  ~ProgramEnvironment() { before_.restore(); }
+  ~ProgramEnvironment() { FloatingState::setDefault(); }
   ProgramEnvironment(const ProgramEnvironment &) = delete;
   ProgramEnvironment &operator=(const ProgramEnvironment &) = delete;
-
- private:
-  const FloatingState before_ = FloatingState::ofThread();
 };
 
 } // namespace ptxrun::rt
