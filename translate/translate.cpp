@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -45,6 +46,18 @@ std::string variantName(std::string_view kernel, const VariantKey &key) {
          (key.isWatched ? " watched" : "") + (key.isDebugged ? " debugged" : "");
 }
 
+/// The whole key as part of a hash. The names are all its members: one more does not compile until
+/// it stands here, too.
+void addTo(jit::CacheKeyBuilder &builder, const VariantKey &key) {
+  const auto &[lanes, block, schedulesGangs, defersCopies, tier, matrix, isWatched, isDebugged,
+               passesLeftOut] = key;
+  for (const uint64_t member :
+       {uint64_t(lanes), uint64_t(block[0]), uint64_t(block[1]), uint64_t(block[2]),
+        uint64_t(schedulesGangs), uint64_t(defersCopies), uint64_t(tier), uint64_t(matrix),
+        uint64_t(isWatched), uint64_t(isDebugged), uint64_t(passesLeftOut.bits())})
+    builder.add(member);
+}
+
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
 struct Source {
   Source(std::string name, std::string text) : file(std::move(name), std::move(text)) {}
@@ -54,6 +67,21 @@ struct Source {
 
   const check::Module &module() const { return checked ? checked->module() : empty; }
 };
+
+/// PTXRUN_PASSES: passes of simt that no kernel of this process gets.
+struct PassesOfEnvironment {
+  simt::PassSet leftOut;
+  std::string problem;
+};
+const PassesOfEnvironment &passesOfEnvironment() {
+  static const PassesOfEnvironment read = [] {
+    PassesOfEnvironment given;
+    if (const char *text = std::getenv("PTXRUN_PASSES"))
+      given.problem = simt::readPasses(text, given.leftOut);
+    return given;
+  }();
+  return read;
+}
 
 /// The `.loc` in force at a PTX line.
 jit::SourceLine sourceLineOf(const check::Module &module, uint32_t ptxLine) {
@@ -114,6 +142,7 @@ class LoadedModule final : public Module {
                                                 const VariableResolver &resolver, bool mayCompile) {
     if (!usesMatrices_)
       key.matrix = matrix::Policy::fast;
+    key.passesLeftOut.add(passesOfEnvironment().leftOut);
     Slot &slot = slotOf(name, key);
     std::lock_guard lock(slot.mutex); // whoever comes second waits for the first one's kernel
     if (slot.kernel)
@@ -137,20 +166,8 @@ class LoadedModule final : public Module {
     }
     jit::CacheKeyBuilder builder;
     builder.add({reinterpret_cast<const char *>(textDigest_->data()), textDigest_->size()});
-    builder.add(kernel)
-        .add(key.lanes)
-        .add(key.block[0])
-        .add(key.block[1])
-        .add(key.block[2])
-        .add(key.isGridBelow2G)
-        .add(key.schedulesGangs)
-        .add(key.defersCopies)
-        .add(uint64_t(key.tier))
-        .add(uint64_t(key.matrix));
-    if (key.isWatched)
-      builder.add("watched");
-    if (key.isDebugged)
-      builder.add("debugged");
+    builder.add(kernel);
+    addTo(builder, key);
     return builder.add(jit::codeFingerprint(level)).finish();
   }
 
@@ -301,10 +318,21 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
   }
 
+  simt::PassObserver observer;
+  if (watch.isDumping())
+    observer = [&](const simt::PassInfo &pass, const llvm::Module &m) {
+      watch.within("simt", std::string(pass.name) + ".ll", print(m));
+    };
   Expected<simt::GangModule> gang = lower::withoutFatalErrors<simt::GangModule>("simt", [&] {
     return simt::widen(std::move(*lane),
-                       {isObserved ? 1 : key.lanes, key.block, key.isGridBelow2G, level,
-                        key.schedulesGangs || isObserved, key.tier, isObserved});
+                       {.lanes = isObserved ? 1 : key.lanes,
+                        .block = key.block,
+                        .level = level,
+                        .schedulesGangs = key.schedulesGangs || isObserved,
+                        .tier = key.tier,
+                        .isWatched = isObserved,
+                        .passesLeftOut = key.passesLeftOut},
+                       observer);
   });
   if (!gang)
     return gang.takeError();
@@ -312,15 +340,15 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   if (watch.isLast("simt"))
     return llvm::make_error<Stopped>("simt");
 
-  jit::CompileObserver observer;
+  jit::CompileObserver compiling;
   if (watch.isDumping()) {
-    observer.afterOptimise = [&](const llvm::Module &m) {
+    compiling.afterOptimise = [&](const llvm::Module &m) {
       watch.within("jit", "optimised.ll", print(m));
     };
-    observer.afterAssembly = [&](std::string_view text) { watch.within("jit", "asm.s", text); };
+    compiling.afterAssembly = [&](std::string_view text) { watch.within("jit", "asm.s", text); };
   }
   Expected<jit::ObjectCode> object = lower::withoutFatalErrors<jit::ObjectCode>(
-      "jit", [&] { return jit::compile(std::move(*gang), function.name, level, observer); });
+      "jit", [&] { return jit::compile(std::move(*gang), function.name, level, compiling); });
   if (!object)
     return object.takeError();
   watch.after("jit", "", nullptr);
@@ -333,6 +361,10 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
 
 std::unique_ptr<Module> Module::load(std::string name, std::string text, const Options &options,
                                      std::string &errorText) {
+  if (!passesOfEnvironment().problem.empty()) {
+    errorText = "PTXRUN_PASSES: " + passesOfEnvironment().problem;
+    return nullptr;
+  }
   std::unique_ptr<observe::StageDump> dump;
   if (!options.dumpDirectory.empty()) {
     dump = observe::StageDump::create(options.dumpDirectory, errorText);

@@ -55,7 +55,6 @@ class Stopped : public llvm::ErrorInfo<Stopped> {
 struct VariantKey {
   unsigned lanes = 0; ///< 0 = automatic
   std::array<uint32_t, 3> block{};
-  bool isGridBelow2G = true;
   bool schedulesGangs =
       false;                 ///< clusters, cooperative grids, schedules but fast (simt::GangOptions)
   bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
@@ -64,6 +63,8 @@ struct VariantKey {
   matrix::Policy matrix = matrix::Policy::fast;
   bool isWatched = false; ///< announces its accesses of memory (translate/observe); W = 1
   bool isDebugged = false; ///< and each instruction (lower::LowerOptions); W = 1
+
+  simt::PassSet passesLeftOut = {}; ///< besides those of PTXRUN_PASSES; for bisecting
 
   auto operator<=>(const VariantKey &) const = default;
 };

@@ -24,8 +24,6 @@ namespace ptxrun::device {
 
 namespace {
 
-constexpr uint64_t kTwoGibi = uint64_t{1} << 31;
-
 translate::Options translateOptions(const LoadOptions &given) {
   translate::Options options;
   options.dumpDirectory = given.dumpDirectory;
@@ -43,12 +41,6 @@ translate::Options translateOptions(const LoadOptions &given) {
   return options;
 }
 
-/// True if no axis of the grid has 2^31 threads or more.
-bool isBelow2G(abi::Dim3 grid, abi::Dim3 block) {
-  return uint64_t{grid.x} * block.x < kTwoGibi && uint64_t{grid.y} * block.y < kTwoGibi &&
-         uint64_t{grid.z} * block.z < kTwoGibi;
-}
-
 bool isExplicitCluster(const KernelInfo &kernel, const LaunchOptions &options) {
   return options.cluster.x != 0 || kernel.clusterShape[0] != 0 || kernel.isExplicitCluster;
 }
@@ -62,7 +54,6 @@ translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &
   key.isDebugged = options.stepper != nullptr;
   key.isWatched = key.isDebugged || (!isFast && options.schedule != rt::Schedule::serial);
   key.block = {options.block.x, options.block.y, options.block.z};
-  key.isGridBelow2G = isBelow2G(options.grid, options.block);
   key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
   key.schedulesGangs =
       options.isCooperative || !isFast || isExplicitCluster(kernel, options) || key.defersCopies;

@@ -8,6 +8,7 @@
 
 #include "intrinsics/abi.h"
 #include "translate/lower/lane_module.h"
+#include "translate/simt/passes.h"
 
 namespace ptxrun::simt {
 
@@ -32,6 +33,7 @@ struct GangOptions {
   Tier tier = Tier::optimised;
   /// The module announces its accesses (translate/observe): each may suspend its thread.
   bool isWatched = false;
+  PassSet passesLeftOut = {};
 };
 
 /// The form in which a module offers the kernel; the function of that name is its entry point
@@ -55,6 +57,8 @@ struct GangModule {
 /// Widens a LaneModule. Never declines: what it cannot widen runs lane by lane; what needs lanes to
 /// progress independently gets W = 1 (unless options ask for a width, then the reason says what may
 /// go wrong).
-llvm::Expected<GangModule> widen(lower::LaneModule, const GangOptions &);
+/// `observer` is told behind each pass that ran; the module is then verified there, too.
+llvm::Expected<GangModule> widen(lower::LaneModule, const GangOptions &,
+                                 const PassObserver &observer = {});
 
 } // namespace ptxrun::simt

@@ -175,7 +175,6 @@ void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   resolveExits(f, isKernel, exit);
   llvm::EliminateUnreachableBlocks(f);
   normaliseLoops(f);
-  removeLimitsOfEndlessWaits(f);
 }
 
 } // namespace ptxrun::simt

@@ -50,8 +50,9 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &);
 
 /// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard
-/// `if (i < n)` and loops that all lanes still run get copies without masks. Returns true if the
-/// function changed.
-bool addFullGangVersions(llvm::Function &, const GangShape &);
+/// `if (i < n)` and loops that all lanes still run get copies without masks; with `forSameValues` for
+/// gangs in which all lanes hold one value, too (same_values.cpp). Returns true if the function
+/// changed.
+bool addFullGangVersions(llvm::Function &, const GangShape &, bool forSameValues);
 
 } // namespace ptxrun::simt

@@ -69,7 +69,8 @@ constexpr unsigned kRounds = 16;
 
 class Versions {
  public:
-  Versions(llvm::Function &f, const GangShape &gang) : function_(f), gang_(gang) {}
+  Versions(llvm::Function &f, const GangShape &gang, bool forSameValues)
+      : function_(f), gang_(gang), forSameValues_(forSameValues) {}
 
   bool run() {
     bool changed = false;
@@ -198,7 +199,8 @@ class Versions {
 
   bool addOne() {
     ShapeAnalysis shapes(function_, gang_, false);
-    if (checkIndex(shapes) || addVersionForSameValue(shapes, function_, gang_, copied_, general_))
+    if (checkIndex(shapes) ||
+        (forSameValues_ && addVersionForSameValue(shapes, function_, gang_, copied_, general_)))
       return true;
     for (llvm::BasicBlock *a : shapes.order()) {
       if (!shapes.isDivergentBranch(a) || rests_.contains(a) || general_.contains(a))
@@ -375,14 +377,15 @@ class Versions {
 
   llvm::Function &function_;
   const GangShape gang_;
+  const bool forSameValues_;
   unsigned copied_ = 0;
   llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_, general_;
 };
 
 } // namespace
 
-bool addFullGangVersions(llvm::Function &f, const GangShape &gang) {
-  return Versions(f, gang).run();
+bool addFullGangVersions(llvm::Function &f, const GangShape &gang, bool forSameValues) {
+  return Versions(f, gang, forSameValues).run();
 }
 
 } // namespace ptxrun::simt

@@ -1,11 +1,10 @@
 // The stage: choose W, prepare the functions, widen each, build the entry points.
 #include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include "translate/lower/internal_error.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
+#include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
 #include "translate/simt/repeated_stores.h"
@@ -174,32 +173,6 @@ llvm::Error internalError(const llvm::Twine &problem) {
   return llvm::make_error<lower::InternalError>("simt", problem.str());
 }
 
-llvm::Error broken(const llvm::Module &m, const char *when) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  if (!llvm::verifyModule(m, &out))
-    return llvm::Error::success();
-  return internalError(llvm::Twine(when) + ": " + text);
-}
-
-/// In builds with assertions, after each step: the IR is valid, and functions are still prepared
-/// (prepare.h) where they must be. The first problem found is the context's.
-void checkStep([[maybe_unused]] ModuleContext &context, [[maybe_unused]] const char *step,
-               [[maybe_unused]] llvm::ArrayRef<llvm::Function *> prepared = {}) {
-#ifndef NDEBUG
-  if (!context.problem.empty())
-    return;
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  llvm::verifyModule(context.module, &out);
-  for (llvm::Function *f : prepared)
-    if (text.empty())
-      text = whatIsUnprepared(*f);
-  if (!text.empty())
-    context.problem = std::string(step) + ": " + text;
-#endif
-}
-
 /// A function a LaneModule uses that is no word of the vocabulary; empty if there is none.
 std::string wordWithoutMeaning(const llvm::Module &m) {
   for (const llvm::Function &f : m) {
@@ -267,41 +240,44 @@ void chooseStrides(ModuleContext &context, const Jammed &jammed, llvm::Function 
 /// does not call are gone afterwards.
 EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
                       bool maySuspend) {
+  PassRun &passes = context.passes;
   const bool schedulesGangs = context.options.schedulesGangs;
   const bool isWhole = !schedulesGangs && !partial; // CTAs run by themselves, in full gangs
   Jammed jammed;
   if (isWhole && context.lanes > 1 && context.options.tier == Tier::optimised) {
     const auto gangsPerCta = unsigned(threadsOf(context.options) / context.lanes);
     if (context.hasBarriers)
-      unifyVersions(context, *full, gangsPerCta);
-    checkStep(context, "with versions unified");
-    jammed = jamGangs(context, *full, gangsPerCta);
-    checkStep(context, "with gangs jammed");
+      passes.run(Pass::unify, [&] { unifyVersions(context, *full, gangsPerCta); });
+    passes.run(Pass::jam, [&] { jammed = jamGangs(context, *full, gangsPerCta); });
   }
-  const bool isJamCut =
-      maySuspend && jammed.body && buildRegions(context, *jammed.body, jammed.gangs);
-  checkStep(context, "with regions of jammed gangs");
+  auto regionsOf = [&](llvm::Function &body, unsigned gangs) {
+    return passes.tryRun(Pass::regions, [&] { return buildRegions(context, body, gangs); });
+  };
+  const bool isJamCut = maySuspend && jammed.body && regionsOf(*jammed.body, jammed.gangs);
   if (maySuspend && jammed.body && !isJamCut) {
     jammed.body->eraseFromParent();
     jammed = {};
   }
   EntryPoint entry = EntryPoint::gang;
-  if (jammed.isForStrides) {
-    chooseStrides(context, jammed, *full, isJamCut);
+  if (jammed.isForStrides && passes.isOn(Pass::strides)) {
+    passes.run(Pass::strides, [&] { chooseStrides(context, jammed, *full, isJamCut); });
     entry = EntryPoint::ctaRange;
-  } else if (isJamCut || (maySuspend && isWhole && buildRegions(context, *full, 1))) {
+  } else if (isJamCut || (maySuspend && isWhole && regionsOf(*full, 1))) {
     entry = EntryPoint::ctaRange;
-  } else if (isWhole && !maySuspend && !jammed.body && buildRowOrderEntry(context, *full)) {
+  } else if (isWhole && !maySuspend && !jammed.body &&
+             passes.tryRun(Pass::rowOrder, [&] { return buildRowOrderEntry(context, *full); })) {
     entry = EntryPoint::ctaRange;
   } else if (!maySuspend && !schedulesGangs) {
-    buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
+    passes.run(Pass::entry, [&] {
+      buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
+    });
     entry = EntryPoint::ctaRange;
-  } else if (maySuspend && !context.options.isWatched &&
+  } else if (maySuspend && !context.options.isWatched && passes.isOn(Pass::coroutine) &&
              hasOnlyInlineSuspensions(context.module, {full, partial})) {
-    buildGangStartEntry(context, full, partial);
+    passes.run(Pass::coroutine, [&] { buildGangStartEntry(context, full, partial); });
     entry = EntryPoint::gangStart;
   } else {
-    buildGangEntry(context, full, partial);
+    passes.run(Pass::entry, [&] { buildGangEntry(context, full, partial); });
   }
   for (llvm::Function *f : {jammed.body, full, partial == full ? nullptr : partial})
     if (f && f->use_empty())
@@ -309,88 +285,120 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
   return entry;
 }
 
-} // namespace
+/// The passes over functions of one thread. `functions`: all bodies.
+void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
+                   llvm::Function &kernel, const GangShape &gang, bool spins) {
+  PassRun &passes = context.passes;
+  if (spins)
+    passes.run(Pass::yields, [&] {
+      const Waits waits(context.module);
+      for (llvm::Function *f : functions)
+        addYields(*f, gang, f == &kernel, waits);
+    });
+  if (gang.lanes == 1 || context.options.tier != Tier::optimised)
+    return;
+  passes.run(Pass::versions,
+             [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });
+  passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
+  passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.options.level); });
+}
 
-llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options) {
-  llvm::Module &m = *lane.module;
-  llvm::Function *kernel = lane.kernel;
-  if (std::string word = wordWithoutMeaning(m); !word.empty())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "%s cannot be executed yet",
-                                   word.c_str());
-  const GangShape anyWidth{32, options.block};
-  for (llvm::Function *f : bodies(m))
-    prepareFunction(*f, anyWidth, f == kernel);
-  Width width = widthFor(m, kernel, options);
-  // Both ways of an access are only worth their compilation where a gather is one instruction.
-  const GangShape gang{width.lanes, options.block,
-                       options.tier == Tier::optimised && options.level == CpuLevel::avx512};
+struct Bodies {
+  llvm::Function *full = nullptr;    ///< of gangs whose lanes all exist
+  llvm::Function *partial = nullptr; ///< of the last gang of a CTA; null where all are full
+};
 
-  ModuleContext context{m, width.lanes, options};
-  Findings found = examineAll(m, kernel, gang);
-  context.hasBarriers = found.hasBarriers;
-  context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
-  std::vector<llvm::Function *> scalar = bodies(m);
-  checkStep(context, "prepared", scalar);
-  const Waits waits(m);
-  for (llvm::Function *f : scalar) {
-    if (found.spins)
-      addYields(*f, gang, f == kernel, waits);
-    checkStep(context, "with yields", f);
-    if (f == kernel && width.lanes > 1 && options.tier == Tier::optimised) {
-      addFullGangVersions(*f, gang);
-      checkStep(context, "with versions", f);
-      sinkRepeatedStores(*f, gang);
-      checkStep(context, "with stores sunk", f);
-      unrollRows(*f, gang, options.level);
-      checkStep(context, "with rows unrolled", f);
-    }
-  }
-  if (!context.problem.empty())
-    return internalError(context.problem);
-  if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
-    if (llvm::Error e = broken(m, "prepared"))
-      return e;
-  for (llvm::Function *f : scalar)
-    if (f != kernel)
+/// All functions, widened. Where no gang is full, `full` is the partial body, too.
+Bodies widenAll(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
+                llvm::Function &kernel, const GangShape &gang) {
+  for (llvm::Function *f : functions)
+    if (f != &kernel)
       context.wide[f] = wideFunction(context, *f, false, f->getName() + ".gang");
-  for (llvm::Function *f : scalar)
-    if (f != kernel)
+  for (llvm::Function *f : functions)
+    if (f != &kernel)
       widenOne(context, *f, gang, context.wide.at(f), false, false);
-  const uint64_t threads = threadsOf(options);
-  const bool hasPartial = width.lanes > 1 && threads % width.lanes != 0;
-  const bool hasFull = threads == 0 || threads >= width.lanes;
-  llvm::Function *full = nullptr, *partial = nullptr;
-  const std::string name = kernel->getName().str();
+  const uint64_t threads = threadsOf(context.options);
+  const bool hasPartial = gang.lanes > 1 && threads % gang.lanes != 0;
+  const bool hasFull = threads == 0 || threads >= gang.lanes;
+  Bodies made;
+  const std::string name = kernel.getName().str();
   if (hasFull)
-    full = widenOne(context, *kernel, gang, wideFunction(context, *kernel, true, name + ".full"),
-                    true, true);
+    made.full = widenOne(context, kernel, gang, wideFunction(context, kernel, true, name + ".full"),
+                         true, true);
   if (hasPartial)
-    partial = widenOne(context, *kernel, gang,
-                       wideFunction(context, *kernel, true, name + ".partial"), false, true);
-  if (!full)
-    full = partial;
-  if (!context.problem.empty())
-    return internalError(context.problem);
-  // While there are still the scalar functions that a mistake may refer to.
-  if (llvm::Error e = broken(m, "widened"))
-    return e;
+    made.partial = widenOne(context, kernel, gang,
+                            wideFunction(context, kernel, true, name + ".partial"), false, true);
+  if (!made.full)
+    made.full = made.partial;
+  return made;
+}
 
-  // The scalar functions and their words are done.
-  for (llvm::Function *f : scalar)
+/// The scalar functions and their words are done.
+void dropScalarCode(llvm::Module &m, llvm::ArrayRef<llvm::Function *> functions) {
+  for (llvm::Function *f : functions)
     f->dropAllReferences();
-  for (llvm::Function *f : scalar)
+  for (llvm::Function *f : functions)
     f->eraseFromParent();
   for (llvm::Function &f : llvm::make_early_inc_range(m))
     if (f.isDeclaration() && f.use_empty())
       f.eraseFromParent();
   m.setDataLayout(
       "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+}
+
+} // namespace
+
+llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options,
+                                 const PassObserver &observer) {
+  llvm::Module &m = *lane.module;
+  llvm::Function *kernel = lane.kernel;
+  if (std::string word = wordWithoutMeaning(m); !word.empty())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "%s cannot be executed yet",
+                                   word.c_str());
+  PassRun passes(m, options.passesLeftOut, observer);
+  const std::vector<llvm::Function *> scalar = bodies(m);
+  const GangShape anyWidth{32, options.block};
+  passes.run(Pass::prepare, [&] {
+    for (llvm::Function *f : scalar)
+      prepareFunction(*f, anyWidth, f == kernel);
+  });
+  passes.run(Pass::endlessWaits, [&] {
+    for (llvm::Function *f : scalar)
+      removeLimitsOfEndlessWaits(*f);
+  });
+  Width width = widthFor(m, kernel, options);
+  // Both ways of an access are only worth their compilation where a gather is one instruction.
+  const GangShape gang{width.lanes, options.block,
+                       options.tier == Tier::optimised && options.level == CpuLevel::avx512 &&
+                           passes.isOn(Pass::clamps)};
+
+  ModuleContext context{m, width.lanes, options, passes};
+  Findings found = examineAll(m, kernel, gang);
+  context.hasBarriers = found.hasBarriers;
+  context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
+  runLanePasses(context, scalar, *kernel, gang, found.spins);
+  if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
+    passes.verify("prepared");
+  Bodies wide;
+  passes.run(Pass::widen, [&] {
+    wide = widenAll(context, scalar, *kernel, gang);
+    if (!context.problem.empty())
+      return;
+    // While there are still the scalar functions that a mistake may refer to.
+    passes.verify("widened");
+    if (!passes.hasFailed())
+      dropScalarCode(m, scalar);
+  });
+  if (!context.problem.empty())
+    return internalError(context.problem);
+  if (passes.hasFailed())
+    return passes.takeError();
 
   GangModule result;
   result.reason = width.reason;
   result.tier = options.tier;
   const bool maySuspend = options.isWatched || suspends(m);
-  result.entry = buildEntry(context, full, partial, maySuspend);
+  result.entry = buildEntry(context, wide.full, wide.partial, maySuspend);
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
@@ -402,8 +410,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   result.needs.hasBarriers = context.hasBarriers;
   if (!context.problem.empty())
     return internalError(context.problem);
-  if (llvm::Error e = broken(m, "with its entry"))
-    return e;
+  passes.verify("with its entry");
+  if (passes.hasFailed())
+    return passes.takeError();
   result.module = std::move(lane.module);
   result.context = std::move(lane.context);
 #ifndef NDEBUG

@@ -144,7 +144,7 @@ static std::optional<Accumulators::Registers> addedTo(const llvm::CallBase &call
 }
 
 void Widener::findAccumulators() {
-  if (lanes_ == kWarp)
+  if (lanes_ == kWarp && context_.passes.isOn(Pass::accumulators))
     accumulators_.emplace(source_, shapes_, addedTo);
 }
 
@@ -170,7 +170,7 @@ Widener::Value *Widener::accumulatorAt(Accumulators::Place place) {
 Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
                                             const matrix::WarpOperation &operation) {
   Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
-  const std::optional<unsigned> home = accumulators_->homeOf(call);
+  const auto home = accumulators_ ? accumulators_->homeOf(call) : std::nullopt;
   const unsigned registers = operation.registersD;
   Value *d =
       home ? accumulatorHome(*home, registers)

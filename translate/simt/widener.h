@@ -48,6 +48,7 @@ struct ModuleContext {
   llvm::Module &module; ///< the module under construction: scalar functions in, wide functions out
   unsigned lanes;
   GangOptions options;
+  PassRun &passes;
   bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;
   bool hasPlainUpdates =
