@@ -1,10 +1,9 @@
 // ptxrun verify: checks modules without running them.
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <vector>
 
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
@@ -19,45 +18,14 @@ struct VerifyArguments {
   bool isJson = false;
 };
 
-std::string_view takeLine(std::string_view &text) {
-  size_t end = text.find('\n');
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
-
-/// Reads a number and the ':' after it.
-bool takeNumber(std::string_view &text, uint32_t &number) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end == text.data() + text.size() || *end != ':')
-    return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
-  return true;
-}
-
-/// The diagnostics' text taken apart again: `file:line:column: severity: message`, then context
-/// lines up to the next one.
-nlohmann::json toJson(const std::string &file, std::string_view text) {
+nlohmann::json toJson(const std::vector<check::Problem> &problems) {
   nlohmann::json list = nlohmann::json::array();
-  while (!text.empty()) {
-    std::string_view line = takeLine(text), rest = line;
-    uint32_t number = 0, column = 0;
-    bool isHead = rest.starts_with(file + ":");
-    if (isHead)
-      rest.remove_prefix(file.size() + 1);
-    isHead = isHead && takeNumber(rest, number) && takeNumber(rest, column);
-    size_t colon = rest.find(": ", 1);
-    if (isHead && colon != std::string_view::npos) {
-      std::string severity(rest.substr(1, colon - 1)), message(rest.substr(colon + 2));
-      list.push_back({{"line", number},
-                      {"column", column},
-                      {"severity", severity},
-                      {"message", message},
-                      {"text", std::string(line) + "\n"}});
-    } else if (!list.empty()) {
-      list.back()["text"] = list.back()["text"].get<std::string>() + std::string(line) + "\n";
-    }
-  }
+  for (const check::Problem &problem : problems)
+    list.push_back({{"line", problem.line},
+                    {"column", problem.column},
+                    {"severity", problem.severity},
+                    {"message", problem.message},
+                    {"text", problem.text}});
   return list;
 }
 
@@ -68,8 +36,10 @@ void verify(const VerifyArguments &given) {
     check::VerifyResult result = check::verifyText(file, readText(file));
     areAllOk &= result.isOk;
     if (given.isJson)
-      all.push_back(
-          {{"file", file}, {"ok", result.isOk}, {"diagnostics", toJson(file, result.diagnostics)}});
+      all.push_back({{"file", file},
+                     {"ok", result.isOk},
+                     {"complete", result.isComplete},
+                     {"diagnostics", toJson(result.problems)}});
     else if (result.isOk)
       std::printf("%s%s: ok\n", result.diagnostics.c_str(), file.c_str());
     else

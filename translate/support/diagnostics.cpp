@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "translate/support/diagnostic_text.h"
+
 namespace ptxrun::support {
 namespace {
 
@@ -9,18 +11,6 @@ namespace {
 constexpr size_t kWidth = 160;
 /// Of an error that occurs again and again, so many lines are named.
 constexpr size_t kLinesNamed = 8;
-
-std::string_view word(Severity severity) {
-  switch (severity) {
-  case Severity::error:
-    return "error";
-  case Severity::warning:
-    return "warning";
-  case Severity::note:
-    return "note";
-  }
-  return "";
-}
 
 /// Bytes a terminal may print: the rest of a foreign file becomes '?', a tab stays a tab in line
 /// and caret line alike.
@@ -63,6 +53,35 @@ void appendSourceLine(std::string &out, const SourceFile &source, Span span,
 }
 
 } // namespace
+
+std::string_view nameOf(Severity severity) {
+  switch (severity) {
+  case Severity::error:
+    return "error";
+  case Severity::warning:
+    return "warning";
+  case Severity::note:
+    return "note";
+  }
+  return "";
+}
+
+std::string printableMessage(const Diagnostics &diagnostics, const Diagnostic &diagnostic) {
+  return printable(diagnostics.messageOf(diagnostic));
+}
+
+std::string textOf(const Diagnostics &diagnostics, const Diagnostic &diagnostic) {
+  const SourceFile &source = diagnostics.source();
+  const SourceFile::Place place = source.place(diagnostic.span.begin);
+  std::string out =
+      source.name() + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
+  out += nameOf(diagnostic.severity);
+  out += ": " + printableMessage(diagnostics, diagnostic) + "\n";
+  appendSourceLine(out, source, diagnostic.span, place);
+  for (const std::string &note : diagnostic.notes)
+    out += "  note: " + printable(note) + "\n";
+  return out;
+}
 
 Diagnostic &Diagnostics::error(Span span, std::string message) {
   bool isFollowUp = !list_.empty() && list_.back().severity == Severity::error &&
@@ -108,16 +127,8 @@ std::string Diagnostics::messageOf(const Diagnostic &diagnostic) const {
 
 std::string Diagnostics::text() const {
   std::string out;
-  for (const Diagnostic &diagnostic : list_) {
-    SourceFile::Place place = source_->place(diagnostic.span.begin);
-    out += source_->name() + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) +
-           ": ";
-    out += word(diagnostic.severity);
-    out += ": " + printable(messageOf(diagnostic)) + "\n";
-    appendSourceLine(out, *source_, diagnostic.span, place);
-    for (const std::string &note : diagnostic.notes)
-      out += "  note: " + printable(note) + "\n";
-  }
+  for (const Diagnostic &diagnostic : list_)
+    out += textOf(*this, diagnostic);
   if (isFull())
     out += source_->name() + ": too many errors, the rest is not shown\n";
   return out;
