@@ -21,6 +21,8 @@ void addCapture(CLI::App &);
 void addExplore(CLI::App &);
 void addDebug(CLI::App &);
 void addVersion(CLI::App &);
+void addHelp(CLI::App &);
+void addCompletion(CLI::App &);
 
 /// Replaces this process by a CUDA program that finds our libraries. Throws UsageError where that fails.
 [[noreturn]] void startProgram(const std::vector<std::string> &words);

@@ -38,8 +38,8 @@ constexpr const char *kFooter =
     (ptxrun) last-write &y[i]
     (ptxrun) reverse-step
 
-Threads run one by one, in the order of --schedule (default: as recorded, or gangs:W with the W that the launch has). PTX made with `nvcc -lineinfo` has source lines, with `nvcc -G`
-variables too.)";
+Threads run one by one, in the order of --schedule (default: as recorded, or gangs:W with the W that
+the launch has). PTX made with `nvcc -lineinfo` has source lines, with `nvcc -G` variables too.)";
 
 struct DebugArguments {
   ConsoleOptions console;

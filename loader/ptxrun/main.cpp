@@ -21,10 +21,7 @@ constexpr const char *kFooter = R"(Exit codes:
     3  --timeout passed
   130  interrupted (Ctrl-C)
 
-Environment:
-  PTXRUN_CPU=sse4|avx2|avx512   the instruction set to generate code for (default: the CPU's best)
-  PTXRUN_CACHE=DIR              the code cache (default: $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun)
-  OMP_NUM_THREADS=N             threads of a launch, where --threads is not given)";
+Variables of the environment, PTXRUN_CPU and others: ptxrun help environment)";
 
 int usage(const CLI::App &app, const CLI::ParseError &error) {
   int code = app.exit(error);
@@ -82,6 +79,8 @@ int runCommand(int count, char **arguments) {
   addExplore(app);
   addDebug(app);
   addVersion(app);
+  addHelp(app);
+  addCompletion(app);
   try {
     refuseUnknownCommand(app, count, arguments);
     app.parse(withoutSeparator(count, arguments));

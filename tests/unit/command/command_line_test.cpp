@@ -61,7 +61,7 @@ TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   Outcome help = call("--help");
   EXPECT_EQ(help.exitCode, 0);
   for (const char *word :
-       {"run", "inspect", "verify", "isa", "version", "Exit codes", "PTXRUN_CPU"})
+       {"run", "inspect", "verify", "isa", "version", "help", "Exit codes", "PTXRUN_CPU"})
     EXPECT_TRUE(has(help, word)) << word;
   EXPECT_EQ(call("run --help").exitCode, 0);
   Outcome typo = call("inspekt");
@@ -341,6 +341,28 @@ TEST_F(RunCommand, SummarisesWhereAsked) {
   EXPECT_TRUE(has(outcome, "ptxrun: summary of ")) << outcome.text;
   EXPECT_TRUE(has(outcome, "  saxpy\n")) << outcome.text;
   EXPECT_TRUE(has(outcome, "modules loaded: 1 in ")) << outcome.text;
+}
+
+TEST_F(VerifyCommand, JsonHasEachDiagnosticWithItsPlace) {
+  const std::string bad =
+      file("bad.ptx",
+           ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ad.s32 %r1, 1, 2; }\n");
+  const Outcome outcome = call("verify --json " + bad);
+  EXPECT_EQ(outcome.exitCode, 1);
+  const auto json = nlohmann::json::parse(outcome.text, nullptr, false);
+  ASSERT_TRUE(json.is_array() && json.size() == 1) << outcome.text;
+  EXPECT_EQ(json[0]["file"], bad);
+  EXPECT_EQ(json[0]["ok"], false);
+  EXPECT_EQ(json[0]["complete"], true);
+  const auto &first = json[0]["diagnostics"].at(0);
+  EXPECT_EQ(first["line"], 4);
+  EXPECT_EQ(first["column"], 21);
+  EXPECT_EQ(first["severity"], "error");
+  EXPECT_EQ(first["message"], "'%r1' is not declared");
+  const std::string text = first["text"];
+  EXPECT_TRUE(
+      text.starts_with(bad + ":4:21: error: '%r1' is not declared\n  .entry k() { ad.s32 %r1"))
+      << text;
 }
 
 TEST_F(VerifyCommand, PrintsALinePerFileAndExitsWithOneIfAnyIsRejected) {
