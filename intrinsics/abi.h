@@ -91,7 +91,8 @@ struct KernelNeeds {
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 
-/// A compiled kernel as rt sees it: code, in one of the three forms at least, and needs. The code is owned by translate::jit and outlives every launch of it.
+/// A compiled kernel as rt sees it: code, in one of the three forms at least, and needs. The code is owned by translate::jit and outlives every
+/// launch of it.
 struct KernelCode {
   GangFunction gang = nullptr;
   CtaRangeFunction ctaRange = nullptr;  ///< only where !needs.maySuspend
