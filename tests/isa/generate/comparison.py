@@ -196,9 +196,92 @@ def packed_set(out, t, d, ftz, rng):
         out.case(f"set.le.xor{ftz}.{d}.{t}x2", [pair_word(a, c), pair_word(b, e), truth(given)], [pair_word(low, high)])
 
 
+def with_booleans():
+    """Every comparison with every Boolean operation, in each form of setp and set that has them; types and .ftz take turns."""
+    rng = random_source("comparison with Boolean operations")
+    out = CaseFile("comparison", "setp_boolean", "PTX ISA 9.7.6.2: setp with a Boolean operation, each with each comparison")
+    for types in (["u16", "u32", "u64"], ["s16", "s32", "s64"], ["f32"], ["f64"]):
+        for i, (op, boolean) in enumerate(with_each(types[0])):
+            boolean_setp(out, op, boolean, types[i % len(types)], types == ["f32"] and i % 2, rng)
+    out.write()
+    out = CaseFile("half_comparison", "setp_boolean", "PTX ISA 9.7.7.2: setp with a Boolean operation, each with each comparison")
+    for t in ("f16", "bf16"):
+        for i, (op, boolean) in enumerate(with_each(t)):
+            ftz = t == "f16" and i % 2
+            boolean_setp(out, op, boolean, t, ftz, rng)
+            packed_setp(out, op, boolean, t, ftz, rng)
+    out.write()
+    out = CaseFile("comparison", "set_boolean", "PTX ISA 9.7.6.1: set with a Boolean operation, each with each comparison")
+    for types in (["b16", "b32", "b64"], ["u16", "u32", "u64"], ["s16", "s32", "s64"], ["f32"], ["f64"]):
+        for i, (op, boolean) in enumerate(with_each(types[0])):
+            boolean_set(out, op, boolean, ("u32", "s32", "f32")[i % 3], types[i % len(types)], types == ["f32"] and i % 2, rng)
+    out.write()
+    out = CaseFile("half_comparison", "set_boolean", "PTX ISA 9.7.7.1: set, each comparison with each Boolean operation and without")
+    for d in ("f16", "bf16"):
+        for types in (["b16", "b32", "b64"], ["u16", "u32", "u64"], ["s16", "s32", "s64"], ["f32"], ["f64"], ["f16"], ["bf16"]):
+            if types == ["bf16"] and d == "f16":
+                continue
+            for i, (op, boolean) in enumerate(with_each(types[0], ("", "and", "or", "xor"))):
+                ftz = d == "f16" and types[0] in ("f16", "f32") and i % 2
+                boolean_set(out, op, boolean, d, types[i % len(types)], ftz, rng)
+    for t in ("f16", "bf16"):
+        for i, (op, boolean) in enumerate(with_each(t, ("", "and", "or", "xor"))):
+            boolean_set(out, op, boolean, ("u16", "s16", "u32", "s32")[i % 4], t, t == "f16" and i % 2, rng)
+            packed_boolean_set(out, op, boolean, (t + "x2", "u32", "s32")[i % 3], t, t == "f16" and i % 2, rng)
+    out.write()
+
+
+def with_each(t, booleans=("and", "or", "xor")):
+    return [(op, boolean) for op in operators(t) for boolean in booleans]
+
+
+def spelled(*parts):
+    return ".".join(part for part in parts if part)
+
+
+def boolean_setp(out, op, boolean, t, ftz, rng):
+    both = t not in ("f16", "bf16")
+    out.signature(f"{t} {t} pred -> {'pred|pred' if both else 'pred; registers'}")
+    for a, b in pairs(rng, t, 4):
+        for c in (False, True):
+            result = compare(t, op, a, b, ftz)
+            p, q = BOOLEAN[boolean](result, c), BOOLEAN[boolean](not result, c)
+            out.case(spelled("setp", op, boolean, ftz and "ftz", t), [text(t, a), text(t, b), truth(c)], [truth(p), truth(q)][:2 if both else 1])
+
+
+def packed_setp(out, op, boolean, t, ftz, rng):
+    out.signature(f"{t}x2 {t}x2 pred -> pred|pred; registers")
+    for (a, b), (c, d) in zip(pairs(rng, t, 5), reversed(pairs(rng, t, 5))):
+        e = bool(rng.getrandbits(1))
+        p, q = (BOOLEAN[boolean](compare_float(FORMATS[t], op, x, y, ftz), e) for x, y in ((a, b), (c, d)))
+        out.case(spelled("setp", op, boolean, ftz and "ftz", t + "x2"), [pair_word(a, c), pair_word(b, d), truth(e)], [truth(p), truth(q)])
+
+
+def boolean_set(out, op, boolean, d, t, ftz, rng):
+    yes = {"f32": "0f3F800000", "f16": "0x3C00", "bf16": "0x3F80"}.get(d) or wrap(-1, d)
+    no = {"f32": "0f00000000", "f16": "0x0000", "bf16": "0x0000"}.get(d, 0)
+    half = d in ("f16", "bf16") or t in ("f16", "bf16")
+    out.signature(f"{t} {t}{' pred' if boolean else ''} -> {d}{'; registers' if half else ''}")
+    for a, b in pairs(rng, t, 5):
+        c = bool(rng.getrandbits(1))
+        result = BOOLEAN[boolean](compare(t, op, a, b, ftz), c)
+        out.case(spelled("set", op, boolean, ftz and "ftz", d, t), [text(t, a), text(t, b)] + [truth(c)] * bool(boolean), [yes if result else no])
+
+
+def packed_boolean_set(out, op, boolean, d, t, ftz, rng):
+    yes = FORMATS[t].one if d.endswith("x2") else 0xFFFF
+    out.signature(f"{t}x2 {t}x2{' pred' if boolean else ''} -> {d}; registers")
+    for (a, b), (c, e) in zip(pairs(rng, t, 5), reversed(pairs(rng, t, 5))):
+        given = bool(rng.getrandbits(1))
+        low, high = (yes if BOOLEAN[boolean](compare_float(FORMATS[t], op, x, y, ftz), given) else 0 for x, y in ((a, b), (c, e)))
+        out.case(spelled("set", op, boolean, ftz and "ftz", d, t + "x2"), [pair_word(a, c), pair_word(b, e)] + [truth(given)] * bool(boolean),
+                 [pair_word(low, high)])
+
+
 def main():
     full()
     half()
+    with_booleans()
 
 
 if __name__ == "__main__":

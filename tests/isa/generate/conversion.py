@@ -142,6 +142,27 @@ def float_to_float():
     out.write()
 
 
+def seldom_written():
+    """.ftz where no subnormal can come of it or only the result is an f32; and bf16 to f16 and back without a rounding modifier,
+    of values that both have."""
+    rng = random_source("cvt seldom written")
+    out = CaseFile("conversion", "seldom_written", TITLE + "modifiers that are seldom written")
+    for s in INTEGERS:
+        for rounding in ("rn", "rz", "rm", "rp"):
+            out.signature(f"{register(s, 'f32')} -> f32; registers")
+            for a in integers(rng, s, 10):
+                out.case(f"cvt.{rounding}.ftz.f32.{s}", [stored(a, s)], [hexf(F32, F32.encode(Fraction(a), rounding))])
+    for rounding in ("rn", "rz", "rm", "rp"):
+        conversions(out, rng, "f32", "bf16", rounding, ".ftz", "")
+    for d, s in (("bf16", "f16"), ("f16", "bf16")):
+        out.signature(f"{s} -> {d}; registers")
+        for n in [0, 1, -1, 3, -7, 127, 255, -200]:
+            for scale in (Fraction(1, 64), 1, 128):
+                value = n * scale
+                out.case(f"cvt.{d}.{s}", [hexf(FLOATS[s], FLOATS[s].encode(value))], [hexf(FLOATS[d], FLOATS[d].encode(value))])
+    out.write()
+
+
 def conversions(out, rng, d, s, rounding, ftz, sat, integral=""):
     source, target = FLOATS[s], FLOATS[d]
     written = rounding or integral
@@ -439,6 +460,7 @@ def main():
     float_to_integer()
     integer_to_float()
     float_to_float()
+    seldom_written()
     pairs_to_half()
     narrow_pairs()
     scale_factors()

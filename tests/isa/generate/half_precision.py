@@ -98,6 +98,21 @@ def approximate(op, function, bounds, mods):
     out.write()
 
 
+def packed_tanh():
+    """Both halves within the bound: taken apart, since tolerances are for single floats."""
+    rng = random_source("half tanh packed")
+    out = CaseFile("half_precision", "tanh_packed", "PTX ISA 9.7.4.9: tanh of pairs")
+    for fmt, bound in ((F16, "2^-10.987"), (FORMATS[1], "2^-8")):
+        name = f"tanh.approx.{fmt.name}x2"
+        numbers = [a for (a,) in operands(rng, fmt, 1, 60) if fmt.decode(a)[1] != NAN]
+        out.signature(f"{fmt.name} {fmt.name} -> {fmt.name} {fmt.name} b32; registers")
+        out.code(f"mov.b32 $d2, {{$a0, $a1}}; {name} $d2, $d2; mov.b32 {{$d0, $d1}}, $d2; mov.b32 $d2, 0;")
+        for low, high in zip(numbers, reversed(numbers)):
+            results = [hexf(fmt, tanh(fmt, a)) for a in (low, high)]
+            out.case(name, [hexf(fmt, low), hexf(fmt, high)], results + [0], bound)
+    out.write()
+
+
 def tanh(fmt, a):
     negative, value = fmt.decode(a)
     if value == NAN:
@@ -129,6 +144,7 @@ def main():
         cases(op, 2, [(FORMATS, [*n, *x]) for n in ([], ["NaN"]) for x in ([], ["xorsign", "abs"])] +
               [((F16,), ["ftz", *n, *x]) for n in ([], ["NaN"]) for x in ([], ["xorsign", "abs"])])
     approximate("tanh", tanh, {"f16": "2^-10.987", "bf16": "2^-8"}, {"f16": "", "bf16": ""})
+    packed_tanh()
     approximate("ex2", ex2, {"f16": "2^-9.9rel", "bf16": "2^-7rel"}, {"f16": "", "bf16": ".ftz"})
 
 
