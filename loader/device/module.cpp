@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 
 #include "loader/device/code.h"
@@ -15,6 +16,7 @@
 #include "loader/device/memory.h"
 #include "loader/device/observer.h"
 #include "loader/device/summary.h"
+#include "loader/device/summary_forms.h"
 #include "rt/observe/trace.h"
 #include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"
@@ -123,6 +125,8 @@ class LoadedModule final : public Module {
 
   /// Null kernel on errors.
   Variant make(const KernelInfo &, translate::VariantKey, Tiers, Outcome &);
+  /// Once for each kernel, before it is compiled.
+  void countForms(const KernelInfo &);
   void remember(const KernelInfo &, const translate::VariantKey &, const Variant &,
                 const Outcome &refusal);
   /// Null if there is none. Under the lock.
@@ -132,9 +136,10 @@ class LoadedModule final : public Module {
   const Tiers tiers_;
   const std::shared_ptr<Source> source_;
   std::vector<KernelInfo> kernels_;
-  std::shared_mutex mutex_;    // guards made_
+  std::shared_mutex mutex_;    // guards made_ and counted_
   std::mutex dependenceMutex_; // guards dependences_
   std::map<const KernelInfo *, ScheduleDependence> dependences_;
+  std::set<const KernelInfo *> counted_; // by noteForms
   std::vector<Made> made_; // short: few block shapes per kernel occur
 };
 
@@ -194,6 +199,12 @@ LoadedModule::Made *LoadedModule::findMade(const KernelInfo &kernel,
   return found == made_.end() ? nullptr : &*found;
 }
 
+void LoadedModule::countForms(const KernelInfo &kernel) {
+  std::unique_lock lock(mutex_);
+  if (counted_.insert(&kernel).second)
+    summary::noteForms(checked(), kernel.name);
+}
+
 void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKey &key,
                             const Variant &variant, const Outcome &refusal) {
   std::unique_lock lock(mutex_);
@@ -218,6 +229,8 @@ Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &opt
   }
   if (variant.kernel && !(variant.upgrade && variant.upgrade->isDue()))
     return variant;
+  if (summary::isOn())
+    countForms(kernel);
   // A schedule repeats itself only where every run takes the same code.
   const bool isRepeatable = options.schedule != rt::Schedule::fast;
   if (!variant.kernel) {

@@ -4,7 +4,9 @@
 #include <map>
 #include <mutex>
 
+#include "loader/device/reached.h"
 #include "loader/device/summary_counts.h"
+#include "loader/device/summary_forms.h"
 
 namespace ptxrun::device::summary {
 
@@ -38,6 +40,13 @@ class Counter {
     ++counts_.tinyLaunches;
     counts_.tinyNanoseconds += nanoseconds;
     counts_.tinyThreads += threads;
+  }
+
+  void forms(const check::Function &kernel) {
+    std::lock_guard lock(mutex_);
+    for (const check::Function *function : reachedFrom(kernel))
+      for (const check::Instruction &in : function->body)
+        ++forms_[in.form];
   }
 
   void compilation(bool isFromCache, uint64_t nanoseconds) {
@@ -80,6 +89,8 @@ class Counter {
       all.kernels.push_back(counts);
       all.kernels.back().name = name;
     }
+    for (const auto &[form, instructions] : forms_)
+      all.forms.push_back({form->notation, isa::accuracyOf(*form), instructions});
     return all;
   }
 
@@ -91,7 +102,8 @@ class Counter {
   mutable std::mutex mutex_; ///< guards all of it
   const Stopwatch sinceStart_;
   std::map<std::string, KernelCounts, std::less<>> kernels_;
-  Counts counts_; ///< without kernels
+  std::map<const isa::Form *, uint64_t> forms_; ///< in the order of the table
+  Counts counts_;                               ///< without kernels and forms
   uint64_t allocatedBytes_ = 0, mappedBytes_ = 0;
 };
 
@@ -107,6 +119,10 @@ std::string text() { return describe(Counter::instance().counts()); }
 void noteLaunch(std::string_view kernel, unsigned lanes, Code code, uint64_t threads,
                 uint64_t nanoseconds) {
   Counter::instance().launch(kernel, lanes, code, threads, nanoseconds);
+}
+void noteForms(const check::Module &module, std::string_view kernel) {
+  if (const check::Function *function = module.findFunction(kernel))
+    Counter::instance().forms(*function);
 }
 void noteCompilation(bool isFromCache, uint64_t nanoseconds) {
   Counter::instance().compilation(isFromCache, nanoseconds);

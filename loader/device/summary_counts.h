@@ -3,9 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loader/device/summary.h"
+#include "translate/isa/accuracy.h"
 
 namespace ptxrun::device::summary {
 
@@ -20,9 +22,17 @@ struct TransferCounts {
   uint64_t count = 0, bytes = 0, nanoseconds = 0;
 };
 
+/// A form in the text of launched kernels.
+struct FormCounts {
+  std::string_view notation; ///< the manual's line
+  isa::Accuracy accuracy;
+  uint64_t instructions = 0; ///< as the text has them, whatever was executed, and how often
+};
+
 struct Counts {
   uint64_t wallNanoseconds = 0; ///< since start()
   std::vector<KernelCounts> kernels;
+  std::vector<FormCounts> forms;
   std::array<TransferCounts, kDirections> transfers;
   uint64_t modules = 0, cacheHits = 0, cacheMisses = 0;
   uint64_t loadNanoseconds = 0, compileNanoseconds = 0;

@@ -135,6 +135,33 @@ void appendKernels(std::string &page, const Counts &counts) {
            kernels.size() - kKernelsShown);
 }
 
+/// What the results of each form are worth; the most frequent first.
+void appendForms(std::string &page, const Counts &counts) {
+  if (counts.forms.empty())
+    return;
+  std::vector<FormCounts> forms = counts.forms;
+  std::ranges::sort(forms, [](const FormCounts &a, const FormCounts &b) {
+    return a.instructions != b.instructions ? a.instructions > b.instructions
+                                            : a.notation < b.notation;
+  });
+  const auto formsThatAre = [&](isa::Accuracy::Kind kind) {
+    return std::ranges::count(forms, kind, [](const FormCounts &f) { return f.accuracy.kind; });
+  };
+  append(page, "  forms in the text of launched kernels: %td exact, %td approximate, %td unsupported\n",
+         formsThatAre(isa::Accuracy::Kind::exact), formsThatAre(isa::Accuracy::Kind::approximate),
+         formsThatAre(isa::Accuracy::Kind::unsupported));
+  append(page, "  %12s  %-24s  form\n", "instructions", "results");
+  for (const FormCounts &form : forms) {
+    const std::string_view results = form.accuracy.kind == isa::Accuracy::Kind::exact ? "exact"
+                                     : form.accuracy.kind == isa::Accuracy::Kind::unsupported
+                                         ? "unsupported"
+                                         : form.accuracy.bound;
+    append(page, "  %12llu  %-24.*s  %.*s\n", static_cast<unsigned long long>(form.instructions),
+           static_cast<int>(results.size()), results.data(), static_cast<int>(form.notation.size()),
+           form.notation.data());
+  }
+}
+
 void appendTransfers(std::string &page, const Counts &counts) {
   constexpr const char *kNames[kDirections] = {"host to device", "device to host",
                                                "device to device", "host to host", "fill"};
@@ -199,6 +226,7 @@ std::string describe(const Counts &counts) {
   appendKernels(page, counts);
   appendTransfers(page, counts);
   appendCompilation(page, counts);
+  appendForms(page, counts);
   appendHint(page, counts);
   return page;
 }

@@ -24,6 +24,7 @@ def check(page):
                                 (1, "256 B", "device to device"), (1, "1.0 MiB", "fill")):
         assert re.search(rf"^ +{count} +{amount} .*  {what}$", page, re.M), (what, page)
     assert "modules loaded: 1 in " in page and re.search(r"memory: at most 1\.\d MiB", page), page
+    assert re.search(r"^ +\d+  exact +st\{\.weak\}", page, re.M) and " unsupported\n" in page, page
     assert page.count("ptxrun: summary of ") == 1, page
 
 

@@ -53,6 +53,20 @@ TEST(Summary, TellsTransfersCompilationAndMemory) {
   EXPECT_FALSE(has(page, "hint")) << page;
 }
 
+TEST(Summary, TellsOfEachFormWhatItsResultsAreWorth) {
+  Counts counts = twoKernels();
+  using Kind = isa::Accuracy::Kind;
+  counts.forms = {{"div.approx{.ftz}.f32 d, a, b;", {Kind::approximate, "2 ulp"}, 7},
+                  {"add.type d, a, b;", {Kind::exact, {}}, 12},
+                  {"future d, a;", {Kind::unsupported, {}}, 1}};
+  const std::string page = describe(counts);
+  EXPECT_TRUE(has(page, "1 exact, 1 approximate, 1 unsupported")) << page;
+  const size_t add = page.find("12  exact"), div = page.find("7  2 ulp"),
+               future = page.find("1  unsupported");
+  EXPECT_TRUE(add < div && div < future && future != page.npos) << page;
+  EXPECT_TRUE(has(page, "div.approx{.ftz}.f32 d, a, b;")) << page;
+}
+
 TEST(Summary, OfNothingSaysSo) {
   const std::string page = describe({});
   EXPECT_TRUE(has(page, "no kernel was launched")) << page;
