@@ -43,18 +43,20 @@ std::string variantName(std::string_view kernel, const VariantKey &key) {
          (key.matrix == matrix::Policy::fast
               ? ""
               : std::string(" matrix ") + matrix::policyName(key.matrix)) +
-         (key.isWatched ? " watched" : "") + (key.isDebugged ? " debugged" : "");
+         (key.isWatched ? " watched" : "") + (key.isDebugged ? " debugged" : "") +
+         (key.isRecorded ? " recorded" : "");
 }
 
 /// The whole key as part of a hash. The names are all its members: one more does not compile until
 /// it stands here, too.
 void addTo(jit::CacheKeyBuilder &builder, const VariantKey &key) {
   const auto &[lanes, block, schedulesGangs, defersCopies, tier, matrix, isWatched, isDebugged,
-               passesLeftOut] = key;
+               isRecorded, passesLeftOut] = key;
   for (const uint64_t member :
        {uint64_t(lanes), uint64_t(block[0]), uint64_t(block[1]), uint64_t(block[2]),
         uint64_t(schedulesGangs), uint64_t(defersCopies), uint64_t(tier), uint64_t(matrix),
-        uint64_t(isWatched), uint64_t(isDebugged), uint64_t(passesLeftOut.bits())})
+        uint64_t(isWatched), uint64_t(isDebugged), uint64_t(isRecorded),
+        uint64_t(passesLeftOut.bits())})
     builder.add(member);
 }
 
@@ -295,7 +297,8 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
                                .deferAsyncCopies = key.defersCopies,
                                .hasDirectedRounding = level == simt::CpuLevel::avx512,
                                .matrix = key.matrix,
-                               .isDebugged = key.isDebugged},
+                               .isDebugged = key.isDebugged,
+                               .isRecorded = key.isRecorded},
                               diagnostics);
   });
   if (!lane) {

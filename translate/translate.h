@@ -63,6 +63,7 @@ struct VariantKey {
   matrix::Policy matrix = matrix::Policy::fast;
   bool isWatched = false; ///< announces its accesses of memory (translate/observe); W = 1
   bool isDebugged = false; ///< and each instruction (lower::LowerOptions); W = 1
+  bool isRecorded = false; ///< leaves marks of what was executed (check/execution_marks.h)
 
   simt::PassSet passesLeftOut = {}; ///< besides those of PTXRUN_PASSES; for bisecting
 

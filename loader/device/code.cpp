@@ -27,10 +27,10 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
   const summary::Stopwatch watch;
   std::string unresolved;
   auto compiled = translated->kernel(kernel, key, [&](std::string_view name) {
-    void *address = variables.find(name);
-    if (!address)
+    void *found = address(name);
+    if (!found)
       unresolved = name;
-    return address;
+    return found;
   });
   if (rt::trace::isOn()) {
     traced.add("kernel", rt::trace::quoted(kernel));
@@ -42,6 +42,8 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
   }
   if (compiled && summary::isOn())
     summary::noteCompilation((*compiled)->fromCache, watch.nanoseconds());
+  if (compiled && record)
+    record->noteLowered(kernel);
   if (compiled)
     return *compiled;
   llvm::Error error = compiled.takeError();
@@ -58,11 +60,20 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
   return nullptr;
 }
 
+void *Source::address(std::string_view variable) const {
+  if (record)
+    if (void *mark = record->find(variable))
+      return mark;
+  return variables.find(variable);
+}
+
 std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel,
                                                 const translate::VariantKey &key) {
   const summary::Stopwatch watch;
-  auto found = translated->findKernel(kernel, key,
-                                      [&](std::string_view name) { return variables.find(name); });
+  auto found =
+      translated->findKernel(kernel, key, [&](std::string_view name) { return address(name); });
+  if (found && *found && record)
+    record->noteLowered(kernel);
   if (found && *found && summary::isOn())
     summary::noteCompilation(true, watch.nanoseconds());
   if (found)

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "loader/device/device.h"
+#include "loader/device/form_record.h"
 #include "loader/device/variables.h"
 #include "rt/exec/launch.h"
 #include "translate/translate.h"
@@ -17,17 +18,20 @@ namespace ptxrun::device {
 struct Source {
   std::unique_ptr<translate::Module> translated;
   VariableMemory variables;
+  std::unique_ptr<FormRecord> record; ///< null where this process does not record forms
 
   /// Null on errors, and `outcome` says why.
   std::shared_ptr<const jit::Kernel> compile(const std::string &kernel,
                                              const translate::VariantKey &, Outcome &outcome);
+  /// Where code finds a variable of the module; null if there is none of that name.
+  void *address(std::string_view variable) const;
   /// What an earlier launch or process compiled; null if there is nothing.
   std::shared_ptr<const jit::Kernel> find(const std::string &kernel, const translate::VariantKey &);
 };
 
 /// From baseline to optimised code of one variant. The compilation starts in the background as soon
-/// as one launch has spent so much time in the baseline code that it will pay; launches to come wait
-/// for it (isDue) once those before took so long that it is worth while.
+/// as one launch has spent so much time in the baseline code that it will pay; launches to come
+/// wait for it (isDue) once those before took so long that it is worth while.
 class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_this<Upgrade> {
  public:
   /// `key` is the optimised variant's.
@@ -51,7 +55,7 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   std::atomic<bool> hasFailed_{false};
   std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time
   std::atomic<uint64_t> spentNs_{0};  ///< by all workers, as far as they told
-  mutable std::mutex mutex_; ///< guards kernel_
+  mutable std::mutex mutex_;          ///< guards kernel_
   std::shared_ptr<const jit::Kernel> kernel_;
 };
 

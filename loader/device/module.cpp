@@ -11,6 +11,7 @@
 
 #include "loader/device/code.h"
 #include "loader/device/device.h"
+#include "loader/device/form_record.h"
 #include "loader/device/join.h"
 #include "loader/device/kernel_info.h"
 #include "loader/device/memory.h"
@@ -55,6 +56,7 @@ translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &
   key.lanes = (isFast || options.hasPinnedLanes) && !options.stepper ? options.lanes : 1;
   key.isDebugged = options.stepper != nullptr;
   key.isWatched = key.isDebugged || (!isFast && options.schedule != rt::Schedule::serial);
+  key.isRecorded = FormRecord::isOn() && !key.isWatched;
   key.block = {options.block.x, options.block.y, options.block.z};
   key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
   key.schedulesGangs =
@@ -96,6 +98,8 @@ class LoadedModule final : public Module {
   LoadedModule(std::string name, std::unique_ptr<translate::Module> translated, Tiers tiers)
       : name_(std::move(name)), tiers_(tiers), source_(std::make_shared<Source>()) {
     source_->translated = std::move(translated);
+    if (FormRecord::isOn())
+      source_->record = std::make_unique<FormRecord>(checked());
     kernels_ = describeKernels(checked());
   }
 
@@ -140,7 +144,7 @@ class LoadedModule final : public Module {
   std::mutex dependenceMutex_; // guards dependences_
   std::map<const KernelInfo *, ScheduleDependence> dependences_;
   std::set<const KernelInfo *> counted_; // by noteForms
-  std::vector<Made> made_; // short: few block shapes per kernel occur
+  std::vector<Made> made_;               // short: few block shapes per kernel occur
 };
 
 Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {

@@ -147,7 +147,8 @@ void appendForms(std::string &page, const Counts &counts) {
   const auto formsThatAre = [&](isa::Accuracy::Kind kind) {
     return std::ranges::count(forms, kind, [](const FormCounts &f) { return f.accuracy.kind; });
   };
-  append(page, "  forms in the text of launched kernels: %td exact, %td approximate, %td unsupported\n",
+  append(page,
+         "  forms in the text of launched kernels: %td exact, %td approximate, %td unsupported\n",
          formsThatAre(isa::Accuracy::Kind::exact), formsThatAre(isa::Accuracy::Kind::approximate),
          formsThatAre(isa::Accuracy::Kind::unsupported));
   append(page, "  %12s  %-24s  form\n", "instructions", "results");

@@ -236,6 +236,7 @@ class LaneBuilder {
   void bindParameters();
   void createBlocks();
   void lowerInstruction(const check::Instruction &);
+  void markExecuted(const check::Instruction &);
   void setLocation(uint32_t line);
   llvm::Value *sharedPlace(uint64_t offset);
   llvm::Value *readSlot(llvm::AllocaInst *);
@@ -273,6 +274,8 @@ class LaneBuilder {
   llvm::SetVector<llvm::AllocaInst *> written_; ///< slots whose memory is behind
   Stack stack_;
   std::unique_ptr<check::DebugFrame> debugFrame_; ///< null unless LowerOptions::isDebugged
+  std::vector<uint32_t> marks_; ///< of recorded code: check::executionMarks of source_
+  uint32_t firstNumber_ = 0;    ///< of recorded code: number of the first instruction
   uint32_t debugFirst_ = 0;                       ///< number of the first instruction
   llvm::AllocaInst *debugWords_ = nullptr;
   llvm::DenseMap<llvm::AllocaInst *, uint32_t> debugPlaces_; ///< words of slots in the frame

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "translate/check/debug_frame.h"
+#include "translate/check/execution_marks.h"
 #include "translate/lower/handlers.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
@@ -33,6 +35,11 @@ bool LaneBuilder::run() {
   countFloatUses();
   if (module_.options().isDebugged)
     openDebugFrame();
+  if (module_.options().isRecorded) {
+    marks_ = check::executionMarks(source_);
+    firstNumber_ = check::instructionNumbers(
+        module_.checked())[check::functionNumber(module_.checked(), source_)];
+  }
   bindParameters();
   createBlocks();
   for (size_t i = 0; i < source_.body.size(); ++i) {
@@ -247,11 +254,23 @@ void LaneBuilder::error(const check::Instruction &in, std::string message) {
                                std::string(in.form->notation) + "`");
 }
 
+/// Recorded code: store 1 into the instruction's mark, if it has its own and its guard holds.
+void LaneBuilder::markExecuted(const check::Instruction &in) {
+  const auto index = static_cast<uint32_t>(&in - source_.body.data());
+  if (marks_[index] != index)
+    return;
+  llvm::BasicBlock *after = enterGuarded(in);
+  ir.CreateStore(ir.getInt8(1), module_.executionMark(firstNumber_ + index));
+  leaveGuarded(after);
+}
+
 void LaneBuilder::lowerInstruction(const check::Instruction &in) {
   current_ = &in;
   setLocation(in.line);
   if (debugFrame_)
     announceStep(in);
+  if (!marks_.empty())
+    markExecuted(in);
   const LowerHandler handler = in.form ? handlerOf(in.form->handler) : nullptr;
   if (!handler || in.form->effect == isa::Effect::todo)
     return error(in, "`" + opcodeText(in) + "` cannot be executed yet");

@@ -26,6 +26,8 @@ struct LowerOptions {
   /// Every instruction is announced (`ptx.debug.*`), with all registers where a debugger reads them
   /// (check/debug_frame.h).
   bool isDebugged = false;
+  /// Instructions leave marks that they were executed (check/execution_marks.h).
+  bool isRecorded = false;
 };
 
 /// Lowers one kernel and what it reaches. A form that cannot be executed yet is an error at its

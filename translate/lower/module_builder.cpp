@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "intrinsics/abi.h"
+#include "translate/check/execution_marks.h"
 #include "translate/lower/types.h"
 
 namespace ptxrun::lower {
@@ -274,6 +275,14 @@ llvm::GlobalVariable *ModuleBuilder::boundVariable(const check::Variable &variab
                                llvm::GlobalValue::ExternalLinkage, nullptr, "ptxrun.var." + name);
   global->setAlignment(llvm::Align(std::max(1u, variable.alignment)));
   return global;
+}
+
+// A variable each: code that waits for a place in memory sees at once that this is another one.
+llvm::GlobalVariable *ModuleBuilder::executionMark(uint32_t number) {
+  boundVariables_.push_back(check::executionMarkName(number));
+  return new llvm::GlobalVariable(module_, llvm::Type::getInt8Ty(context()), false,
+                                  llvm::GlobalValue::ExternalLinkage, nullptr,
+                                  "ptxrun.var." + boundVariables_.back());
 }
 
 llvm::DISubprogram *ModuleBuilder::subprogram(const check::Function &function) {

@@ -76,6 +76,8 @@ class ModuleBuilder {
   uint32_t paramBytes() const { return paramBytes_; }
   /// The external global that stands for a `.global` or `.const` variable.
   llvm::GlobalVariable *boundVariable(const check::Variable &);
+  /// The byte that recorded code sets where instruction `number` is executed.
+  llvm::GlobalVariable *executionMark(uint32_t number);
   /// Names (PTX's) of the variables that boundVariable was asked for.
   const std::vector<std::string> &boundVariables() const { return boundVariables_; }
 
