@@ -13,30 +13,13 @@
 
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/installation.h"
 
 namespace ptxrun::command {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char *kAudit = "libptxrun_audit.so";
-
-/// Where the libraries lie, seen from the command: beside it in the build tree, or as installed.
-fs::path libraryFolder() {
-  const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const char *folder : {"../lib", "../" PTXRUN_LIBDIR})
-    if (fs::exists(bin / folder / kAudit))
-      return fs::canonical(bin / folder);
-  throw UsageError(std::string(kAudit) + " is not in " + (bin / "../lib").string() +
-                   "; build or install the libraries first");
-}
-
-/// Where the stand-ins for NVIDIA's programs lie, beside the libraries' folder.
-fs::path programFolder() {
-  const fs::path bin = fs::read_symlink("/proc/self/exe").parent_path();
-  return (bin / "../" PTXRUN_LIBEXECDIR "/ptxrun").lexically_normal();
-}
 
 void prepend(const char *variable, const std::string &value) {
   const char *before = getenv(variable);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "loader/device/readable_name.h"
+#include "loader/ptxrun/installation.h"
 
 namespace ptxrun::command {
 namespace {
@@ -139,23 +140,13 @@ void printEntryCounts(const Contents &contents) {
     std::printf("    broken: %zu; --json says how\n", broken);
 }
 
-/// The folder with our libcuda.so.1, seen from the command; empty where there is none.
-std::string libraryFolder() {
-  std::error_code error;
-  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char *folder : {"../lib", "../" PTXRUN_LIBDIR})
-    if (fs::exists(bin / folder / "libcuda.so.1", error))
-      return fs::canonical(bin / folder, error).string();
-  return {};
-}
-
 /// NVIDIA's compilers run anywhere; its other libraries hold machine code.
 std::string describeLibrary(const std::string &name) {
   if (name.starts_with("libnvrtc") || name.starts_with("libnvJitLink") ||
       name.starts_with("libnvvm") || name.starts_with("libnvptxcompiler"))
     return name + " (a compiler, which works)";
   std::error_code error;
-  if (const std::string folder = libraryFolder();
+  if (const std::string folder = findLibraryFolder();
       !folder.empty() && fs::exists(fs::path(folder) / name, error))
     return name + " (ours is used)";
   return name + " (NVIDIA's has machine code for GPUs, which is not run)";
@@ -164,7 +155,7 @@ std::string describeLibrary(const std::string &name) {
 std::string howToRunProgram(const std::string &file, const Contents &contents) {
   // Without a slash the shell and exec would look for it in the path.
   const std::string program = file.find('/') == std::string::npos ? "./" + file : file;
-  const std::string folder = libraryFolder();
+  const std::string folder = findLibraryFolder();
   std::string sentence = "ptxrun exec " + program;
   if (contents.runtime != Runtime::linkedIn && !folder.empty())
     sentence += ", or LD_LIBRARY_PATH=" + folder + " " + program;
