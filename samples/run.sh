@@ -5,7 +5,7 @@
 #   samples/run.sh all       all of them
 set -euo pipefail
 cd "$(dirname "$0")/.."
-.ci/build ptxrun
+.ci/build ptxrun ptxrun_libcuda
 ptxrun=build/bin/ptxrun
 
 if [ $# -gt 0 ]; then

@@ -93,7 +93,7 @@ std::string microseconds(uint64_t nanoseconds) {
 /// `,{"ph":"X", ...` up to the time, without the end.
 std::string head(const char *phase, const char *category, std::string_view name, uint64_t at) {
   return std::string(",\n{\"ph\":\"") + phase + "\",\"cat\":\"" + category +
-         "\",\"name\":" + quoted(name) + ",\"pid\":" + std::to_string(getpid()) +
+         "\",\"name\":" + trace::quoted(name) + ",\"pid\":" + std::to_string(getpid()) +
          ",\"tid\":" + std::to_string(gettid()) + ",\"ts\":" + microseconds(at);
 }
 
@@ -166,7 +166,7 @@ void nameThread(std::string_view name) {
   if (std::exchange(own.isNamed, true))
     return;
   own.add(",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + std::to_string(getpid()) +
-          ",\"tid\":" + std::to_string(gettid()) + ",\"args\":{\"name\":" + quoted(name) + "}}");
+          ",\"tid\":" + std::to_string(gettid()) + ",\"args\":{\"name\":" + trace::quoted(name) + "}}");
 }
 
 Scope::Scope(const char *category, std::string_view name) : category_(category) {
@@ -183,7 +183,7 @@ Scope::~Scope() {
 
 void Scope::add(std::string_view name, std::string_view value) {
   if (begin_)
-    arguments_ += (arguments_.empty() ? "" : ",") + quoted(name) + ":" + std::string(value);
+    arguments_ += (arguments_.empty() ? "" : ",") + trace::quoted(name) + ":" + std::string(value);
 }
 
 void Scope::add(std::string_view name, uint64_t value) { add(name, std::to_string(value)); }

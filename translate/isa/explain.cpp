@@ -34,7 +34,7 @@ std::string_view nearestOpcode(std::string_view name) {
   return best;
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string inQuotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string choices(const Slot &slot) {
   std::string text;
@@ -63,7 +63,7 @@ class Explainer {
     chooseNearest(candidates);
     for (size_t i = 0; i != tokens_.size(); ++i)
       if (tokens_[i] == Token::none)
-        return modifier(i, nearest_, "unknown modifier " + quoted("." + std::string(word(i))));
+        return modifier(i, nearest_, "unknown modifier " + inQuotes("." + std::string(word(i))));
     if (!fitsModifiers_)
       return wrongModifier();
     if (!unavailable_.empty())
@@ -79,9 +79,9 @@ class Explainer {
   Mismatch unknownOpcode() {
     Mismatch m;
     m.length = uint32_t(spelled_.opcode.size());
-    m.message = "unknown instruction " + quoted(spelled_.opcode);
+    m.message = "unknown instruction " + inQuotes(spelled_.opcode);
     if (std::string_view near = nearestOpcode(spelled_.opcode); !near.empty())
-      m.message += "; did you mean " + quoted(near) + "?";
+      m.message += "; did you mean " + inQuotes(near) + "?";
     return m;
   }
 
@@ -144,8 +144,8 @@ class Explainer {
       if (const Slot *slot = openSlot(slots))
         return modifier(i, nearest_,
                         "expected " + choices(*slot) + ", found " +
-                            quoted("." + std::string(word(i))));
-      return modifier(i, nearest_, quoted("." + std::string(word(i))) + " cannot stand here");
+                            inQuotes("." + std::string(word(i))));
+      return modifier(i, nearest_, inQuotes("." + std::string(word(i))) + " cannot stand here");
     }
     if (const Slot *slot = openSlot(slots))
       return whole(Mismatch::Part::opcode, "a modifier is missing: expected " + choices(*slot));
