@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hints.h"
 #include "loader/ptxrun/npy.h"
 
 namespace ptxrun::command {
@@ -116,10 +117,11 @@ void generate(Array &array, std::string_view generator, const std::vector<Symbol
   else if (!generator.empty() && std::strchr("+-.0123456789 ", generator[0]))
     fillValues(array, generator);
   else
-    throw UsageError(
-        "'" + std::string(generator) +
-        "' is no generator; there are zero, iota, fill:V, rand:SEED, rand:SEED:LOW:HIGH, "
-        "expr:EXPRESSION and a list of values");
+    throw UsageError("'" + std::string(generator) + "' is no generator" +
+                     didYouMean(generator.substr(0, generator.find(':')),
+                                {"zero", "iota", "fill", "rand", "expr"}) +
+                     "; there are zero, iota, fill:V, rand:SEED, rand:SEED:LOW:HIGH, "
+                     "expr:EXPRESSION and a list of values");
 }
 
 /// TYPE[d, d...]:GENERATOR
@@ -146,14 +148,14 @@ Array readRaw(const std::string &path, Element element) {
   std::error_code error;
   uint64_t size = std::filesystem::file_size(path, error);
   if (error)
-    throw UsageError(path + ": " + error.message());
+    throw UsageError(whyNotOpened(path, error.value()));
   if (size % bytesOf(element))
     throw UsageError(path + ": " + std::to_string(size) + " bytes are no whole number of " +
                      std::string(nameOf(element)));
   Array array(element, {size / bytesOf(element)});
   std::FILE *file = std::fopen(path.c_str(), "rb");
   if (!file)
-    throw UsageError(path + ": " + std::strerror(errno));
+    throw UsageError(whyNotOpened(path, errno));
   size_t got = std::fread(array.data(), 1, size, file);
   std::fclose(file);
   if (got != size)

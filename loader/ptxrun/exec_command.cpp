@@ -14,6 +14,7 @@
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/installation.h"
+#include "loader/ptxrun/hints.h"
 
 namespace ptxrun::command {
 
@@ -42,7 +43,9 @@ void startProgram(const std::vector<std::string> &words) {
     arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  throw UsageError("cannot start " + words[0] + ": " + strerror(errno));
+  throw UsageError("cannot start " + (words[0].find('/') == std::string::npos
+                                          ? words[0] + ": " + strerror(errno)
+                                          : whyNotOpened(words[0], errno)));
 }
 
 void addExec(CLI::App &app) {
@@ -70,6 +73,8 @@ void addExec(CLI::App &app) {
     const std::vector<std::string> words = command->remaining();
     if (words.empty())
       throw UsageError("exec needs a program to start");
+    if (words[0].starts_with('-'))
+      throw UsageError(unknownOption(*command, words[0]));
     startProgram(words);
   });
 }

@@ -8,7 +8,9 @@
 #include "loader/device/device.h"
 #include "loader/device/summary.h"
 #include "loader/ptxrun/commands.h"
+#include "loader/ptxrun/doctor.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hints.h"
 #include "loader/ptxrun/suggest.h"
 #include "rt/observe/trace.h"
 
@@ -46,6 +48,24 @@ void refuseUnknownCommand(const CLI::App &app, int count, char **arguments) {
                                     "\ncommands:" + all);
 }
 
+/// Words that the chosen command does not take.
+std::string describeExtras(const CLI::App &app) {
+  const CLI::App *command = &app;
+  while (!command->get_subcommands().empty())
+    command = command->get_subcommands().front();
+  std::vector<std::string> words = command->remaining();
+  // A wrong option comes with its value; CLI11 hands both out, and not always in their order.
+  const auto option = std::ranges::find_if(
+      words, [](const std::string &word) { return word.size() > 1 && word[0] == '-'; });
+  if (option != words.end())
+    return ptxrun::command::unknownOption(*command, *option);
+  std::string all;
+  for (const std::string &word : words)
+    all += " '" + word + "'";
+  return command->get_name() + " does not take" + all + "; ptxrun " + command->get_name() +
+         " --help says what it takes";
+}
+
 /// In `ptxrun record -o run.rec -- ./program --its --options` the program begins where the first
 /// `--` stands; CLI11 finds it without.
 std::vector<std::string> withoutSeparator(int count, char **arguments) {
@@ -78,6 +98,7 @@ int runCommand(int count, char **arguments) {
   addCapture(app);
   addExplore(app);
   addDebug(app);
+  addDoctor(app);
   addVersion(app);
   addHelp(app);
   addCompletion(app);
@@ -85,6 +106,9 @@ int runCommand(int count, char **arguments) {
     refuseUnknownCommand(app, count, arguments);
     app.parse(withoutSeparator(count, arguments));
     return kSuccess;
+  } catch (const CLI::ExtrasError &) {
+    std::fprintf(stderr, "ptxrun: %s\n", describeExtras(app).c_str());
+    return kUsage;
   } catch (const CLI::ParseError &error) {
     return usage(app, error);
   } catch (const UsageError &error) {

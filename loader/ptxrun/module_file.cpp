@@ -10,6 +10,7 @@
 
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hints.h"
 #include "loader/ptxrun/suggest.h"
 
 namespace ptxrun::command {
@@ -30,7 +31,7 @@ std::string read(const std::string &path, bool isText) {
   const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin
                                                            : std::fopen(path.c_str(), "rb"));
   if (!file)
-    throw UsageError(path + ": " + std::strerror(errno));
+    throw UsageError(whyNotOpened(path, errno));
   struct stat status;
   const bool isFile = fstat(fileno(file.get()), &status) == 0 && S_ISREG(status.st_mode);
   const size_t most = isFile ? kLargestFile : kLargestStream;
@@ -49,6 +50,12 @@ std::string read(const std::string &path, bool isText) {
   return text;
 }
 
+/// A file of another kind would be called wrong character by character.
+bool isLikePtx(std::string_view text) {
+  return text.find(".version") != text.npos || text.find(".entry") != text.npos ||
+         text.find(".func") != text.npos;
+}
+
 } // namespace
 
 std::string readText(const std::string &path) { return read(path, true); }
@@ -57,7 +64,12 @@ std::string readBytes(const std::string &path) { return read(path, false); }
 std::unique_ptr<device::Module> loadModule(const std::string &path,
                                            const device::LoadOptions &options) {
   device::Outcome outcome;
-  auto module = device::Module::load(path, readText(path), options, outcome);
+  const std::string text = readText(path);
+  if (!isLikePtx(text))
+    throw UsageError(path +
+                     " is no PTX: there is neither .version nor .entry in it. ptxrun inspect "
+                     "looks into programs; descriptions of launches end in .toml");
+  auto module = device::Module::load(path, text, options, outcome);
   if (!module && outcome.code != device::Code::stopped)
     throw Failed(outcome.message);
   return module;

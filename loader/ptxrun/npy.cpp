@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hints.h"
 
 namespace ptxrun::command {
 namespace {
@@ -131,7 +132,7 @@ std::string_view codeOf(Element element) {
 Array readNpy(const std::string &path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file)
-    throw UsageError(path + ": " + std::strerror(errno));
+    throw UsageError(whyNotOpened(path, errno));
   unsigned char start[12];
   if (std::fread(start, 1, 10, file.get()) != 10 ||
       std::memcmp(start, kMagic.data(), kMagic.size()) != 0)

@@ -63,6 +63,8 @@ void setCodeListener(CodeListener);
 /// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512 (a level the CPU lacks is
 /// refused with a warning).
 simt::CpuLevel cpuLevel();
+/// The CPU's best, whatever PTXRUN_CPU says.
+simt::CpuLevel bestCpuLevel();
 const char *levelName(simt::CpuLevel);
 
 /// What the bytes of an object depend on besides the module: CPU level, tuning, versions of LLVM

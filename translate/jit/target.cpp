@@ -89,6 +89,8 @@ CpuLevel cpuLevel() {
   return level;
 }
 
+CpuLevel bestCpuLevel() { return bestLevel(); }
+
 const char *levelName(CpuLevel level) {
   switch (level) {
   case CpuLevel::sse4:

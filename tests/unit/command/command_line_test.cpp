@@ -54,6 +54,7 @@ class Scratch : public testing::Test {
     return (folder_ / name).string();
   }
 };
+class Mistakes : public Scratch {};
 class RunCommand : public Scratch {};
 class VerifyCommand : public Scratch {};
 
@@ -76,6 +77,44 @@ TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   EXPECT_TRUE(has(tiers, "--tiers takes optimised, baseline or tiered, not 'fast'"));
   EXPECT_EQ(call("verify").exitCode, 2);
   EXPECT_EQ(call("version").exitCode, 0);
+}
+
+TEST(CommandLine, WrongOptionsAreNamedWithTheNearestRightOne) {
+  const std::string saxpy = " " + kSamples + "/saxpy.ptx";
+  for (const auto &[line, message] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"run" + saxpy + " --grdi 4", "run has no option '--grdi'; did you mean '--grid'?"},
+           {"run" + saxpy + " --blok=256", "run has no option '--blok'; did you mean '--block'?"},
+           {"isa --jsno", "isa has no option '--jsno'; did you mean '--json'?"},
+           {"exec --sumary ./x", "exec has no option '--sumary'; did you mean '--summary'?"},
+           {"run" + saxpy + " --frobnicate", "run has no option '--frobnicate'\nptxrun run --help"},
+           {"version now", "version does not take 'now'; ptxrun version --help"}}) {
+    const Outcome outcome = call(line);
+    EXPECT_EQ(outcome.exitCode, 2) << line;
+    EXPECT_TRUE(has(outcome, message)) << line << "\n" << outcome.text;
+  }
+}
+
+TEST_F(Mistakes, FilesThatAreNotThereAreNamedWithTheNearestOne) {
+  const std::string ptx = file("scale.ptx", "text"), input = file("input.npy", "");
+  const std::string folder = folder_.string();
+  for (const auto &[line, message] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"run " + folder + "/scael.ptx", "did you mean " + ptx + "?"},
+           {"inspect " + folder + "/scale.pxt", "did you mean " + ptx + "?"},
+           {"verify " + folder + "/scale.pt", "did you mean " + ptx + "?"},
+           {"exec " + folder + "/scale.px", "did you mean " + ptx + "?"},
+           {"run " + kSamples + "/saxpy.ptx --grid 1 --block 32 --arg 1 --arg 2 --arg " + folder +
+                "/inptu.npy --arg 'f32[1]:zero'",
+            "did you mean " + input + "?"},
+           {"run /no/such/folder/scale.ptx", "there is no folder /no/such/folder"},
+           {"run " + kSamples +
+                "/saxpy.ptx --grid 1 --block 32 --arg 1 --arg 2 --arg "
+                "'f32[1]:iotta' --arg 'f32[1]:zero'",
+            "'iotta' is no generator; did you mean 'iota'?"},
+           {"run " + ptx, "is no PTX: there is neither .version nor .entry in it"}}) {
+    const Outcome outcome = call(line);
+    EXPECT_EQ(outcome.exitCode, 2) << line;
+    EXPECT_TRUE(has(outcome, message)) << line << "\n" << outcome.text;
+  }
 }
 
 TEST_F(RunCommand, TakesArgumentsFromTheCommandLine) {

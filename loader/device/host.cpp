@@ -1,0 +1,18 @@
+#include "loader/device/host.h"
+
+#include "translate/jit/code_cache.h"
+#include "translate/jit/jit.h"
+
+namespace ptxrun::device {
+
+Host host() {
+  const simt::CpuLevel used = jit::cpuLevel();
+  Host found;
+  found.level = jit::levelName(jit::bestCpuLevel());
+  found.usedLevel = jit::levelName(used);
+  found.vectorBytes = used == simt::CpuLevel::avx512 ? 64 : used == simt::CpuLevel::avx2 ? 32 : 16;
+  found.cacheFolder = jit::cacheDirectory("");
+  return found;
+}
+
+} // namespace ptxrun::device

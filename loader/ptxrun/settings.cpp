@@ -1,0 +1,185 @@
+#include "loader/ptxrun/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+
+#include "intrinsics/matrix/policy.h"
+#include "loader/capture/recorder.h"
+#include "loader/device/device.h"
+#include "loader/device/schedule.h"
+#include "loader/ptxrun/hints.h"
+
+namespace ptxrun::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::initializer_list<std::string_view>;
+
+bool isOneOf(std::string_view value, Words words) {
+  return std::ranges::find(words, value) != words.end();
+}
+
+bool isNumber(std::string_view text) {
+  uint64_t number;
+  const char *const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end;
+}
+
+std::string ofSwitch(std::string_view value) {
+  return value.empty() || isOneOf(value, {"0", "1"}) ? "" : "takes 0 or 1";
+}
+
+std::string ofCpu(std::string_view value) {
+  return value.empty() || isOneOf(value, {"sse4", "avx2", "avx512"}) ? ""
+                                                                     : "takes sse4, avx2 or avx512";
+}
+
+std::string ofLanes(std::string_view value) {
+  return isOneOf(value, {"0", "1", "8", "16", "32"}) ? "" : "takes 1, 8, 16 or 32";
+}
+
+std::string ofTiers(std::string_view value) {
+  device::Tiers ignored;
+  return device::readTiers(value, ignored) ? "" : "takes optimised, baseline or tiered";
+}
+
+std::string ofAsync(std::string_view value) {
+  device::LaunchOptions ignored;
+  return device::readAsyncCopies(value, ignored) ? "" : "takes eager, late or seed:N";
+}
+
+std::string ofMatrix(std::string_view value) {
+  return matrix::readPolicy(value) ? "" : "takes fast, exact or sm_NN";
+}
+
+std::string ofSchedule(std::string_view value) {
+  device::LaunchOptions ignored;
+  return device::readSchedule(value, ignored);
+}
+
+/// As loader/machine reads it: "9.0", "90", "sm_90", "sm_90a".
+std::string ofSm(std::string_view value) {
+  if (value.empty())
+    return {};
+  std::string digits(value.starts_with("sm_") ? value.substr(3) : value);
+  if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f'))
+    digits.pop_back();
+  std::erase(digits, '.');
+  const int number = isNumber(digits) ? std::stoi(digits.substr(0, 4)) : 0;
+  return number >= 50 && number <= 129 ? "" : "takes a compute capability: 9.0, 90 or sm_90";
+}
+
+std::string ofMemory(std::string_view value) {
+  std::string_view number = value;
+  if (!number.empty() && std::string_view("KMGT").find(number.back()) != std::string_view::npos)
+    number.remove_suffix(1);
+  return isNumber(number) ? "" : "takes bytes, or a number with K, M, G or T behind it";
+}
+
+std::string ofGuard(std::string_view value) {
+  return value.empty() || value == "exact" ? "" : "takes exact";
+}
+
+std::string ofLaunches(std::string_view value) {
+  capture::RecordOptions ignored;
+  return value.empty() || capture::readLaunches(value, ignored) ? "" : "takes A-B, two launches";
+}
+
+std::string ofInputs(std::string_view value) {
+  return value.empty() || isOneOf(value, {"embed", "digest"}) ? "" : "takes embed or digest";
+}
+
+std::string ofCount(std::string_view value) {
+  return value.empty() || isNumber(value) ? "" : "takes a number";
+}
+
+std::string ofFolder(std::string_view value) {
+  std::error_code ignored;
+  return value.empty() || fs::is_directory(value, ignored) ? "" : "takes a folder that exists";
+}
+
+std::string ofFile(std::string_view value) {
+  std::error_code ignored;
+  return value.empty() || fs::is_regular_file(value, ignored) ? "" : "takes a file that exists";
+}
+
+/// A file that will be written.
+std::string ofOutput(std::string_view value) {
+  std::error_code ignored;
+  const fs::path folder = fs::absolute(value, ignored).parent_path();
+  return fs::is_directory(folder, ignored) ? "" : "is in a folder that does not exist";
+}
+
+constexpr Setting kSettings[] = {
+    {"PTXRUN_ASYNC", ofAsync},
+    {"PTXRUN_CACHE", nullptr},
+    {"PTXRUN_CPU", ofCpu},
+    {"PTXRUN_DUMP", nullptr},
+    {"PTXRUN_GDB", ofFolder},
+    {"PTXRUN_GUARD", ofGuard},
+    {"PTXRUN_INPUTS", nullptr},
+    {"PTXRUN_LANES", ofLanes},
+    {"PTXRUN_MATRIX", ofMatrix},
+    {"PTXRUN_MEMORY", ofMemory},
+    {"PTXRUN_NVCC", ofFile},
+    {"PTXRUN_NVJITLINK", ofFile},
+    {"PTXRUN_NVRTC", ofFile},
+    {"PTXRUN_PERF", ofSwitch},
+    {"PTXRUN_RECORD", ofOutput},
+    {"PTXRUN_RECORD_CHECKPOINT", ofCount},
+    {"PTXRUN_RECORD_INPUTS", ofInputs},
+    {"PTXRUN_RECORD_KERNEL", nullptr},
+    {"PTXRUN_RECORD_LAUNCHES", ofLaunches},
+    {"PTXRUN_RECORD_TRIGGER", nullptr},
+    {"PTXRUN_SCHEDULE", ofSchedule},
+    {"PTXRUN_SM", ofSm},
+    {"PTXRUN_SUMMARY", nullptr},
+    {"PTXRUN_TIERS", ofTiers},
+    {"PTXRUN_TRACE", ofOutput},
+    {"PTXRUN_VERBOSE", nullptr},
+    // Of the libraries and the tests themselves.
+    {"PTXRUN_REPLAY_TURN", nullptr},
+    {"PTXRUN_REWRITE", nullptr},
+};
+
+WrongSetting unknown(const std::string &name) {
+  std::vector<std::string> names;
+  for (const Setting &setting : kSettings)
+    names.emplace_back(setting.name);
+  // The prefix is common to all: what counts is the rest.
+  const std::string near = nearestWord(
+      name, names, std::max<size_t>(2, (name.size() - std::min<size_t>(name.size(), 7)) / 3));
+  return {name + " is no variable of ptxrun" + (near.empty() ? "" : "; did you mean " + near + "?"),
+          near.empty() ? "unset " + name : "unset " + name + ", or set " + near + " instead"};
+}
+
+} // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+std::vector<WrongSetting> wrongSettings(std::span<const std::string> environment) {
+  std::vector<WrongSetting> wrong;
+  for (const std::string &entry : environment) {
+    const size_t equals = entry.find('=');
+    if (!entry.starts_with("PTXRUN") || equals == std::string::npos)
+      continue;
+    const std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
+    const auto found = std::ranges::find(kSettings, name,
+                                         [](const Setting &one) { return std::string(one.name); });
+    if (found == std::end(kSettings))
+      wrong.push_back(unknown(name));
+    else if (const std::string problem = found->problemOf ? found->problemOf(value) : "";
+             !problem.empty())
+      wrong.push_back(
+          {name + "=" + value + ": " + (problem.starts_with("takes") ? name + " " : "") + problem,
+           "correct it or unset " + name});
+  }
+  return wrong;
+}
+
+} // namespace ptxrun::command

@@ -1,0 +1,25 @@
+// The environment variables that ptxrun and its libraries read, with the values that each takes.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptxrun::command {
+
+struct Setting {
+  const char *name;
+  /// What is wrong with a value, as "takes ..."; empty: nothing. Null where any text will do.
+  std::string (*problemOf)(std::string_view value);
+};
+std::span<const Setting> settings();
+
+/// A variable that says something other than its user thinks.
+struct WrongSetting {
+  std::string text;   ///< what is wrong
+  std::string advice; ///< what to do
+};
+/// Looks at all variables of an environment, "NAME=value" each, that begin with PTXRUN.
+std::vector<WrongSetting> wrongSettings(std::span<const std::string> environment);
+
+} // namespace ptxrun::command
