@@ -6,7 +6,7 @@ namespace ptxrun::command {
 
 std::span<const Variable> environment() {
   static constexpr Variable table[] = {
-#define ENVIRONMENT(group, name, values, text) {Variable::group, name, values, text},
+#define ENVIRONMENT(group, name, check, values, text) {Variable::group, name, values, text},
 #include "loader/ptxrun/environment.def"
 #undef ENVIRONMENT
   };
@@ -23,6 +23,8 @@ std::string_view titleOf(Variable::Group group) {
     return "Recordings";
   case Variable::program:
     return "What programs find";
+  case Variable::tests:
+    return "Of tests";
   case Variable::other:
     return "Not ours, and obeyed";
   }

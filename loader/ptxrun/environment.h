@@ -6,7 +6,7 @@
 namespace ptxrun::command {
 
 struct Variable {
-  enum Group { code, launch, record, program, other } group;
+  enum Group { code, launch, record, program, tests, other } group;
   std::string_view name, values, text;
 };
 std::span<const Variable> environment(); ///< in the order of the table

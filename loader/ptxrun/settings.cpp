@@ -115,42 +115,36 @@ std::string ofOutput(std::string_view value) {
   return fs::is_directory(folder, ignored) ? "" : "is in a folder that does not exist";
 }
 
+std::string ofPasses(std::string_view value) {
+  static constexpr std::string_view names[] = {
+      "all",
+#define SIMT_PASS(id, name, kind, requires_, preserves, gives, what) name,
+#define SIMT_PART(id, name, what) name,
+#include "translate/simt/passes.def"
+#undef SIMT_PART
+#undef SIMT_PASS
+  };
+  while (!value.empty()) {
+    const std::string_view word = value.substr(0, value.find(','));
+    value.remove_prefix(std::min(value.size(), word.size() + 1));
+    if (!(word.starts_with('-') || word.starts_with('+')) ||
+        std::ranges::find(names, word.substr(1)) == std::end(names))
+      return "takes -NAME or +NAME, with names of ptxrun help passes";
+  }
+  return {};
+}
+
 constexpr Setting kSettings[] = {
-    {"PTXRUN_ASYNC", ofAsync},
-    {"PTXRUN_CACHE", nullptr},
-    {"PTXRUN_CPU", ofCpu},
-    {"PTXRUN_DUMP", nullptr},
-    {"PTXRUN_GDB", ofFolder},
-    {"PTXRUN_GUARD", ofGuard},
-    {"PTXRUN_INPUTS", nullptr},
-    {"PTXRUN_LANES", ofLanes},
-    {"PTXRUN_MATRIX", ofMatrix},
-    {"PTXRUN_MEMORY", ofMemory},
-    {"PTXRUN_NVCC", ofFile},
-    {"PTXRUN_NVJITLINK", ofFile},
-    {"PTXRUN_NVRTC", ofFile},
-    {"PTXRUN_PERF", ofSwitch},
-    {"PTXRUN_RECORD", ofOutput},
-    {"PTXRUN_RECORD_CHECKPOINT", ofCount},
-    {"PTXRUN_RECORD_INPUTS", ofInputs},
-    {"PTXRUN_RECORD_KERNEL", nullptr},
-    {"PTXRUN_RECORD_LAUNCHES", ofLaunches},
-    {"PTXRUN_RECORD_TRIGGER", nullptr},
-    {"PTXRUN_SCHEDULE", ofSchedule},
-    {"PTXRUN_SM", ofSm},
-    {"PTXRUN_SUMMARY", nullptr},
-    {"PTXRUN_TIERS", ofTiers},
-    {"PTXRUN_TRACE", ofOutput},
-    {"PTXRUN_VERBOSE", nullptr},
-    // Of the libraries and the tests themselves.
-    {"PTXRUN_REPLAY_TURN", nullptr},
-    {"PTXRUN_REWRITE", nullptr},
+#define ENVIRONMENT(group, name, check, values, text) {name, check},
+#include "loader/ptxrun/environment.def"
+#undef ENVIRONMENT
 };
 
 WrongSetting unknown(const std::string &name) {
   std::vector<std::string> names;
   for (const Setting &setting : kSettings)
-    names.emplace_back(setting.name);
+    if (std::string_view(setting.name).starts_with("PTXRUN"))
+      names.emplace_back(setting.name);
   // The prefix is common to all: what counts is the rest.
   const std::string near = nearestWord(
       name, names, std::max<size_t>(2, (name.size() - std::min<size_t>(name.size(), 7)) / 3));

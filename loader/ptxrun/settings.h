@@ -1,4 +1,5 @@
-// The environment variables that ptxrun and its libraries read, with the values that each takes.
+// What is wrong with the environment: variables with values that they do not take
+// (environment.def), and names that nobody reads.
 #pragma once
 #include <span>
 #include <string>

@@ -26,6 +26,10 @@ def main(root):
         for match in re.finditer(r'"((?:CUDA|XDG)_[A-Z_]+)"', text):
             if match.group(1) in table:
                 used.setdefault(match.group(1), name)
+    for name in files(root):
+        if name.startswith('loader/') and name.split('/')[-2] == 'bin':
+            for match in re.finditer(r'\$\{(PTXRUN_[A-Z_]+)', read(root, name)):
+                used.setdefault(match.group(1), name)
     problems = [f'{used[name]} reads {name}, which {TABLE} does not name' for name in used if name not in table and name not in NOT_TOLD]
     problems += [f'{TABLE}: nobody reads {name}' for name in table if name not in used and name not in NOT_IN_OURS]
     problems += [f'{TABLE}: {name} stands there twice' for name in set(table) if table.count(name) > 1]

@@ -12,7 +12,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 #include <string>
 
 #include "loader/ptxrun/doctor.h"
@@ -172,29 +171,6 @@ TEST(LinkerFinds, WhatTheLinkerLoads) {
   unsetenv("LD_LIBRARY_PATH");
   EXPECT_EQ(linkerFinds("libstdc++.so.6"), match[1]);
   EXPECT_EQ(linkerFinds("libno-such-library.so.1"), "");
-}
-
-/// Every variable that the sources name is known to the table, and the other way round.
-TEST(Settings, AreThoseThatTheSourcesRead) {
-  std::set<std::string> read, known;
-  const std::regex name("(?:\"|\\$\\{)(PTXRUN_[A-Z_]+)");
-  for (const char *folder : {"loader", "rt", "translate", "intrinsics"})
-    for (const auto &entry : fs::recursive_directory_iterator(fs::path(PTXRUN_SOURCES) / folder)) {
-      const fs::path path = entry.path();
-      const bool isSource = path.extension() == ".cpp" || path.extension() == ".h" ||
-                            path.parent_path().filename() == "bin";
-      if (!isSource || path.filename() == "settings.cpp" || !entry.is_regular_file())
-        continue;
-      std::ifstream stream(path);
-      const std::string text{std::istreambuf_iterator<char>(stream), {}};
-      for (std::sregex_iterator match(text.begin(), text.end(), name), end; match != end; ++match)
-        read.insert((*match)[1]);
-    }
-  for (const Setting &setting : settings())
-    known.insert(setting.name);
-  for (const std::string &one : read)
-    EXPECT_TRUE(known.contains(one)) << one << " is missing in settings.cpp";
-  EXPECT_TRUE(read.contains("PTXRUN_CPU"));
 }
 
 } // namespace
