@@ -141,8 +141,8 @@ TEST_F(Boundary, WorkThatFindsNoMemoryFailsItsContext) {
 
 TEST_F(Boundary, ThingsThatAreNoModulesAreRefused) {
   CUmodule module = nullptr;
-  EXPECT_RESULT(cuModuleLoad(&module, "/"), CUDA_ERROR_FILE_NOT_FOUND);
-  EXPECT_RESULT(cuModuleLoad(&module, "/dev/zero"), CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_RESULT(cuModuleLoad(&module, "/"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_RESULT(cuModuleLoad(&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
   EXPECT_RESULT(cuModuleLoad(&module, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
   CUlibrary library = nullptr;
   EXPECT_RESULT(cuLibraryLoadFromFile(&library, "/", nullptr, nullptr, 0, nullptr, nullptr, 0),
