@@ -146,7 +146,7 @@ TEST_F(Boundary, ThingsThatAreNoModulesAreRefused) {
   EXPECT_RESULT(cuModuleLoad(&module, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
   CUlibrary library = nullptr;
   EXPECT_RESULT(cuLibraryLoadFromFile(&library, "/", nullptr, nullptr, 0, nullptr, nullptr, 0),
-                CUDA_ERROR_FILE_NOT_FOUND);
+                CUDA_ERROR_INVALID_IMAGE);
 }
 
 TEST_F(Boundary, SizesThatNoMemoryHoldsAreRefused) {
