@@ -42,8 +42,24 @@ unsigned matrixCount(const Instruction &in) {
   return in.has(Token::x4) ? 4 : in.has(Token::x2) ? 2 : 1;
 }
 
-/// Where thread t's fragments of the matrices lie: one word of a row,
-/// or with .trans a half each of rows 2 * (t % 4) and the next.
+/// A fragment of the transposed matrix: d.lo = A[2 * (t % 4)][t / 4], d.hi the same of the next
+/// row, one half each of what two threads hold. Which ones depends on the lane alone: permutations.
+llvm::Value *transposed(LaneBuilder &b, llvm::Value *fragment) {
+  llvm::Value *lane = laneId(b);
+  llvm::Value *column = b.ir.CreateLShr(lane, 2);
+  llvm::Value *firstRow = b.ir.CreateShl(b.ir.CreateAnd(lane, 3), 1);
+  llvm::Value *holder = b.ir.CreateAdd(b.ir.CreateShl(firstRow, 2), b.ir.CreateLShr(column, 1));
+  llvm::Value *shift = b.ir.CreateShl(b.ir.CreateAnd(column, 1), 4);
+  llvm::Value *words[2];
+  for (unsigned k : {0u, 1u}) {
+    llvm::Value *both =
+        fromLane(b, fragment, b.ir.CreateAdd(holder, b.constant(32, uint64_t(4) * k)));
+    words[k] = b.ir.CreateLShr(both, shift);
+  }
+  return b.ir.CreateOr(b.ir.CreateAnd(words[0], 0xffff), b.ir.CreateShl(words[1], 16));
+}
+
+/// Where thread t's fragments of the matrices lie: one word of a row.
 class Fragments {
  public:
   Fragments(LaneBuilder &b, llvm::Value *ownRow, bool isTransposed)
@@ -54,37 +70,21 @@ class Fragments {
   }
 
   llvm::Value *load(unsigned matrix) {
-    if (!isTransposed_)
-      return b_.ir.CreateAlignedLoad(b_.intType(32), word(matrix), llvm::Align(4));
-    llvm::Value *halves[2];
-    for (unsigned k : {0u, 1u})
-      halves[k] = b_.ir.CreateAlignedLoad(b_.intType(16), half(matrix, k), llvm::Align(2));
-    return b_.join(halves);
+    llvm::Value *word = b_.ir.CreateAlignedLoad(b_.intType(32), place(matrix), llvm::Align(4));
+    return isTransposed_ ? transposed(b_, word) : word;
   }
 
   void store(unsigned matrix, llvm::Value *value) {
-    if (!isTransposed_) {
-      b_.ir.CreateAlignedStore(value, word(matrix), llvm::Align(4));
-      return;
-    }
-    const auto halves = b_.split(value, b_.intType(16));
-    for (unsigned k : {0u, 1u})
-      b_.ir.CreateAlignedStore(halves[k], half(matrix, k), llvm::Align(2));
+    llvm::Value *word = isTransposed_ ? transposed(b_, value) : value;
+    b_.ir.CreateAlignedStore(word, place(matrix), llvm::Align(4));
   }
 
  private:
-  /// The address that thread 8 * matrix + row gave, plus column * bytes.
-  llvm::Value *place(unsigned matrix, llvm::Value *row, llvm::Value *column, unsigned bytes) {
-    llvm::Value *giver = b_.ir.CreateAdd(row, b_.constant(32, matrix * kRows));
-    llvm::Value *inRow = b_.ir.CreateMul(column, b_.constant(32, bytes));
+  /// In the row that thread 8 * matrix + t / 4 gave.
+  llvm::Value *place(unsigned matrix) {
+    llvm::Value *giver = b_.ir.CreateAdd(group_, b_.constant(32, matrix * kRows));
+    llvm::Value *inRow = b_.ir.CreateMul(inGroup_, b_.constant(32, 4));
     return sharedPointer(b_, b_.ir.CreateAdd(fromLane(b_, ownRow_, giver), inRow));
-  }
-
-  llvm::Value *word(unsigned matrix) { return place(matrix, group_, inGroup_, 4); }
-
-  llvm::Value *half(unsigned matrix, unsigned k) {
-    llvm::Value *row = b_.ir.CreateShl(inGroup_, 1);
-    return place(matrix, b_.ir.CreateAdd(row, b_.constant(32, k)), group_, 2);
   }
 
   LaneBuilder &b_;
@@ -209,20 +209,8 @@ void lowerStmatrix(LaneBuilder &b, const Instruction &in) {
     fragments.store(matrix, values[matrix]);
 }
 
-// d.lo = A[2 * (t % 4)][t / 4], d.hi the same of the next row: one half each of what two threads
-// hold.
 void lowerMovmatrix(LaneBuilder &b, const Instruction &in) {
-  llvm::Value *lane = laneId(b), *a = b.readBits(in.operands[1], 32);
-  llvm::Value *column = b.ir.CreateLShr(lane, 2);
-  llvm::Value *firstRow = b.ir.CreateShl(b.ir.CreateAnd(lane, 3), 1);
-  llvm::Value *holder = b.ir.CreateAdd(b.ir.CreateShl(firstRow, 2), b.ir.CreateLShr(column, 1));
-  llvm::Value *shift = b.ir.CreateShl(b.ir.CreateAnd(column, 1), 4);
-  llvm::Value *halves[2];
-  for (unsigned k : {0u, 1u}) {
-    llvm::Value *both = fromLane(b, a, b.ir.CreateAdd(holder, b.constant(32, 4 * k)));
-    halves[k] = b.ir.CreateTrunc(b.ir.CreateLShr(both, shift), b.intType(16));
-  }
-  b.write(in, 0, b.join(halves));
+  b.write(in, 0, transposed(b, b.readBits(in.operands[1], 32)));
 }
 
 } // namespace ptxrun::lower
