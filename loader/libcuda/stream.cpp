@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
 
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/thrown.h"
@@ -149,33 +152,61 @@ Ticket Stream::submitTogether(std::vector<Work> work) {
   return announce(isLarge);
 }
 
-/// The head of a stream, taken out and run without the lock. However that ends, also where the
-/// thread is cancelled, the stream goes on behind it.
+/// Some of the first operations of a stream, taken out and run without the lock: a queue of many
+/// small launches costs no lock for each. However that ends, also where the thread is cancelled,
+/// the stream goes on behind those that ran.
 class Stream::Running {
  public:
-  Running(Stream &stream, std::unique_lock<std::mutex> &lock)
-      : work(std::move(stream.entries_.front())), stream_(stream), lock_(lock) {
-    stream.entries_.pop_front();
+  Running(Stream &stream, std::unique_lock<std::mutex> &lock, uint64_t most)
+      : stream_(stream), lock_(lock) {
+    auto &entries = stream.entries_;
+    const size_t count = std::min<uint64_t>({most, kTogether, entries.size()});
+    for (; count_ < count; ++count_) {
+      works_[count_] = std::move(entries.front());
+      entries.pop_front();
+    }
     stream.isBusy_ = true;
     lock.unlock();
   }
   ~Running() {
-    work = {}; // an operation may own a module: let it go outside the lock
+    if (next_ < count_ && works_[next_].isStarted)
+      finish();
     lock_.lock();
+    while (count_ > next_)
+      stream_.entries_.push_front(std::move(works_[--count_]));
     stream_.isBusy_ = false;
-    stream_.context_->pending_.fetch_sub(1, std::memory_order_acq_rel);
-    stream_.completed_.store(stream_.completed_.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_release);
     if (stream_.waiters_ != 0)
       stream_.changed_.notify_all();
   }
   Running(const Running &) = delete;
   Running &operator=(const Running &) = delete;
-  Work work;
+
+  /// The next operation, before it runs; null behind the last.
+  const Work *start() {
+    if (next_ == count_)
+      return nullptr;
+    works_[next_].isStarted = true;
+    return &works_[next_];
+  }
+  /// Behind its end, however it ended.
+  void finish() {
+    works_[next_++] = {}; // an operation may own a module: let it go outside the lock
+    stream_.context_->pending_.fetch_sub(1, std::memory_order_acq_rel);
+    const uint64_t completed = stream_.completed_.load(std::memory_order_relaxed) + 1;
+    stream_.completed_.store(
+        completed); // before the next line, as a waiter's are the other way round
+    if (completed < stream_.wanted_.load())
+      return;
+    std::lock_guard lock(stream_.context_->queueMutex());
+    stream_.changed_.notify_all();
+  }
 
  private:
+  static constexpr size_t kTogether = 16;
   Stream &stream_;
   std::unique_lock<std::mutex> &lock_;
+  std::array<Work, kTogether> works_;
+  size_t count_ = 0, next_ = 0;
 };
 
 CUresult Stream::run(const Work &work) {
@@ -193,11 +224,26 @@ CUresult Stream::run(const Work &work) {
   return work.operation->run(*context_);
 }
 
-void Stream::runHead(std::unique_lock<std::mutex> &lock) {
-  const Running running(*this, lock);
-  const CUresult result = boundary::guarded([&] { return run(running.work); }, resultOf);
-  if (result != CUDA_SUCCESS)
-    context_->fail(result, {});
+/// Runs operations from the head on, up to number `last` at most.
+void Stream::runHead(std::unique_lock<std::mutex> &lock, uint64_t last) {
+  Running running(*this, lock, last - completed());
+  while (const Work *work = running.start()) {
+    const CUresult result = boundary::guarded([&] { return run(*work); }, resultOf);
+    if (result != CUDA_SUCCESS) // before anybody hears that it has ended
+      context_->fail(result, {});
+    running.finish();
+  }
+}
+
+/// Waits until operation number `sequence` has ended or nobody runs the queue. Wakes up for others'
+/// sake, too.
+void Stream::waitUntil(std::unique_lock<std::mutex> &lock, uint64_t sequence) {
+  ++waiters_;
+  wanted_.store(std::min(wanted_.load(), sequence));
+  if (completed_.load() < sequence && isBusy_)
+    changed_.wait(lock);
+  if (--waiters_ == 0)
+    wanted_.store(UINT64_MAX);
 }
 
 void Stream::drive(uint64_t sequence) {
@@ -205,13 +251,10 @@ void Stream::drive(uint64_t sequence) {
     return;
   std::unique_lock lock(context_->queueMutex());
   while (completed() < sequence) {
-    if (!isBusy_) {
-      runHead(lock);
-      continue;
-    }
-    ++waiters_;
-    changed_.wait(lock);
-    --waiters_;
+    if (isBusy_)
+      waitUntil(lock, sequence);
+    else
+      runHead(lock, sequence);
   }
 }
 
@@ -246,13 +289,10 @@ void Stream::runWorker() {
   std::unique_lock lock(context_->queueMutex());
   for (;;) {
     while (!entries_.empty()) {
-      if (!isBusy_) {
-        runHead(lock);
-        continue;
-      }
-      ++waiters_;
-      changed_.wait(lock);
-      --waiters_;
+      if (isBusy_)
+        waitUntil(lock, UINT64_MAX);
+      else
+        runHead(lock, UINT64_MAX);
     }
     if (isClosed_)
       return;

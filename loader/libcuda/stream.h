@@ -84,6 +84,7 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   struct Work {
     std::shared_ptr<Operation> operation;
     std::vector<Ticket> after;
+    bool isStarted = false;
   };
   /// Appends an operation. The context's rules for the legacy default stream are added to `after`.
   Ticket submit(std::shared_ptr<Operation>, std::vector<Ticket> after = {});
@@ -116,7 +117,8 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   void append(Work);
   Ticket announce(bool isLarge);
   class Running;
-  void runHead(std::unique_lock<std::mutex> &);
+  void runHead(std::unique_lock<std::mutex> &, uint64_t last);
+  void waitUntil(std::unique_lock<std::mutex> &, uint64_t sequence);
   CUresult run(const Work &);
   void runWorker();
   void wakeWorkerLocked();
@@ -132,6 +134,7 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   std::deque<Work> entries_; // not yet started
   bool isBusy_ = false;      // a thread runs the head
   unsigned waiters_ = 0;
+  std::atomic<uint64_t> wanted_{UINT64_MAX}; // no waiter's operation is before this one
   bool hasWorker_ = false;
   bool isWorkerAwake_ = false;
   bool isClosed_ = false;
