@@ -30,8 +30,8 @@ std::string findPath(const std::vector<CommandText> &commands, const char *inden
   std::string text = std::string(indent) + "case \"$place ${words[i]}\" in\n";
   for (const CommandText &command : commands)
     for (const std::string &name : command.commands)
-      text += std::string(indent) + "  '" + command.path + " " + name + "') place='" + command.path +
-              (command.path.empty() ? "" : " ") + name + "' ;;\n";
+      text += std::string(indent) + "  '" + command.path + " " + name + "') place='" +
+              command.path + (command.path.empty() ? "" : " ") + name + "' ;;\n";
   return text + std::string(indent) + "esac\n";
 }
 

@@ -49,7 +49,8 @@ void examineProgram(Diagnosis &diagnosis, const std::string &file) {
 
 Diagnosis diagnose(const DoctorArguments &given) {
   Diagnosis diagnosis;
-  diagnosis.know("version", "ptxrun " PTXRUN_VERSION " (PTX ISA up to 9.2)", {{"ptxrun", PTXRUN_VERSION}, {"ptx", "9.2"}});
+  diagnosis.know("version", "ptxrun " PTXRUN_VERSION " (PTX ISA up to 9.2)",
+                 {{"ptxrun", PTXRUN_VERSION}, {"ptx", "9.2"}});
   for (const auto examine : {examineProcessor, examineThreads, examineMemory, examineCache,
                              examineSystem, examineSettings, examineLibraries})
     examine(diagnosis);

@@ -13,8 +13,8 @@
 
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
-#include "loader/ptxrun/installation.h"
 #include "loader/ptxrun/hints.h"
+#include "loader/ptxrun/installation.h"
 
 namespace ptxrun::command {
 

@@ -166,7 +166,8 @@ void nameThread(std::string_view name) {
   if (std::exchange(own.isNamed, true))
     return;
   own.add(",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + std::to_string(getpid()) +
-          ",\"tid\":" + std::to_string(gettid()) + ",\"args\":{\"name\":" + trace::quoted(name) + "}}");
+          ",\"tid\":" + std::to_string(gettid()) + ",\"args\":{\"name\":" + trace::quoted(name) +
+          "}}");
 }
 
 Scope::Scope(const char *category, std::string_view name) : category_(category) {

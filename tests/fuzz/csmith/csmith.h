@@ -1,5 +1,6 @@
-/* What programs of Csmith include, in the place of its own csmith.h: without a C library, and with the
-   sum over all variables in a word that a kernel can hand out. Arithmetic is its safe_math.h. */
+/* What programs of Csmith include, in the place of its own csmith.h: without a C library, and with
+   the sum over all variables in a word that a kernel can hand out. Arithmetic is its safe_math.h.
+ */
 #pragma once
 #include <float.h>
 #include <limits.h>
