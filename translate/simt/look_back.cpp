@@ -158,9 +158,9 @@ std::optional<unsigned> axisOf(const Value *key) {
   return unsigned(f->getName().back() - 'x');
 }
 
-/// How far apart the values of %tid are that come to the block.
-uint64_t spanOf(const llvm::Function &tid, uint32_t blockSize, const llvm::BasicBlock *at,
-                const ShapeAnalysis &shapes) {
+/// The values of %tid that come to the block.
+llvm::ConstantRange rangeOf(const llvm::Function &tid, uint32_t blockSize,
+                            const llvm::BasicBlock *at, const ShapeAnalysis &shapes) {
   llvm::ConstantRange range(llvm::APInt(32, 0), llvm::APInt(32, blockSize));
   for (auto *node = shapes.dominators().getNode(at); node && node->getIDom();
        node = node->getIDom()) {
@@ -178,7 +178,7 @@ uint64_t spanOf(const llvm::Function &tid, uint32_t blockSize, const llvm::Basic
         range = range.intersectWith(llvm::ConstantRange::makeExactICmpRegion(
             k == 0 ? compare->getPredicate() : compare->getInversePredicate(), bound->getValue()));
   }
-  return range.isEmptySet() ? 0 : (range.getUnsignedMax() - range.getUnsignedMin()).getZExtValue();
+  return range;
 }
 
 } // namespace
@@ -193,6 +193,7 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
     return false;
   // Every write where these waits look is at the writer's own place.
   const auto reads = waits_.endedBy(write);
+  llvm::SmallVector<const llvm::BasicBlock *> writers;
   for (const llvm::BasicBlock &b : function_)
     for (const llvm::Instruction &i : b) {
       if (!waits_.mayEndWait(i))
@@ -208,6 +209,7 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
       const Sum difference = Summing(layout).of(place) - own;
       if (!difference.terms.empty() || difference.constant != 0 || difference.isUpperBound)
         return false;
+      writers.push_back(&b);
     }
   for (const llvm::Instruction *read : reads) {
     const Value *place = read ? llvm::getLoadStorePointerOperand(read) : nullptr;
@@ -216,21 +218,31 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
     const Sum below = Summing(layout).of(place) - own;
     if (!below.terms.empty())
       return false;
-    uint64_t span = 0;
+    // From the lowest place that a thread of the block writes to the highest of one that polls.
+    int64_t span = 0;
     for (const auto &[key, times] : own.terms) {
       if (auto axis = axisOf(key.first)) {
+        const auto &tid = *llvm::cast<llvm::Function>(key.first);
         const uint32_t threads = shapes_.block()[*axis];
         if (threads == 0)
           return false;
-        span += uint64_t(times < 0 ? -times : times) *
-                spanOf(*llvm::cast<llvm::Function>(key.first), threads, read->getParent(), shapes_);
+        const llvm::ConstantRange polling = rangeOf(tid, threads, read->getParent(), shapes_);
+        llvm::ConstantRange writing = llvm::ConstantRange::getEmpty(32);
+        for (const llvm::BasicBlock *b : writers)
+          writing = writing.unionWith(rangeOf(tid, threads, b, shapes_));
+        if (polling.isEmptySet() || writing.isEmptySet())
+          return false;
+        auto value = [](const llvm::APInt &n) { return int64_t(n.getZExtValue()); };
+        span += times > 0
+                    ? times * (value(polling.getUnsignedMax()) - value(writing.getUnsignedMin()))
+                    : times * (value(polling.getUnsignedMin()) - value(writing.getUnsignedMax()));
       } else if (auto *value = llvm::dyn_cast<llvm::Instruction>(key.first);
                  value && !shapes_.isUniform(value)) {
         return false;
       }
     }
     const uint64_t bytes = layout.getTypeStoreSize(read->getType());
-    if (below.constant > -int64_t(span + bytes))
+    if (below.constant > -(span + int64_t(bytes)))
       return false;
   }
   return !reads.empty();
