@@ -16,7 +16,7 @@ packages=("$work"/packages/*.deb)
 ((${#packages[@]} == 2))
 if command -v lintian >/dev/null; then
   # The manual page is another matter; LLVM's parts inside are meant.
-  lintian --allow-root --fail-on error,warning --suppress-tags no-manual-page "${packages[@]}" || exit 1
+  lintian --allow-root --fail-on error,warning "${packages[@]}" || exit 1
 fi
 
 # Nothing of NVIDIA's packages is overwritten, and no program finds the libraries by chance.
