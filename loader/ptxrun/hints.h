@@ -13,18 +13,6 @@ class App;
 
 namespace ptxrun::command {
 
-/// The name nearest to `wanted`, at most `most` edits away; empty: none. Unlike nearestName, no
-/// part of a name counts as near.
-inline std::string nearestWord(std::string_view wanted, const std::vector<std::string> &names,
-                               size_t most) {
-  std::string best;
-  size_t bestDistance = most + 1;
-  for (const std::string &name : names)
-    if (const size_t distance = editDistance(wanted, name); distance < bestDistance)
-      best = name, bestDistance = distance;
-  return best;
-}
-
 /// "; did you mean 'iota'?", or nothing.
 inline std::string didYouMean(std::string_view wanted, const std::vector<std::string> &names) {
   const std::string near = nearestWord(wanted, names, std::max<size_t>(1, wanted.size() / 3));

@@ -134,6 +134,11 @@ std::string ofPasses(std::string_view value) {
   return {};
 }
 
+struct Setting {
+  const char *name;
+  /// What is wrong with a value, as "takes ..."; empty: nothing. Null where any text will do.
+  std::string (*problemOf)(std::string_view value);
+};
 constexpr Setting kSettings[] = {
 #define ENVIRONMENT(group, name, check, values, text) {name, check},
 #include "loader/ptxrun/environment.def"
@@ -153,8 +158,6 @@ WrongSetting unknown(const std::string &name) {
 }
 
 } // namespace
-
-std::span<const Setting> settings() { return kSettings; }
 
 std::vector<WrongSetting> wrongSettings(std::span<const std::string> environment) {
   std::vector<WrongSetting> wrong;

@@ -8,13 +8,6 @@
 
 namespace ptxrun::command {
 
-struct Setting {
-  const char *name;
-  /// What is wrong with a value, as "takes ..."; empty: nothing. Null where any text will do.
-  std::string (*problemOf)(std::string_view value);
-};
-std::span<const Setting> settings();
-
 /// A variable that says something other than its user thinks.
 struct WrongSetting {
   std::string text;   ///< what is wrong

@@ -24,17 +24,23 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// The name nearest to `wanted`; one that contains it (a mangled name) counts as near. Empty when
-/// none is.
-inline std::string nearestName(std::string_view wanted, const std::vector<std::string> &names) {
+/// The name nearest to `wanted`, at most `most` edits away; empty: none.
+inline std::string nearestWord(std::string_view wanted, const std::vector<std::string> &names,
+                               size_t most) {
   std::string best;
-  size_t bestDistance = std::max<size_t>(2, wanted.size() / 3) + 1;
-  for (const std::string &name : names) {
-    size_t distance = name.find(wanted) != std::string::npos ? 0 : editDistance(wanted, name);
-    if (distance < bestDistance)
+  size_t bestDistance = most + 1;
+  for (const std::string &name : names)
+    if (const size_t distance = editDistance(wanted, name); distance < bestDistance)
       best = name, bestDistance = distance;
-  }
   return best;
+}
+
+/// The same, but one that contains it (a mangled name) counts as near.
+inline std::string nearestName(std::string_view wanted, const std::vector<std::string> &names) {
+  for (const std::string &name : names)
+    if (name.find(wanted) != std::string::npos)
+      return name;
+  return nearestWord(wanted, names, std::max<size_t>(2, wanted.size() / 3));
 }
 
 } // namespace ptxrun::command

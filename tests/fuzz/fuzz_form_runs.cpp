@@ -4,16 +4,15 @@
 //   fuzz_form_runs [count=N] [seconds=S] [seed=N] [keep=DIR]
 //
 // What differs is made smaller, instruction by instruction, and written to keep.
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <random>
 #include <set>
 
 #include "loader/device/device.h"
 #include "loader/device/memory.h"
+#include "tests/fuzz/long_run.h"
 #include "tests/fuzz/mutations.h"
 #include "tests/fuzz/random_form.h"
 #include "translate/check/check.h"
@@ -308,29 +307,7 @@ std::vector<std::string> draw(Mutations &random) {
   return instructions;
 }
 
-struct Settings {
-  uint64_t count = 100, seed = std::random_device{}();
-  double seconds = 0;
-  std::string keep;
-};
-
-bool readSetting(std::string_view text, Settings &settings) {
-  const size_t equals = std::min(text.find('='), text.size() - 1);
-  const std::string_view name = text.substr(0, equals), value = text.substr(equals + 1);
-  const auto number = [&](auto &to) {
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
-    return error == std::errc() && end == value.data() + value.size();
-  };
-  if (name == "keep")
-    return settings.keep = value, true;
-  if (name == "seconds") {
-    settings.count = UINT64_MAX;
-    return number(settings.seconds);
-  }
-  return name == "count" ? number(settings.count) : name == "seed" && number(settings.seed);
-}
-
-int run(const Settings &settings) {
+int run(const LongRun &settings) {
   std::printf("%zu forms, seed=%llu\n", executableForms().size(),
               static_cast<unsigned long long>(settings.seed));
   std::fflush(stdout);
@@ -372,7 +349,7 @@ int run(const Settings &settings) {
 } // namespace ptxrun::fuzz
 
 int main(int count, char **arguments) {
-  ptxrun::fuzz::Settings settings;
+  ptxrun::fuzz::LongRun settings(100);
   for (int i = 1; i < count; ++i)
     if (!ptxrun::fuzz::readSetting(arguments[i], settings)) {
       std::fputs("fuzz_form_runs [count=N] [seconds=S] [seed=N] [keep=DIR]\n", stderr);

@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -28,6 +27,7 @@
 #include "tests/driver/fat_binary_writer.h"
 #include "tests/driver/kernels.h"
 #include "tests/fuzz/image_input.h"
+#include "tests/fuzz/long_run.h"
 #include "tests/fuzz/mutations.h"
 #include "translate/check/check.h"
 #include "translate/jit/code_cache.h"
@@ -283,29 +283,16 @@ class Keeper {
   int descriptor_ = -1;
 };
 
-struct Settings {
-  std::string kind, keep;
+struct Settings : fuzz::LongRun {
+  Settings() : LongRun(100'000) {}
+  std::string kind;
   std::vector<std::string> files;
-  uint64_t count = 100'000, seed = std::random_device{}();
-  double seconds = 0; ///< of the clock; 0: until `count` are done
 };
 
-bool readSetting(std::string_view text, Settings &settings) {
-  const size_t equals = text.find('=');
-  if (equals == std::string_view::npos)
+bool readArgument(std::string_view text, Settings &settings) {
+  if (text.find('=') == std::string_view::npos)
     return settings.files.emplace_back(text), true;
-  const std::string_view name = text.substr(0, equals), value = text.substr(equals + 1);
-  const auto number = [&](auto &to) {
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
-    return error == std::errc() && end == value.data() + value.size();
-  };
-  if (name == "keep")
-    return settings.keep = value, true;
-  if (name == "seconds") {
-    settings.count = UINT64_MAX;
-    return number(settings.seconds);
-  }
-  return name == "count" ? number(settings.count) : name == "seed" && number(settings.seed);
+  return fuzz::readSetting(text, settings);
 }
 
 int run(const Settings &settings) {
@@ -363,7 +350,7 @@ int main(int count, char **arguments) {
   Settings settings;
   bool isUnderstood = count > 1 && kindNamed(arguments[1]);
   for (int i = 2; i < count; ++i)
-    isUnderstood = isUnderstood && readSetting(arguments[i], settings);
+    isUnderstood = isUnderstood && readArgument(arguments[i], settings);
   if (!isUnderstood) {
     std::fprintf(stderr, "mutate_inputs image|npy|description|cache|module "
                          "[count=N] [seconds=S] [seed=N] [keep=DIR] | FILE ...\n");

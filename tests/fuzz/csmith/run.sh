@@ -30,7 +30,7 @@ end=$((SECONDS + seconds)) compared=0 slow=0 different=0
 for ((k = 0; k < count; ++k)); do
   [ "$seconds" != 0 ] && [ $SECONDS -ge $end ] && break
   number=$((seed + k))
-  csmith --seed $number --no-argc --concise --max-funcs 5 >"$folder/program.c" || continue
+  (cd "$folder" && csmith --seed $number --no-argc --concise --max-funcs 5) >"$folder/program.c" || continue
   "$clang" -O0 "${flags[@]}" -o "$folder/host" || { echo "seed=$number: not compiled for the host"; different=$((different + 1)); continue; }
   expected=$(timeout 2 "$folder/host") || { slow=$((slow + 1)); continue; }
   level=-O$((number % 3))
