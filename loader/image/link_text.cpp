@@ -120,8 +120,11 @@ class Statements {
  private:
   /// npos for all that is left, here and below.
   size_t length() const {
-    constexpr std::string_view kLines[] = {"//",    ".version", ".target", ".address_size",
-                                           ".file", ".loc",     "@@"};
+    constexpr std::string_view kNumbered[] = {".version", ".address_size"};
+    for (std::string_view directive : kNumbered) // others may follow on its line
+      if (rest_.starts_with(directive))
+        return rest_.find_first_not_of("0123456789.", rest_.find_first_of("0123456789"));
+    constexpr std::string_view kLines[] = {"//", ".target", ".file", ".loc", "@@"};
     if (std::any_of(std::begin(kLines), std::end(kLines),
                     [&](std::string_view line) { return rest_.starts_with(line); }))
       return rest_.find('\n');

@@ -126,13 +126,15 @@ CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
   for (std::string &text : ptx)
     text = withDeviceRuntime(std::move(text));
   if (ptx.size() > 1 && std::any_of(ptx.begin(), ptx.end(), image::refersElsewhere)) {
-    device::Outcome ignored;
+    device::Outcome outcome;
     if (auto merged = image::mergeTexts(ptx))
       if (auto whole =
-              device::Module::load(sourceName(name, *merged), *merged, loadOptions(), ignored)) {
+              device::Module::load(sourceName(name, *merged), *merged, loadOptions(), outcome)) {
         parts_.push_back(std::move(whole));
         return CUDA_SUCCESS;
       }
+    if (isVerbose())
+      report("the objects do not link: %s", outcome.message.c_str());
   }
   for (std::string &text : ptx) {
     device::Outcome outcome;

@@ -16,22 +16,45 @@ struct CallConfiguration {
 };
 thread_local std::vector<CallConfiguration> callConfigurations;
 
-/// A launch refused for its arguments is, to the runtime API, an invalid configuration.
-CUresult toLaunchResult(CUresult result) {
-  return result == CUDA_ERROR_INVALID_VALUE ? static_cast<CUresult>(cudaErrorInvalidConfiguration)
-                                            : result;
+/// Whether no block or grid of this shape can run on the device, or not of this kernel.
+bool isBadShape(CUfunction function, dim3 grid, dim3 block) {
+  int most = 0;
+  if (cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) != CUDA_SUCCESS)
+    return false;
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const auto isBeyond = [](dim3 shape, CUdevice_attribute first) {
+    const unsigned sizes[] = {shape.x, shape.y, shape.z};
+    for (int axis = 0; axis < 3; ++axis) {
+      int limit = 0;
+      cuDeviceGetAttribute(&limit, static_cast<CUdevice_attribute>(first + axis), 0);
+      if (sizes[axis] == 0 || sizes[axis] > static_cast<unsigned>(limit))
+        return true;
+    }
+    return false;
+  };
+  return threads > static_cast<uint64_t>(most) ||
+         isBeyond(block, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) ||
+         isBeyond(grid, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+}
+
+/// A launch refused for its shape is, to the runtime API, an invalid configuration; one refused for
+/// its shared memory or its arguments has an invalid value.
+CUresult toLaunchResult(CUresult result, CUfunction function, dim3 grid, dim3 block) {
+  return result == CUDA_ERROR_INVALID_VALUE && isBadShape(function, grid, block)
+             ? static_cast<CUresult>(cudaErrorInvalidConfiguration)
+             : result;
 }
 
 CUresult launch(CUkernel kernel, dim3 grid, dim3 block, void **arguments, size_t sharedBytes,
                 cudaStream_t stream, bool isCooperative) {
   auto *function = reinterpret_cast<CUfunction>(kernel);
   const auto bytes = static_cast<unsigned>(sharedBytes);
-  if (isCooperative)
-    return toLaunchResult(cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x,
-                                                    block.y, block.z, bytes, streamOf(stream),
-                                                    arguments));
-  return toLaunchResult(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                       bytes, streamOf(stream), arguments, nullptr));
+  const CUresult result =
+      isCooperative ? cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
+                                                block.z, bytes, streamOf(stream), arguments)
+                    : cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                     bytes, streamOf(stream), arguments, nullptr);
+  return toLaunchResult(result, function, grid, block);
 }
 
 cudaError_t launchStub(const void *hostStub, dim3 grid, dim3 block, void **arguments,
@@ -118,8 +141,9 @@ PTXRUN_RUNTIME_STREAM_API(cudaLaunchKernelExC, _ptsz,
                                 streamOf(config->stream),
                                 config->attrs,
                                 config->numAttrs};
-    return toLaunchResult(
-        cuLaunchKernelEx(&driver, reinterpret_cast<CUfunction>(kernel), arguments, nullptr));
+    auto *function = reinterpret_cast<CUfunction>(kernel);
+    return toLaunchResult(cuLaunchKernelEx(&driver, function, arguments, nullptr), function,
+                          config->gridDim, config->blockDim);
   });
 }
 

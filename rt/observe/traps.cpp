@@ -1,4 +1,6 @@
 // How a kernel ends a launch itself: trap, brkpt, __assertfail.
+#include <cstdio>
+
 #include "rt/observe/printf.h"
 #include "rt/observe/report.h"
 
@@ -74,8 +76,12 @@ void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, cons
   copyGuestText(worker, texts[2], function);
   g.gang.firstThread += lane; // the report names the one thread
   g.gang.laneCount = 1;
-  appendText(*worker.launch, assertionText(g, texts[0], texts[1], line, texts[2]) + "\n");
-  recordFailure(g, Status::assertion, assertionText(g, texts[0], texts[1], line, texts[2]));
+  const std::string text = assertionText(g, texts[0], texts[1], line, texts[2]);
+  if (worker.launch->request->printf)
+    appendText(*worker.launch, text + "\n");
+  else // CUDA's goes to stderr, not among what the kernel prints
+    fprintf(stderr, "%s\n", text.c_str());
+  recordFailure(g, Status::assertion, text);
   leaveKernel(g);
 }
 }

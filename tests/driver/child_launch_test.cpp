@@ -1,4 +1,5 @@
 // Kernels that launch kernels and graphs: PTX as nvcc -rdc=true writes it.
+#include "tests/driver/fat_binary_writer.h"
 #include "tests/driver/graph_fixture.h"
 
 namespace ptxrun::tests {
@@ -225,6 +226,27 @@ $done:
 }
 )";
 
+/// asks(p): stores what answer() of another object gives.
+constexpr const char *kAsks = R"(.version 8.3
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) answer;
+.visible .entry asks(.param .u64 p)
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  { .param .b32 a; call.uni (a), answer; ld.param.b32 %r1, [a]; }
+  st.u32 [%rd1], %r1;
+  ret;
+}
+)";
+constexpr const char *kAnswers = R"(.version 8.3
+.target sm_80
+.address_size 64
+.visible .func (.param .b32 r) answer { st.param.b32 [r], 42; ret; }
+)";
+
 class ChildLaunch : public GraphTest {
  protected:
   void SetUp() override {
@@ -247,6 +269,23 @@ TEST_F(ChildLaunch, RunsBeforeItsParentIsDone) {
   ASSERT_CUDA(cuStreamSynchronize(stream_));
   // A child is done when what it launched is: the nines come from the inside out.
   EXPECT_EQ(read(), 43219998u);
+}
+
+TEST_F(ChildLaunch, RunsWhereObjectsAreLinked) {
+  FatBinary whole, objects[3];
+  whole.add(2, 90, "cubin");
+  const void *list[4] = {};
+  const char *texts[] = {kAnswers, kChildren, kAsks};
+  for (int i = 0; i < 3; ++i)
+    list[i] = objects[i].add(1, 80, texts[i]).data();
+  const Wrapper wrapper{0x466243B1, 2, whole.data(), list};
+  ASSERT_CUDA(cuModuleLoadData(&children_, &wrapper));
+  ASSERT_CUDA(launch(kernelNamed("family"), 1, 1, stream_, digits(), 4u));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read(), 4321999u);
+  ASSERT_CUDA(launch(kernelNamed("asks"), 1, 1, stream_, digits()));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read(), 42u);
 }
 
 TEST_F(ChildLaunch, KeepsTheOrderOfStreamsAndTheTailLast) {

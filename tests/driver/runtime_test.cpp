@@ -137,6 +137,17 @@ TEST(Runtime, RemembersTheLastErrorUntilItIsAskedFor) {
   EXPECT_STREQ(cudaGetErrorName(kInvalidConfiguration), "cudaErrorInvalidConfiguration");
 }
 
+TEST(Runtime, CallsALaunchOfTooMuchSharedMemoryAnInvalidValue) {
+  RegisteredProgram program;
+  void *out = nullptr;
+  void *arguments[] = {&out};
+  EXPECT_EQ(cudaLaunchKernel(&program.readStub, {1, 1, 1}, {1, 1, 1}, arguments, 300000, nullptr),
+            kInvalidValue);
+  EXPECT_EQ(cudaLaunchKernel(&program.readStub, {1, 0, 1}, {1, 1, 1}, arguments, 0, nullptr),
+            kInvalidConfiguration);
+  cudaGetLastError();
+}
+
 TEST(Runtime, TellsWhatIsNotThere) {
   RegisteredProgram program;
   void *kernel = nullptr;

@@ -153,22 +153,33 @@ bool isDynamicShared(const check::Variable &variable) {
 } // namespace
 
 void ModuleBuilder::layOutShared() {
+  // Whole vectors of 16 bytes go first: programs copy 16 bytes at once to arrays that they declare
+  // with less alignment, and on a GPU these happen to lie well.
+  constexpr unsigned kVectorBytes = 16;
+  const auto isVectors = [](const check::Variable &variable) {
+    return variable.bytes != 0 && variable.bytes % kVectorBytes == 0;
+  };
   uint64_t next = abi::kSharedFirstOffset;
-  for (auto &[variable, offset] : shared_) {
-    staticSharedAlign_ = std::max(staticSharedAlign_, variable->alignment);
-    if (isDynamicShared(*variable))
-      continue;
-    next = llvm::alignTo(next, std::max(1u, variable->alignment));
-    offset = static_cast<uint32_t>(next);
-    next += variable->bytes;
-  }
+  for (const bool areVectors : {true, false})
+    for (auto &[variable, offset] : shared_) {
+      if (isDynamicShared(*variable) || isVectors(*variable) != areVectors)
+        continue;
+      const unsigned alignment =
+          std::max({1u, variable->alignment, areVectors ? kVectorBytes : 1u});
+      staticSharedAlign_ = std::max(staticSharedAlign_, alignment);
+      next = llvm::alignTo(next, alignment);
+      offset = static_cast<uint32_t>(next);
+      next += variable->bytes;
+    }
   uint64_t dynamic = next;
   for (auto &[variable, offset] : shared_)
     if (isDynamicShared(*variable))
       dynamic = std::max(dynamic, llvm::alignTo(next, std::max(16u, variable->alignment)));
   for (auto &[variable, offset] : shared_)
-    if (isDynamicShared(*variable))
+    if (isDynamicShared(*variable)) {
+      staticSharedAlign_ = std::max(staticSharedAlign_, variable->alignment);
       offset = static_cast<uint32_t>(dynamic);
+    }
   staticSharedBytes_ = static_cast<uint32_t>(dynamic - abi::kSharedFirstOffset);
 }
 
