@@ -5,8 +5,8 @@
 
 #include "rt/atomics/reduce.h"
 #include "rt/exec/sanitizers.h"
-#include "rt/exec/worker.h"
 #include "rt/exec/scheduler.h"
+#include "rt/exec/worker.h"
 #include "rt/observe/report.h"
 #include "rt/observe/trace_events.h"
 #include "rt/sync/mbarrier.h"
@@ -171,19 +171,24 @@ void completeAll(GangState &g) {
     performWhere(g, [](const AsyncOperation &) { return true; });
 }
 
+namespace {
+/// The cluster's arena: rank 0's window, whatever `.shared` addresses of the kernel count from.
+uint64_t arenaOf(const GangState &g) {
+  return reinterpret_cast<uint64_t>(g.cta->window) -
+         (uint64_t{g.cta->cta.clusterRank} << abi::kSharedWindowShift);
+}
+} // namespace
+
 void *inCta(const GangState &g, void *address, uint32_t rank) {
-  auto base = reinterpret_cast<uint64_t>(g.cta->cta.sharedBase);
-  uint64_t offset = reinterpret_cast<uint64_t>(address) - base;
-  uint64_t window = (uint64_t{1} << abi::kSharedWindowShift) - 1;
+  const uint64_t base = arenaOf(g), offset = reinterpret_cast<uint64_t>(address) - base;
+  const uint64_t window = (uint64_t{1} << abi::kSharedWindowShift) - 1;
   return reinterpret_cast<void *>(base + (uint64_t{rank} << abi::kSharedWindowShift) +
                                   (offset & window));
 }
 
 uint32_t rankOf(const GangState &g, const void *address) {
-  uint64_t offset =
-      reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(g.cta->cta.sharedBase);
-  return g.cta->cta.clusterRank +
-         static_cast<uint32_t>(static_cast<int64_t>(offset) >> abi::kSharedWindowShift);
+  return static_cast<uint32_t>((reinterpret_cast<uint64_t>(address) - arenaOf(g)) >>
+                               abi::kSharedWindowShift);
 }
 
 bool hasLateCopies(const GroupState &group) {
