@@ -167,8 +167,9 @@ PTXRUN_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *affinity, CUexecAf
   if (!affinity)
     return CUDA_ERROR_INVALID_VALUE;
   affinity->type = type;
-  affinity->param.smCount.val = context->isGreen() ? context->greenMultiprocessors()
-                                                   : static_cast<unsigned>(deviceInfo().workers);
+  affinity->param.smCount.val = context->isGreen()
+                                    ? context->greenMultiprocessors()
+                                    : static_cast<unsigned>(deviceInfo().multiprocessors);
   return CUDA_SUCCESS;
 }
 

@@ -57,7 +57,7 @@ CUresult answer(CUdevResource *resource, CUdevResourceType type, unsigned count)
   return CUDA_SUCCESS;
 }
 
-unsigned wholeDevice() { return static_cast<unsigned>(deviceInfo().workers); }
+unsigned wholeDevice() { return static_cast<unsigned>(deviceInfo().multiprocessors); }
 
 CUresult enterGreen(CUgreenCtx handle, std::shared_ptr<Context> &context) {
   PTXRUN_TRY(checkInitialised());

@@ -67,7 +67,7 @@ CUresult potentialBlockSize(int *minGridSize, int *blockSize, CUfunction handle,
     }
   }
   *blockSize = best;
-  *minGridSize = bestBlocks * deviceInfo().workers;
+  *minGridSize = bestBlocks * deviceInfo().multiprocessors;
   return CUDA_SUCCESS;
 }
 
@@ -144,7 +144,8 @@ PTXRUN_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handl
     return CUDA_ERROR_INVALID_VALUE;
   const auto threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
   const int blocks = activeBlocks(*function, std::max(threads, 1), config->sharedMemBytes);
-  // A cluster runs on one worker, whatever its size: at least one per worker fits.
-  *clusters = blocks == 0 ? 0 : std::max(blocks / static_cast<int>(size), 1) * deviceInfo().workers;
+  // A cluster is as many blocks of multiprocessors as it has, and one of any size fits.
+  const int room = blocks * deviceInfo().multiprocessors / static_cast<int>(size);
+  *clusters = blocks == 0 ? 0 : std::max(room, 1);
   return CUDA_SUCCESS;
 }

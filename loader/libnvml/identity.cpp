@@ -157,7 +157,7 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t dev
   });
 }
 
-/// The hardware threads that run kernels.
+/// As many as multiprocessors.
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned *count) {
-  return answerFor(device, [&] { return store(count, machine::deviceInfo().workers); });
+  return answerFor(device, [&] { return store(count, machine::deviceInfo().multiprocessors); });
 }

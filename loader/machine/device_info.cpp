@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,6 +88,8 @@ DeviceInfo makeDeviceInfo() {
   readProcessor(info);
   readArchitecture(info);
   info.workers = availableProcessors();
+  constexpr int kLargestCluster = 16;
+  info.multiprocessors = info.major >= 9 ? std::max(info.workers, kLargestCluster) : info.workers;
   info.sharedPerBlockOptin = sharedOptin(info.architecture());
   const int architecture = info.architecture();
   if (architecture == 75)

@@ -16,6 +16,10 @@ struct DeviceInfo {
   std::string name;         ///< "ptxrun CPU (<model>)"
   int major = 9, minor = 0; ///< PTXRUN_SM: "9.0", "90", "8.6", "12.0"
   int workers = 1;          ///< hardware threads this process may use
+  /// As programs see them: the workers, but from 9.0 on no fewer than the largest cluster has
+  /// blocks. Persistent kernels divide them by the blocks of a cluster and launch that many
+  /// clusters.
+  int multiprocessors = 1;
   int clockKilohertz = 0;
   int lastLevelCacheBytes = 0;
   int sharedPerBlockOptin = 0; ///< as the compute capability has it
