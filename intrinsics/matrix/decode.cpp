@@ -117,7 +117,10 @@ void encode(Element element, const float *values, size_t count, void *packed) {
     return;
   }
   auto *out = static_cast<uint8_t *>(packed);
-  for (size_t i = 0; i < count; ++i) {
+  constexpr size_t kFew = 16;
+  const size_t done =
+      count >= kFew ? narrowInVectors(values, count, static_cast<uint16_t *>(packed)) : 0;
+  for (size_t i = done; i < count; ++i) {
     const auto bits = uint16_t(lane::narrow<lane::F16, Narrow::nearestEven, false>(values[i]));
     std::memcpy(out + 2 * i, &bits, 2);
   }

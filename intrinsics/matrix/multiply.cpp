@@ -149,11 +149,11 @@ const float *sideBySide(const Floats &p, std::vector<float> &copy) {
 }
 
 void roundToHalves(const Tile &t, Narrowing narrowing) {
-  for (size_t i = 0; i < t.m; ++i)
-    for (size_t j = 0; j < t.n; ++j) {
-      float &x = t.d[ptrdiff_t(i) * t.dRow + ptrdiff_t(j)];
-      x = narrowed(narrowing, x);
-    }
+  for (size_t i = 0; i < t.m; ++i) {
+    float *row = t.d + ptrdiff_t(i) * t.dRow;
+    for (size_t j = narrowing == Narrowing::nearest ? roundInVectors(row, t.n) : 0; j < t.n; ++j)
+      row[j] = narrowed(narrowing, row[j]);
+  }
 }
 
 /// In vectors; false where that is not possible.

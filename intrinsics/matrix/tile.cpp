@@ -63,6 +63,8 @@ HWY_EXPORT(fused);
 HWY_EXPORT(transpose);
 HWY_EXPORT(fragments);
 HWY_EXPORT(widen);
+HWY_EXPORT(narrow);
+HWY_EXPORT(nearestHalves);
 HWY_EXPORT(rows);
 HWY_EXPORT(columns);
 HWY_EXPORT(panel);
@@ -144,6 +146,14 @@ const float *byteTable(Element element) {
 
 size_t widenInVectors(Element element, const void *packed, size_t count, float *out) {
   return HWY_DYNAMIC_DISPATCH(widen)(element, byteTable(element), packed, count, out);
+}
+
+size_t narrowInVectors(const float *values, size_t count, uint16_t *out) {
+  return HWY_DYNAMIC_DISPATCH(narrow)(values, count, out);
+}
+
+size_t roundInVectors(float *values, size_t count) {
+  return HWY_DYNAMIC_DISPATCH(nearestHalves)(values, count);
 }
 
 void prepareRows(Element element, unsigned k, const uint32_t *registers, float *out) {

@@ -44,6 +44,11 @@ bool multiplyFragments(const FragmentTile &);
 /// them; how many of the first were done: all but a rest, or none.
 size_t widenInVectors(Element, const void *packed, size_t count, float *out);
 
+/// Floats to f16 as encode() has them, and to the nearest f16 in place (NaN as they are); how many
+/// of the first were done: all but a rest, or none.
+size_t narrowInVectors(const float *values, size_t count, uint16_t *out);
+size_t roundInVectors(float *values, size_t count);
+
 /// m16 in parts, for chains and fused steps with f32 results: prepared rows[half][k / 4][8 rows][k
 /// % 4], prepared columns[k][even 4, odd 4] of each block of 8 columns, 8 * k apart; c and d are
 /// the lanes of four registers for each block, and may be the same.

@@ -44,6 +44,41 @@ size_t widen(Element element, const float *table, const void *packed, size_t cou
   }
 }
 
+/// Whole vectors of floats to f16, to nearest even, every NaN 0x7fff; how many.
+size_t narrow([[maybe_unused]] const float *values, [[maybe_unused]] size_t count,
+              [[maybe_unused]] uint16_t *out) {
+#if HWY_TARGET >= HWY_SSE4 // no instruction for it
+  return 0;
+#else
+  const Floats d;
+  const hn::Rebind<uint16_t, Floats> halves;
+  const hn::Rebind<hwy::float16_t, Floats> half;
+  const size_t whole = count / kFloats * kFloats;
+  for (size_t i = 0; i < whole; i += kFloats) {
+    const auto one = withOneNan(d, hn::LoadU(d, values + i));
+    hn::StoreU(hn::BitCast(halves, hn::DemoteTo(half, one)), halves, out + i);
+  }
+  return whole;
+#endif
+}
+
+/// Whole vectors of floats to the nearest f16 (even), NaN as they are; how many.
+size_t nearestHalves([[maybe_unused]] float *values, [[maybe_unused]] size_t count) {
+#if HWY_TARGET >= HWY_SSE4
+  return 0;
+#else
+  const Floats d;
+  const hn::Rebind<hwy::float16_t, Floats> half;
+  const size_t whole = count / kFloats * kFloats;
+  for (size_t i = 0; i < whole; i += kFloats) {
+    const auto x = hn::LoadU(d, values + i);
+    const auto rounded = hn::PromoteTo(d, hn::DemoteTo(half, x));
+    hn::StoreU(hn::IfThenElse(hn::IsNaN(x), x, rounded), d, values + i);
+  }
+  return whole;
+#endif
+}
+
 /// All elements of `registers` registers in their order.
 HWY_INLINE void decodeAll(Element element, const float *table, const uint32_t *words,
                           size_t registers, float *out) {
@@ -110,7 +145,7 @@ bool fragments(const FragmentTile &x, const float *tableA, const float *tableB) 
     return true;
   }
   auto *out = reinterpret_cast<uint16_t *>(x.d);
-  for (size_t i = 0; i < 128; ++i)
+  for (size_t i = narrow(acc, 128, out); i < 128; ++i)
     out[i] = uint16_t(lane::narrow<lane::F16, lane::Narrow::nearestEven, false>(acc[i]));
   return true;
 }

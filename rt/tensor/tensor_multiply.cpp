@@ -238,39 +238,43 @@ bool isDisabled(const TensorMmaOperands &o, const CtaState &cta, unsigned lane) 
   return o.form.hasMask && (o.disabledLanes[first + lane / 32] >> lane % 32 & 1);
 }
 
+constexpr unsigned kMostColumns = 256; ///< of D
+
 /// D of the block as f32 or s32 in scratch, scaled where the form says so.
 void takeInput(const TensorMmaOperands &o, const TensorMemory &memory, const LaneBlock &block,
                uint32_t *out) {
   const float factor = std::ldexp(1.0f, -static_cast<int>(o.form.inputShift));
-  for (unsigned row = 0; row < block.count; ++row)
-    for (unsigned n = 0; n < block.columns; ++n) {
-      uint32_t bits = memory.cells[block.lane + row][o.d.column + n];
-      float value;
-      if (o.instruction.d == Element::f16)
-        matrix::decode(Element::f16, matrix::Packing::dense, &bits, 1, &value);
-      else
-        std::memcpy(&value, &bits, sizeof value);
-      if (o.form.inputShift)
-        value *= factor;
-      if (o.instruction.d != Element::s32)
-        std::memcpy(&bits, &value, sizeof bits);
-      out[row * block.columns + n] = bits;
+  for (unsigned row = 0; row < block.count; ++row, out += block.columns) {
+    const uint32_t *cells = &memory.cells[block.lane + row][o.d.column];
+    auto *values = reinterpret_cast<float *>(out);
+    if (o.instruction.d == Element::f16) {
+      uint16_t halves[kMostColumns];
+      for (unsigned n = 0; n < block.columns; ++n)
+        halves[n] = static_cast<uint16_t>(cells[n]);
+      matrix::decode(Element::f16, matrix::Packing::dense, halves, block.columns, values);
+    } else {
+      std::memcpy(out, cells, block.columns * sizeof *out);
     }
+    for (unsigned n = 0; o.form.inputShift && n < block.columns; ++n)
+      values[n] *= factor;
+  }
 }
 
 void giveResult(const TensorMmaOperands &o, const CtaState &cta, TensorMemory &memory,
                 const LaneBlock &block, const uint32_t *in) {
-  for (unsigned row = 0; row < block.count; ++row)
-    for (unsigned n = 0; n < block.columns && !isDisabled(o, cta, block.lane + row); ++n) {
-      uint32_t bits = in[row * block.columns + n];
-      if (o.instruction.d == Element::f16) {
-        float value;
-        std::memcpy(&value, &bits, sizeof value);
-        bits = 0;
-        matrix::encode(Element::f16, &value, 1, &bits);
-      }
-      memory.cells[block.lane + row][o.d.column + n] = bits;
+  for (unsigned row = 0; row < block.count; ++row, in += block.columns) {
+    if (isDisabled(o, cta, block.lane + row))
+      continue;
+    uint32_t *cells = &memory.cells[block.lane + row][o.d.column];
+    if (o.instruction.d != Element::f16) {
+      std::memcpy(cells, in, block.columns * sizeof *in);
+      continue;
     }
+    uint16_t halves[kMostColumns];
+    matrix::encode(Element::f16, reinterpret_cast<const float *>(in), block.columns, halves);
+    for (unsigned n = 0; n < block.columns; ++n)
+      cells[n] = halves[n];
+  }
 }
 
 /// Whether the block's part of D can be multiplied where it is.

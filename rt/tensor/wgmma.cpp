@@ -18,6 +18,8 @@ namespace {
 
 constexpr unsigned kRows = 16;     ///< of D that a warp has
 constexpr unsigned kRowBytes = 32; ///< of A, compressed where it is sparse, along K
+constexpr unsigned kMostColumns = 256;
+constexpr unsigned kPiece = 16, kFragment = 8 * kPiece; ///< a register of the lanes
 
 /// Bytes of a row of B along K.
 unsigned bytesOfB(const abi::WgmmaForm &form) {
@@ -149,26 +151,30 @@ void scatterWords(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters 
     }
 }
 
+// Of f16, the four lanes of a row have 8 columns on end in one register.
+
 void gatherD(const abi::WgmmaForm &form, ConstWarpRegisters d, uint32_t *out) {
   if (form.elementD() != Element::f16)
     return gatherWords(form, d, out);
-  for (unsigned i = 0; i < form.registersD(); ++i)
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      const Place p = placeOf(2 * i, lane);
-      matrix::decode(Element::f16, matrix::Packing::dense, &d[i][lane], 2,
-                     reinterpret_cast<float *>(&out[p.row * form.n + p.column]));
-    }
+  uint16_t halves[kMostColumns];
+  for (unsigned row = 0; row < kRows; ++row) {
+    for (unsigned n = 0; n < form.n; n += 8)
+      std::memcpy(halves + n, &d[n / 8 * 2 + row / 8][row % 8 * 4], kPiece);
+    matrix::decode(Element::f16, matrix::Packing::dense, halves, form.n,
+                   reinterpret_cast<float *>(&out[row * form.n]));
+  }
 }
 
 void scatterD(const abi::WgmmaForm &form, const uint32_t *in, WarpRegisters d) {
   if (form.elementD() != Element::f16)
     return scatterWords(form, in, d);
-  for (unsigned i = 0; i < form.registersD(); ++i)
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      const Place p = placeOf(2 * i, lane);
-      matrix::encode(Element::f16, reinterpret_cast<const float *>(&in[p.row * form.n + p.column]),
-                     2, &d[i][lane]);
-    }
+  uint16_t halves[kMostColumns];
+  for (unsigned row = 0; row < kRows; ++row) {
+    matrix::encode(Element::f16, reinterpret_cast<const float *>(&in[row * form.n]), form.n,
+                   halves);
+    for (unsigned n = 0; n < form.n; n += 8)
+      std::memcpy(&d[n / 8 * 2 + row / 8][row % 8 * 4], halves + n, kPiece);
+  }
 }
 
 bool isBytes(const abi::WgmmaForm &form) { return matrix::isByteInteger(form.elementA()); }
@@ -180,8 +186,6 @@ bool isOnFragments(const abi::WgmmaForm &form, const matrix::Sum &sum) {
   return form.elementD() == Element::f32 && !matrix::isInteger(form.elementA()) &&
          matrix::isPanel(sum);
 }
-
-constexpr unsigned kPiece = 16, kFragment = 8 * kPiece; ///< a register of the lanes
 
 void readFragments(uint64_t descriptor, const char *window, Element element, bool isTransposed,
                    unsigned count, TensorScratch &scratch, char *out) {
