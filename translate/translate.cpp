@@ -182,9 +182,10 @@ class LoadedModule final : public Module {
 
   Expected<std::shared_ptr<jit::Kernel>> obtain(std::string_view name, const VariantKey &key,
                                                 const VariableResolver &resolver, bool mayCompile);
-  Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &, simt::CpuLevel,
-                                      StageWatch &);
-  llvm::Error explain(llvm::Error, const check::Function &, const VariantKey &, simt::CpuLevel);
+  Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &,
+                                      const simt::Target &, StageWatch &);
+  llvm::Error explain(llvm::Error, const check::Function &, const VariantKey &,
+                      const simt::Target &);
 
   std::shared_ptr<Source> source_;
   const Options options_;
@@ -205,10 +206,10 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
   if (!function || !function->isEntry || function->isDeclaration)
     return llvm::createStringError("%s: there is no kernel named '%s'",
                                    source_->file.name().c_str(), std::string(name).c_str());
-  const simt::CpuLevel level = cpuLevel();
+  const simt::Target &target = jit::hostTarget();
   StageWatch watch(options_, dump_.get(), std::string(name), variantName(name, key));
   const bool mayUseCache = cache_ && options_.stopAfter.empty();
-  const jit::CacheKey cacheName = mayUseCache ? cacheKey(name, key, level) : jit::CacheKey();
+  const jit::CacheKey cacheName = mayUseCache ? cacheKey(name, key, target.level) : jit::CacheKey();
 
   if (mayUseCache)
     if (std::optional<jit::ObjectCode> found = cache_->find(cacheName)) {
@@ -224,9 +225,9 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
 
   if (!mayCompile)
     return nullptr;
-  Expected<jit::ObjectCode> object = runStages(*function, key, level, watch);
+  Expected<jit::ObjectCode> object = runStages(*function, key, target, watch);
   if (!object)
-    return explain(object.takeError(), *function, key, level);
+    return explain(object.takeError(), *function, key, target);
   if (mayUseCache)
     cache_->store(cacheName, *object);
   Expected<std::shared_ptr<jit::Kernel>> kernel = load(std::move(*object), resolver);
@@ -237,7 +238,7 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
 /// An internal error with the kernel's name and the folder of a second run, with dumps. Other
 /// errors as they are.
 llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &function,
-                                  const VariantKey &key, simt::CpuLevel level) {
+                                  const VariantKey &key, const simt::Target &target) {
   return llvm::handleErrors(
       std::move(error), [&](std::unique_ptr<lower::InternalError> found) -> llvm::Error {
         const std::string variant = variantName(function.name, key);
@@ -252,7 +253,7 @@ llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &func
             dump->write("input", "input.ptx", "", 0, source_->file.text());
             const Options quiet;
             StageWatch watch(quiet, dump.get(), std::string(function.name), variant);
-            llvm::consumeError(runStages(function, key, level, watch).takeError());
+            llvm::consumeError(runStages(function, key, target, watch).takeError());
             dump->write(found->stage, "problem.txt", variant, 0, found->problem);
             where = dump->directory();
           }
@@ -285,7 +286,7 @@ Expected<observe::Dependence> LoadedModule::dependenceOf(std::string_view name) 
 
 /// The stages of one kernel, in order.
 Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &function,
-                                                  const VariantKey &key, simt::CpuLevel level,
+                                                  const VariantKey &key, const simt::Target &target,
                                                   StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
   const auto cleaning =
@@ -295,7 +296,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     return lower::lowerKernel(checked(), function,
                               {.cleaning = isObserved ? lower::Cleaning::none : cleaning,
                                .deferAsyncCopies = key.defersCopies,
-                               .hasDirectedRounding = level == simt::CpuLevel::avx512,
+                               .hasDirectedRounding = target.hasDirectedRounding(),
                                .matrix = key.matrix,
                                .isDebugged = key.isDebugged,
                                .isRecorded = key.isRecorded},
@@ -330,7 +331,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     return simt::widen(std::move(*lane),
                        {.lanes = isObserved ? 1 : key.lanes,
                         .block = key.block,
-                        .level = level,
+                        .target = target,
                         .schedulesGangs = key.schedulesGangs || isObserved,
                         .tier = key.tier,
                         .isWatched = isObserved,
@@ -351,7 +352,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     compiling.afterAssembly = [&](std::string_view text) { watch.within("jit", "asm.s", text); };
   }
   Expected<jit::ObjectCode> object = lower::withoutFatalErrors<jit::ObjectCode>(
-      "jit", [&] { return jit::compile(std::move(*gang), function.name, level, compiling); });
+      "jit", [&] { return jit::compile(std::move(*gang), function.name, target, compiling); });
   if (!object)
     return object.takeError();
   watch.after("jit", "", nullptr);

@@ -10,7 +10,7 @@ Host host() {
   Host found;
   found.level = jit::levelName(jit::bestCpuLevel());
   found.usedLevel = jit::levelName(used);
-  found.vectorBytes = used == simt::CpuLevel::avx512 ? 64 : used == simt::CpuLevel::avx2 ? 32 : 16;
+  found.vectorBytes = jit::hostTarget().vectorBytes();
   found.cacheFolder = jit::cacheDirectory("");
   return found;
 }

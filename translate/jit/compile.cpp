@@ -22,6 +22,7 @@
 #include "translate/jit/order.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
+#include "translate/simt/cost.h"
 
 namespace ptxrun::jit {
 
@@ -64,20 +65,20 @@ void nameAndHide(Module &module, std::string_view kernel) {
   }
 }
 
-void setFunctionAttributes(Module &module, simt::CpuLevel level) {
+void setFunctionAttributes(Module &module, const simt::Target &target) {
   for (Function &function : module) {
     if (function.isDeclaration())
       continue;
     function.removeFnAttr(
         "target-features"); // bitcode of intrinsics carries its own compiler's list
-    function.addFnAttr("target-cpu", levelCpu(level));
+    function.addFnAttr("target-cpu", levelCpu(target.level));
     function.addFnAttr("tune-cpu", tuneCpu());
     function.addFnAttr(Attribute::NoUnwind);
     function.setUWTableKind(UWTableKind::None);
     // Frames that could reach over the guard below a stack touch it on the way.
     function.addFnAttr("probe-stack", "inline-asm");
     function.addFnAttr("stack-probe-size", std::to_string(abi::kStackGuardBytes));
-    if (level != simt::CpuLevel::avx512)
+    if (target.level != simt::CpuLevel::avx512)
       continue;
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("min-legal-vector-width", "512");
@@ -139,18 +140,14 @@ class CodegenPasses final : public legacy::PassManager {
   unsigned allocators_ = 0;
 };
 
-/// Blocks longer than this many machine instructions, or about that, are not scheduled: a scheduler
-/// looks at all pairs of accesses that may overlap, and at all users of a register that is never
-/// renamed. Nor are their constants moved out of loops: so many find no register there.
-constexpr uint64_t kLongBlock = 1000;
-constexpr uint64_t kVeryLongBlock = 10000;
-
-/// What the choice of passes goes by.
+/// What the choice of passes goes by. Long blocks are not scheduled: a scheduler looks at all pairs
+/// of accesses that may overlap, and at all users of a register that is never renamed. Nor are
+/// their constants moved out of loops: so many find no register there.
 struct Blocks {
   uint64_t longest = 0;   ///< machine instructions, or about that
   bool isOrdered = false; ///< by order.h
-  bool isLong() const { return longest > kLongBlock; }
-  bool isVeryLong() const { return longest > kVeryLongBlock; }
+  bool isLong() const { return longest > simt::kLimits.code.longBlock; }
+  bool isVeryLong() const { return longest > simt::kLimits.code.veryLongBlock; }
 };
 
 /// Machine instructions of the longest block, taking an instruction for as many as registers its
@@ -265,42 +262,38 @@ std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLev
 
 } // namespace
 
-Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel, simt::CpuLevel level,
-                             const CompileObserver &observer) {
+Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
+                             const simt::Target &target, const CompileObserver &observer) {
   if (std::string wrong = whatIsWrong(in); !wrong.empty())
     return make_error<lower::InternalError>("jit", std::move(wrong));
   Module &module = *in.module;
   const Effort effort = measure(module, in.tier);
   const CodeGenOptLevel codegen = codegenLevel(effort);
-  BorrowedTarget target(level, codegen);
-  module.setTargetTriple(target->getTargetTriple().str());
-  module.setDataLayout(target->createDataLayout());
+  BorrowedTarget machine(target.level, codegen);
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
   nameAndHide(module, kernel);
-  setFunctionAttributes(module, level);
+  setFunctionAttributes(module, target);
   placeEntries(module);
 
-  optimise(module, *target, effort);
-  const unsigned vectorBytes = level == simt::CpuLevel::avx512 ? 64
-                               : level == simt::CpuLevel::avx2 ? 32
-                                                               : 16;
-  Blocks blocks{.longest = longestBlock(module, vectorBytes)};
+  optimise(module, *machine, effort);
+  Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
   if (!effort.isBaseline())
     for (Function &function : module)
-      blocks.isOrdered |=
-          orderForRegisters(function, vectorBytes, level == simt::CpuLevel::avx512 ? 32 : 16);
+      blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
   if (std::string wrong = brokenIr(module); !wrong.empty())
     return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)
     observer.afterOptimise(module);
   if (observer.afterAssembly)
-    observer.afterAssembly(assemblyOf(module, level, codegen, blocks));
+    observer.afterAssembly(assemblyOf(module, target.level, codegen, blocks));
 
   ObjectCode out;
   out.kernel = kernel;
   out.needs = in.needs;
   out.reason = std::move(in.reason);
   out.entry = in.entry;
-  Generated made = generate(module, *target, CodeGenFileType::ObjectFile, blocks);
+  Generated made = generate(module, *machine, CodeGenFileType::ObjectFile, blocks);
   out.elf = std::move(made.text);
   out.needs.stackBytes = static_cast<uint32_t>(
       std::min<uint64_t>(alignTo(out.needs.stackBytes + made.frameBytes, 4096), 1u << 30));

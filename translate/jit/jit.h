@@ -29,10 +29,10 @@ struct CompileObserver {
   std::function<void(std::string_view)> afterAssembly;
 };
 
-/// Optimises the module and generates code for a CPU level. The bits a kernel computes do not
+/// Optimises the module and generates code for a target. The bits a kernel computes do not
 /// depend on the level: no contraction, no reassociation, no approximations that the PTX did not
 /// ask for. Safe to call from several threads.
-llvm::Expected<ObjectCode> compile(simt::GangModule, std::string_view kernel, simt::CpuLevel,
+llvm::Expected<ObjectCode> compile(simt::GangModule, std::string_view kernel, const simt::Target &,
                                    const CompileObserver & = {});
 
 /// Host address of a module variable by its PTX name; null if it has none.
@@ -66,6 +66,8 @@ simt::CpuLevel cpuLevel();
 /// The CPU's best, whatever PTXRUN_CPU says.
 simt::CpuLevel bestCpuLevel();
 const char *levelName(simt::CpuLevel);
+/// This CPU's model at the level in use.
+const simt::Target &hostTarget();
 
 /// What the bytes of an object depend on besides the module: CPU level, tuning, versions of LLVM
 /// and of ptxrun itself.

@@ -32,11 +32,6 @@ InstCombineOptions oneRound() {
   return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false);
 }
 
-/// A body that both entry points call is copied into both up to this size: then what does not
-/// change from gang to gang moves out of the loop over gangs. Above it, a call per gang is nothing
-/// against the body, and code is generated once.
-constexpr unsigned kCopyLimit = 400;
-
 bool callsItself(const Function &function) {
   for (const User *user : function.users()) {
     const auto *call = dyn_cast<CallBase>(user);
@@ -46,13 +41,16 @@ bool callsItself(const Function &function) {
   return false;
 }
 
-/// Marks what the entry points inline; true if there is anything.
+/// Marks what the entry points inline; true if there is anything. A body that both call is copied
+/// into both up to a size: then what does not change from gang to gang moves out of the loop over
+/// gangs. Above it, a call per gang is nothing against the body, and code is generated once.
 bool markInlining(Module &module) {
   bool isAny = false;
   for (Function &function : module) {
     if (function.isDeclaration() || !function.hasInternalLinkage())
       continue;
-    const bool isWorthIt = function.hasOneUse() || function.getInstructionCount() <= kCopyLimit;
+    const bool isWorthIt =
+        function.hasOneUse() || function.getInstructionCount() <= simt::kLimits.code.inlined;
     if (isWorthIt && !function.hasFnAttribute(Attribute::NoInline) && !callsItself(function))
       function.addFnAttr(Attribute::AlwaysInline);
     isAny |= function.hasFnAttribute(Attribute::AlwaysInline);
@@ -71,13 +69,11 @@ bool hasCoroutine(const Module &module) {
 /// would ask for the cost of every instruction of every loop, and that takes as long as a quarter
 /// of a short kernel's compilation.
 struct UnrollShortLoops : PassInfoMixin<UnrollShortLoops> {
-  static constexpr unsigned kLongest = 32; // instructions
-
   static bool mayVanish(const Loop &loop) {
     unsigned size = 0;
     for (const BasicBlock *block : loop.blocks())
       size += unsigned(block->size());
-    if (!loop.isInnermost() || size > kLongest)
+    if (!loop.isInnermost() || size > simt::kLimits.code.unrolled)
       return false;
     SmallVector<BasicBlock *> exiting;
     loop.getExitingBlocks(exiting);

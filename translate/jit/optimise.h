@@ -3,6 +3,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/gang_module.h"
 
 namespace ptxrun::jit {
@@ -12,8 +13,8 @@ struct Effort {
   simt::Tier tier = simt::Tier::optimised;
   size_t instructions = 0; ///< in defined functions
   bool isBaseline() const { return tier == simt::Tier::baseline; }
-  bool isLarge() const { return instructions > 20000; }
-  bool isHuge() const { return instructions > 100000; }
+  bool isLarge() const { return instructions > simt::kLimits.code.large; }
+  bool isHuge() const { return instructions > simt::kLimits.code.huge; }
 };
 Effort measure(const llvm::Module &, simt::Tier);
 

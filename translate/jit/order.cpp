@@ -9,14 +9,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "translate/simt/cost.h"
+
 namespace ptxrun::jit {
 namespace {
 
 using llvm::Instruction;
 using Order = std::vector<Instruction *>;
-
-constexpr uint64_t kFewSpills = 32;
-constexpr size_t kShortest = 128; // stretches of fewer instructions stay as they are
 
 /// Instructions that may change places with each other: nothing that writes, calls, or is otherwise
 /// observed.
@@ -38,7 +37,7 @@ class Stretch {
 
   bool improve() {
     const uint64_t before = spills(written_);
-    if (before < kFewSpills)
+    if (before < simt::kLimits.code.fewSpills)
       return false;
     Order better = byResults();
     uint64_t least = spills(better);
@@ -262,7 +261,7 @@ class Stretch {
 bool orderForRegisters(llvm::Function &function, unsigned vectorBytes, unsigned registers) {
   bool isAny = false;
   for (llvm::BasicBlock &block : function) {
-    if (block.size() < kShortest)
+    if (block.size() < simt::kLimits.code.shortStretch)
       continue;
     Order stretch;
     std::vector<Order> stretches;
@@ -271,7 +270,7 @@ bool orderForRegisters(llvm::Function &function, unsigned vectorBytes, unsigned 
         stretch.push_back(&i);
         continue;
       }
-      if (stretch.size() >= kShortest)
+      if (stretch.size() >= simt::kLimits.code.shortStretch)
         stretches.push_back(std::move(stretch));
       stretch.clear();
     }

@@ -91,6 +91,12 @@ CpuLevel cpuLevel() {
 
 CpuLevel bestCpuLevel() { return bestLevel(); }
 
+const simt::Target &hostTarget() {
+  static const simt::Target target =
+      simt::targetFor(cpuLevel(), simt::findModel(llvm::sys::getHostCPUName()));
+  return target;
+}
+
 const char *levelName(CpuLevel level) {
   switch (level) {
   case CpuLevel::sse4:
@@ -116,7 +122,11 @@ const char *levelCpu(CpuLevel level) {
 }
 
 const std::string &tuneCpu() {
-  static const std::string name = llvm::sys::getHostCPUName().str();
+  static const std::string name = [] {
+    const llvm::StringRef host = llvm::sys::getHostCPUName();
+    const std::string_view model = simt::tuningOf(simt::findModel(host));
+    return model.empty() ? host.str() : std::string(model);
+  }();
   return name;
 }
 

@@ -9,10 +9,9 @@
 #include "intrinsics/abi.h"
 #include "translate/lower/lane_module.h"
 #include "translate/simt/passes.h"
+#include "translate/simt/target.h"
 
 namespace ptxrun::simt {
-
-enum class CpuLevel : uint8_t { sse4, avx2, avx512 };
 
 /// How much work goes into code. W and every bit of the results are the same in both.
 enum class Tier : uint8_t {
@@ -26,7 +25,7 @@ struct GangOptions {
   /// No grid of this launch has more threads along any axis than 2^31 - 1 (lets 32-bit global
   /// indices be proven not to wrap).
   bool isGridBelow2G = true;
-  CpuLevel level = CpuLevel::avx2;
+  Target target = targetFor(CpuLevel::avx2);
   /// Somebody else decides which gang runs next (clusters, cooperative grids, seeded schedules):
   /// every gang must be able to suspend.
   bool schedulesGangs = false;

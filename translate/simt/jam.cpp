@@ -13,6 +13,7 @@
 
 #include <optional>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
 #include "translate/simt/unify.h"
@@ -22,8 +23,6 @@ namespace {
 
 using llvm::BasicBlock;
 using llvm::Value;
-
-constexpr size_t kMaxRepeated = 2000; // instructions, all gangs together
 
 llvm::StringRef calledName(const llvm::Instruction &i) {
   auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
@@ -137,7 +136,6 @@ class Jam {
   /// before the loop there is a choice that gangs can be made to agree at only if they have the
   /// same one. Finds them.
   bool canAgreeOnRounds(const BasicBlock &exiting, const llvm::Loop &loop) {
-    constexpr unsigned kSteps = 32;
     llvm::SmallVector<const Value *> stack{exiting.getTerminator()->getOperand(0)};
     llvm::DenseSet<const Value *> seen;
     llvm::SmallVector<std::pair<BasicBlock *, llvm::ExtractElementInst *>> found;
@@ -146,7 +144,7 @@ class Jam {
       if (uniformity_->isUniform(v) || !seen.insert(v).second)
         continue;
       auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-      if (!i || i->mayReadOrWriteMemory() || seen.size() > kSteps)
+      if (!i || i->mayReadOrWriteMemory() || seen.size() > kLimits.search.operands)
         return false;
       if (auto *first =
               llvm::dyn_cast<llvm::ExtractElementInst>(const_cast<llvm::Instruction *>(i))) {
@@ -212,9 +210,8 @@ class Jam {
   /// The address is computed from a value that the loop steps by one it has not computed and that
   /// is no constant.
   static bool movesFar(const Value *address, const llvm::Loop &loop) {
-    constexpr unsigned kSteps = 32;
     llvm::SmallVector<const Value *> stack{address};
-    for (unsigned n = 0; !stack.empty() && n < kSteps; ++n) {
+    for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
       auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
       if (!i || !loop.contains(i) || i->mayReadOrWriteMemory() || i->getType()->isVectorTy())
         continue;
@@ -373,17 +370,15 @@ bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
   return true;
 }
 
-/// As many as keep what lives through their loops in three quarters of the registers.
+/// As many as keep what lives through their loops in registers.
 unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
-  const CpuLevel level = context_.options.level;
-  const unsigned bits = level == CpuLevel::avx512 ? 512 : level == CpuLevel::avx2 ? 256 : 128;
-  const unsigned registers = level == CpuLevel::avx512 ? 32 : 16;
+  const Target &target = context_.options.target;
   unsigned most = 1;
   for (const llvm::Loop *l : sharing_) {
     unsigned live = 0;
     for (const llvm::PHINode &phi : l->getHeader()->phis())
       if (!uniformity_->isUniform(&phi) && phi.getType()->isVectorTy())
-        live += unsigned(phi.getType()->getPrimitiveSizeInBits().getFixedValue() + bits - 1) / bits;
+        live += target.registersFor(phi.getType()->getPrimitiveSizeInBits().getFixedValue());
     most = std::max(most, live);
   }
   size_t repeated = 0;
@@ -391,7 +386,8 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
     for (const llvm::Instruction &i : b)
       repeated += !uniformity_->isUniform(&i) || i.mayHaveSideEffects();
   for (unsigned n : {8u, 4u, 2u})
-    if (gangsPerCta % n == 0 && n * most <= registers * 3 / 4 && n * repeated <= kMaxRepeated)
+    if (gangsPerCta % n == 0 && n * most <= target.registersForLockstep() &&
+        n * repeated <= kLimits.jam.repeated)
       return n;
   return 1;
 }

@@ -231,9 +231,9 @@ bool Widener::isCertain(unsigned n) const {
 
 /// Short pure blocks run under an empty mask rather than being jumped over.
 bool Widener::isCheap(const Block *block) const {
-  constexpr unsigned kLimit = 6;
   auto *branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
-  if (!branch || branch->isConditional() || block->sizeWithoutDebug() > kLimit)
+  if (!branch || branch->isConditional() ||
+      block->sizeWithoutDebug() > kLimits.control.underEmptyMask)
     return false;
   const Block *next = branch->getSuccessor(0);
   if (shapes_.loops().getLoopFor(next) != shapes_.loops().getLoopFor(block))

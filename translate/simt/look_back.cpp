@@ -1,5 +1,7 @@
 #include "translate/simt/look_back.h"
 
+#include "translate/simt/cost.h"
+
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
@@ -40,8 +42,7 @@ class Summing {
 
  private:
   void add(const Value *v, int64_t times, unsigned depth) {
-    constexpr unsigned kDeepest = 64;
-    if (depth > kDeepest || !addPart(v, times, depth + 1))
+    if (depth > kLimits.search.sums || !addPart(v, times, depth + 1))
       sum_.terms[keyOf(v)] += times;
   }
 

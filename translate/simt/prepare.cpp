@@ -12,6 +12,7 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
 #include "translate/lower/analyses.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -90,7 +91,6 @@ void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
       continue;
     }
     llvm::SmallVector<llvm::BasicBlock *> predecessors(llvm::predecessors(b));
-    constexpr unsigned kCopiedInstructions = 24, kCopies = 64;
     for (unsigned k = 0; k < predecessors.size(); ++k) {
       llvm::BasicBlock *p = predecessors[k], *mine = b;
       auto *branch = llvm::dyn_cast<llvm::BranchInst>(p->getTerminator());
@@ -100,8 +100,8 @@ void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
       if (!other || other == b || other == p)
         other = exit;
       if (predecessors.size() > 1) {
-        if (b->sizeWithoutDebug() > kCopiedInstructions || predecessors.size() > kCopies ||
-            !branch) {
+        if (b->sizeWithoutDebug() > kLimits.control.stopInstructions ||
+            predecessors.size() > kLimits.control.stopCopies || !branch) {
           branchTo(b, exit);
           break;
         }

@@ -11,6 +11,7 @@
 
 #include <functional>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
@@ -18,10 +19,6 @@ namespace ptxrun::simt {
 using llvm::Value;
 
 namespace {
-
-constexpr unsigned kMaxRecipe = 64;
-constexpr unsigned kDivisionCost = 8;
-constexpr uint64_t kContextLine = 64;
 
 bool isDivision(const llvm::Instruction &i) {
   switch (i.getOpcode()) {
@@ -69,8 +66,8 @@ bool isRepeatable(const llvm::Instruction &i) {
 RegionState::RegionState(llvm::Function &f, llvm::BasicBlock *origin,
                          llvm::ArrayRef<llvm::BasicBlock *> resumed,
                          llvm::ArrayRef<const llvm::Instruction *> helpers,
-                         const CtaUniformity &uniformity, CpuLevel level)
-    : f_(f), resumed_(resumed.begin(), resumed.end()), level_(level),
+                         const CtaUniformity &uniformity, const Target &target)
+    : f_(f), resumed_(resumed.begin(), resumed.end()), target_(target),
       helpers_(helpers.begin(), helpers.end()) {
   body_ = reachable(origin, origin->getSinglePredecessor());
   findCarried();
@@ -117,16 +114,16 @@ void RegionState::findCarried() {
 
 /// Registers' worth of a value.
 unsigned RegionState::pieces(const llvm::Type *t) const {
-  const unsigned bits = level_ == CpuLevel::avx512 ? 512 : level_ == CpuLevel::avx2 ? 256 : 128;
   const auto *v = llvm::dyn_cast<llvm::FixedVectorType>(t);
-  return v ? std::max(1u, unsigned(v->getPrimitiveSizeInBits().getFixedValue() + bits - 1) / bits)
-           : 1;
+  return v ? std::max(1u, target_.registersFor(v->getPrimitiveSizeInBits().getFixedValue())) : 1;
 }
 
 /// How to compute the value from what every region has at hand; false if that costs more than
 /// keeping it.
 bool RegionState::findRecipe(Carried &c, const CtaUniformity &uniformity) const {
-  const unsigned limit = c.value->getType()->isVectorTy() ? 4 + pieces(c.value->getType()) : 8;
+  const unsigned limit = c.value->getType()->isVectorTy()
+                             ? kLimits.regions.vectorRecipe + pieces(c.value->getType())
+                             : kLimits.regions.scalarRecipe;
   unsigned cost = 0;
   llvm::DenseSet<const Value *> seen;
   std::function<bool(Value *)> add = [&](Value *v) {
@@ -134,10 +131,10 @@ bool RegionState::findRecipe(Carried &c, const CtaUniformity &uniformity) const 
     if (!i || (!body_.contains(i->getParent()) && !llvm::is_contained(helpers_, i)) ||
         !seen.insert(i).second)
       return true;
-    if (!isRepeatable(*i) || c.recipe.size() >= kMaxRecipe)
+    if (!isRepeatable(*i) || c.recipe.size() >= kLimits.regions.recipe)
       return false;
     if (!uniformity.isUniform(i))
-      cost += isDivision(*i) ? kDivisionCost * pieces(i->getType())
+      cost += isDivision(*i) ? kLimits.regions.division * pieces(i->getType())
                              : std::max(pieces(i->getType()), pieces(i->getOperand(0)->getType()));
     if (cost > limit || !llvm::all_of(i->operands(), [&](llvm::Use &u) { return add(u.get()); }))
       return false;
@@ -211,7 +208,7 @@ void RegionState::layOut() {
   const llvm::DataLayout &layout = f_.getParent()->getDataLayout();
   uint64_t at = 0;
   auto place = [&](llvm::Type *t, uint64_t align) {
-    at = llvm::alignTo(at, std::min<uint64_t>(align, kContextLine));
+    at = llvm::alignTo(at, std::min<uint64_t>(align, target_.lineBytes));
     const uint64_t offset = at;
     at += layout.getTypeAllocSize(t).getFixedValue();
     return offset;
@@ -230,9 +227,9 @@ void RegionState::layOut() {
   }
   for (auto &[array, offset] : arrays_)
     offset = place(array->getAllocatedType(), array->getAlign().value());
-  contextBytes_ = llvm::alignTo(at, kContextLine);
-  if (contextBytes_ && contextBytes_ % 1024 == 0)
-    contextBytes_ += kContextLine; // else the gangs' contexts share cache sets
+  contextBytes_ = llvm::alignTo(at, target_.lineBytes);
+  if (contextBytes_ && contextBytes_ % kLimits.regions.apart == 0)
+    contextBytes_ += target_.lineBytes; // else the gangs' contexts share cache sets
 }
 
 void RegionState::demote() {
@@ -293,7 +290,7 @@ unsigned RegionState::indexOf(const llvm::BasicBlock *resumed) const {
 /// Vectors of bits are kept as the CPU holds masks: packed where it has mask registers.
 llvm::Type *RegionState::keptType(llvm::Type *t) const {
   auto *v = llvm::dyn_cast<llvm::FixedVectorType>(t);
-  return v && v->getElementType()->isIntegerTy(1) && level_ != CpuLevel::avx512
+  return v && v->getElementType()->isIntegerTy(1) && !target_.hasMaskRegisters()
              ? llvm::FixedVectorType::get(llvm::Type::getInt8Ty(t->getContext()),
                                           v->getNumElements())
              : t;

@@ -22,7 +22,8 @@ class RegionState {
   /// the body that only one region has a value for.
   RegionState(llvm::Function &, llvm::BasicBlock *origin,
               llvm::ArrayRef<llvm::BasicBlock *> resumed,
-              llvm::ArrayRef<const llvm::Instruction *> helpers, const CtaUniformity &, CpuLevel);
+              llvm::ArrayRef<const llvm::Instruction *> helpers, const CtaUniformity &,
+              const Target &);
   RegionState(const RegionState &) = delete;
   ~RegionState();
 
@@ -77,7 +78,7 @@ class RegionState {
 
   llvm::Function &f_;
   llvm::SmallVector<llvm::BasicBlock *> resumed_;
-  const CpuLevel level_;
+  const Target target_;
   const llvm::SmallVector<const llvm::Instruction *> helpers_;
   llvm::DenseSet<const llvm::BasicBlock *> body_;
   std::vector<Carried> carried_;

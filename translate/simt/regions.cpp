@@ -8,6 +8,7 @@
 #include <list>
 #include <optional>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
 #include "translate/simt/region_state.h"
@@ -16,9 +17,6 @@ namespace ptxrun::simt {
 namespace {
 
 using llvm::Value;
-
-constexpr uint64_t kMaxContextBytes = 1 << 20;
-constexpr unsigned kMaxGrowth = 3; // instructions after cutting, by those before
 
 bool isBarrier(const llvm::CallInst &call, uint64_t threads) {
   const llvm::Function *f = call.getCalledFunction();
@@ -192,7 +190,7 @@ bool Regions::cut() {
   for (const Region &r : regions_)
     for (const llvm::BasicBlock *b : r.blocks)
       after += b->size();
-  if (after > kMaxGrowth * before)
+  if (after > kLimits.regions.growth * before)
     return false;
   CtaUniformity uniformity(f_, {firstThread_});
   llvm::SmallVector<llvm::BasicBlock *> stops, resumed;
@@ -205,8 +203,8 @@ bool Regions::cut() {
   }
   if (!uniformity.agreeOn(stops))
     return false;
-  state_.emplace(f_, origin_, resumed, helpers, uniformity, context_.options.level);
-  return state_->contextBytes() * gangs_ <= kMaxContextBytes;
+  state_.emplace(f_, origin_, resumed, helpers, uniformity, context_.options.target);
+  return state_->contextBytes() * gangs_ <= kLimits.regions.contextBytes;
 }
 
 void Regions::emit() {

@@ -21,6 +21,7 @@
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include "translate/lower/analyses.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
 
@@ -28,8 +29,6 @@ namespace ptxrun::simt {
 namespace {
 
 using llvm::SCEV;
-
-constexpr unsigned kMostPlaces = 4, kMostRanges = 12, kMostInstructions = 256;
 
 /// The bytes [low, high) that an access touches in the course of the loop, where low and high are
 /// the first bytes of accesses (without their size).
@@ -48,7 +47,7 @@ class RepeatedStores {
     rounds_ = scev_.getBackedgeTakenCount(&loop_);
     if (!body || loop_.getNumBlocks() != 1 || !loop_.getLoopPreheader() || !loop_.getExitBlock() ||
         llvm::isa<llvm::SCEVCouldNotCompute>(rounds_) ||
-        body->sizeWithoutDebug() > kMostInstructions)
+        body->sizeWithoutDebug() > kLimits.repeatedStores.instructions)
       return false;
     for (llvm::Instruction &i : *body)
       if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i); store && !addStore(*store))
@@ -151,7 +150,7 @@ class RepeatedStores {
         place.last->getValueOperand()->getType() != store.getValueOperand()->getType())
       return false;
     place.last = &store;
-    return places_.size() <= kMostPlaces;
+    return places_.size() <= kLimits.repeatedStores.places;
   }
 
   bool addLoad(llvm::LoadInst &load) {
@@ -198,7 +197,7 @@ class RepeatedStores {
       return true;
     }
     loaded_.push_back(added);
-    return loaded_.size() * places_.size() <= kMostRanges;
+    return loaded_.size() * places_.size() <= kLimits.repeatedStores.ranges;
   }
 
   /// ptx.all(each place lies outside of each range, and apart from the other places)

@@ -24,17 +24,13 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/entry_builder.h"
 
 namespace ptxrun::simt {
 namespace {
 
 using llvm::Value;
-
-/// Threads in a row of a strip: streams long enough, and few lines of each between one row and the
-/// next, which may read the same.
-constexpr unsigned kStripThreads = 4096;
-constexpr unsigned kMaxSharedByRows = 8;
 
 bool isOrdered(const llvm::Instruction &i) {
   if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i)) {
@@ -63,7 +59,8 @@ unsigned sharedByRows(const llvm::Function &body, const llvm::LoopInfo &loops) {
   llvm::DenseSet<const Value *> differ{body.getArg(kFirstThread)};
   unsigned n = 0;
   for (const llvm::BasicBlock *b : llvm::ReversePostOrderTraversal<const llvm::Function *>(&body)) {
-    const bool isUsual = frequencies.getBlockFreq(b).getFrequency() > entry / 8;
+    const bool isUsual =
+        frequencies.getBlockFreq(b).getFrequency() > entry / kLimits.rowOrder.usual;
     for (const llvm::Instruction &i : *b)
       if (llvm::isa<llvm::PHINode>(i) || i.mayReadOrWriteMemory() ||
           llvm::any_of(i.operands(), [&](const Value *v) { return differ.contains(v); }))
@@ -98,7 +95,8 @@ class RowOrder {
     b.SetInsertPoint(strips);
     llvm::PHINode *n = b.CreatePHI(i64, 2, "strip");
     Value *x = b.CreateURem(n, nx), *row = b.CreateUDiv(n, nx);
-    Value *size = b.getInt64(std::max(1u, kStripThreads / context_.options.block[0]));
+    Value *size =
+        b.getInt64(std::max(1u, kLimits.rowOrder.stripThreads / context_.options.block[0]));
     for (Value *limit : {b.CreateSub(end, n), b.CreateSub(nx, x)})
       size = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, limit);
     ctaid_[1] = b.CreateTrunc(b.CreateURem(row, ny), i32);
@@ -162,7 +160,7 @@ bool buildRowOrderEntry(ModuleContext &context, llvm::Function &full) {
     return false;
   const llvm::DominatorTree dominators(full);
   const llvm::LoopInfo loops(dominators);
-  if (!loops.empty() || sharedByRows(full, loops) > kMaxSharedByRows)
+  if (!loops.empty() || sharedByRows(full, loops) > kLimits.rowOrder.sharedByRows)
     return false;
   RowOrder(context, full).build();
   return true;

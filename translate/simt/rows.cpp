@@ -12,6 +12,7 @@
 #include <set>
 
 #include "translate/lower/analyses.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/rows.h"
 
@@ -55,9 +56,6 @@ SplitAddress splitAddress(const llvm::Value *v) {
 }
 
 namespace {
-
-/// Unrolled loops may grow to this many instructions.
-constexpr uint64_t kUnrolled = 512;
 
 /// By how many bytes the loop moves this sum on in each round; 0 if it does something else.
 int64_t stepOf(const SplitAddress &address, const llvm::Loop &loop) {
@@ -122,15 +120,15 @@ unsigned roundsPerLine(const llvm::Loop &loop, const ShapeAnalysis &shapes, uint
     return 1;
   const uint64_t bytes = bytesOfRows(loop, shapes);
   uint64_t rounds = bytes && line % bytes == 0 ? line / bytes : 1;
-  while (rounds * size > kUnrolled)
+  while (rounds * size > kLimits.rows.unrolled)
     rounds /= 2;
   return unsigned(std::max<uint64_t>(rounds, 1));
 }
 
 } // namespace
 
-bool unrollRows(llvm::Function &f, const GangShape &gang, CpuLevel level) {
-  const uint64_t line = level == CpuLevel::avx512 ? 64 : level == CpuLevel::avx2 ? 32 : 16;
+bool unrollRows(llvm::Function &f, const GangShape &gang, const Target &target) {
+  const uint64_t line = target.vectorBytes();
   llvm::DominatorTree dominators(f);
   llvm::LoopInfo found(dominators);
   llvm::SmallVector<std::pair<const llvm::Loop *, uint64_t>> simple;

@@ -20,6 +20,6 @@ SplitAddress splitAddress(const llvm::Value *);
 
 /// Unrolls the loops of a kernel in which each lane reads a row of its own until a round reads a
 /// register's width of it. Returns true if the function changed.
-bool unrollRows(llvm::Function &, const GangShape &, CpuLevel);
+bool unrollRows(llvm::Function &, const GangShape &, const Target &);
 
 } // namespace ptxrun::simt

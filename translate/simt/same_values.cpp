@@ -15,6 +15,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
 #include "translate/simt/words.h"
@@ -60,7 +61,6 @@ Instruction &asChosen(const ShapeAnalysis &shapes, Instruction &i) {
 
 /// Computed by arithmetic alone from values of which all are known across the lanes.
 bool isComputedFromKnown(const ShapeAnalysis &shapes, const Instruction &of) {
-  constexpr unsigned kSteps = 32;
   llvm::SmallVector<const Instruction *> stack{&of};
   llvm::DenseSet<const Instruction *> seen;
   while (!stack.empty()) {
@@ -69,7 +69,7 @@ bool isComputedFromKnown(const ShapeAnalysis &shapes, const Instruction &of) {
       continue;
     const bool isPure = i->isBinaryOp() || i->isUnaryOp() || i->isCast() ||
                         llvm::isa<llvm::CmpInst, llvm::SelectInst, llvm::IntrinsicInst>(i);
-    if (!isPure || i->mayReadOrWriteMemory() || seen.size() > kSteps)
+    if (!isPure || i->mayReadOrWriteMemory() || seen.size() > kLimits.search.operands)
       return false;
     for (const Value *op : i->operands())
       if (auto *o = llvm::dyn_cast<Instruction>(op); o && shapes.shape(o).isVarying())
@@ -150,13 +150,14 @@ Region regionFrom(const ShapeAnalysis &shapes, BasicBlock *start,
 uint64_t worth(const ShapeAnalysis &shapes, llvm::ArrayRef<BasicBlock *> blocks) {
   uint64_t n = 0;
   for (BasicBlock *b : blocks) {
-    const unsigned depth = std::min(shapes.loops().getLoopDepth(b), 4u);
+    const unsigned depth = std::min(shapes.loops().getLoopDepth(b), kLimits.versions.deepestLoop);
     for (Instruction &i : *b)
       if (const Value *p = llvm::getLoadStorePointerOperand(&i))
         if (const Shape s = shapes.shape(p); !s.isVarying())
-          n += uint64_t(shapes.isInDivergentRegion(b) ? 1 : 2) *
-                   (llvm::isa<llvm::LoadInst>(i) ? kPerLoad : kPerStore)
-               << (4 * depth);
+          n += uint64_t(shapes.isInDivergentRegion(b) ? 1 : 2) * (llvm::isa<llvm::LoadInst>(i)
+                                                                      ? kLimits.versions.perLoad
+                                                                      : kLimits.versions.perStore)
+               << (kLimits.versions.roundsLog2 * depth);
   }
   return n;
 }
@@ -309,7 +310,7 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
         size += unsigned(b->sizeWithoutDebug());
         meetsOthers |= llvm::any_of(*b, mayMeetOtherGangs);
       }
-      if (region.blocks.empty() || meetsOthers || copied + size > kCopiedInstructions)
+      if (region.blocks.empty() || meetsOthers || copied + size > kLimits.versions.copied)
         continue;
       const ShapeAnalysis agreed(f, gang, false, &i);
       if (worth(agreed, region.blocks) < worth(shapes, region.blocks) + size)

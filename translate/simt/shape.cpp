@@ -11,6 +11,7 @@
 #include <bit>
 
 #include "translate/lower/lane_module.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -139,10 +140,9 @@ Shape ShapeAnalysis::meetAll(const llvm::User &u) const {
 
 /// Whether memory is accessed at an address made of `v`.
 bool ShapeAnalysis::makesAddress(const llvm::Value *v) {
-  constexpr unsigned kSteps = 32;
   llvm::SmallVector<const llvm::Value *> stack{v};
   llvm::DenseSet<const llvm::Value *> seen;
-  while (!stack.empty() && seen.size() < kSteps) {
+  while (!stack.empty() && seen.size() < kLimits.search.operands) {
     const llvm::Value *at = stack.pop_back_val();
     if (!seen.insert(at).second)
       continue;

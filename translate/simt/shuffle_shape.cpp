@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/shape.h"
 #include "translate/simt/words.h"
 
@@ -29,8 +30,7 @@ std::optional<Lanes> constantOf(const llvm::Value *v, unsigned depth = 0) {
     return lanes;
   }
   const auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
-  constexpr unsigned kDeepest = 6;
-  if (!op || depth == kDeepest || !op->getType()->isIntegerTy(32))
+  if (!op || depth == kLimits.search.lanes || !op->getType()->isIntegerTy(32))
     return std::nullopt;
   const auto a = constantOf(op->getOperand(0), depth + 1),
              b = constantOf(op->getOperand(1), depth + 1);

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/ProfDataUtils.h>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/region_state.h"
@@ -11,14 +12,13 @@ namespace {
 
 using llvm::Value;
 
-constexpr size_t kMaxInstructions = 512; // for one choice, all gangs together
-
 /// What `v` is computed with, operands first; false where that is not the same whenever it is done.
 bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &steps,
              llvm::DenseSet<llvm::Instruction *> &seen) {
   if (!seen.insert(v).second)
     return true;
-  if ((!isRepeatable(*v) && !llvm::isa<llvm::FreezeInst>(v)) || seen.size() > kMaxInstructions)
+  if ((!isRepeatable(*v) && !llvm::isa<llvm::FreezeInst>(v)) ||
+      seen.size() > kLimits.unify.instructions)
     return false;
   for (Value *op : v->operands())
     if (auto *i = llvm::dyn_cast<llvm::Instruction>(op); i && !collect(i, steps, seen))
@@ -66,7 +66,7 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
     llvm::SmallVector<llvm::Instruction *> steps;
     llvm::DenseSet<llvm::Instruction *> seen;
     if (!condition || !collect(condition, steps, seen) ||
-        steps.size() * gangsPerCta > kMaxInstructions)
+        steps.size() * gangsPerCta > kLimits.unify.instructions)
       continue;
     llvm::IRBuilder<> b(branch);
     Value *all = nullptr;

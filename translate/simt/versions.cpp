@@ -27,6 +27,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "translate/lower/lane_module.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
 
@@ -65,8 +66,6 @@ void copyBlocks(llvm::ArrayRef<llvm::BasicBlock *> blocks, llvm::ValueToValueMap
 
 namespace {
 
-constexpr unsigned kRounds = 16;
-
 class Versions {
  public:
   Versions(llvm::Function &f, const GangShape &gang, bool forSameValues)
@@ -74,7 +73,7 @@ class Versions {
 
   bool run() {
     bool changed = false;
-    for (unsigned round = 0; round < kRounds && addOne(); ++round) {
+    for (unsigned round = 0; round < kLimits.versions.rounds && addOne(); ++round) {
       changed = true;
       normaliseLoops(function_);
     }
@@ -94,21 +93,23 @@ class Versions {
     size = 0;
     for (llvm::BasicBlock *b : blocks) {
       size += unsigned(b->sizeWithoutDebug());
-      const unsigned depth = std::min(shapes.loops().getLoopDepth(b), 4u);
+      const unsigned depth = std::min(shapes.loops().getLoopDepth(b), kLimits.versions.deepestLoop);
       for (llvm::Instruction &i : *b)
         if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i);
             p && shapes.shape(p).hasOffsets())
-          n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kPerLoad : kPerStore) << (4 * depth);
+          n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kLimits.versions.perLoad
+                                                     : kLimits.versions.perStore)
+               << (kLimits.versions.roundsLog2 * depth);
         else if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
                  rmw && rmw->getPointerAddressSpace() == lower::kShared && depth > 0)
-          n += kPerStore;
+          n += kLimits.versions.perStore;
     }
     return n;
   }
 
   bool affordable(llvm::ArrayRef<llvm::BasicBlock *> blocks, const ShapeAnalysis &shapes) {
     unsigned size;
-    if (gain(shapes, blocks, size) < size || copied_ + size > kCopiedInstructions)
+    if (gain(shapes, blocks, size) < size || copied_ + size > kLimits.versions.copied)
       return false;
     copied_ += size;
     return true;
@@ -135,10 +136,9 @@ class Versions {
 
   /// A conditional index whose offsets would be lost at a phi (a pointer that a loop moves on).
   static bool feedsPhi(const ShapeAnalysis &shapes, const llvm::Instruction &index) {
-    constexpr unsigned kSteps = 64;
     llvm::SmallVector<const llvm::Value *> stack{&index};
     llvm::DenseSet<const llvm::Value *> seen;
-    while (!stack.empty() && seen.size() < kSteps) {
+    while (!stack.empty() && seen.size() < kLimits.search.users) {
       const llvm::Value *v = stack.pop_back_val();
       if (!seen.insert(v).second)
         continue;
@@ -175,7 +175,7 @@ class Versions {
     for (llvm::BasicBlock *b : region)
       size += unsigned(b->sizeWithoutDebug());
     llvm::LLVMContext &c = function_.getContext();
-    if (copied_ + size > kCopiedInstructions) {
+    if (copied_ + size > kLimits.versions.copied) {
       index.setMetadata(kWrapping, llvm::MDNode::get(c, {}));
       return true;
     }
@@ -255,7 +255,6 @@ class Versions {
   llvm::Value *andNoIndexWraps(const ShapeAnalysis &shapes, llvm::Value *agree,
                                llvm::ArrayRef<llvm::BasicBlock *> region, llvm::BasicBlock *a,
                                llvm::ValueToValueMapTy &map) {
-    constexpr unsigned kDepth = 6;
     llvm::ValueToValueMapTy known;
     llvm::DenseSet<llvm::Value *> tested[2];
     llvm::IRBuilder<> builder(a->getTerminator());
@@ -265,7 +264,7 @@ class Versions {
         if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional ||
             shapes.shape(i.getOperand(0)).isConditional)
           continue;
-        llvm::Value *index = computedAt(shapes, i.getOperand(0), a, known, kDepth);
+        llvm::Value *index = computedAt(shapes, i.getOperand(0), a, known, kLimits.search.repeated);
         if (!index)
           continue;
         if (tested[isSigned].insert(index).second) {

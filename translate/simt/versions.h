@@ -7,12 +7,6 @@
 
 namespace ptxrun::simt {
 
-constexpr unsigned kCopiedInstructions = 2000; ///< by all versions of a kernel together
-
-/// So many instructions may be copied to save the mask of one access: where memory is the limit,
-/// the mask costs as much again as the access, and next to more computation than this, nothing.
-constexpr unsigned kPerLoad = 64, kPerStore = 16;
-
 /// Copies blocks; edges that leave them gain a second source.
 void copyBlocks(llvm::ArrayRef<llvm::BasicBlock *>, llvm::ValueToValueMapTy &);
 /// Marks a choice between versions whose first successor is the one for the common case.

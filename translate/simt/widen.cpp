@@ -2,6 +2,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 
 #include "translate/lower/internal_error.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
 #include "translate/simt/passes.h"
@@ -72,10 +73,10 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
 /// registers.
 unsigned lanesThatFit(llvm::Function &kernel, const GangOptions &o) {
   const unsigned live = liveThroughLoops(kernel, {32, o.block});
-  const unsigned perRegister = o.level == CpuLevel::avx512 ? 16 : o.level == CpuLevel::avx2 ? 8 : 4;
-  const unsigned registers = o.level == CpuLevel::avx512 ? 28 : 14; // a few are for temporaries
+  const unsigned perRegister = o.target.vectorBits / 32;
   unsigned lanes = 32;
-  while (lanes > 8 && lanes > perRegister && live * (lanes / perRegister) > registers)
+  while (lanes > 8 && lanes > perRegister &&
+         live * (lanes / perRegister) > o.target.registersForLoops())
     lanes /= 2;
   return lanes;
 }
@@ -213,7 +214,6 @@ llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangSh
 /// streams of lines are better read one after the other, gang by gang.
 void chooseStrides(ModuleContext &context, const Jammed &jammed, llvm::Function &full,
                    bool isJamCut) {
-  constexpr uint64_t kManyThreads = 3 << 19;
   auto takeEntry = [&](const char *name) {
     llvm::Function *f = context.module.getFunction("cta_range");
     f->setName(name);
@@ -233,7 +233,7 @@ void chooseStrides(ModuleContext &context, const Jammed &jammed, llvm::Function 
     small = takeEntry("cta_range.lockstep");
     buildCtaRangeEntry(context, &full, nullptr);
   }
-  chooseByGrid(context, *small, *takeEntry("cta_range.gangs"), kManyThreads);
+  chooseByGrid(context, *small, *takeEntry("cta_range.gangs"), kLimits.jam.manyThreads);
 }
 
 /// The one entry point around the wide bodies, in the cheapest form that will do. Bodies that it
@@ -300,7 +300,7 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
   passes.run(Pass::versions,
              [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });
   passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
-  passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.options.level); });
+  passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.options.target); });
 }
 
 struct Bodies {
@@ -369,7 +369,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   Width width = widthFor(m, kernel, options);
   // Both ways of an access are only worth their compilation where a gather is one instruction.
   const GangShape gang{width.lanes, options.block,
-                       options.tier == Tier::optimised && options.level == CpuLevel::avx512 &&
+                       options.tier == Tier::optimised && options.target.hasMaskedGather() &&
                            passes.isOn(Pass::clamps)};
 
   ModuleContext context{m, width.lanes, options, passes};

@@ -184,9 +184,8 @@ Widener::Value *Widener::beginsBelowShared(const llvm::LoadInst &load, const Add
 /// Whether an address is computed from something that differs between lanes, times something that
 /// is no constant.
 bool Widener::stridesAcrossLanes(const Value *pointer) const {
-  constexpr unsigned kSteps = 32;
   llvm::SmallVector<const Value *> stack{pointer};
-  for (unsigned n = 0; !stack.empty() && n < kSteps; ++n) {
+  for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
     auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
     if (!i || shapes_.isUniform(i) || i->mayReadOrWriteMemory())
       continue;

@@ -116,12 +116,11 @@ bool isLong(const llvm::AtomicRMWInst &rmw) {
 /// Whether so many long operations stand in the function that writing each out for every lane would
 /// cost more to compile than the loop over lanes costs to run (a third of an operation).
 bool areMany(const llvm::Function &f) {
-  constexpr unsigned kFew = 2;
   unsigned count = 0;
   for (const llvm::BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
       if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
-          rmw && isLong(*rmw) && ++count > kFew)
+          rmw && isLong(*rmw) && ++count > kLimits.atomics.writtenOut)
         return true;
   return false;
 }
@@ -313,13 +312,14 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   auto update = [&](llvm::ArrayRef<Value *> v, Value *) {
     return one(placeAt(places, v[0]), v[1], cas ? v[2] : nullptr);
   };
-  if (rmw && isLocal && i.use_empty() && mask() && lanes_ > 8 &&
+  if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
       context_.options.tier == Tier::optimised) {
     // Most lanes: all of them, those that are not active somewhere else.
     Block *dense = newBlock("atomic.dense"), *sparse = newBlock("atomic.sparse"),
           *done = newBlock("atomic.done");
     Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
-    b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / 4)), dense, sparse);
+    b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / kLimits.atomics.dense)), dense,
+                    sparse);
     b_.SetInsertPoint(dense);
     llvm::AllocaInst *nowhere = entryAlloca(plain(value), "nowhere");
     laneByLane({indexOrNowhere(places, nowhere), operands[1]}, b_.getVoidTy(), update,
@@ -450,11 +450,10 @@ Widener::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
   Value *none = hasResult ? llvm::PoisonValue::get(widenType(result, lanes_)) : nullptr;
   const llvm::SmallVector<LaneScalars> all = laneScalars(operands, how.doesUpdate);
   if ((!mask() || how.areAllActive) && !how.isLong) {
-    constexpr unsigned kRegisters = 12;
     const auto fromMemory =
         unsigned(llvm::count_if(all, [](const LaneScalars &of) { return of.memory; }));
     const unsigned ahead =
-        fromMemory ? std::min(llvm::bit_floor(kRegisters / fromMemory), lanes_) : 1;
+        fromMemory ? std::min(llvm::bit_floor(kLimits.atomics.registers / fromMemory), lanes_) : 1;
     Value *gathered = none;
     for (unsigned l = 0; l < lanes_; l += ahead) {
       const auto scalars = takenTogether(all, l, ahead);

@@ -26,10 +26,8 @@ unsigned length(const Value *v) {
 } // namespace
 
 unsigned Widener::elementsPerRegister(const llvm::Type *element) const {
-  const unsigned bytes = context_.options.level == CpuLevel::avx512 ? 64
-                         : context_.options.level == CpuLevel::avx2 ? 32
-                                                                    : 16;
-  return std::min<unsigned>(lanes_, bytes * 8 / element->getScalarSizeInBits());
+  return std::min<unsigned>(lanes_,
+                            context_.options.target.vectorBits / element->getScalarSizeInBits());
 }
 
 /// `pieces`: registers in the order of memory; out[step * i + first]: the elements at those places.
@@ -313,14 +311,13 @@ llvm::SmallVector<Widener::Value *> Widener::interleave(llvm::ArrayRef<Value *> 
 bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
   const llvm::Type *type = store.getValueOperand()->getType();
   const unsigned bits = type->getScalarSizeInBits();
-  const bool isAvx512 = context_.options.level == CpuLevel::avx512;
+  const bool hasMasks = context_.options.target.hasMaskRegisters();
   if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
       type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
-      !llvm::isPowerOf2_32(bits) || (mask() && bits < 32 && !isAvx512))
+      !llvm::isPowerOf2_32(bits) || (mask() && bits < 32 && !hasMasks))
     return false;
-  constexpr int64_t kMost = 16;
   const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
-  if (stride % size != 0 || n < 2 || n > kMost)
+  if (stride % size != 0 || n < 2 || n > kLimits.accesses.structureElements)
     return false;
   for (unsigned l = 1; l < lanes_; ++l)
     if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
@@ -332,7 +329,7 @@ bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
       // Masked stores do not forward what they store to loads, and local memory is read soon.
       const bool isLocal =
           llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(store.getPointerOperand()));
-      if (!isAvx512 || isLocal)
+      if (!hasMasks || isLocal)
         return false;
       storeStructures(store, a, {}, unsigned(n));
       return true;

@@ -90,7 +90,6 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
 /// out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches
 /// nothing ahead. Prefetches never fault.
 void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
-  constexpr int64_t kGangsAhead = 8, kLine = 64;
   const Value *pointer = load.getPointerOperand();
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
   if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile())
@@ -98,14 +97,14 @@ void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_
   if (loop ? loop->isLoopInvariant(pointer) : !context_.hasBarriers)
     return;
   const uint32_t row = context_.options.block[0];
-  if (row < 4 * lanes_)
+  if (row < kLimits.accesses.gangsInRow * lanes_)
     return; // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
-  for (int64_t line = 0; line < bytes; line += kLine)
-    b_.CreateIntrinsic(
-        llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-        {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(kGangsAhead * bytes + line)),
-         b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  for (int64_t line = 0; line < bytes; line += context_.options.target.lineBytes)
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {b_.CreateConstGEP1_64(b_.getInt8Ty(), at,
+                                              uint64_t(kLimits.accesses.gangsAhead * bytes + line)),
+                        b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
 /// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a
@@ -139,21 +138,19 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   const int64_t span = *high - *low + size;
   const bool isOnGrid = std::all_of(a.offsets->begin(), a.offsets->end(),
                                     [&](int64_t o) { return (o - *low) % elementSize == 0; });
-  // A gather costs what its lanes' loads cost; a window of up to 8 times the data is cheaper, if it
-  // is few registers.
-  const int64_t most = context_.options.level == CpuLevel::avx512 ? 4096
-                       : context_.options.level == CpuLevel::avx2 ? 256
-                                                                  : 128;
+  // A gather costs what its lanes' loads cost; a window is cheaper, if it is few registers.
+  const int64_t most = std::min(kLimits.accesses.windowPerData * size * int64_t(lanes_),
+                                context_.options.target.longestWindow());
   if (Value *joined = loadRuns(load, a, runs, span))
     return joined;
-  if (!mask() && isOnGrid && span <= std::min(8 * size * int64_t(lanes_), most)) {
+  if (!mask() && isOnGrid && span <= most) {
     llvm::SmallVector<int> order;
     for (int64_t o : *a.offsets)
       for (unsigned k = 0; k < perLane; ++k)
         order.push_back(int((o - *low) / elementSize + k));
     return loadWindow(load, at(*low), element, unsigned(span / elementSize), order);
   }
-  if (runs.size() <= 4) {
+  if (runs.size() <= kLimits.accesses.runs) {
     Value *result = nullptr;
     for (const Run &run : runs) {
       auto *part = vec(element, run.lanes * perLane);
@@ -201,12 +198,13 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
 /// has fewer registers to read.
 Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a,
                                   llvm::ArrayRef<Run> runs, int64_t span) {
-  constexpr int64_t kPiece = 16, kRegister = 64;
+  const Limits::Accesses &limits = kLimits.accesses;
   llvm::Type *type = plain(&load);
   const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(type).getFixedValue());
   const int64_t bytes = size * runs[0].lanes;
-  if (mask() || bytes < kPiece || !llvm::isPowerOf2_64(uint64_t(bytes)) ||
-      int64_t(runs.size()) > 2 * ((span + kRegister - 1) / kRegister) ||
+  if (mask() || bytes < limits.leastPiece || !llvm::isPowerOf2_64(uint64_t(bytes)) ||
+      int64_t(runs.size()) >
+          limits.piecesPerRegister * ((span + limits.pieceRegister - 1) / limits.pieceRegister) ||
       !llvm::all_of(runs, [&](const Run &run) { return run.lanes == runs[0].lanes; }))
     return nullptr;
   auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
@@ -228,10 +226,7 @@ Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a,
 Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element,
                                     unsigned count, llvm::ArrayRef<int> order) {
   const unsigned elementBytes = element->getScalarSizeInBits() / 8;
-  const unsigned perRegister = (context_.options.level == CpuLevel::avx512 ? 64
-                                : context_.options.level == CpuLevel::avx2 ? 32
-                                                                           : 16) /
-                               elementBytes;
+  const unsigned perRegister = context_.options.target.vectorBytes() / elementBytes;
   const llvm::Align align = std::min(load.getAlign(), llvm::Align(elementBytes));
   auto loadPiece = [&](unsigned first, unsigned n) {
     llvm::LoadInst *l = b_.CreateAlignedLoad(
@@ -347,7 +342,7 @@ Widener::Value *Widener::orDummy(Value *pointers, uint64_t size, int64_t before)
 bool Widener::isGathered(const llvm::Type *type) {
   const unsigned bits = type->getScalarSizeInBits();
   return !type->isVectorTy() && (bits == 32 || bits == 64) &&
-         (context_.options.level == CpuLevel::avx512 || !mask());
+         (context_.options.target.hasMaskedGather() || !mask());
 }
 
 /// Each lane from its own pointer.
@@ -436,7 +431,7 @@ bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return false;
   std::vector<Run> runs = runsOf(sorted, size);
-  if (runs.size() > 4)
+  if (runs.size() > kLimits.accesses.runs)
     return false;
   for (const Run &run : runs) {
     llvm::SmallVector<int> order;

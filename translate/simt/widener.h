@@ -27,6 +27,7 @@
 
 #include "intrinsics/matrix/warp.h"
 #include "translate/simt/accumulators.h"
+#include "translate/simt/cost.h"
 #include "translate/simt/gang_module.h"
 #include "translate/simt/shape.h"
 #include "translate/simt/words.h"

@@ -295,7 +295,7 @@ TEST_F(Cache, GivesKernelsToAProcessThatNeverCompiled) {
   if (compiler == 0) {
     auto made = jit::compile(parseGang("define void @gang(ptr %l, ptr %c, ptr %g) {\n"
                                        "store i32 42, ptr %g\n ret void }"),
-                             "k", jit::cpuLevel());
+                             "k", jit::hostTarget());
     if (made)
       cache.store(key(3), *made);
     ::_exit(made ? 0 : 1);

@@ -37,10 +37,10 @@ std::vector<CpuLevel> levels() {
   return out;
 }
 
-std::shared_ptr<jit::Kernel> build(const std::string &ir, CpuLevel level,
+std::shared_ptr<jit::Kernel> build(const std::string &ir, const simt::Target &target,
                                    const jit::VariableResolver &resolver = {},
                                    jit::SourceMap sources = {}) {
-  auto object = jit::compile(parseGang(ir), "saxpy", level);
+  auto object = jit::compile(parseGang(ir), "saxpy", target);
   if (!object) {
     ADD_FAILURE() << llvm::toString(object.takeError());
     return nullptr;
@@ -74,7 +74,7 @@ void runGang(const jit::Kernel &kernel, const void *params, uint32_t firstThread
 
 TEST(Kernel, MultipliesAndAddsWithTwoRoundingsOnEveryLevel) {
   for (CpuLevel level : levels()) {
-    const auto kernel = build(saxpyIr(), level);
+    const auto kernel = build(saxpyIr(), simt::targetFor(level));
     ASSERT_TRUE(kernel);
     std::vector<float> x(16), y(16), expected(16);
     for (int i = 0; i < 16; ++i) {
@@ -98,7 +98,7 @@ TEST(Kernel, FusesWhereTheModuleSaysFmaOnEveryLevel) {
   ir += "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)\n";
   ir = replaced(ir, "%yv)", "%yv), !dbg !11");
   for (CpuLevel level : levels()) {
-    const auto kernel = build(ir, level);
+    const auto kernel = build(ir, simt::targetFor(level));
     ASSERT_TRUE(kernel);
     std::vector<float> x(8, 1.0f + 0x1p-23f), y(8, -1.0f);
     const SaxpyParams params{x.data(), y.data(), 1.0f + 0x1p-23f, 8};
@@ -124,7 +124,7 @@ TEST(Kernel, BindsVariablesAndRuntimeSymbolsByName) {
       call void @ptxrun_jit_test_hook(ptr @ptxrun.var.counter, i32 %v)
       ret void
     })",
-                            jit::cpuLevel(), [&](std::string_view name) -> void * {
+                            jit::hostTarget(), [&](std::string_view name) -> void * {
                               return name == "counter" ? &variable : nullptr;
                             });
   ASSERT_TRUE(kernel);
@@ -140,7 +140,7 @@ TEST(Kernel, NamesTheVariableThatNobodyKnows) {
       store i32 1, ptr @ptxrun.var.lost
       ret void
     })"),
-                             "k", jit::cpuLevel());
+                             "k", jit::hostTarget());
   ASSERT_TRUE(bool(object));
   auto kernel =
       jit::load(std::move(*object), [](std::string_view) -> void * { return nullptr; }, {});
@@ -149,7 +149,8 @@ TEST(Kernel, NamesTheVariableThatNobodyKnows) {
 }
 
 TEST(Kernel, RefusesAModuleWithoutEntryPoint) {
-  auto object = jit::compile(parseGang("define void @other() { ret void }"), "k", jit::cpuLevel());
+  auto object =
+      jit::compile(parseGang("define void @other() { ret void }"), "k", jit::hostTarget());
   ASSERT_FALSE(bool(object));
   EXPECT_NE(llvm::toString(object.takeError()).find("gang"), std::string::npos);
 }
@@ -162,13 +163,13 @@ TEST(Kernel, RefusesAModuleWithWordsOfTheLaneVocabulary) {
       store i32 %m, ptr %gang
       ret void
     })"),
-                             "k", jit::cpuLevel());
+                             "k", jit::hostTarget());
   ASSERT_FALSE(bool(object));
   EXPECT_NE(llvm::toString(object.takeError()).find("ptx.activemask"), std::string::npos);
 }
 
 TEST(Kernel, KnowsThePtxLineOfEveryAddress) {
-  const auto kernel = build(saxpyIr(), jit::cpuLevel(), {}, [](uint32_t line) {
+  const auto kernel = build(saxpyIr(), jit::hostTarget(), {}, [](uint32_t line) {
     return jit::SourceLine{"saxpy.cu", line + 100};
   });
   ASSERT_TRUE(kernel);
@@ -195,7 +196,7 @@ TEST(Kernel, TellsTheListenerOfItsCodeAndItsEnd) {
   static const void *begin = nullptr, *end = nullptr, *unloaded = nullptr;
   jit::setCodeListener({[](const void *b, const void *e) { begin = b, end = e; },
                         [](const void *b, const void *) { unloaded = b; }});
-  auto kernel = build(saxpyIr(), jit::cpuLevel());
+  auto kernel = build(saxpyIr(), jit::hostTarget());
   ASSERT_TRUE(kernel);
   const void *code = reinterpret_cast<const void *>(kernel->code().gang);
   EXPECT_LE(begin, code);
@@ -251,7 +252,7 @@ TEST(Kernel, SuspendsAndResumesAsACoroutine) {
       %unused = call i1 @llvm.coro.end(ptr %frame, i1 false, token none)
       ret ptr %frame
     })",
-                            jit::cpuLevel());
+                            jit::hostTarget());
   ASSERT_TRUE(kernel);
   ASSERT_TRUE(kernel->code().gangStart);
   abi::Launch launch;
@@ -275,7 +276,7 @@ TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
       for (int i = 0; i < 5; ++i) {
-        const auto kernel = build(saxpyIr(), jit::cpuLevel());
+        const auto kernel = build(saxpyIr(), jit::hostTarget());
         std::vector<float> x(8, 2.0f), y(8, 1.0f);
         const SaxpyParams params{x.data(), y.data(), 3.0f, 8};
         runGang(*kernel, &params, 0);
@@ -295,7 +296,7 @@ TEST(Kernel, FatalErrorsOfLlvmAreInternalErrors) {
                          "  store i32 %t, ptr %g\n  ret void\n}\n";
   for (int round = 0; round < 3; ++round) {
     auto object = lower::withoutFatalErrors<jit::ObjectCode>(
-        "jit", [&] { return jit::compile(parseGang(ir), "k", jit::cpuLevel()); });
+        "jit", [&] { return jit::compile(parseGang(ir), "k", jit::hostTarget()); });
     ASSERT_FALSE(bool(object));
     llvm::Error error = object.takeError();
     EXPECT_TRUE(error.isA<lower::InternalError>());
@@ -303,7 +304,7 @@ TEST(Kernel, FatalErrorsOfLlvmAreInternalErrors) {
     EXPECT_TRUE(text.starts_with("internal error in stage jit: LLVM gave up: Cannot select"))
         << text;
   }
-  build(saxpyIr(), jit::cpuLevel()); // and goes on
+  build(saxpyIr(), jit::hostTarget()); // and goes on
   const auto memory = lower::runUntilFatalError([] { llvm::report_bad_alloc_error("no memory"); });
   EXPECT_EQ(memory.value_or("nothing"), "no memory");
 }

@@ -1,0 +1,225 @@
+// The one place for numbers. Each stands beside what it rests on: `costs` (tests/bench/costs.cpp)
+// on a machine of the model, a table, or the kernels it was chosen for.
+#include "translate/simt/cost.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ptxrun::simt {
+namespace {
+
+struct Model {
+  CpuModel model;
+  unsigned preferredBits, l1Bytes, l2Bytes;
+  OperationCosts wide;   ///< at AVX-512
+  OperationCosts narrow; ///< at AVX2 and below
+};
+
+// Sizes are the vendors'. Where no machine of the model was at hand, costs are rounded, and good
+// for comparing ways that differ by a factor.
+
+/// `costs` on an EPYC 9004 at 3.7 GHz; at AVX2 by PTXRUN_CPU, the same. A value between two
+/// updates: 4.7 ns an update of the kernel `histogram` in tests/bench, 0.4 where all are taken
+/// first. Below AVX-512 there is no scatter and no compress: what LLVM writes instead, by lanes.
+constexpr OperationCosts kZen4Wide = {
+    .gather = 1.1f,
+    .scatter = 1.4f,
+    .maskedLoad = 1,
+    .maskedStore = 2,
+    .compress = 1.3f,
+    .compressStore = 70,
+    .laneExtraction = 1,
+    .extractionBetweenUpdates = 14,
+    .shuffle = 1,
+    .floatDivision = 6,
+    .division32 = 13,
+    .division64 = 13,
+    .conversion = 1,
+    .lockedUpdate = 8,
+    .gatherLatency = 31,
+    .extractLatency = 3.5f,
+};
+
+constexpr OperationCosts with(OperationCosts costs, float gather, float floatDivision,
+                              float conversion, float gatherLatency) {
+  costs.gather = gather;
+  costs.floatDivision = floatDivision;
+  costs.conversion = conversion;
+  costs.gatherLatency = gatherLatency;
+  return costs;
+}
+
+constexpr OperationCosts narrow(OperationCosts costs, float gather, float floatDivision,
+                                float conversion, float gatherLatency, float maskedStore) {
+  costs = with(costs, gather, floatDivision, conversion, gatherLatency);
+  costs.maskedStore = maskedStore;
+  costs.scatter = 2 * costs.laneExtraction;
+  costs.compress = costs.compressStore = 8 * costs.laneExtraction;
+  return costs;
+}
+
+/// The scheduling models of LLVM 19: `llvm-mca -mcpu=MODEL --instruction-info`. Locked operations:
+/// they have no cost there that means anything; the vendor's optimisation manual.
+constexpr OperationCosts kSkylakeXWide = {
+    .gather = 0.7f,
+    .scatter = 1,
+    .maskedLoad = 0.5f,
+    .maskedStore = 1,
+    .compress = 2,
+    .compressStore = 8,
+    .laneExtraction = 1,
+    .extractionBetweenUpdates = 1,
+    .shuffle = 1,
+    .floatDivision = 10,
+    .division32 = 26,
+    .division64 = 42,
+    .conversion = 0.5f,
+    .lockedUpdate = 18,
+    .gatherLatency = 25,
+    .extractLatency = 3,
+};
+
+constexpr OperationCosts of(OperationCosts costs, float scatter, float division32,
+                            float division64) {
+  costs.scatter = scatter;
+  costs.division32 = division32;
+  costs.division64 = division64;
+  return costs;
+}
+constexpr OperationCosts kIceLakeWide = of(kSkylakeXWide, 0.7f, 12, 15);
+constexpr OperationCosts kSapphireRapidsWide = of(kSkylakeXWide, 0.7f, 10, 15);
+
+constexpr Model kModels[] = {
+    // Costs in the middle; sizes that all have.
+    {CpuModel::other, 256, 32 << 10, 512 << 10, kIceLakeWide, narrow(kIceLakeWide, 1, 5, 1, 22, 1)},
+    // Zen 3 has the units of Zen 4, and no AVX-512.
+    {CpuModel::zen3, 256, 32 << 10, 512 << 10, kZen4Wide, narrow(kZen4Wide, 1.1f, 3, 0.5f, 20, 12)},
+    {CpuModel::zen4, 256, 32 << 10, 1 << 20, kZen4Wide, narrow(kZen4Wide, 1.1f, 3, 0.5f, 20, 12)},
+    // Units twice as wide: what is one operation for them takes half of Zen 4's time.
+    {CpuModel::zen5, 512, 48 << 10, 1 << 20, with(kZen4Wide, 0.9f, 4, 0.5f, 31),
+     narrow(kZen4Wide, 1.1f, 3, 0.5f, 20, 12)},
+    {CpuModel::skylakeX, 512, 32 << 10, 1 << 20, kSkylakeXWide,
+     narrow(kSkylakeXWide, 0.6f, 5, 0.5f, 21, 1)},
+    {CpuModel::iceLake, 512, 48 << 10, 1280 << 10, kIceLakeWide,
+     narrow(kIceLakeWide, 0.6f, 5, 0.5f, 21, 1)},
+    {CpuModel::sapphireRapids, 512, 48 << 10, 2 << 20, kSapphireRapidsWide,
+     narrow(kSapphireRapidsWide, 0.6f, 5, 0.5f, 21, 1)},
+};
+
+/// The first name of a model is the one that LLVM schedules by.
+constexpr ModelName kNames[] = {
+    {"znver3", CpuModel::zen3},
+    {"znver4", CpuModel::zen4},
+    {"znver5", CpuModel::zen5},
+    {"skylake-avx512", CpuModel::skylakeX},
+    {"cascadelake", CpuModel::skylakeX},
+    {"cooperlake", CpuModel::skylakeX},
+    {"icelake-server", CpuModel::iceLake},
+    {"icelake-client", CpuModel::iceLake},
+    {"rocketlake", CpuModel::iceLake},
+    {"tigerlake", CpuModel::iceLake},
+    {"sapphirerapids", CpuModel::sapphireRapids},
+    {"emeraldrapids", CpuModel::sapphireRapids},
+    {"graniterapids", CpuModel::sapphireRapids},
+};
+
+} // namespace
+
+std::span<const ModelName> modelNames() { return kNames; }
+
+CpuModel findModel(std::string_view llvmName) {
+  auto found = std::ranges::find(kNames, llvmName, &ModelName::llvm);
+  return found == std::end(kNames) ? CpuModel::other : found->model;
+}
+
+std::string_view tuningOf(CpuModel model) {
+  auto found = std::ranges::find(kNames, model, &ModelName::model);
+  return found == std::end(kNames) ? std::string_view{} : found->llvm;
+}
+
+Target targetFor(CpuLevel level, CpuModel model) {
+  const Model &m = *std::ranges::find(kModels, model, &Model::model);
+  const bool isWide = level == CpuLevel::avx512;
+  const unsigned bits = isWide ? 512 : level == CpuLevel::avx2 ? 256 : 128;
+  return {.level = level,
+          .model = model,
+          .vectorBits = bits,
+          .preferredBits = std::min(bits, m.preferredBits),
+          .vectorRegisters = isWide ? 32u : 16u,
+          .maskRegisters = isWide ? 8u : 0u,
+          .lineBytes = 64,
+          .l1Bytes = m.l1Bytes,
+          .l2Bytes = m.l2Bytes,
+          .costs = isWide ? m.wide : m.narrow};
+}
+
+/// One in eight is for temporaries.
+unsigned Target::registersForLoops() const { return vectorRegisters * 7 / 8; }
+
+/// A quarter is for temporaries of several gangs and what they share (`sgemm`, `conv2d`).
+unsigned Target::registersForLockstep() const { return vectorRegisters * 3 / 4; }
+
+/// A gather costs what its lanes' loads cost, and a window a shuffle for each two registers of it:
+/// at AVX-512, by variable indices, any window of the first cache's page; below, a table of a few.
+int64_t Target::longestWindow() const {
+  return level == CpuLevel::avx512 ? 4096 : level == CpuLevel::avx2 ? 256 : 128;
+}
+
+constinit const Limits kLimits = {
+    // Where memory is the limit, the mask of a load costs as much again as the load, and next to
+    // more computation than this, nothing. Masked loads keep the hardware from fetching ahead,
+    // stores do not. Loops count as a short one does.
+    .versions = {.copied = 2000,
+                 .perLoad = 64,
+                 .perStore = 16,
+                 .roundsLog2 = 4,
+                 .deepestLoop = 4,
+                 .rounds = 16},
+    // A test per pair of place and range stands before the loop: worth it for a handful.
+    .repeatedStores = {.places = 4, .ranges = 12, .instructions = 256},
+    // Beyond, the unrolled loop leaves the cache of decoded instructions.
+    .rows = {.unrolled = 512},
+    .unify = {.instructions = 512},
+    // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
+    // a half threads have few rounds (`reduce`).
+    .jam = {.repeated = 2000, .manyThreads = 3 << 19},
+    // Streams long enough for the hardware to fetch ahead, and few lines of each between one row
+    // and the next, which may read the same (`transpose`, `stencil`).
+    .rowOrder = {.stripThreads = 4096, .sharedByRows = 8, .usual = 8},
+    // All contexts together stay in the second cache. Computing again, up to as many instructions
+    // as a store and a load of the value take with what waits for them.
+    .regions = {.contextBytes = 1 << 20,
+                .growth = 3,
+                .recipe = 64,
+                .division = 8,
+                .scalarRecipe = 8,
+                .vectorRecipe = 4,
+                .apart = 1024},
+    // A jump over a block is mispredicted at about the price of six instructions under a mask.
+    .control = {.stopInstructions = 24, .stopCopies = 64, .underEmptyMask = 6},
+    // Eight gangs ahead is about as far as a load from memory takes.
+    .accesses = {.gangsAhead = 8,
+                 .gangsInRow = 4,
+                 .runs = 4,
+                 .windowPerData = 8,
+                 .leastPiece = 16,
+                 .pieceRegister = 64,
+                 .piecesPerRegister = 2,
+                 .structureElements = 16},
+    // The loop over lanes costs a third of a long operation; three of them written out for 32 lanes
+    // double the time of compilation. Sixteen registers less pointers and counters are for lanes
+    // ahead (`histogram`).
+    .atomics = {.writtenOut = 2, .registers = 12, .dense = 4, .denseFrom = 8},
+    // The time of the analyses; no kernel of tests/bench comes near.
+    .search = {.operands = 32, .users = 64, .sums = 64, .lanes = 6, .repeated = 6},
+    // Passes whose time grows faster than the code.
+    .code = {.large = 20000,
+             .huge = 100000,
+             .inlined = 400,
+             .unrolled = 32,
+             .longBlock = 1000,
+             .veryLongBlock = 10000,
+             .fewSpills = 32,
+             .shortStretch = 128},
+};
+} // namespace ptxrun::simt

@@ -1,0 +1,98 @@
+// The numbers that passes decide by, by pass. Their values, and what each rests on, are in
+// cost.cpp, and nowhere else; those that depend on the CPU are members of Target (target.h).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "translate/simt/target.h"
+
+namespace ptxrun::simt {
+
+struct Limits {
+  /// Full gangs, agreeing lanes (versions.cpp, same_values.cpp).
+  struct Versions {
+    unsigned copied; ///< instructions that all versions of a kernel copy together
+    /// So many instructions may be copied to save the mask of one access.
+    unsigned perLoad, perStore;
+    unsigned roundsLog2;  ///< of a loop, as accesses in it count; of each level ...
+    unsigned deepestLoop; ///< ... down to here
+    unsigned rounds;      ///< versions of a kernel
+  } versions;
+  /// Stores that go behind their loop (repeated_stores.cpp).
+  struct RepeatedStores {
+    unsigned places, ranges, instructions;
+  } repeatedStores;
+  /// Loops unrolled to whole registers of a row (rows.cpp).
+  struct Rows {
+    uint64_t unrolled; ///< instructions
+  } rows;
+  /// One choice of version for all gangs (unify.cpp).
+  struct Unify {
+    size_t instructions; ///< for one choice, all gangs together
+  } unify;
+  /// Gangs in lockstep (jam.cpp).
+  struct Jam {
+    size_t repeated;      ///< instructions, all gangs together
+    uint64_t manyThreads; ///< of a grid: from there on gang after gang where all of them stride
+  } jam;
+  /// Whole rows of CTAs one after the other (row_order.cpp).
+  struct RowOrder {
+    unsigned stripThreads; ///< in a row of a strip
+    unsigned sharedByRows; ///< vectors that the loop over rows would hoist
+    unsigned usual;        ///< a block is on the usual way from one in so many runs on
+  } rowOrder;
+  /// From barrier to barrier (regions.cpp, region_state.cpp).
+  struct Regions {
+    uint64_t contextBytes; ///< of all gangs of a CTA
+    unsigned growth;       ///< instructions behind cutting, by those before
+    unsigned recipe;       ///< instructions that compute a value again
+    unsigned division;     ///< of these, what a division counts for
+    /// What computing a value again may cost: a scalar; a vector, besides its registers.
+    unsigned scalarRecipe, vectorRecipe;
+    uint64_t apart; ///< contexts whose size is a multiple of this share sets of the first cache
+  } regions;
+  /// The form of prepared functions and of control (prepare.cpp, linearize.cpp).
+  struct Control {
+    unsigned stopInstructions, stopCopies; ///< code behind traps, copied for each predecessor
+    unsigned underEmptyMask; ///< a block of so few pure instructions is not jumped over
+  } control;
+  /// Loads and stores (widen_memory.cpp, widen_interleaved.cpp).
+  struct Accesses {
+    unsigned gangsAhead;        ///< for which a load that strides fetches ahead
+    unsigned gangsInRow;        ///< a row of the block has at least as many, for that
+    unsigned runs;              ///< accesses that one is split into
+    unsigned windowPerData;     ///< bytes read for each byte wanted
+    int64_t leastPiece;         ///< bytes of one run that is worth an access
+    int64_t pieceRegister;      ///< so many bytes of a window weigh ...
+    unsigned piecesPerRegister; ///< ... as much as so many runs
+    int64_t structureElements;  ///< of a structure that is stored together
+  } accesses;
+  /// Read-modify-write (widen_atomics.cpp).
+  struct Atomics {
+    unsigned writtenOut; ///< long operations of a function that are written out for each lane
+    unsigned registers;  ///< for operands of lanes that are taken ahead
+    unsigned dense;      ///< one lane in so many active: all lanes run
+    unsigned denseFrom;  ///< in gangs of more lanes
+  } atomics;
+  /// How far analyses look; what lies beyond counts as unknown.
+  struct Search {
+    unsigned operands; ///< values behind an address or a condition
+    unsigned users;    ///< of an index, on the way to a phi
+    unsigned sums;     ///< levels of an address in the search for look-back
+    unsigned lanes;    ///< levels of arithmetic on %laneid
+    unsigned repeated; ///< levels of arithmetic that is done again before a guard
+  } search;
+  /// Optimising and generating code (jit).
+  struct Code {
+    size_t large, huge; ///< instructions of a module from which on less is tried
+    unsigned inlined;   ///< instructions of a body that is copied into two entry points
+    unsigned unrolled;  ///< instructions of a loop that may vanish by unrolling
+    uint64_t longBlock, veryLongBlock; ///< machine instructions, or about that
+    uint64_t fewSpills;                ///< not worth another order
+    size_t shortStretch;               ///< instructions that stay in their order
+  } code;
+};
+
+extern const Limits kLimits;
+
+} // namespace ptxrun::simt

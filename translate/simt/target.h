@@ -1,0 +1,85 @@
+// The CPU that code is made for: what decisions go by.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace ptxrun::simt {
+
+/// The instruction set that code may use. Code of a level runs on every CPU that has it.
+enum class CpuLevel : uint8_t { sse4, avx2, avx512 };
+
+/// Whose costs count; `other` has those of a CPU in the middle.
+enum class CpuModel : uint8_t { other, zen3, zen4, zen5, skylakeX, iceLake, sapphireRapids };
+
+/// Cycles from one operation to the next where they do not wait for each other and memory is in the
+/// first cache; latency is said where it is meant.
+struct OperationCosts {
+  float gather;         ///< of a register of 32-bit elements, per lane
+  float scatter;        ///< the same, of stores
+  float maskedLoad;     ///< a register, under a mask
+  float maskedStore;    ///< the same
+  float compress;       ///< a register's active elements to its front
+  float compressStore;  ///< the same, to memory
+  float laneExtraction; ///< an element of a vector to a register of another kind
+  /// The same where an update of memory follows and the next element comes behind it.
+  float extractionBetweenUpdates;
+  float shuffle;        ///< of 32-bit elements across a register, by a variable
+  float floatDivision;  ///< a register of f32
+  float division32;     ///< a pair of integers: latency
+  float division64;     ///< the same, of 64 bits
+  float conversion;     ///< a register of f32 to s32
+  float lockedUpdate;   ///< lock xadd on one place
+  float gatherLatency;  ///< a register
+  float extractLatency; ///< an element to a register of another kind
+};
+
+/// A CPU model at a level.
+struct Target {
+  CpuLevel level;
+  CpuModel model;
+  unsigned vectorBits;    ///< of a register of the level
+  unsigned preferredBits; ///< of what the CPU executes at once: below vectorBits it takes two turns
+  unsigned vectorRegisters; ///< by name
+  unsigned maskRegisters;   ///< 0: masks are vectors
+  unsigned lineBytes, l1Bytes, l2Bytes;
+  OperationCosts costs;
+
+  unsigned vectorBytes() const { return vectorBits / 8; }
+  /// How many registers `bits` take.
+  unsigned registersFor(uint64_t bits) const {
+    return unsigned((bits + vectorBits - 1) / vectorBits);
+  }
+  bool hasMaskRegisters() const { return maskRegisters != 0; }
+  /// Whether a gather or scatter under a mask is one instruction. Elsewhere LLVM makes a branch of
+  /// each lane's bit.
+  bool hasMaskedGather() const { return hasMaskRegisters(); }
+  /// Whether arithmetic may name its direction of rounding.
+  bool hasDirectedRounding() const { return hasMaskRegisters(); }
+
+  // What the costs come to (cost.cpp).
+
+  /// Vector registers for values that live through a loop; the others are for what it computes.
+  unsigned registersForLoops() const;
+  /// The same where several gangs run in lockstep and share what is the same for all of them.
+  unsigned registersForLockstep() const;
+  /// The longest stretch of memory that is read whole and permuted rather than gathered.
+  int64_t longestWindow() const;
+};
+
+/// A model, by a name that LLVM has for CPUs of it.
+struct ModelName {
+  std::string_view llvm;
+  CpuModel model;
+};
+/// All names of models that are not `other`.
+std::span<const ModelName> modelNames();
+
+/// The model behind LLVM's name of a CPU.
+CpuModel findModel(std::string_view llvmName);
+/// LLVM's name of the model to schedule for; empty for `other`.
+std::string_view tuningOf(CpuModel);
+
+Target targetFor(CpuLevel, CpuModel = CpuModel::other);
+
+} // namespace ptxrun::simt
