@@ -14,13 +14,14 @@ import moves
 import multimem
 import tensor_reductions
 import variants
+import wgmma_shapes
 
 
 def main():
     data = kernels.Data()
     for family in (atomics, loads_stores, messages, moves, multimem):
         kernels.write(sys.argv[1], family.__name__, family.cells(data), data)
-    for family in (tensor_reductions, variants):
+    for family in (tensor_reductions, variants, wgmma_shapes):
         family.write(sys.argv[1])
 
 
