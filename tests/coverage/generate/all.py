@@ -12,6 +12,7 @@ import loads_stores
 import messages
 import moves
 import multimem
+import tcgen05_collectors
 import tensor_reductions
 import variants
 import wgmma_shapes
@@ -21,7 +22,7 @@ def main():
     data = kernels.Data()
     for family in (atomics, loads_stores, messages, moves, multimem):
         kernels.write(sys.argv[1], family.__name__, family.cells(data), data)
-    for family in (tensor_reductions, variants, wgmma_shapes):
+    for family in (tcgen05_collectors, tensor_reductions, variants, wgmma_shapes):
         family.write(sys.argv[1])
 
 

@@ -264,25 +264,26 @@ def reduced(values, op, type_, abs_, nan):
 def reductions(data):
     memory = Memory(data)
     text, seed = [], [17] * 128
-    turn = 0
-    for shape in ("32x32b", "16x32bx2"):
-        for type_, abs_, nan in (("u32", 0, 0), ("s32", 0, 0), ("f32", 0, 0), ("f32", 1, 0), ("f32", 0, 1), ("f32", 1, 1)):
-            for op in ("min", "max"):
-                size = (2, 4, 8, 16, 32, 64, 128)[turn % 7]
-                split = 200 if shape == "16x32bx2" else 0
-                column = 7 * (turn % 5)
-                kind = "f" if type_ == "f32" else "d"
-                name = f"tcgen05.ld.red.sync.aligned.{shape}.x{size}.{op}{'.abs' if abs_ else ''}{'.NaN' if nan else ''}.{type_}"
-                tail = f", {split}" if split else ""
-                text.append(f"  add.u32 %r6, %r10, {column};\n  {name} {registers(size, kind)}, %{kind}129, [%r6]{tail};\n  tcgen05.wait::ld.sync.aligned;\n")
-                if kind == "f":
-                    text.append("".join(f"  mov.b32 %d{i}, %f{i};\n" for i in [*range(size), 129]))
-                text.append(hashing(size, "  mad.lo.u32 %r11, %r11, 31, %d129;\n"))
-                for thread in range(128):
-                    values = [memory.load(shape, i, thread, 0, column, False, split) for i in range(size)]
-                    for v in values + [reduced(values, op, type_, abs_, nan)]:
-                        seed[thread] = (seed[thread] * 31 + v) & 0xFFFFFFFF
-                turn += 1
+    kinds = [(t, op) for t in (("u32", 0, 0), ("s32", 0, 0), ("f32", 0, 0), ("f32", 1, 0), ("f32", 0, 1), ("f32", 1, 1)) for op in ("min", "max")]
+    sizes = (2, 4, 8, 16, 32, 64, 128)
+    made = [(shape, *kind) for shape in ("32x32b", "16x32bx2") for kind in kinds]
+    made = [(*one, sizes[turn % 7]) for turn, one in enumerate(made)]
+    # Integers are a form of their own: the sizes that they have not had.
+    made += [("32x32b", *kinds[i % 4], size) for i, size in enumerate((32, 64, 128))] + [("16x32bx2", *kinds[i % 4], size) for i, size in enumerate((8, 16, 32))]
+    for turn, (shape, (type_, abs_, nan), op, size) in enumerate(made):
+        split = 200 if shape == "16x32bx2" else 0
+        column = 7 * (turn % 5)
+        kind = "f" if type_ == "f32" else "d"
+        name = f"tcgen05.ld.red.sync.aligned.{shape}.x{size}.{op}{'.abs' if abs_ else ''}{'.NaN' if nan else ''}.{type_}"
+        tail = f", {split}" if split else ""
+        text.append(f"  add.u32 %r6, %r10, {column};\n  {name} {registers(size, kind)}, %{kind}129, [%r6]{tail};\n  tcgen05.wait::ld.sync.aligned;\n")
+        if kind == "f":
+            text.append("".join(f"  mov.b32 %d{i}, %f{i};\n" for i in [*range(size), 129]))
+        text.append(hashing(size, "  mad.lo.u32 %r11, %r11, 31, %d129;\n"))
+        for thread in range(128):
+            values = [memory.load(shape, i, thread, 0, column, False, split) for i in range(size)]
+            for v in values + [reduced(values, op, type_, abs_, nan)]:
+                seed[thread] = (seed[thread] * 31 + v) & 0xFFFFFFFF
     return "".join(text), seed
 
 
