@@ -1,6 +1,7 @@
 // numerics_same_bits [FILE]: applies every floating-point instruction to special values and NaNs
 // with payloads at W = 1, 8, 16 and 32, and fails where the widths differ. Writes a hash of each
 // instruction's results to FILE, for comparison between CPU levels and tiers.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -63,8 +64,9 @@ int main(int argc, char **argv) {
   size_t count = 0;
   try {
     for (const auto &[key, group] : groups) {
-      const Samples samples =
-          samplesFor(group[0].sources, group[0].instruction.sources, NaNs::inOneOperand);
+      const bool hasDoubles = std::ranges::count(group[0].sources, isa::Type::f64) > 1;
+      const Samples samples = samplesFor(group[0].sources, group[0].instruction.sources,
+                                         hasDoubles ? NaNs::inOneOperand : NaNs::anywhere);
       for (size_t first = 0; first < group.size(); first += kPerKernel) {
         std::vector<Instruction> instructions;
         for (size_t i = first; i < std::min(group.size(), first + kPerKernel); ++i)

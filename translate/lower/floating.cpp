@@ -1,4 +1,6 @@
 #include "translate/lower/floating.h"
+
+#include "translate/lower/canonical_nan.h"
 #include "translate/lower/module_builder.h"
 
 namespace ptxrun::lower {
@@ -30,16 +32,27 @@ Value *negatedForSum(LaneBuilder &b, const Instruction &in, Value *y) {
   return b.select(b.ir.CreateFCmpUNO(y, y), y, negated);
 }
 
+namespace {
+
+/// markNanBlind(), and the value.
+Value *nanBlind(Value *value) {
+  markNanBlind(value);
+  return value;
+}
+
+} // namespace
+
 Value *saturate(LaneBuilder &b, Value *value) {
   llvm::Constant *zero = b.constant(value->getType(), 0), *one = b.constant(value->getType(), 1);
   Value *low = b.select(b.ir.CreateFCmpOGT(value, zero), value, zero);
-  return b.select(b.ir.CreateFCmpOLT(low, one), low, one);
+  return nanBlind(b.select(b.ir.CreateFCmpOLT(low, one), low, one));
 }
 
 Value *relu(LaneBuilder &b, Value *value) {
   llvm::Constant *zero = b.constant(value->getType(), 0);
   Value *number = b.select(b.ir.CreateFCmpOGT(value, zero), value, zero);
-  return b.select(b.ir.CreateFCmpUNO(value, value), canonicalNaN(value->getType()), number);
+  return nanBlind(
+      b.select(b.ir.CreateFCmpUNO(value, value), canonicalNaN(value->getType()), number));
 }
 
 llvm::Constant *canonicalNaN(llvm::Type *type) {
@@ -63,7 +76,7 @@ Value *minMaxWithConstant(LaneBuilder &b, Value *x, llvm::ConstantFP *constant, 
   const bool isTieForX = constant->isZero() && constant->isNegative() != isMin;
   const auto predicate = isMin ? (isTieForX ? CmpInst::FCMP_OLE : CmpInst::FCMP_OLT)
                                : (isTieForX ? CmpInst::FCMP_OGE : CmpInst::FCMP_OGT);
-  return b.select(b.ir.CreateFCmp(predicate, x, constant), x, constant);
+  return nanBlind(b.select(b.ir.CreateFCmp(predicate, x, constant), x, constant));
 }
 
 } // namespace
@@ -77,15 +90,16 @@ Value *minMax(LaneBuilder &b, Value *x, Value *y, bool isMin, bool propagates) {
     return minMaxWithConstant(b, x, constant, isMin);
   Value *one = b.toBits(pickOrdered(b, x, y, isMin)),
         *other = b.toBits(pickOrdered(b, y, x, isMin));
-  Value *number = isMin ? b.ir.CreateOr(one, other) : b.ir.CreateAnd(one, other);
+  Value *number = nanBlind(isMin ? b.ir.CreateOr(one, other) : b.ir.CreateAnd(one, other));
   // The choices are made between bits: through long chains of choices between floats LLVM asks
   // again and again, and for each element of a vector, what class of number may come out.
   Value *nan = b.toBits(canonicalNaN(type));
   if (propagates)
-    return b.cast(b.select(b.ir.CreateFCmpUNO(x, y), nan, number), type);
+    return b.cast(nanBlind(b.select(b.ir.CreateFCmpUNO(x, y), nan, number)), type);
   Value *xIsNaN = b.ir.CreateFCmpUNO(x, x), *yIsNaN = b.ir.CreateFCmpUNO(y, y);
   Value *partner = b.select(xIsNaN, nan, b.toBits(x));
-  return b.cast(b.select(yIsNaN, partner, b.select(xIsNaN, b.toBits(y), number)), type);
+  Value *all = b.select(yIsNaN, partner, b.select(xIsNaN, b.toBits(y), number));
+  return b.cast(nanBlind(all), type);
 }
 
 Value *minMax(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
@@ -122,6 +136,14 @@ llvm::StringRef suffix(Rounding rounding) {
 
 namespace {
 
+/// What IRBuilder folded may be another NaN than that of the instruction.
+Value *withOneNan(Value *result) {
+  auto *constant = llvm::dyn_cast<llvm::ConstantFP>(result);
+  return constant && constant->isNaN() && result->getType()->isFloatTy()
+             ? canonicalNaN(result->getType())
+             : result;
+}
+
 Value *toNearest(LaneBuilder &b, Arithmetic operation, llvm::ArrayRef<Value *> operands) {
   llvm::Type *type = operands[0]->getType();
   switch (operation) {
@@ -144,7 +166,7 @@ Value *toNearest(LaneBuilder &b, Arithmetic operation, llvm::ArrayRef<Value *> o
 Value *arithmetic(LaneBuilder &b, Arithmetic operation, Rounding rounding,
                   llvm::ArrayRef<Value *> operands) {
   if (rounding == Rounding::nearestEven)
-    return toNearest(b, operation, operands);
+    return withOneNan(toNearest(b, operation, operands));
   static constexpr llvm::StringRef kNames[] = {"add", "mul", "fma", "div", "sqrt"};
   llvm::Type *type = operands[0]->getType();
   const llvm::StringRef name = kNames[static_cast<size_t>(operation)];

@@ -3,6 +3,7 @@
 // f16 add, sub and mul go through f32, which has more than twice the bits plus two, so that the
 // second rounding is the only one that shows. What needs more care (fma) and all of bf16 is the
 // lane library's.
+#include "translate/lower/canonical_nan.h"
 #include "translate/lower/floating.h"
 #include "translate/lower/packed.h"
 
@@ -69,6 +70,14 @@ Value *flushHalf(LaneBuilder &b, const Instruction &in, Value *x) {
   return b.cast(b.select(isSmall, b.ir.CreateAnd(bits, 0x8000), bits), x->getType());
 }
 
+/// `narrowed`, but the canonical NaN where the float it was made of is one.
+Value *orCanonicalNaN(LaneBuilder &b, Value *wide, Value *narrowed) {
+  Value *isNaN = b.ir.CreateFCmpUNO(wide, wide);
+  Value *result = b.select(isNaN, canonicalNaN(narrowed->getType()), narrowed);
+  markNanBlind(result);
+  return result;
+}
+
 /// .sat, .relu on a half or bfloat, through their exact f32 value.
 Value *clampHalf(LaneBuilder &b, const Instruction &in, Value *x) {
   if (!in.has(Token::sat) && !in.has(Token::relu))
@@ -76,8 +85,7 @@ Value *clampHalf(LaneBuilder &b, const Instruction &in, Value *x) {
   Value *wide = widenHalf(b, x);
   Value *clamped = in.has(Token::sat) ? saturate(b, wide) : relu(b, wide);
   Value *narrowed = narrow(b, clamped, x->getType());
-  Value *isNaN = b.ir.CreateFCmpUNO(clamped, clamped);
-  return b.select(isNaN, canonicalNaN(x->getType()), narrowed);
+  return orCanonicalNaN(b, clamped, narrowed);
 }
 
 template <class Operation>
@@ -98,8 +106,7 @@ Value *isOutOfBounds(LaneBuilder &b, Value *x) {
 /// min, max by their f32 values, which is exact; a NaN result is the canonical one.
 Value *minMaxHalf(LaneBuilder &b, const Instruction &in, Value *x, Value *y) {
   Value *result = minMax(b, in, widenHalf(b, x), widenHalf(b, y));
-  Value *isNaN = b.ir.CreateFCmpUNO(result, result);
-  return b.select(isNaN, canonicalNaN(x->getType()), narrow(b, result, x->getType()));
+  return orCanonicalNaN(b, result, narrow(b, result, x->getType()));
 }
 
 /// A function of f32 on the exact value, rounded to the element's type.

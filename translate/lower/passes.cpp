@@ -17,6 +17,7 @@
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include "translate/lower/analyses.h"
+#include "translate/lower/canonical_nan.h"
 #include "translate/lower/local_pointers.h"
 #include "translate/lower/scalar_form.h"
 
@@ -34,6 +35,7 @@ llvm::FunctionPassManager promotion() {
   passes.addPass(llvm::PromotePass());
   passes.addPass(LocalPointersPass(/*isLast=*/false));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(CanonicalNanPass());
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
   return passes;

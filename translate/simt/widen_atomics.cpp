@@ -40,6 +40,23 @@ bool isExtreme(llvm::AtomicRMWInst::BinOp op) {
   return op == llvm::AtomicRMWInst::FMin || op == llvm::AtomicRMWInst::FMax;
 }
 
+/// old + v; of floats and halves with one NaN, as all arithmetic (lower/canonical_nan.h).
+llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v) {
+  llvm::Value *added = b.CreateFAdd(old, v);
+  llvm::Type *type = added->getType();
+  if (type->isDoubleTy())
+    return added;
+  const unsigned width = type->getPrimitiveSizeInBits();
+  llvm::Value *bits =
+      b.CreateSelect(b.CreateFCmpUNO(added, added), b.getInt(llvm::APInt::getSignedMaxValue(width)),
+                     b.CreateBitCast(added, b.getIntNTy(width)));
+  return b.CreateBitCast(bits, type);
+}
+
+bool hasOneNan(const llvm::AtomicRMWInst &rmw) {
+  return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && !rmw.getType()->isDoubleTy();
+}
+
 /// The new value that a read-modify-write stores.
 llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old,
                      llvm::Value *v) {
@@ -68,7 +85,7 @@ llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::
   case A::UMin:
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, v);
   case A::FAdd:
-    return b.CreateFAdd(old, v);
+    return sum(b, old, v);
   case A::FSub:
     return b.CreateFSub(old, v);
   case A::FMax:
@@ -201,7 +218,7 @@ Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, V
   auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
   Value *addend = flush(v);
   return updateInLoop(rmw, p, isLocal,
-                      [&](Value *old) { return flush(b_.CreateFAdd(flush(old), addend)); });
+                      [&](Value *old) { return flush(sum(b_, flush(old), addend)); });
 }
 
 /// What the active lanes below each lane have of `value`, together; and what all have.
@@ -271,7 +288,7 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
       if (rmw->hasMetadata(lower::vocabulary::kFlushes) &&
           pointer->getType()->getPointerAddressSpace() != lower::kShared)
         return flushingAdd(*rmw, p, v, isLocal);
-      if (!isLocal && !isExtreme(rmw->getOperation()))
+      if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw))
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
       return updateInLoop(*rmw, p, isLocal,
                           [&](Value *old) { return combine(b_, rmw->getOperation(), old, v); });

@@ -2,7 +2,6 @@
 // mode of their own: AVX-512 has it for vectors of 512 bits.
 //
 //   add.rm.f32 of 32 lanes   =>   two vaddps {rd-sae}
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "translate/simt/widener.h"
@@ -12,42 +11,27 @@ namespace {
 
 struct Operation {
   llvm::Intrinsic::ID ofFloats, ofDoubles;
-  /// The lane library's function gives the NaN of NVIDIA's GPUs for f32, and not whatever the CPU
-  /// gives.
-  bool hasCanonicalNaN;
 };
 
 Operation operationOf(llvm::StringRef name) {
   using namespace llvm::Intrinsic;
   if (name == "add")
-    return {x86_avx512_add_ps_512, x86_avx512_add_pd_512, false};
+    return {x86_avx512_add_ps_512, x86_avx512_add_pd_512};
   if (name == "mul")
-    return {x86_avx512_mul_ps_512, x86_avx512_mul_pd_512, true};
+    return {x86_avx512_mul_ps_512, x86_avx512_mul_pd_512};
   if (name == "div")
-    return {x86_avx512_div_ps_512, x86_avx512_div_pd_512, true};
+    return {x86_avx512_div_ps_512, x86_avx512_div_pd_512};
   if (name == "sqrt")
-    return {x86_avx512_sqrt_ps_512, x86_avx512_sqrt_pd_512, true};
+    return {x86_avx512_sqrt_ps_512, x86_avx512_sqrt_pd_512};
   if (name == "fma")
-    return {x86_avx512_vfmadd_ps_512, x86_avx512_vfmadd_pd_512, true};
-  return {not_intrinsic, not_intrinsic, false};
+    return {x86_avx512_vfmadd_ps_512, x86_avx512_vfmadd_pd_512};
+  return {not_intrinsic, not_intrinsic};
 }
 
 /// The instruction's rounding operand: without exceptions, in the direction named.
 uint32_t directionOf(llvm::StringRef name) {
   constexpr uint32_t kNoExceptions = 8;
   return kNoExceptions | (name == "rm" ? 1 : name == "rp" ? 2 : 3);
-}
-
-/// Operations on finite numbers give no NaN, but for the root of a negative number and 0 / 0.
-bool mayGiveNaN(const llvm::CallBase &call, llvm::StringRef operation) {
-  if (operation == "div")
-    return true;
-  const llvm::DataLayout &layout = call.getDataLayout();
-  return llvm::any_of(call.args(), [&](const llvm::Value *a) {
-    constexpr llvm::FPClassTest kSpecial = llvm::fcNan | llvm::fcInf | llvm::fcNegative;
-    const llvm::FPClassTest known = llvm::computeKnownFPClass(a, layout, kSpecial).KnownFPClasses;
-    return (known & (call.arg_size() == 1 ? kSpecial : llvm::fcNan | llvm::fcInf)) != llvm::fcNone;
-  });
 }
 
 } // namespace
@@ -83,12 +67,7 @@ Widener::Value *Widener::emitRounded(const llvm::CallBase &call, llvm::StringRef
     result = b_.CreateExtractElement(result, uint64_t(0));
   else if (count < perRegister)
     result = b_.CreateShuffleVector(result, llvm::to_vector(llvm::seq<int>(0, int(count))));
-  if (!scalar->isFloatTy() || !operation.hasCanonicalNaN || !mayGiveNaN(call, operationName))
-    return result;
-  Value *nan =
-      llvm::ConstantExpr::getBitCast(llvm::ConstantInt::get(b_.getInt32Ty(), 0x7fffffff), scalar);
-  return b_.CreateSelect(b_.CreateFCmpUNO(result, result),
-                         isWide ? b_.CreateVectorSplat(lanes_, nan) : nan, result);
+  return result;
 }
 
 } // namespace ptxrun::simt
