@@ -40,7 +40,23 @@ void expectFirst(llvm::BranchInst *branch, const llvm::DebugLoc &line) {
   branch->setMetadata(kVersion, llvm::MDNode::get(branch->getContext(), {}));
 }
 
+/// Puts the function's return into a block of its own, which is not copied: functions keep one.
+static void setReturnApart(llvm::BasicBlock *b) {
+  auto *end = llvm::dyn_cast<llvm::ReturnInst>(b->getTerminator());
+  if (!end)
+    return;
+  llvm::BasicBlock *place = llvm::SplitBlock(b, end);
+  place->setName("return");
+  if (llvm::Value *result = end->getReturnValue()) {
+    auto *phi = llvm::PHINode::Create(result->getType(), 2, "", place->begin());
+    phi->addIncoming(result, b);
+    end->setOperand(0, phi);
+  }
+}
+
 void copyBlocks(llvm::ArrayRef<llvm::BasicBlock *> blocks, llvm::ValueToValueMapTy &map) {
+  for (llvm::BasicBlock *b : blocks)
+    setReturnApart(b);
   llvm::SmallVector<llvm::BasicBlock *> copies;
   for (llvm::BasicBlock *b : blocks) {
     llvm::BasicBlock *c = llvm::CloneBasicBlock(b, map, ".all", b->getParent());
