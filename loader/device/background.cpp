@@ -1,12 +1,14 @@
 #include "loader/device/background.h"
 
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
 
 #include "loader/device/device.h"
 #include "rt/exec/own_thread.h"
+#include "rt/exec/sanitizers.h"
 
 namespace ptxrun::device {
 
@@ -67,6 +69,12 @@ void runInBackground(std::function<void()> job) {
   std::lock_guard lock(instanceMutex);
   if (!instance)
     instance = new Background;
+#if defined(PTXRUN_ASAN) || defined(PTXRUN_TSAN)
+  // libLLVM is a library of its own there, and destroys its static objects when the process ends:
+  // by then the thread must have ended. They exist already (prepare()), so that this runs first.
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit(endBackground); });
+#endif
   instance->add(std::move(job));
 }
 

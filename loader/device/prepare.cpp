@@ -4,6 +4,7 @@
 #include "loader/device/device.h"
 #include "loader/device/join.h"
 #include "rt/exec/launch.h"
+#include "rt/exec/sanitizers.h"
 #include "translate/translate.h"
 
 namespace ptxrun::device {
@@ -35,11 +36,16 @@ void prepare() {
   static std::once_flag once;
   std::call_once(once, [] {
     joinTranslateAndRuntime();
+#if defined(PTXRUN_ASAN) || defined(PTXRUN_TSAN)
+    rt::startHelpers();
+    compileTrial(); // now: the static objects of libLLVM must come before what ends our threads
+#else
     runInBackground([] {
       rt::startHelpers();
       if (translate::hasCachedCode())
         compileTrial();
     });
+#endif
   });
 }
 

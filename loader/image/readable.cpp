@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "rt/exec/sanitizers.h"
+
 namespace ptxrun::image {
 
 namespace {
@@ -31,9 +33,7 @@ bool isPageReadable(uintptr_t page) {
   return isReadable;
 }
 
-} // namespace
-
-bool isReadable(const void *address, size_t bytes) {
+bool arePagesReadable(const void *address, size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   if (bytes > UINTPTR_MAX - begin)
     return false;
@@ -44,11 +44,23 @@ bool isReadable(const void *address, size_t bytes) {
   return true;
 }
 
+} // namespace
+
+bool isReadable(const void *address, size_t bytes) {
+  if (!arePagesReadable(address, bytes))
+    return false;
+#ifdef PTXRUN_ASAN // what belongs to nobody, the sanitizer would report
+  if (bytes != 0 && __asan_region_is_poisoned(const_cast<void *>(address), bytes))
+    return false;
+#endif
+  return true;
+}
+
 std::optional<std::string_view> textAt(const void *address) {
   const auto *text = static_cast<const char *>(address);
   for (const char *at = text;;) {
     const size_t left = kPageBytes - reinterpret_cast<uintptr_t>(at) % kPageBytes;
-    if (!isReadable(at, left))
+    if (!arePagesReadable(at, left)) // the text may end before the page
       return std::nullopt;
     if (const void *end = memchr(at, 0, left))
       return std::string_view(text, static_cast<size_t>(static_cast<const char *>(end) - text));

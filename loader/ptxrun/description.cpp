@@ -1,6 +1,12 @@
 // Launch descriptions in TOML. Every key that is not known is an error: a misspelt tolerance must
 // not pass silently.
 #define TOML_ENABLE_FORMATTERS 0
+// Broken text breaks what the parser asserts of itself, too. In a release it would tell the
+// compiler to take that for granted; here it ends in a diagnostic.
+#undef NDEBUG
+#define TOML_ASSERT(condition)                                                                     \
+  (static_cast<bool>(condition) ? void() : throw std::logic_error("this is no TOML"))
+#include <stdexcept>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -49,6 +55,8 @@ class Reader {
       return toml::parse(readText(path_), path_);
     } catch (const toml::parse_error &error) {
       throw UsageError(place(error.source()) + std::string(error.description()));
+    } catch (const std::logic_error &error) {
+      throw UsageError(path_ + ": " + error.what());
     }
   }
 

@@ -208,14 +208,14 @@ void callPrevious(int signal, siginfo_t *info, void *context) {
   // Where the call of `previous` that is going on has its frame; left behind by a handler that
   // jumped away, whose next call is not below it.
   static thread_local const char *calling = nullptr;
-  char here = 0;
+  const auto *here = static_cast<const char *>(__builtin_frame_address(0));
   const bool isFromPrevious =
-      calling && &here < calling && calling - &here < ptrdiff_t{kAlternateStackBytes};
+      calling && here < calling && calling - here < ptrdiff_t{kAlternateStackBytes};
   if (isFromPrevious) {
     callHandler(first[signal], signal, info, context);
     return;
   }
-  calling = &here;
+  calling = here;
   callHandler(previous[signal], signal, info, context);
   calling = nullptr;
 }

@@ -136,9 +136,12 @@ bool begin(GangState &g, const uint64_t *uniform) {
 
 } // namespace
 
-void failTensor(GangState &g, const char *instruction, const std::string &what) {
-  recordFailure(g, Status::undefinedUse,
-                std::string(instruction) + ": " + what + " in " + describeGang(g));
+void failTensor(GangState &g, const char *instruction, std::string &&what) {
+  {
+    const std::string taken = std::move(what);
+    recordFailure(g, Status::undefinedUse,
+                  std::string(instruction) + ": " + taken + " in " + describeGang(g));
+  }
   leaveKernel(g);
 }
 

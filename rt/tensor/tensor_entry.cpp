@@ -48,9 +48,9 @@ void ptxrun_tcgen05_mma(abi::Gang *gang, uint32_t, uint64_t form, uint32_t d, ui
   Multiplication o;
   TensorMmaOperands &m = o.operands;
   m.form = abi::fromWord<abi::TensorMmaForm>(form);
-  const std::string error = readInstruction(m.form, descriptor, m.instruction);
+  std::string error = readInstruction(m.form, descriptor, m.instruction);
   if (!error.empty())
-    failTensor(g, "tcgen05.mma", "the instruction descriptor: " + error);
+    failTensor(g, "tcgen05.mma", "the instruction descriptor: " + std::move(error));
   m.d = tensorAddress(d);
   m.a = a;
   m.b = b;

@@ -47,8 +47,9 @@ struct AllocationRequest {
 TensorMemory &tensorMemoryOf(GangState &, CtaState &);
 /// The other CTA of a CTA pair; fails the launch where there is none.
 CtaState &peerOf(GangState &, const char *instruction);
-/// Ends the launch: "tcgen05.mma: <what> in thread block ...".
-[[noreturn]] void failTensor(GangState &, const char *instruction, const std::string &what);
+/// Ends the launch: "tcgen05.mma: <what> in thread block ...". Takes the text, since the caller's
+/// stack is abandoned.
+[[noreturn]] void failTensor(GangState &, const char *instruction, std::string &&what);
 /// Columns first to first + count - 1 of the CTA must be allocated; else fails the launch.
 TensorMemory &requireColumns(GangState &, CtaState &, const char *instruction, const char *what,
                              uint32_t first, uint32_t count);

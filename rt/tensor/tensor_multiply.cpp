@@ -23,6 +23,15 @@ struct LaneBlock {
   unsigned column = 0, columns = 0;
 };
 
+/// All of an instruction in one CTA; a list without memory of its own (tensor_state.h).
+struct LaneBlocks {
+  LaneBlock all[4];
+  unsigned count = 0;
+  void add(const LaneBlock &block) { all[count++] = block; }
+  const LaneBlock *begin() const { return all; }
+  const LaneBlock *end() const { return all + count; }
+};
+
 /// Rows of A and D that one CTA has.
 unsigned rowsOf(const TensorMmaOperands &o) {
   return o.form.isPair ? o.instruction.m / 2 : o.instruction.m;
@@ -35,23 +44,23 @@ bool hasHalfQuarters(const TensorMmaOperands &o) {
 
 /// How D lies in the lanes of a CTA (9.7.16.10.5): all rows and columns; 16 rows in each quarter;
 /// or the columns cut in two or four, one part below the other.
-std::vector<LaneBlock> blocksOf(const TensorMmaOperands &o) {
+LaneBlocks blocksOf(const TensorMmaOperands &o) {
   const unsigned rows = rowsOf(o), n = o.instruction.n;
-  std::vector<LaneBlock> blocks;
+  LaneBlocks blocks;
   if (hasHalfQuarters(o)) {
     for (unsigned i = 0; i < 4; ++i)
-      blocks.push_back({32 * i + o.d.lane, 16, 16 * i, 0, n});
+      blocks.add({32 * i + o.d.lane, 16, 16 * i, 0, n});
     return blocks;
   }
   const unsigned parts = TensorMemory::kLanes / rows;
   for (unsigned i = 0; i < parts; ++i)
-    blocks.push_back({rows * i, rows, 0, n / parts * i, n / parts});
+    blocks.add({rows * i, rows, 0, n / parts * i, n / parts});
   if (!o.form.scaleBlock)
     return blocks;
-  std::vector<LaneBlock> quarters; // each has scales of its own
+  LaneBlocks quarters; // each has scales of its own
   for (const LaneBlock &b : blocks)
     for (unsigned at = 0; at < b.count; at += 32)
-      quarters.push_back({b.lane + at, 32, b.row + at, b.column, b.columns});
+      quarters.add({b.lane + at, 32, b.row + at, b.column, b.columns});
   return quarters;
 }
 
@@ -282,13 +291,9 @@ bool isInPlace(const TensorMmaOperands &o) {
   return o.instruction.d != Element::f16 && !o.form.hasMask && !o.form.inputShift;
 }
 
-/// Block scales of a block of lanes, if the form has them.
-struct ScaleNumbers {
-  std::vector<float> a, b;
-  BlockScales view;
-};
-void decodeBlockScales(GangState &g, CtaState &cta, const TensorMmaOperands &o,
-                       const LaneBlock &block, ScaleNumbers &s) {
+/// Block scales of a block of lanes, kept in scratch.
+BlockScales decodeBlockScales(GangState &g, CtaState &cta, const TensorMmaOperands &o,
+                              const LaneBlock &block, TensorScratch &scratch) {
   const TensorMma &i = o.instruction;
   const auto perRow = static_cast<unsigned>(i.compressedK / o.form.scaleBlock);
   const unsigned rows = rowsOf(o), quarter = block.lane / 32;
@@ -298,37 +303,36 @@ void decodeBlockScales(GangState &g, CtaState &cta, const TensorMmaOperands &o,
   TensorMemory &memory =
       requireColumns(g, cta, kMma, "scales of A", o.scaleA.column, columns(rows, i.scaleIdA));
   requireColumns(g, cta, kMma, "scales of B", o.scaleB.column, columns(block.columns, i.scaleIdB));
-  s.a = decodeScales(memory, o.scaleA, i.scale, quarter, block.row, block.count, rows, i.scaleIdA,
-                     perRow);
-  s.b = decodeScales(memory, o.scaleB, i.scale, quarter, 0, block.columns, block.columns,
-                     i.scaleIdB, perRow);
-  s.view = {s.a.data(), s.b.data(), perRow};
+  scratch.scalesA = decodeScales(memory, o.scaleA, i.scale, quarter, block.row, block.count, rows,
+                                 i.scaleIdA, perRow);
+  scratch.scalesB = decodeScales(memory, o.scaleB, i.scale, quarter, 0, block.columns,
+                                 block.columns, i.scaleIdB, perRow);
+  return {scratch.scalesA.data(), scratch.scalesB.data(), perRow};
 }
 
 void multiplyIn(GangState &g, CtaState &cta, Run run, const Numbers &b, TensorScratch &scratch) {
   const TensorMmaOperands &o = run.front();
-  const std::vector<LaneBlock> blocks = blocksOf(o);
-  TensorMemory &memory = requireColumns(g, cta, kMma, "D", o.d.column, blocks.front().columns);
+  const LaneBlocks blocks = blocksOf(o);
+  TensorMemory &memory = requireColumns(g, cta, kMma, "D", o.d.column, blocks.all[0].columns);
   const ProductRule rule = ruleOf(o);
   for (const LaneBlock &block : blocks) {
-    const Numbers a = decodeA(g, cta, run, block, scratch);
-    Selection selection;
+    scratch.numbersA = decodeA(g, cta, run, block, scratch);
     if (o.form.isSparse)
-      selection = selectionOf(g, cta, o, block);
-    ScaleNumbers scales;
+      scratch.selection = selectionOf(g, cta, o, block);
+    BlockScales scales;
     if (o.form.scaleBlock)
-      decodeBlockScales(g, cta, o, block, scales);
+      scales = decodeBlockScales(g, cta, o, block, scratch);
     Accumulators d{&memory.cells[block.lane][o.d.column], TensorMemory::kColumns};
     if (!isInPlace(o)) {
       takeInput(o, memory, block, scratch.accumulators);
       d = {scratch.accumulators, ptrdiff_t(block.columns)};
     }
     // Scales of B count from the block's first column.
-    BlockScales view = scales.view;
-    if (view.b)
-      view.b -= size_t{block.column} * view.perRow;
-    multiplyNumbers(rule, a, b, block.column, block.columns, o.form.isSparse ? &selection : nullptr,
-                    o.form.scaleBlock ? &view : nullptr, o.hasInput, d);
+    if (scales.b)
+      scales.b -= size_t{block.column} * scales.perRow;
+    multiplyNumbers(rule, scratch.numbersA, b, block.column, block.columns,
+                    o.form.isSparse ? &scratch.selection : nullptr,
+                    o.form.scaleBlock ? &scales : nullptr, o.hasInput, d);
     if (!isInPlace(o))
       giveResult(o, cta, memory, block, scratch.accumulators);
   }
@@ -378,7 +382,7 @@ bool continuesRun(const TensorMmaOperands &last, const TensorMmaOperands &next) 
 void checkTensorProduct(GangState &g, const TensorMmaOperands &o) {
   describe(g, g.cta->window, o, o.a, o.instruction.a, "A");
   describe(g, g.cta->window, o, o.b, o.instruction.b, "B");
-  requireColumns(g, *g.cta, kMma, "D", o.d.column, blocksOf(o).front().columns);
+  requireColumns(g, *g.cta, kMma, "D", o.d.column, blocksOf(o).all[0].columns);
 }
 
 void multiplyTensor(GangState &g, std::span<const TensorMmaOperands> run) {
@@ -387,10 +391,10 @@ void multiplyTensor(GangState &g, std::span<const TensorMmaOperands> run) {
   ZeroColumns zeros;
   if (o.form.isStationary && o.zeroColumns)
     zeros = zeroColumnsOf(o.zeroColumns, o.instruction.m, o.instruction.n);
-  const Numbers b = decodeB(g, run, zeros, scratch);
-  multiplyIn(g, *g.cta, run, b, scratch);
+  scratch.numbersB = decodeB(g, run, zeros, scratch);
+  multiplyIn(g, *g.cta, run, scratch.numbersB, scratch);
   if (o.form.isPair)
-    multiplyIn(g, peerOf(g, kMma), run, b, scratch);
+    multiplyIn(g, peerOf(g, kMma), run, scratch.numbersB, scratch);
 }
 
 } // namespace ptxrun::rt

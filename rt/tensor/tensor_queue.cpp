@@ -48,9 +48,9 @@ void finishRun(GangState &g) {
   TensorQueue &queue = queueOf(g);
   if (queue.run.empty())
     return;
-  const std::vector<TensorMmaOperands> run = std::move(queue.run);
+  queue.performedRun.swap(queue.run);
   queue.run.clear();
-  multiplyTensor(*queue.runner, run);
+  multiplyTensor(*queue.runner, queue.performedRun);
 }
 
 uint64_t issuedTensorOperations(GangState &g) {
@@ -65,9 +65,10 @@ void performTensorOperations(GangState &g, uint64_t end) {
     return;
   TensorQueue &queue = queueOf(g);
   while (!queue.pending.empty() && queue.pending.front()->number < end) {
-    const std::unique_ptr<TensorOperation> o = std::move(queue.pending.front());
+    queue.performed.push_back(std::move(queue.pending.front()));
     queue.pending.pop_front();
-    performOne(*o);
+    performOne(*queue.performed.back());
+    queue.performed.pop_back();
   }
 }
 

@@ -29,6 +29,9 @@ struct TensorQueue {
   /// soon as anybody may look, at the next tcgen05 instruction of another kind.
   std::vector<TensorMmaOperands> run;
   GangState *runner = nullptr;
+  /// What is being performed: here, since a failure abandons the stack.
+  std::vector<TensorMmaOperands> performedRun;
+  std::vector<std::unique_ptr<TensorOperation>> performed;
 };
 
 /// Eager: multiplies now or with the products that follow.

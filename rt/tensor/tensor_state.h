@@ -19,6 +19,10 @@ struct TensorScratch {
   char b[kMaxRows * kMaxRowBytes];
   uint32_t accumulators[128 * 256];
   alignas(64) float rows[2 * 16 * 32 + 16]; ///< A of a warp, as prepareRows() has it
+  /// Operands of tcgen05.mma: here, since a stack may be abandoned while they are read.
+  Numbers numbersA, numbersB;
+  Selection selection;
+  std::vector<float> scalesA, scalesB;
 };
 
 struct TensorState {

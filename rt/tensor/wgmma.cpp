@@ -48,11 +48,10 @@ void gatherA(ConstWarpRegisters registers, char *rows) {
 
 Numbers decodeA(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorScratch &scratch) {
   const unsigned columns = kRowBytes * 8 / matrix::bitsOf(o.form.elementA());
-  const char *rows = tiles.bytesA.data() + kRows * o.warp * kRowBytes;
-  if (o.form.hasRegistersA) {
+  if (o.form.hasRegistersA)
     gatherA(o.registersA, scratch.a);
-    rows = scratch.a;
-  }
+  const char *rows =
+      o.form.hasRegistersA ? scratch.a : tiles.bytesA.data() + kRows * o.warp * kRowBytes;
   return decodeRows(o.form.elementA(), matrix::Packing::dense, rows, kRows, columns, kRowBytes,
                     o.form.negatesA);
 }

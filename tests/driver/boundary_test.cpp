@@ -28,12 +28,26 @@ void *allocate(size_t bytes, size_t alignment) {
 } // namespace
 
 // In place of the C++ library's, for the driver too.
+// All of them: a sanitizer has its own, and knows which two belong together.
 void *operator new(size_t bytes) { return allocate(bytes ? bytes : 1, 16); }
+void *operator new[](size_t bytes) { return operator new(bytes); }
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (...) {
+    return nullptr;
+  }
+}
+void *operator new[](size_t bytes, const std::nothrow_t &none) noexcept {
+  return operator new(bytes, none);
+}
 void *operator new(size_t bytes, std::align_val_t alignment) {
   return allocate(bytes ? bytes : 1, static_cast<size_t>(alignment));
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 void operator delete(void *memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 

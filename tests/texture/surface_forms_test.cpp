@@ -193,7 +193,7 @@ TEST_F(SurfaceForms, EveryFormOfFormattedSustConverts) {
 }
 
 template <class T> T reduced(const std::string &op, T a, T b) {
-  return op == "add"   ? T(a + b)
+  return op == "add"   ? T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)) // wraps
          : op == "min" ? std::min(a, b)
          : op == "max" ? std::max(a, b)
          : op == "and" ? T(a & b)

@@ -49,6 +49,11 @@ TEST(Description, KeepsOrderOfConstantsAndBuffers) {
   EXPECT_EQ(plan.launches[2].kernel, "addOffsets");
 }
 
+TEST(Description, BrokenTablesAreRefused) { // the parser takes for granted that a key follows
+  for (const char *text : {"[{", "[}", "[.", "[=", "[\n", "[,", "[#", "[+", "[\\", "[\r"})
+    EXPECT_EQ(refusal(text), ": this is no TOML") << text;
+}
+
 TEST(Description, MistakesAreNamedWithTheirPlace) {
   EXPECT_EQ(refusal("module = 'a.ptx'\n"), ": there is no [[launch]]");
   EXPECT_EQ(refusal("[[launch]]\n").substr(0, 2), ":1");
