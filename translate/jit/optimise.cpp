@@ -13,6 +13,7 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
@@ -31,6 +32,23 @@ namespace {
 InstCombineOptions oneRound() {
   return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false);
 }
+
+/// InstCombine, but where very many ways meet: it asks for the known bits of each value that comes
+/// in, for each instruction behind, and that time grows with the square of the number of ways.
+/// What is left is folded there.
+struct Combine : PassInfoMixin<Combine> {
+  static constexpr unsigned kManyWays = 64;
+
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    const bool hasManyWays = any_of(function, [](const BasicBlock &block) {
+      const auto *phi = dyn_cast<PHINode>(&block.front());
+      return phi && phi->getNumIncomingValues() > kManyWays;
+    });
+    if (hasManyWays)
+      return InstSimplifyPass().run(function, analyses);
+    return InstCombinePass(oneRound()).run(function, analyses);
+  }
+};
 
 bool callsItself(const Function &function) {
   for (const User *user : function.users()) {
@@ -116,7 +134,7 @@ FunctionPassManager passesFor(const Effort &effort) {
   passes.addPass(SROAPass(SROAOptions::ModifyCFG));
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/!effort.isLarge() && !effort.isBaseline()));
   if (!effort.isBaseline())
-    passes.addPass(InstCombinePass(oneRound()));
+    passes.addPass(Combine());
   passes.addPass(SimplifyCFGPass());
   if (effort.isHuge() || effort.isBaseline())
     return passes;
