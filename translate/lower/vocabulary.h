@@ -33,7 +33,7 @@
 //    ptx.call.free(i64), ptx.call.assertfail(ptr, ptr, i32 line, ptr function, i64 charsize) then unreachable
 //  Operations of a whole warp that the runtime performs on its lanes' registers (warp_words.h), convergent:
 //    ptx.warp.<entry>.<counts>(i64 uniform..., i32 registers..., i32 mask) -> {i32...}
-//  Calls of the runtime (mbarrier, asynchronous copies, cluster barriers, textures and surfaces): the table in runtime_words.h
+//  Calls of the runtime (mbarrier, asynchronous copies, cluster barriers, textures and surfaces): the table in runtime_words.def
 //  Lane mathematics that IR has no instruction for: functions of the lane library (intrinsics/lane, C++ compiled to bitcode,
 //    names ptx_<op>_<type>, e.g. float ptx_ex2_approx_ftz_f32(float)); pure scalar code, inlined by lower's pass list, so that
 //    simt sees only arithmetic and the bits are the same at every W and CPU level.
@@ -46,6 +46,6 @@ inline constexpr const char *kPrefix = "ptx.";
 inline constexpr const char *kFlushes = "ptx.ftz";
 /// (i32) -> i64: the `.local` address with this lower half. Gone when lower is done.
 inline constexpr const char *kWholeLocalAddress = "ptx.local.whole";
-/// All instructions on textures and surfaces (runtime_words.h).
+/// All instructions on textures and surfaces (runtime_words.def).
 inline constexpr const char *kTexture = "ptx.texture";
 }

@@ -6,6 +6,7 @@
 
 #include "translate/lower/analyses.h"
 #include "translate/simt/entry.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 
@@ -13,8 +14,7 @@ void cleanUp(llvm::Function &f, Tier tier) {
   // Barriers stay as many as they are: which of two copies gangs come to would differ between them.
   for (llvm::BasicBlock &block : f)
     for (llvm::Instruction &i : block)
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-          call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && entryAt(*call).maySuspend())
         call->setCannotDuplicate();
   lower::Analyses analyses;
   llvm::FunctionPassManager passes;

@@ -10,39 +10,12 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "translate/simt/entry.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
 
 using llvm::Value;
-
-/// Entry points that suspend, and how the result of the one-step form is had from the two-step
-/// form.
-struct Suspending {
-  const char *name;
-  enum Result { none, barRed, lastPointer } result;
-};
-constexpr Suspending kSuspending[] = {
-    {"ptxrun_bar_sync", Suspending::none},
-    {"ptxrun_bar_red", Suspending::barRed},
-    {"ptxrun_bar_arrive", Suspending::none},
-    {"ptxrun_active_lanes", Suspending::lastPointer},
-    {"ptxrun_yield", Suspending::none},
-    {"ptxrun_warp_gather", Suspending::lastPointer},
-    {"ptxrun_cluster_wait", Suspending::none},
-    {"ptxrun_mbarrier_try_wait", Suspending::lastPointer},
-    {"ptxrun_tcgen05_alloc", Suspending::none},
-};
-
-const Suspending *suspendingCall(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-  if (!call || !call->getCalledFunction())
-    return nullptr;
-  for (const Suspending &s : kSuspending)
-    if (call->getCalledFunction()->getName() == s.name)
-      return &s;
-  return nullptr;
-}
 
 class Coroutine {
  public:
@@ -83,10 +56,10 @@ class Coroutine {
     llvm::SmallVector<llvm::CallInst *> calls;
     for (llvm::BasicBlock &block : start_)
       for (llvm::Instruction &i : block)
-        if (suspendingCall(i))
+        if (entryAt(i).maySuspend())
           calls.push_back(llvm::cast<llvm::CallInst>(&i));
     for (llvm::CallInst *one : calls)
-      replace(*one, *suspendingCall(*one));
+      replace(*one, entryAt(*one));
   }
 
  private:
@@ -107,7 +80,7 @@ class Coroutine {
     choice->addCase(b_.getInt8(1), end_);
   }
 
-  void replace(llvm::CallInst &call, const Suspending &how) {
+  void replace(llvm::CallInst &call, const GangEntry &how) {
     llvm::BasicBlock *before = call.getParent();
     llvm::BasicBlock *after = llvm::SplitBlock(before, &call);
     auto *wait = llvm::BasicBlock::Create(start_.getContext(), "suspend", &start_, after);
@@ -116,20 +89,19 @@ class Coroutine {
     b_.SetCurrentDebugLocation(call.getDebugLoc());
     llvm::SmallVector<Value *> arguments(call.args());
     Value *result = nullptr, *participants = nullptr;
-    if (how.result != Suspending::none) {
+    if (how.suspension != GangEntry::Suspension::withoutResult) {
       llvm::IRBuilder<> entry(&start_.getEntryBlock(), start_.getEntryBlock().begin());
       result =
           entry.CreateAlloca(llvm::ArrayType::get(entry.getInt32Ty(), 2), nullptr, "wait.result");
-      if (how.result == Suspending::barRed)
+      if (how.suspension == GangEntry::Suspension::ofBarRed)
         participants = arguments.pop_back_val();
       arguments.push_back(result);
     }
     llvm::SmallVector<llvm::Type *> types;
     for (Value *a : arguments)
       types.push_back(a->getType());
-    llvm::FunctionCallee begin =
-        context_.module.getOrInsertFunction((llvm::Twine(how.name) + "_begin").str(),
-                                            llvm::FunctionType::get(b_.getInt1Ty(), types, false));
+    llvm::FunctionCallee begin = context_.module.getOrInsertFunction(
+        std::string(how.name) + "_begin", llvm::FunctionType::get(b_.getInt1Ty(), types, false));
     llvm::CallInst *must = b_.CreateCall(begin, arguments);
     must->addRetAttr(llvm::Attribute::ZExt);
     must->addFnAttr(llvm::Attribute::NoUnwind);
@@ -164,14 +136,10 @@ bool hasOnlyInlineSuspensions(const llvm::Module &m,
       continue;
     for (const llvm::BasicBlock &b : f)
       for (const llvm::Instruction &i : b)
-        if (suspendingCall(i))
+        if (entryAt(i).maySuspend())
           return false;
   }
   return true;
-}
-
-bool isSuspending(llvm::StringRef name) {
-  return llvm::any_of(kSuspending, [&](const Suspending &s) { return name == s.name; });
 }
 
 void buildCoroutine(ModuleContext &context, llvm::Function &start,

@@ -16,17 +16,10 @@
 namespace ptxrun::simt {
 namespace {
 
-constexpr char kTestWait[] = "ptx.mbarrier.test_wait", kTryWait[] = "ptx.mbarrier.try_wait";
 /// The last operand of a wait without time limit (ptxrun_mbarrier_try_wait).
 constexpr uint32_t kNoLimit = ~0u;
 
-bool isMbarrierWait(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-  if (!call || !call->getCalledFunction())
-    return false;
-  llvm::StringRef name = call->getCalledFunction()->getName();
-  return name == kTestWait || name == kTryWait;
-}
+bool isMbarrierWait(const llvm::Instruction &i) { return isMbarrierTest(wordAt(i).op); }
 
 /// The loop's only wait, if there is one and nothing beside it has an effect or reads memory.
 llvm::CallInst *onlyWait(const llvm::Loop &loop) {
@@ -69,7 +62,7 @@ void removeLimit(llvm::CallInst &wait) {
   llvm::LLVMContext &c = wait.getContext();
   auto *limit = llvm::ConstantInt::get(llvm::Type::getInt32Ty(c), kNoLimit);
   llvm::Function *callee = wait.getCalledFunction();
-  if (callee->getName() == kTryWait) {
+  if (wordOf(*callee).op == Op::mbarrierTryWait) {
     wait.setArgOperand(wait.arg_size() - 1, limit);
     return;
   }
@@ -79,7 +72,8 @@ void removeLimit(llvm::CallInst &wait) {
   for (const llvm::Value *a : arguments)
     types.push_back(a->getType());
   llvm::FunctionCallee tryWait = callee->getParent()->getOrInsertFunction(
-      kTryWait, llvm::FunctionType::get(wait.getType(), types, false), callee->getAttributes());
+      wordFor(Op::mbarrierTryWait).name, llvm::FunctionType::get(wait.getType(), types, false),
+      callee->getAttributes());
   auto *endless = llvm::CallInst::Create(tryWait, arguments, "", wait.getIterator());
   endless->setAttributes(wait.getAttributes());
   endless->setDebugLoc(wait.getDebugLoc());
@@ -90,9 +84,9 @@ void removeLimit(llvm::CallInst &wait) {
 } // namespace
 
 bool isEndlessWait(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-  if (!call || !call->getCalledFunction() || call->getCalledFunction()->getName() != kTryWait)
+  if (wordAt(i).op != Op::mbarrierTryWait)
     return false;
+  auto *call = llvm::cast<llvm::CallBase>(&i);
   auto *limit = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(call->arg_size() - 1));
   return limit && limit->getZExtValue() == kNoLimit;
 }

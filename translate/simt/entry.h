@@ -31,8 +31,6 @@ void buildGangStartEntry(ModuleContext &, llvm::Function *full, llvm::Function *
 
 /// True if no function but `bodies` calls an entry point that suspends.
 bool hasOnlyInlineSuspensions(const llvm::Module &, llvm::ArrayRef<const llvm::Function *> bodies);
-/// An entry point of the runtime that may suspend the gang.
-bool isSuspending(llvm::StringRef name);
 /// Makes `start`, an empty function (launch, cta, gang) -> frame, the coroutine of the body that
 /// `callBody` emits a call of.
 void buildCoroutine(ModuleContext &, llvm::Function &start,

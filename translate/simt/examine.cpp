@@ -27,8 +27,8 @@ bool waitsForOthers(const llvm::Instruction &i) {
   Word w = wordAt(i);
   if (w.kind == Word::Kind::runtime || w.kind == Word::Kind::runtimeWait)
     return true; // arrives at or waits for an mbarrier, or a cluster barrier
-  if (w.kind == Word::Kind::barrier || isCollective(w.kind))
-    return llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName() != "ptx.activemask";
+  if (w.kind == Word::Kind::barrier || w.isCollective())
+    return w.op != Op::activemask;
   auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
   return call && (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration());
 }
@@ -170,10 +170,9 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                                              : namesActiveLanes(in, from, shapes);
            });
   auto *call = llvm::dyn_cast<llvm::CallBase>(i);
-  const llvm::StringRef name =
-      call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
-  const bool isBallot = name == "ptx.vote.sync.ballot";
-  if (!isBallot && name != "ptx.activemask" && !name.starts_with("ptx.match."))
+  const Op op = wordAt(*i).op;
+  const bool isBallot = op == Op::voteBallot;
+  if (!isBallot && op != Op::activemask && op != Op::matchAny && op != Op::matchAll)
     return false;
   return shapes.dominators().dominates(call->getParent(), at) &&
          !partsBetween(*call, at, isBallot ? call->getArgOperand(0) : nullptr, shapes);
@@ -250,8 +249,7 @@ class Elsewhere {
     }
     if (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(condition)) {
       auto *call = llvm::dyn_cast<llvm::CallBase>(part->getAggregateOperand());
-      return isTrue && call && call->getCalledFunction() &&
-             call->getCalledFunction()->getName() == "ptx.elect.sync" &&
+      return isTrue && call && wordAt(*call).op == Op::elect &&
              shapes_.isUniform(call->getArgOperand(0));
     }
     auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
@@ -320,11 +318,11 @@ class Elsewhere {
   }
 
   static bool needsAllLanes(const llvm::Instruction &i) {
-    const Word::Kind kind = wordAt(i).kind;
-    if (kind == Word::Kind::barrier)
+    const Word word = wordAt(i);
+    if (word.kind == Word::Kind::barrier)
       return true;
     auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-    if (!isCollective(kind) || call->arg_size() == 0)
+    if (!word.isCollective() || call->arg_size() == 0)
       return false;
     auto *members = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(call->arg_size() - 1));
     return members && members->isMinusOne();
@@ -372,11 +370,9 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
           (!llvm::isa<llvm::ConstantInt>(alloca->getArraySize()) || &b != &f.getEntryBlock()))
         needThreads("each thread takes stack of its own size", i);
       auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-      r.hasCollectives |= isCollective(w.kind);
-      r.hasBarriers |= w.kind == Word::Kind::barrier ||
-                       (call && call->getCalledFunction() &&
-                        call->getCalledFunction()->getName().starts_with("ptx.cluster."));
-      const llvm::Value *members = isCollective(w.kind) && call->arg_size()
+      r.hasCollectives |= w.isCollective();
+      r.hasBarriers |= w.kind == Word::Kind::barrier || isOfCluster(w.op);
+      const llvm::Value *members = w.isCollective() && call->arg_size()
                                        ? call->getArgOperand(call->arg_size() - 1)
                                        : nullptr;
       r.hasVaryingMembers |= members && !shapes.isUniform(members);
@@ -384,7 +380,7 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
         continue;
       if (members) {
         // Operations of a warp are .aligned: all its lanes come here, and lockstep waits for them.
-        const bool isAligned = call->getCalledFunction()->getName().starts_with("ptx.warp.");
+        const bool isAligned = w.op == Op::warpOperation || w.op == Op::warpWgmma;
         if (!isAligned && !namesActiveLanes(members, &b, shapes) &&
             (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
           needThreads("a warp collective under divergent control names lanes that may be elsewhere",

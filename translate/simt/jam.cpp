@@ -17,6 +17,7 @@
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
 #include "translate/simt/unify.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -24,19 +25,14 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-llvm::StringRef calledName(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-  return call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
-}
-
-bool isBarrier(const llvm::Instruction &i) { return calledName(i) == "ptxrun_bar_sync"; }
+bool isBarrier(const llvm::Instruction &i) { return entryAt(i).id == GangEntry::Id::barSync; }
 
 /// Calls of anything that keeps records of a gang, or that one call per gang would not stand for.
 bool hasOtherCalls(const llvm::Function &f) {
   for (const BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
       if (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i) &&
-          !isWrappedAccess(calledName(i)))
+          !entryAt(i).isAccess())
         return true;
   return false;
 }

@@ -1,6 +1,7 @@
 #include "translate/simt/look_back.h"
 
 #include "translate/simt/cost.h"
+#include "translate/simt/words.h"
 
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Instructions.h>
@@ -142,8 +143,7 @@ class Summing {
         return {base, offset.getSExtValue()};
     }
     if (auto *call = llvm::dyn_cast<llvm::CallBase>(v))
-      if (const llvm::Function *f = call->getCalledFunction();
-          f && f->getName().starts_with("ptx.sreg.tid."))
+      if (const llvm::Function *f = call->getCalledFunction(); f && wordOf(*f).op == Op::tid)
         return {f, 0};
     return {v, 0};
   }
@@ -154,9 +154,8 @@ class Summing {
 
 std::optional<unsigned> axisOf(const Value *key) {
   auto *f = llvm::dyn_cast<llvm::Function>(key);
-  if (!f || !f->getName().starts_with("ptx.sreg.tid."))
-    return std::nullopt;
-  return unsigned(f->getName().back() - 'x');
+  const Word word = f ? wordOf(*f) : Word{};
+  return word.op == Op::tid ? std::optional<unsigned>(word.axis) : std::nullopt;
 }
 
 /// The values of %tid that come to the block.

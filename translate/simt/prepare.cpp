@@ -26,9 +26,8 @@ void foldBlockShape(llvm::Function &f, const GangShape &gang) {
       Word w = wordAt(i);
       if (w.kind != Word::Kind::specialRegister && w.kind != Word::Kind::threadIndex)
         continue;
-      llvm::StringRef name = llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName();
       uint32_t value;
-      if (name.starts_with("ptx.sreg.ntid."))
+      if (w.op == Op::ntid)
         value = gang.block[w.axis];
       else if (w.kind == Word::Kind::threadIndex && gang.block[w.axis] == 1)
         value = 0;
@@ -138,7 +137,7 @@ void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
       if (wordAt(i).kind == Word::Kind::exit && isKernel && call->getType()->isVoidTy()) {
         call->eraseFromParent();
       } else if (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration()) {
-        if (f.getParent()->getFunction("ptx.exit"))
+        if (f.getParent()->getFunction(wordFor(Op::exit).name))
           asked.push_back(call);
       }
     }
@@ -146,8 +145,7 @@ void resolveExits(llvm::Function &f, bool isKernel, llvm::BasicBlock *exit) {
     llvm::BasicBlock *before = call->getParent();
     llvm::BasicBlock *after = before->splitBasicBlock(std::next(call->getIterator()), "after.call");
     llvm::IRBuilder<> b(before->getTerminator());
-    llvm::FunctionCallee exited = f.getParent()->getOrInsertFunction("ptx.exited", b.getInt1Ty());
-    llvm::Value *left = b.CreateCall(exited);
+    llvm::Value *left = callWord(b, Op::exited, b.getInt1Ty(), {});
     before->getTerminator()->eraseFromParent();
     llvm::BranchInst::Create(exit, after, left, before);
     for (llvm::PHINode &phi : exit->phis())

@@ -12,6 +12,7 @@
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
 #include "translate/simt/region_state.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -19,27 +20,24 @@ namespace {
 using llvm::Value;
 
 bool isBarrier(const llvm::CallInst &call, uint64_t threads) {
-  const llvm::Function *f = call.getCalledFunction();
-  if (!f || (f->getName() != "ptxrun_bar_sync" && f->getName() != "ptxrun_bar_red"))
+  const GangEntry::Id entry = entryAt(call).id;
+  if (entry != GangEntry::Id::barSync && entry != GangEntry::Id::barRed)
     return false;
   auto *count = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
   return llvm::isa<llvm::ConstantInt>(call.getArgOperand(1)) && count &&
          (count->isZero() || count->getZExtValue() == threads);
 }
 
-/// Entry points of rt that need no record of the gang but its place in the CTA.
-bool needsOnlyPlace(llvm::StringRef name) {
-  static constexpr llvm::StringLiteral kNames[] = {
-      "ptxrun_trap",        "ptxrun_vprintf",     "ptxrun_malloc",
-      "ptxrun_free",        "ptxrun_assertfail",  "ptxrun_clock64",
-      "ptxrun_globaltimer", "ptxrun_local_stack", "ptxrun_local_frame"};
-  return !name.starts_with("ptxrun_") || isWrappedAccess(name) || llvm::is_contained(kNames, name);
+/// Entry points of rt that need no record of the gang but its place in the CTA, and functions that
+/// are none.
+bool needsOnlyPlace(const llvm::Function &f) {
+  return !f.getName().starts_with("ptxrun_") || entryOf(f).needs != GangEntry::Needs::record;
 }
 
 /// Whether all the kernel asks of rt are barriers of the whole CTA, in its own body.
 bool hasOnlyBarriers(const llvm::Module &m, const llvm::Function &body, uint64_t threads) {
   for (const llvm::Function &f : m) {
-    if (!f.isDeclaration() || f.isIntrinsic() || needsOnlyPlace(f.getName()))
+    if (!f.isDeclaration() || f.isIntrinsic() || needsOnlyPlace(f))
       continue;
     for (const llvm::User *u : f.users()) {
       auto *call = llvm::dyn_cast<llvm::CallInst>(u);

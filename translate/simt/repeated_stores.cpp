@@ -24,6 +24,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -229,9 +230,7 @@ class RepeatedStores {
         apart = b.CreateAnd(
             apart, b.CreateOr(isBelow(places[k].start, places[k].bytes, places[other].start),
                               isBelow(places[other].start, places[other].bytes, places[k].start)));
-    llvm::FunctionCallee all =
-        at->getModule()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
-    return b.CreateCall(all, apart);
+    return callWord(b, Op::all, b.getInt1Ty(), apart);
   }
 
   llvm::Loop &loop_;

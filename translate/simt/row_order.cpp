@@ -26,6 +26,7 @@
 
 #include "translate/simt/cost.h"
 #include "translate/simt/entry_builder.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -35,7 +36,7 @@ using llvm::Value;
 bool isOrdered(const llvm::Instruction &i) {
   if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i)) {
     const llvm::Function *callee = call->getCalledFunction();
-    return !callee || (!callee->isIntrinsic() && !isWrappedAccess(callee->getName()));
+    return !callee || (!callee->isIntrinsic() && !entryOf(*callee).isAccess());
   }
   return i.isAtomic() || i.isVolatile() || llvm::isa<llvm::FenceInst>(i);
 }

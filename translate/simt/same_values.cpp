@@ -206,13 +206,6 @@ Value *computedBefore(const ShapeAnalysis &shapes, Value *v, Instruction *at,
   return known[v] = copy;
 }
 
-Value *callTest(llvm::IRBuilder<> &b, const char *name, llvm::Type *result, Value *v) {
-  const std::string word =
-      std::string(name) + ".i" + std::to_string(v->getType()->getIntegerBitWidth());
-  llvm::Module *m = b.GetInsertBlock()->getModule();
-  return b.CreateCall(m->getOrInsertFunction(word, result, v->getType()), v);
-}
-
 /// Lets the special version that `v` is in be the one for gangs whose lanes hold the same in it.
 bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
   llvm::BranchInst *choice = choiceBefore(shapes, v.getParent());
@@ -224,11 +217,11 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
     return false;
   llvm::IRBuilder<> b(choice);
   // Where the rest of the choice's test fails, it may be anything.
-  Value *same = callTest(b, "ptx.same", b.getInt1Ty(), b.CreateFreeze(early));
+  Value *same = callWord(b, Op::same, b.getInt1Ty(), b.CreateFreeze(early));
   choice->setCondition(b.CreateAnd(choice->getCondition(), same));
   b.SetInsertPoint(&*std::next(v.getIterator()));
   b.SetCurrentDebugLocation(v.getDebugLoc());
-  Value *first = callTest(b, "ptx.first", v.getType(), &v);
+  Value *first = callWord(b, Op::first, v.getType(), &v);
   v.replaceUsesWithIf(first, [&](const llvm::Use &u) { return u.getUser() != first; });
   return true;
 }
@@ -273,13 +266,13 @@ void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const Basic
       }
   }
   llvm::IRBuilder<> b(before->getTerminator());
-  Value *same = callTest(b, "ptx.same", b.getInt1Ty(), &v);
+  Value *same = callWord(b, Op::same, b.getInt1Ty(), &v);
   const llvm::DebugLoc line = v.getDebugLoc();
   before->getTerminator()->eraseFromParent();
   expectFirst(llvm::BranchInst::Create(mapped(rest), rest, same, before), line);
   b.SetInsertPoint(&*mapped(rest)->getFirstInsertionPt());
   b.SetCurrentDebugLocation(line);
-  Value *first = callTest(b, "ptx.first", v.getType(), &v);
+  Value *first = callWord(b, Op::first, v.getType(), &v);
   for (BasicBlock *block : blocks)
     for (Instruction &i : *mapped(block))
       if (&i != first)

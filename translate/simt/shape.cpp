@@ -405,9 +405,10 @@ bool ShapeAnalysis::isStateOfOnePhase(const llvm::Value *v) const {
     v = phi->getIncomingValue(0);
   }
   auto *call = llvm::dyn_cast<llvm::CallBase>(v);
-  return call && call->getCalledFunction() &&
-         call->getCalledFunction()->getName().starts_with("ptx.mbarrier.arrive") &&
-         isUniform(call->getArgOperand(0));
+  if (!call)
+    return false;
+  const Op op = wordAt(*call).op;
+  return (isArrival(op) || op == Op::mbarrierArriveNoComplete) && isUniform(call->getArgOperand(0));
 }
 
 Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
@@ -424,56 +425,44 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
     return evaluateClamp(*clamp);
   if (callee->isIntrinsic())
     return meetAll(call);
-  const Word word = wordOf(callee->getName());
-  switch (word.kind) {
-  case Word::Kind::threadIndex:
+  const Word word = wordOf(*callee);
+  switch (word.shape) {
+  case ShapeRule::varying:
+    return varying();
+  case ShapeRule::uniform:
+    return uniform();
+  case ShapeRule::threadIndex:
     return threadIndex(word.axis);
-  case Word::Kind::laneId: {
+  case ShapeRule::laneNumber: {
     std::vector<int64_t> offsets(gang_.lanes);
     for (unsigned l = 0; l < gang_.lanes; ++l)
       offsets[l] = l;
     return make(std::move(offsets),
                 gang_.lanes == 32 ? kMaxAlignment : std::countr_zero(gang_.lanes), 32, false);
   }
-  case Word::Kind::laneMask:
-    return varying();
-  case Word::Kind::specialRegister: {
-    if (word.axis < 3 && callee->getName().starts_with("ptx.sreg.ntid.") && gang_.block[0])
-      return uniform(std::countr_zero(gang_.block[word.axis]));
-    return uniform();
-  }
-  case Word::Kind::uniformValue:
-    return uniform();
-  case Word::Kind::warpUniform: // the same for all lanes that take part, if they name the same
-                                // members
+  case ShapeRule::blockExtent:
+    return gang_.block[0] ? uniform(std::countr_zero(gang_.block[word.axis])) : uniform();
+  case ShapeRule::ofMembers:
     return call.arg_size() ? sameFor(call.getArgOperand(call.arg_size() - 1)) : uniform();
-  case Word::Kind::warpVarying:
+  case ShapeRule::shuffle:
     return evaluateShuffle(call);
-  case Word::Kind::laneTest:
-    return uniform();
-  case Word::Kind::rounded:
+  case ShapeRule::elementwise:
     return meetAll(call);
-  case Word::Kind::barrier:
-    return uniform(); // bar.red: one result for all
-  case Word::Kind::runtime:
-    // Tests of an mbarrier, and arrivals: what lanes that arrive together get is the state before
-    // the first of them.
-    if (!call.getType()->isIntegerTy(1) && !isArrival(callee->getName()))
-      return varying();
-    [[fallthrough]];
-  case Word::Kind::runtimeWait: { // one answer for lanes that wait for the same
-    Shape result = uniform();
-    for (const llvm::Value *a : call.args())
-      if (Shape s = isStateOfOnePhase(a) ? uniform() : sameFor(a); !s.isUniform()) {
-        result = s;
-        if (s.isVarying())
-          break;
-      }
-    return result;
+  case ShapeRule::answer:
+    break;
   }
-  default:
+  // Tests of an mbarrier, and arrivals: what lanes that arrive together get is the state before the
+  // first of them.
+  if (word.kind == Word::Kind::runtime && !call.getType()->isIntegerTy(1) && !isArrival(word.op))
     return varying();
-  }
+  Shape result = uniform();
+  for (const llvm::Value *a : call.args())
+    if (Shape s = isStateOfOnePhase(a) ? uniform() : sameFor(a); !s.isUniform()) {
+      result = s;
+      if (s.isVarying())
+        break;
+    }
+  return result;
 }
 
 Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {

@@ -22,8 +22,7 @@ std::optional<Lanes> constantOf(const llvm::Value *v, unsigned depth = 0) {
     return lanes;
   }
   if (const auto *call = llvm::dyn_cast<llvm::CallBase>(v)) {
-    const llvm::Function *callee = call->getCalledFunction();
-    if (!callee || wordOf(callee->getName()).kind != Word::Kind::laneId)
+    if (wordAt(*call).op != Op::laneid)
       return std::nullopt;
     for (unsigned l = 0; l < kWarp; ++l)
       lanes[l] = l;
@@ -90,8 +89,6 @@ bool isOnlyTakenApart(const llvm::CallBase &call) {
 /// value with offsets has them in another order, from the same base; the call has the shape of its
 /// value.
 Shape ShapeAnalysis::evaluateShuffle(const llvm::CallBase &call) const {
-  if (!call.getCalledFunction()->getName().starts_with("ptx.shfl.sync.idx"))
-    return varying();
   const auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
   if (!clamp || (clamp->getZExtValue() & 0x1f1f) != 31)
     return varying();

@@ -6,6 +6,7 @@
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/region_state.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -52,8 +53,7 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
   llvm::SmallVector<llvm::BasicBlock *> barriers;
   for (llvm::BasicBlock &block : full)
     for (llvm::Instruction &i : block)
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-          call && call->getCalledFunction() && isSuspending(call->getCalledFunction()->getName()))
+      if (entryAt(i).maySuspend())
         barriers.push_back(&block);
   if (uniformity.agreeOn(barriers))
     return;

@@ -10,6 +10,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "translate/simt/entry.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -50,7 +51,7 @@ std::string checkFunctions(const GangModule &gang) {
       continue;
     if (!f.getName().starts_with("ptxrun_"))
       return "neither the runtime's nor an intrinsic: " + f.getName().str();
-    if (gang.entry != EntryPoint::gang && isSuspending(f.getName()))
+    if (gang.entry != EntryPoint::gang && entryOf(f).maySuspend())
       return name.str() + " calls " + f.getName().str() + ", which suspends";
   }
   return {};

@@ -30,6 +30,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 
@@ -200,9 +201,8 @@ class Versions {
     copyBlocks(region, map);
     llvm::Value *x = index.getOperand(0);
     llvm::IRBuilder<> builder(before->getTerminator());
-    llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(
-        isSigned ? "ptx.nowrap.s" : "ptx.nowrap.u", builder.getInt1Ty(), x->getType());
-    llvm::Value *holds = builder.CreateCall(test, x);
+    llvm::Value *holds =
+        callWord(builder, isSigned ? Op::nowrapSigned : Op::nowrapUnsigned, builder.getInt1Ty(), x);
     llvm::DebugLoc line = before->getTerminator()->getDebugLoc();
     before->getTerminator()->eraseFromParent();
     expectFirst(
@@ -236,9 +236,7 @@ class Versions {
 
   llvm::Value *all(llvm::Value *condition, bool isNegated, llvm::BasicBlock *at) {
     llvm::IRBuilder<> b(at->getTerminator());
-    llvm::FunctionCallee f =
-        function_.getParent()->getOrInsertFunction("ptx.all", b.getInt1Ty(), b.getInt1Ty());
-    return b.CreateCall(f, isNegated ? b.CreateNot(condition) : condition);
+    return callWord(b, Op::all, b.getInt1Ty(), isNegated ? b.CreateNot(condition) : condition);
   }
 
   /// `v` at the end of block `a`: itself, or a copy of integer arithmetic on values that are known
@@ -285,9 +283,9 @@ class Versions {
           continue;
         if (tested[isSigned].insert(index).second) {
           builder.SetInsertPoint(a->getTerminator());
-          llvm::FunctionCallee test = function_.getParent()->getOrInsertFunction(
-              isSigned ? "ptx.nowrap.s" : "ptx.nowrap.u", builder.getInt1Ty(), index->getType());
-          agree = builder.CreateAnd(agree, builder.CreateCall(test, index));
+          agree = builder.CreateAnd(
+              agree, callWord(builder, isSigned ? Op::nowrapSigned : Op::nowrapUnsigned,
+                              builder.getInt1Ty(), index));
         }
         llvm::cast<llvm::Instruction>(map[&i])->setMetadata(
             kExact, llvm::MDNode::get(function_.getContext(), {}));

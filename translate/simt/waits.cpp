@@ -80,11 +80,10 @@ class AddressWalk {
   }
 
   void fromCall(const llvm::CallBase &call) {
-    const llvm::Function *f = call.getCalledFunction();
-    const llvm::StringRef name = f ? f->getName() : "";
-    if (name == "ptx.shared.base")
+    const Word word = wordAt(call);
+    if (word.op == Op::sharedBase)
       startsFromShared_ = true;
-    else if (!name.starts_with("ptx.sreg."))
+    else if (!word.isSpecialRegister())
       place_.isAny = true;
   }
 
@@ -133,22 +132,15 @@ bool isOrderedRead(const llvm::Instruction &i) {
          (llvm::isa<llvm::AtomicRMWInst>(i) && !i.use_empty());
 }
 
-bool isMbarrierTest(const llvm::Instruction &i) {
-  auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return call && call->getCalledFunction() &&
-         (call->getCalledFunction()->getName() == "ptx.mbarrier.test_wait" ||
-          call->getCalledFunction()->getName() == "ptx.mbarrier.try_wait");
-}
+bool isMbarrierTest(const llvm::Instruction &i) { return simt::isMbarrierTest(wordAt(i).op); }
 
 /// Something in the loop says that others are expected to write meanwhile: fences, warp barriers,
 /// naps.
 bool givesOthersTime(const llvm::Loop &loop) {
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
-      auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-      const llvm::StringRef name =
-          call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
-      if (llvm::isa<llvm::FenceInst>(i) || name == "ptx.bar.warp.sync" || name == "ptx.nanosleep")
+      const Op op = wordAt(i).op;
+      if (llvm::isa<llvm::FenceInst>(i) || op == Op::barWarpSync || op == Op::nanosleep)
         return true;
     }
   return false;
@@ -440,17 +432,23 @@ bool Waits::mayEndWait(const llvm::Instruction &i) const {
     return touches(placeOf(memory->getDest(), ~0u));
   if (const llvm::Function *callee = definedCallee(i))
     return writes_.contains(callee);
-  const Word::Kind kind = wordAt(i).kind;
-  if (kind != Word::Kind::runtime && kind != Word::Kind::runtimeWait)
+  const Word word = wordAt(i);
+  if (!word.runtime)
     return false;
-  // Arrivals and copies; copies write memory as well.
-  const llvm::StringRef name = llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName();
-  if (isMbarrierTest(i) || name == "ptx.mbarrier.pending_count")
+  switch (word.op) {
+  case Op::mbarrierTestWait:
+  case Op::mbarrierTryWait:
+  case Op::mbarrierPendingCount:
     return false;
-  // Tensor memory is nothing that threads poll; a commit arrives at an mbarrier.
-  if (name.starts_with("ptx.tcgen05."))
-    return all_.mbarriers && name.ends_with(".commit");
-  return all_.mbarriers || !name.starts_with("ptx.mbarrier.");
+  case Op::tcgen05Mma: // tensor memory is nothing that threads poll
+  case Op::tcgen05Cp:
+  case Op::tcgen05Shift:
+    return false;
+  case Op::tcgen05Commit: // arrives at an mbarrier
+    return all_.mbarriers;
+  default: // arrivals and copies; copies write memory as well
+    return all_.mbarriers || !isOfMbarrier(word.op);
+  }
 }
 
 } // namespace ptxrun::simt

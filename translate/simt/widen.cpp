@@ -14,6 +14,7 @@
 #include "translate/simt/verify.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/widener.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -140,26 +141,27 @@ Width widthFor(llvm::Module &m, const llvm::Function *kernel, const GangOptions 
 /// Loops that wait for memory to change let others run before each round.
 void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
   ShapeAnalysis shapes(f, gang, !isKernel);
-  auto makeYield = [&](const char *name, llvm::BasicBlock::iterator at) {
-    llvm::FunctionCallee yield =
-        f.getParent()->getOrInsertFunction(name, llvm::Type::getVoidTy(f.getContext()));
-    return llvm::CallInst::Create(yield, "", at);
+  llvm::IRBuilder<> b(f.getContext());
+  auto makeYield = [&](Op op, llvm::BasicBlock::iterator at, llvm::DebugLoc line) {
+    b.SetInsertPoint(at->getParent(), at);
+    b.SetCurrentDebugLocation(std::move(line));
+    callWord(b, op, b.getVoidTy(), {});
   };
   if (waits.pollsByRecursion(f))
-    makeYield("ptx.yield", f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    makeYield(Op::yield, f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), {});
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
     const Polled polled = waits.polledBy(*l);
     if (!polled.isAny() || (polled.places.empty() && isEndlessWait(*polled.first)))
       continue;
     llvm::Instruction *end = l->getLoopLatch()->getTerminator();
-    makeYield(polled.places.empty() ? "ptx.yield.mbarrier" : "ptx.yield", end->getIterator())
-        ->setDebugLoc(end->getDebugLoc());
+    makeYield(polled.places.empty() ? Op::yieldMbarrier : Op::yield, end->getIterator(),
+              end->getDebugLoc());
   }
 }
 
 bool suspends(const llvm::Module &m) {
   return llvm::any_of(m, [](const llvm::Function &f) {
-    return f.isDeclaration() && !f.use_empty() && isSuspending(f.getName());
+    return f.isDeclaration() && !f.use_empty() && entryOf(f).maySuspend();
   });
 }
 
@@ -179,7 +181,7 @@ std::string wordWithoutMeaning(const llvm::Module &m) {
   for (const llvm::Function &f : m) {
     if (!f.isDeclaration() || f.isIntrinsic() || f.use_empty())
       continue;
-    const Word::Kind kind = wordOf(f.getName()).kind;
+    const Word::Kind kind = wordOf(f).kind;
     if (kind == Word::Kind::none || kind == Word::Kind::other)
       return f.getName().str();
   }

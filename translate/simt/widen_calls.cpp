@@ -101,144 +101,132 @@ Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
 
 void Widener::emitCall(const llvm::CallBase &call) {
   const llvm::Function *callee = call.getCalledFunction();
-  auto finish = [&](Value *v) {
-    if (v && !call.getType()->isVoidTy())
-      define(call, v);
+  Value *result = !callee || !callee->isDeclaration() ? emitFunctionCall(call)
+                  : callee->isIntrinsic()             ? emitIntrinsic(call)
+                                                      : emitWord(call, wordOf(*callee));
+  if (result && !call.getType()->isVoidTy())
+    define(call, result);
+}
+
+/// As the table says.
+Widener::Value *Widener::emitWord(const llvm::CallBase &call, const Word &word) {
+  switch (word.op) {
+#define GANG_OP(id, name, kind, shape, emitter)                                                    \
+  case Op::id:                                                                                     \
+    return emitter(call, word);
+#define GANG_AXES GANG_OP
+#define GANG_ROUNDED(operation)                                                                    \
+  case Op::operation##Rz:                                                                          \
+  case Op::operation##Rm:                                                                          \
+  case Op::operation##Rp:                                                                          \
+    return emitRounded(call, word);
+#define RUNTIME_WORD(id, word_, entry, call_, suspends)                                            \
+  case Op::id:                                                                                     \
+    return emitRuntimeWord(call, word);
+#include "translate/simt/gang_ops.def"
+#undef RUNTIME_WORD
+#undef GANG_ROUNDED
+#undef GANG_AXES
+#undef GANG_OP
+  case Op::none:
+  case Op::other:
+    break;
+  }
+  return missing("unknown word " + call.getCalledFunction()->getName(), wide(&call));
+}
+
+Widener::Value *Widener::emitNoWrap(const llvm::CallBase &call, const Word &word) {
+  if (lanes_ == 1)
+    return b_.getTrue();
+  return b_.CreateNot(wrapsWithin(call.getArgOperand(0), word.op == Op::nowrapSigned));
+}
+
+/// Code that all lanes of the gang reach: if it has any, it has the first.
+Widener::Value *Widener::emitFirst(const llvm::CallBase &call, const Word &) {
+  Value *v = vector(call.getArgOperand(0));
+  return lanes_ == 1 ? v : b_.CreateExtractElement(v, uint64_t(0));
+}
+
+Widener::Value *Widener::emitSame(const llvm::CallBase &call, const Word &) {
+  Value *v = vector(call.getArgOperand(0));
+  if (lanes_ == 1)
+    return b_.getTrue();
+  Value *first = b_.CreateExtractElement(v, uint64_t(0));
+  return allOf(b_.CreateICmpEQ(v, b_.CreateVectorSplat(lanes_, first)));
+}
+
+Widener::Value *Widener::emitAllOrAny(const llvm::CallBase &call, const Word &word) {
+  Value *c = vector(call.getArgOperand(0));
+  if (lanes_ == 1)
+    return c;
+  if (word.op == Op::any)
+    return b_.CreateOrReduce(mask() ? b_.CreateAnd(b_.CreateFreeze(c), mask()) : c);
+  if (!mask())
+    if (Value *holds = holdsForAll(call.getArgOperand(0), false))
+      return holds;
+  return allOf(c);
+}
+
+/// Whether it holds for all active lanes.
+Widener::Value *Widener::allOf(Value *c) {
+  Value *m = mask();
+  return b_.CreateAndReduce(m ? b_.CreateOr(b_.CreateFreeze(c), b_.CreateNot(m)) : c);
+}
+
+Widener::Value *Widener::emitYield(const llvm::CallBase &call, const Word &word) {
+  Value *hint = call.arg_size()
+                    ? (lanes_ == 1 || shapes_.isUniform(call.getArgOperand(0))
+                           ? base(call.getArgOperand(0))
+                           : b_.CreateExtractElement(vector(call.getArgOperand(0)), uint64_t(0)))
+                    : b_.getInt32(0);
+  const auto reason = word.op == Op::nanosleep       ? abi::WaitReason::sleep
+                      : word.op == Op::yieldMbarrier ? abi::WaitReason::mbarrier
+                                                     : abi::WaitReason::spin;
+  return runtime("ptxrun_yield", b_.getVoidTy(),
+                 {argument(kGang), b_.getInt32(uint32_t(reason)), hint});
+}
+
+/// The lanes of the mask leave: the function returns for them, and callers ask ptx.exited.
+Widener::Value *Widener::emitExit(const llvm::CallBase &, const Word &) {
+  Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
+  Value *left = b_.CreateAnd(live, b_.CreateNot(maskBits(mask())));
+  b_.CreateAlignedStore(
+      left,
+      b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(kGang), offsetof(abi::Gang, liveMask)),
+      llvm::Align(4));
+  if (context_.tracksExits)
+    runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(mask())});
+  return nullptr;
+}
+
+Widener::Value *Widener::emitExited(const llvm::CallBase &, const Word &) {
+  Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
+  return b_.CreateNot(bitsToMask(live));
+}
+
+/// vprintf, malloc and free: lane by lane. Addresses are numbers in PTX.
+Widener::Value *Widener::emitLibraryCall(const llvm::CallBase &call, const Word &word) {
+  const bool isMalloc = word.op == Op::malloc;
+  const char *entry = isMalloc              ? "ptxrun_malloc"
+                      : word.op == Op::free ? "ptxrun_free"
+                                            : "ptxrun_vprintf";
+  auto callOne = [&](llvm::ArrayRef<Value *> v, Value *) -> Value * {
+    llvm::SmallVector<Value *> arguments{argument(kGang)};
+    for (Value *a : v)
+      arguments.push_back(
+          a->getType()->isIntegerTy(64) && !isMalloc ? b_.CreateIntToPtr(a, b_.getPtrTy()) : a);
+    llvm::Type *result = isMalloc ? static_cast<llvm::Type *>(b_.getPtrTy()) : plain(&call);
+    Value *r = runtime(entry, result, arguments);
+    return isMalloc ? b_.CreatePtrToInt(r, b_.getInt64Ty()) : r;
   };
-  if (!callee || !callee->isDeclaration()) {
-    finish(emitFunctionCall(call));
-    return;
-  }
-  if (callee->isIntrinsic()) {
-    finish(emitIntrinsic(call));
-    return;
-  }
-  const llvm::StringRef name = callee->getName();
-  const Word word = wordOf(name);
-  switch (word.kind) {
-  case Word::Kind::threadIndex:
-  case Word::Kind::laneId:
-  case Word::Kind::laneMask:
-  case Word::Kind::specialRegister:
-  case Word::Kind::uniformValue:
-    finish(emitSpecialRegister(call, word));
-    return;
-  case Word::Kind::laneTest: {
-    if (name.starts_with("ptx.nowrap.")) {
-      finish(lanes_ == 1 ? b_.getTrue()
-                         : b_.CreateNot(wrapsWithin(call.getArgOperand(0), name.ends_with(".s"))));
-      return;
-    }
-    Value *c = vector(call.getArgOperand(0));
-    if (name.starts_with("ptx.first.") || name.starts_with("ptx.same.")) {
-      // Code that all lanes of the gang reach: if it has any, it has the first.
-      Value *first = lanes_ == 1 ? c : b_.CreateExtractElement(c, uint64_t(0));
-      if (name.starts_with("ptx.first.")) {
-        finish(first);
-        return;
-      }
-      c = lanes_ == 1 ? b_.getTrue() : b_.CreateICmpEQ(c, b_.CreateVectorSplat(lanes_, first));
-    }
-    if (lanes_ == 1) {
-      finish(c);
-      return;
-    }
-    const bool isAll = name != "ptx.any";
-    Value *m = mask();
-    if (name == "ptx.all" && !m)
-      if (Value *holds = holdsForAll(call.getArgOperand(0), false)) {
-        finish(holds);
-        return;
-      }
-    if (m)
-      c = b_.CreateFreeze(c);
-    if (isAll)
-      finish(b_.CreateAndReduce(m ? b_.CreateOr(c, b_.CreateNot(m)) : c));
-    else
-      finish(b_.CreateOrReduce(m ? b_.CreateAnd(c, m) : c));
-    return;
-  }
-  case Word::Kind::warpUniform:
-  case Word::Kind::warpVarying:
-    finish(emitCollective(call, name));
-    return;
-  case Word::Kind::barrier:
-    emitBarrier(call, name);
-    return;
-  case Word::Kind::schedule: {
-    Value *hint = call.arg_size()
-                      ? (lanes_ == 1 || shapes_.isUniform(call.getArgOperand(0))
-                             ? base(call.getArgOperand(0))
-                             : b_.CreateExtractElement(vector(call.getArgOperand(0)), uint64_t(0)))
-                      : b_.getInt32(0);
-    auto reason = name == "ptx.nanosleep"        ? abi::WaitReason::sleep
-                  : name == "ptx.yield.mbarrier" ? abi::WaitReason::mbarrier
-                                                 : abi::WaitReason::spin;
-    runtime("ptxrun_yield", b_.getVoidTy(), {argument(kGang), b_.getInt32(uint32_t(reason)), hint});
-    return;
-  }
-  case Word::Kind::stop:
-    emitStop(call, name);
-    return;
-  case Word::Kind::exit:
-    if (name == "ptx.exit") {
-      // The lanes of the mask leave: the function returns for them, and callers ask ptx.exited.
-      Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
-      Value *left = b_.CreateAnd(live, b_.CreateNot(maskBits(mask())));
-      b_.CreateAlignedStore(left,
-                            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(kGang),
-                                                          offsetof(abi::Gang, liveMask)),
-                            llvm::Align(4));
-      if (context_.tracksExits)
-        runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(mask())});
-    } else {
-      Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
-      finish(b_.CreateNot(bitsToMask(live)));
-    }
-    return;
-  case Word::Kind::library: {
-    static const llvm::StringMap<llvm::StringRef> kEntry{{"ptx.call.vprintf", "ptxrun_vprintf"},
-                                                         {"ptx.call.malloc", "ptxrun_malloc"},
-                                                         {"ptx.call.free", "ptxrun_free"}};
-    auto it = kEntry.find(name);
-    if (it == kEntry.end()) {
-      finish(missing("no runtime entry for " + name, wide(&call)));
-      return;
-    }
-    auto callOne = [&](llvm::ArrayRef<Value *> v, Value *) -> Value * {
-      llvm::SmallVector<Value *> arguments{argument(kGang)};
-      for (Value *a : v)
-        arguments.push_back(a->getType()->isIntegerTy(64) && name != "ptx.call.malloc"
-                                ? b_.CreateIntToPtr(a, b_.getPtrTy())
-                                : a);
-      llvm::Type *result =
-          name == "ptx.call.malloc" ? static_cast<llvm::Type *>(b_.getPtrTy()) : plain(&call);
-      Value *r = runtime(it->second, result, arguments);
-      return name == "ptx.call.malloc" ? b_.CreatePtrToInt(r, b_.getInt64Ty()) : r;
-    };
-    llvm::SmallVector<Value *> operands;
-    for (const Value *a : call.args())
-      operands.push_back(lanes_ == 1 ? base(a) : vector(a));
-    finish(lanes_ == 1 ? callOne(operands, nullptr) : laneByLane(operands, plain(&call), callOne));
-    return;
-  }
-  case Word::Kind::runtime:
-  case Word::Kind::runtimeWait:
-    finish(emitRuntimeWord(call, *lower::findRuntimeWord(name)));
-    return;
-  case Word::Kind::addressTest:
-    finish(emitIsLocal(call));
-    return;
-  case Word::Kind::rounded:
-    finish(emitRounded(call, name.drop_front(strlen("ptx.rounded."))));
-    return;
-  default:
-    finish(missing("unknown word " + name, wide(&call)));
-  }
+  llvm::SmallVector<Value *> operands;
+  for (const Value *a : call.args())
+    operands.push_back(lanes_ == 1 ? base(a) : vector(a));
+  return lanes_ == 1 ? callOne(operands, nullptr) : laneByLane(operands, plain(&call), callOne);
 }
 
 /// Local memory is on the stack or, of a gang that suspends as a coroutine, in its frame.
-Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call) {
+Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call, const Word &) {
   Value *address = lanes_ == 1 ? base(call.getArgOperand(0)) : vector(call.getArgOperand(0));
   auto field = [&](Value *range, unsigned k) {
     return splat(b_.CreateExtractValue(range, k), b_.getInt64Ty());
@@ -251,144 +239,6 @@ Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call) {
     isLocal = isLocal ? b_.CreateOr(isLocal, isIn) : isIn;
   }
   return isLocal;
-}
-
-Widener::Value *Widener::emitThreadIndex(unsigned axis, const Shape &shape) {
-  const auto block = context_.options.block;
-  Value *first = argument(kFirstThread);
-  auto extent = [&](unsigned a) -> Value * {
-    if (block[0])
-      return b_.getInt32(block[a]);
-    return field(kLaunch, offsetof(abi::Launch, block) + 4 * a, b_.getInt32Ty(), true);
-  };
-  Value *thread = first;
-  if (shape.isVarying() && lanes_ > 1) {
-    llvm::SmallVector<llvm::Constant *> lane;
-    for (unsigned l = 0; l < lanes_; ++l)
-      lane.push_back(b_.getInt32(l));
-    thread = b_.CreateAdd(b_.CreateVectorSplat(lanes_, first), llvm::ConstantVector::get(lane));
-  }
-  auto bound = [&](Value *v) {
-    return thread->getType()->isVectorTy() ? b_.CreateVectorSplat(lanes_, v) : v;
-  };
-  // With constant offsets the base is that of lane 0; a coordinate that starts over inside the gang
-  // has base 0.
-  if (shape.hasOffsets() && shape.alignment == 63)
-    return b_.getInt32(0);
-  if (axis == 0)
-    return block[1] * block[2] == 1 && block[0] ? thread : b_.CreateURem(thread, bound(extent(0)));
-  if (axis == 1) {
-    Value *row = b_.CreateUDiv(thread, bound(extent(0)));
-    return block[2] == 1 ? row : b_.CreateURem(row, bound(extent(1)));
-  }
-  return b_.CreateUDiv(thread, bound(b_.CreateMul(extent(0), extent(1))));
-}
-
-Widener::Value *Widener::emitSpecialRegister(const llvm::CallBase &call, const Word &word) {
-  llvm::StringRef name = call.getCalledFunction()->getName();
-  llvm::Type *i32 = b_.getInt32Ty();
-  auto launchField = [&](size_t offset, llvm::Type *t) { return field(kLaunch, offset, t, true); };
-  auto ctaField = [&](size_t offset, llvm::Type *t) { return field(kCta, offset, t, false); };
-  if (word.kind == Word::Kind::threadIndex)
-    return emitThreadIndex(word.axis, shapes_.shape(&call));
-  if (word.kind == Word::Kind::uniformValue) {
-    if (name == "ptx.shared.window")
-      return b_.getInt64(uint64_t(16) << abi::kSharedWindowShift);
-    return b_.CreatePtrToInt(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true),
-                             b_.getInt64Ty());
-  }
-  Value *laneBase = lanes_ == 32 ? static_cast<Value *>(b_.getInt32(0))
-                                 : b_.CreateAnd(argument(kFirstThread), 31);
-  if (word.kind == Word::Kind::laneId)
-    return laneBase;
-  if (word.kind == Word::Kind::laneMask) {
-    llvm::SmallVector<llvm::Constant *> steps;
-    for (unsigned l = 0; l < lanes_; ++l)
-      steps.push_back(b_.getInt32(l));
-    Value *lane = lanes_ == 1 ? laneBase
-                              : b_.CreateAdd(b_.CreateVectorSplat(lanes_, laneBase),
-                                             llvm::ConstantVector::get(steps));
-    Value *one = llvm::ConstantInt::get(lane->getType(), 1), *bit = b_.CreateShl(one, lane);
-    Value *below = b_.CreateSub(bit, one);
-    if (name.ends_with("_eq"))
-      return bit;
-    if (name.ends_with("_lt"))
-      return below;
-    Value *upTo = b_.CreateOr(below, bit);
-    if (name.ends_with("_le"))
-      return upTo;
-    return b_.CreateNot(name.ends_with("_gt") ? upTo : below);
-  }
-  name.consume_front("ptx.sreg.");
-  auto xyz = [&](size_t offset) { return offset + 4 * word.axis; };
-  if (name.starts_with("ntid."))
-    return context_.options.block[0]
-               ? static_cast<Value *>(b_.getInt32(context_.options.block[word.axis]))
-               : launchField(xyz(offsetof(abi::Launch, block)), i32);
-  if (name.starts_with("ctaid."))
-    return argument(kCtaX + word.axis);
-  if (name.starts_with("nctaid."))
-    return launchField(xyz(offsetof(abi::Launch, grid)), i32);
-  if (name.starts_with("cluster_nctaid."))
-    return launchField(xyz(offsetof(abi::Launch, cluster)), i32);
-  if (name.starts_with("cluster_ctaid."))
-    return ctaField(xyz(offsetof(abi::Cta, clusterCtaid)), i32);
-  // Not Cta::clusterid: code that runs a range of CTAs without clusters writes only `ctaid`.
-  if (name.starts_with("clusterid."))
-    return b_.CreateUDiv(argument(kCtaX + word.axis),
-                         launchField(xyz(offsetof(abi::Launch, cluster)), i32));
-  if (name.starts_with("nclusterid."))
-    return b_.CreateUDiv(launchField(xyz(offsetof(abi::Launch, grid)), i32),
-                         launchField(xyz(offsetof(abi::Launch, cluster)), i32));
-  if (name == "cluster_ctarank")
-    return ctaField(offsetof(abi::Cta, clusterRank), i32);
-  if (name == "cluster_nctarank") {
-    Value *n = launchField(offsetof(abi::Launch, cluster), i32);
-    for (unsigned a = 1; a < 3; ++a)
-      n = b_.CreateMul(n, launchField(offsetof(abi::Launch, cluster) + 4 * a, i32));
-    return n;
-  }
-  if (name == "is_explicit_cluster")
-    return b_.CreateIsNotNull(launchField(offsetof(abi::Launch, isExplicitCluster), i32));
-  if (name == "warpid")
-    return b_.CreateLShr(argument(kFirstThread), 5);
-  if (name == "nwarpid") {
-    Value *threads = b_.getInt32(1);
-    for (unsigned a = 0; a < 3; ++a)
-      threads =
-          b_.CreateMul(threads, context_.options.block[0]
-                                    ? static_cast<Value *>(b_.getInt32(context_.options.block[a]))
-                                    : launchField(offsetof(abi::Launch, block) + 4 * a, i32));
-    return b_.CreateLShr(b_.CreateAdd(threads, b_.getInt32(31)), 5);
-  }
-  if (name == "smid")
-    return ctaField(offsetof(abi::Cta, smid), i32);
-  if (name == "nsmid")
-    return launchField(offsetof(abi::Launch, workerCount), i32);
-  if (name == "gridid")
-    return launchField(offsetof(abi::Launch, gridId), b_.getInt64Ty());
-  if (name == "dynamic_smem_size")
-    return launchField(offsetof(abi::Launch, dynamicSharedBytes), i32);
-  if (name == "total_smem_size")
-    return b_.CreateAdd(launchField(offsetof(abi::Launch, dynamicSharedBytes), i32),
-                        launchField(offsetof(abi::Launch, staticSharedBytes), i32));
-  if (name == "clock64")
-    return runtime("ptxrun_clock64", b_.getInt64Ty(), {});
-  if (name == "clock")
-    return b_.CreateTrunc(runtime("ptxrun_clock64", b_.getInt64Ty(), {}), i32);
-  if (name == "clock_hi")
-    return b_.CreateTrunc(b_.CreateLShr(runtime("ptxrun_clock64", b_.getInt64Ty(), {}), 32), i32);
-  if (name == "globaltimer")
-    return runtime("ptxrun_globaltimer", b_.getInt64Ty(), {});
-  if (name.consume_front("envreg")) {
-    unsigned n = 0;
-    if (!name.getAsInteger(10, n) && (n == 1 || n == 2)) {
-      Value *workspace = launchField(offsetof(abi::Launch, gridWorkspace), b_.getInt64Ty());
-      return b_.CreateTrunc(n == 1 ? b_.CreateLShr(workspace, 32) : workspace, i32);
-    }
-    return b_.getInt32(0);
-  }
-  return missing("unknown special register " + name, plain(&call));
 }
 
 /// LLVM's elementwise intrinsics take vectors as they are; others run lane by lane.
@@ -459,25 +309,26 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
 }
 
 /// Stops the launch for the lanes of the mask. Code behind it is never reached with a lane.
-void Widener::emitStop(const llvm::CallBase &call, llvm::StringRef name) {
+Widener::Value *Widener::emitTrap(const llvm::CallBase &call, const Word &word) {
   const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
   Value *bits = maskBits(mask());
-  if (name == "ptx.call.assertfail") {
-    Value *lane =
-        b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getFalse()});
-    auto ofLane = [&](const Value *v) -> Value * {
-      Value *x =
-          lanes_ == 1 || shapes_.isUniform(v) ? base(v) : b_.CreateExtractElement(vector(v), lane);
-      return x->getType()->isIntegerTy(64) ? b_.CreateIntToPtr(x, b_.getPtrTy()) : x;
-    };
-    runtime("ptxrun_assertfail", b_.getVoidTy(),
-            {argument(kGang), lane, ofLane(call.getArgOperand(0)), ofLane(call.getArgOperand(1)),
-             ofLane(call.getArgOperand(2)), ofLane(call.getArgOperand(3))});
-    return;
-  }
-  auto kind = name == "ptx.brkpt" ? abi::TrapKind::breakpoint : abi::TrapKind::trap;
-  runtime("ptxrun_trap", b_.getVoidTy(),
-          {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
+  auto kind = word.op == Op::brkpt ? abi::TrapKind::breakpoint : abi::TrapKind::trap;
+  return runtime("ptxrun_trap", b_.getVoidTy(),
+                 {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
+}
+
+Widener::Value *Widener::emitAssertFail(const llvm::CallBase &call, const Word &) {
+  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
+                                   {maskBits(mask()), b_.getFalse()});
+  auto ofLane = [&](const Value *v) -> Value * {
+    Value *x =
+        lanes_ == 1 || shapes_.isUniform(v) ? base(v) : b_.CreateExtractElement(vector(v), lane);
+    return x->getType()->isIntegerTy(64) ? b_.CreateIntToPtr(x, b_.getPtrTy()) : x;
+  };
+  return runtime("ptxrun_assertfail", b_.getVoidTy(),
+                 {argument(kGang), lane, ofLane(call.getArgOperand(0)),
+                  ofLane(call.getArgOperand(1)), ofLane(call.getArgOperand(2)),
+                  ofLane(call.getArgOperand(3))});
 }
 
 Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee,

@@ -23,6 +23,13 @@ std::vector<unsigned> linesOf(const llvm::Instruction &i) {
 }
 } // namespace
 
+/// The name of a collective, as users know it.
+static llvm::StringRef nameOf(const Word &word) {
+  llvm::StringRef name(word.name);
+  name.consume_front("ptx.");
+  return name;
+}
+
 /// A warp as one collective sees it.
 struct Widener::Warp {
   Value *values = nullptr;       // <32 x T>; lanes that do not take part hold anything
@@ -162,9 +169,10 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
 }
 
 /// shfl.sync (9.7.9.6): the source lane j and the predicate, as in the manual's pseudo-code.
-Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef mode) {
-  Warp warp = gatherWarp("shfl.sync." + mode.str(), vector(call.getArgOperand(0)),
-                         firstLaneOf(call.getArgOperand(3)));
+Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, const Word &word) {
+  noteWhoIsGone(call);
+  Warp warp =
+      gatherWarp(nameOf(word), vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(3)));
   if (const Shape shape = shapes_.shape(&call);
       lanes_ > 1 && !shape.isVarying()) { // ShapeAnalysis::evaluateShuffle
     const Value *from = call.getArgOperand(1);
@@ -189,13 +197,13 @@ Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, llvm::StringRef
   Value *minLane = b_.CreateAnd(lane, segment);
   Value *maxLane = b_.CreateOr(minLane, b_.CreateAnd(clamp, b_.CreateNot(segment)));
   Value *j, *isInside;
-  if (mode == "up") {
+  if (word.op == Op::shflUp) {
     j = b_.CreateSub(lane, b);
     isInside = b_.CreateICmpSGE(j, maxLane);
   } else {
-    j = mode == "down"   ? b_.CreateAdd(lane, b)
-        : mode == "bfly" ? b_.CreateXor(lane, b)
-                         : b_.CreateOr(minLane, b_.CreateAnd(b, b_.CreateNot(segment)));
+    j = word.op == Op::shflDown   ? b_.CreateAdd(lane, b)
+        : word.op == Op::shflBfly ? b_.CreateXor(lane, b)
+                                  : b_.CreateOr(minLane, b_.CreateAnd(b, b_.CreateNot(segment)));
     isInside = b_.CreateICmpSLE(j, maxLane);
   }
   j = b_.CreateSelect(isInside, j, lane);
@@ -222,19 +230,20 @@ Widener::Value *Widener::ballot(llvm::StringRef operation, const Value *predicat
   return b_.CreateAnd(bits, participants);
 }
 
-Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mode) {
+Widener::Value *Widener::emitVote(const llvm::CallBase &call, const Word &word) {
+  noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(1);
   Value *participants;
-  Value *bits = ballot("vote.sync." + mode.str(), call.getArgOperand(0), firstLaneOf(memberOperand),
-                       participants);
+  Value *bits =
+      ballot(nameOf(word), call.getArgOperand(0), firstLaneOf(memberOperand), participants);
   auto decide = [&](Value *members) -> Value * {
     Value *set = b_.CreateAnd(bits, members), *asked = b_.CreateAnd(participants, members);
-    if (mode == "ballot")
+    if (word.op == Op::voteBallot)
       return set;
-    if (mode == "any")
+    if (word.op == Op::voteAny)
       return b_.CreateIsNotNull(set);
     Value *allSet = b_.CreateICmpEQ(set, asked);
-    return mode == "all" ? allSet : b_.CreateOr(allSet, b_.CreateIsNull(set));
+    return word.op == Op::voteAll ? allSet : b_.CreateOr(allSet, b_.CreateIsNull(set));
   };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return decide(base(memberOperand));
@@ -242,7 +251,9 @@ Widener::Value *Widener::emitVote(const llvm::CallBase &call, llvm::StringRef mo
                     [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
 }
 
-Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
+Widener::Value *Widener::emitMatch(const llvm::CallBase &call, const Word &word) {
+  noteWhoIsGone(call);
+  const bool isAll = word.op == Op::matchAll;
   const std::string operation =
       std::string(isAll ? "match.all.sync.b" : "match.any.sync.b") +
       std::to_string(call.getArgOperand(0)->getType()->getIntegerBitWidth());
@@ -270,31 +281,41 @@ Widener::Value *Widener::emitMatch(const llvm::CallBase &call, bool isAll) {
   return b_.CreateInsertValue(result, takeOwn(agree, warp), 1);
 }
 
-/// redux.sync (9.7.13.7) over the lanes of `bits`.
-Widener::Value *Widener::reduceLanes(Value *values, Value *bits, llvm::StringRef op) {
-  Value *m = b_.CreateBitCast(bits, vec(b_.getInt1Ty(), kWarp));
-  llvm::Type *t = values->getType();
+/// redux.sync of integers (9.7.13.7) over the lanes of mask `m`.
+Widener::Value *Widener::reduceIntegers(Value *values, Value *m, Op op) {
   auto with = [&](uint32_t neutral) {
-    return b_.CreateSelect(m, values, llvm::ConstantInt::get(t, neutral));
+    return b_.CreateSelect(m, values, llvm::ConstantInt::get(values->getType(), neutral));
   };
-  if (op == "add")
+  switch (op) {
+  case Op::reduxAdd:
     return b_.CreateAddReduce(with(0));
-  if (op == "and")
+  case Op::reduxAnd:
     return b_.CreateAndReduce(with(~0u));
-  if (op == "or")
+  case Op::reduxOr:
     return b_.CreateOrReduce(with(0));
-  if (op == "xor")
+  case Op::reduxXor:
     return b_.CreateXorReduce(with(0));
-  if (op == "min")
+  case Op::reduxMin:
     return b_.CreateIntMinReduce(with(0x7fffffff), true);
-  if (op == "max")
+  case Op::reduxMax:
     return b_.CreateIntMaxReduce(with(0x80000000), true);
-  if (op == "umin")
+  case Op::reduxUmin:
     return b_.CreateIntMinReduce(with(~0u), false);
-  if (op == "umax")
+  default:
     return b_.CreateIntMaxReduce(with(0), false);
-  const bool isMin = op.starts_with("fmin"), keepsNan = op.contains(".nan");
-  if (op.contains(".abs"))
+  }
+}
+
+/// The same of floats.
+Widener::Value *Widener::reduceFloats(Value *values, Value *m, Op op) {
+  llvm::Type *t = values->getType();
+  const bool isAbs = op == Op::reduxFminAbs || op == Op::reduxFmaxAbs ||
+                     op == Op::reduxFminAbsNan || op == Op::reduxFmaxAbsNan;
+  const bool keepsNan = op == Op::reduxFminNan || op == Op::reduxFmaxNan ||
+                        op == Op::reduxFminAbsNan || op == Op::reduxFmaxAbsNan;
+  const bool isMin = op == Op::reduxFmin || op == Op::reduxFminAbs || op == Op::reduxFminNan ||
+                     op == Op::reduxFminAbsNan;
+  if (isAbs)
     values = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, values);
   Value *isNan = b_.CreateFCmpUNO(values, values);
   Value *used = keepsNan ? m : b_.CreateAnd(m, b_.CreateNot(isNan));
@@ -309,12 +330,15 @@ Widener::Value *Widener::reduceLanes(Value *values, Value *bits, llvm::StringRef
   return b_.CreateSelect(keepsNan ? isAnyNan : isNoneUsed, canonical, r);
 }
 
-Widener::Value *Widener::emitRedux(const llvm::CallBase &call, llvm::StringRef op) {
+Widener::Value *Widener::emitRedux(const llvm::CallBase &call, const Word &word) {
+  noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(1);
-  Warp warp = gatherWarp("redux.sync." + op.str(), vector(call.getArgOperand(0)),
-                         firstLaneOf(memberOperand));
+  Warp warp = gatherWarp(nameOf(word), vector(call.getArgOperand(0)), firstLaneOf(memberOperand));
   auto over = [&](Value *members) {
-    return reduceLanes(warp.values, b_.CreateAnd(members, warp.participants), op);
+    Value *bits = b_.CreateAnd(members, warp.participants);
+    Value *m = b_.CreateBitCast(bits, vec(b_.getInt1Ty(), kWarp));
+    return call.getType()->isFloatTy() ? reduceFloats(warp.values, m, word.op)
+                                       : reduceIntegers(warp.values, m, word.op);
   };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return over(base(memberOperand));
@@ -323,7 +347,8 @@ Widener::Value *Widener::emitRedux(const llvm::CallBase &call, llvm::StringRef o
 }
 
 /// elect.sync (9.7.13.14): the lowest lane that is named and takes part.
-Widener::Value *Widener::emitElect(const llvm::CallBase &call) {
+Widener::Value *Widener::emitElect(const llvm::CallBase &call, const Word &) {
+  noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(0);
   Warp warp = gatherWarp("elect.sync", nullptr, firstLaneOf(memberOperand));
   auto leaderOf = [&](Value *members) {
@@ -344,69 +369,53 @@ Widener::Value *Widener::emitElect(const llvm::CallBase &call) {
   return b_.CreateInsertValue(result, is, 1);
 }
 
-Widener::Value *Widener::emitCollective(const llvm::CallBase &call, llvm::StringRef name) {
-  if (name == "ptx.activemask") {
-    Value *bits = maskBits(mask());
-    if (lanes_ == kWarp)
-      return bits;
-    // Threads that execute a function's activemask by way of different calls are apart on hardware,
-    // and use what they get in different places.
-    auto &sites = context_.activeMaskSites;
-    const unsigned site = sites.try_emplace(linesOf(call), unsigned(sites.size())).first->second;
-    return runtime("ptxrun_active_lanes", b_.getInt32Ty(),
-                   {argument(kGang), b_.getInt32(site), bits});
-  }
-  // Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may
-  // not have run their rest yet.
+Widener::Value *Widener::emitActiveMask(const llvm::CallBase &call, const Word &) {
+  Value *bits = maskBits(mask());
+  if (lanes_ == kWarp)
+    return bits;
+  // Threads that execute a function's activemask by way of different calls are apart on hardware,
+  // and use what they get in different places.
+  auto &sites = context_.activeMaskSites;
+  const unsigned site = sites.try_emplace(linesOf(call), unsigned(sites.size())).first->second;
+  return runtime("ptxrun_active_lanes", b_.getInt32Ty(),
+                 {argument(kGang), b_.getInt32(site), bits});
+}
+
+/// Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may
+/// not have run their rest yet.
+void Widener::noteWhoIsGone(const llvm::CallBase &call) {
   areOthersGone_ =
       shapes_.isInDivergentRegion(call.getParent()) &&
       !namesActiveLanes(call.getArgOperand(call.arg_size() - 1), call.getParent(), shapes_);
-  if (name == "ptx.bar.warp.sync") {
-    if (lanes_ == kWarp)
-      b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
-    else
-      gatherWarp("bar.warp.sync", nullptr, firstLaneOf(call.getArgOperand(0)));
-    return nullptr;
-  }
-  if (name.consume_front("ptx.shfl.sync."))
-    return emitShuffle(call, name.take_until([](char c) { return c == '.'; }));
-  if (name.consume_front("ptx.vote.sync."))
-    return emitVote(call, name);
-  if (name.consume_front("ptx.match."))
-    return emitMatch(call, name.starts_with("all"));
-  if (name.consume_front("ptx.redux.sync."))
-    return emitRedux(call, name);
-  if (name == "ptx.elect.sync")
-    return emitElect(call);
-  if (name.consume_front("ptx.warp."))
-    return emitWarpOperation(call, name.take_until([](char c) { return c == '.'; }));
-  if (name.starts_with(lower::kWarpMatrix))
-    return emitMatrix(call);
-  return missing("unknown collective " + name, wide(&call));
 }
 
-void Widener::emitBarrier(const llvm::CallBase &call, llvm::StringRef name) {
+Widener::Value *Widener::emitWarpBarrier(const llvm::CallBase &call, const Word &word) {
+  noteWhoIsGone(call);
+  if (lanes_ == kWarp)
+    b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
+  else
+    gatherWarp(nameOf(word), nullptr, firstLaneOf(call.getArgOperand(0)));
+  return nullptr;
+}
+
+Widener::Value *Widener::emitBarrier(const llvm::CallBase &call, const Word &word) {
   Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)),
         *bits = maskBits(mask());
-  if (name == "ptx.bar.arrive") {
-    runtime("ptxrun_bar_arrive", b_.getVoidTy(), {argument(kGang), id, threads, bits});
-    return;
-  }
-  if (name == "ptx.bar.sync") {
-    runtime("ptxrun_bar_sync", b_.getVoidTy(), {argument(kGang), id, threads, bits});
-    return;
-  }
+  return runtime(word.op == Op::barArrive ? "ptxrun_bar_arrive" : "ptxrun_bar_sync", b_.getVoidTy(),
+                 {argument(kGang), id, threads, bits});
+}
+
+Widener::Value *Widener::emitBarrierReduction(const llvm::CallBase &call, const Word &word) {
+  Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)),
+        *bits = maskBits(mask());
   Value *p = b_.CreateFreeze(vector(call.getArgOperand(2)));
   Value *predicates = b_.CreateAnd(maskBits(p), bits);
   auto *participants = entryAlloca(b_.getInt32Ty(), "participants");
   Value *count = runtime("ptxrun_bar_red", b_.getInt32Ty(),
                          {argument(kGang), id, threads, bits, predicates, participants});
-  Value *result = count;
-  if (name == "ptx.bar.red.and")
-    result = b_.CreateICmpEQ(count, b_.CreateLoad(b_.getInt32Ty(), participants));
-  else if (name == "ptx.bar.red.or")
-    result = b_.CreateIsNotNull(count);
-  define(call, result);
+  if (word.op == Op::barRedAnd)
+    return b_.CreateICmpEQ(count, b_.CreateLoad(b_.getInt32Ty(), participants));
+  return word.op == Op::barRedOr ? b_.CreateIsNotNull(count) : count;
 }
 
 } // namespace ptxrun::simt

@@ -95,10 +95,6 @@ Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   }
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
     return emitAddress(*gep, false);
-  if (i.getOpcode() == I::Call)
-    return emitSpecialRegister(
-        llvm::cast<llvm::CallBase>(i),
-        wordOf(llvm::cast<llvm::CallBase>(i).getCalledFunction()->getName()));
   llvm::SmallVector<Value *> operands;
   for (const Value *op : i.operands())
     operands.push_back(base(op));

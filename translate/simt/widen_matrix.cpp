@@ -122,15 +122,13 @@ Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
 
 /// The registers c of mma, and those of wgmma that it adds to.
 static std::optional<Accumulators::Registers> addedTo(const llvm::CallBase &call) {
-  const llvm::Function *callee = call.getCalledFunction();
-  if (!callee)
-    return std::nullopt;
+  const Op op = wordAt(call).op;
   unsigned first = 0;
-  if (callee->getName().starts_with("ptx.warp.wgmma.")) {
+  if (op == Op::warpWgmma) {
     while (call.getArgOperand(first)->getType()->isIntegerTy(64))
       ++first;
   } else {
-    if (!callee->getName().starts_with(lower::kWarpMatrix))
+    if (op != Op::warpMatrix)
       return std::nullopt;
     const matrix::WarpOperation operation = operationOf(call);
     if (!matrix::isPreparable(operation))
@@ -195,7 +193,8 @@ Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
   return all;
 }
 
-Widener::Value *Widener::emitMatrix(const llvm::CallBase &call) {
+Widener::Value *Widener::emitMatrix(const llvm::CallBase &call, const Word &) {
+  noteWhoIsGone(call);
   const matrix::WarpOperation operation = operationOf(call);
   if (lanes_ == kWarp && matrix::isPreparable(operation))
     return emitPreparedMatrix(call, operation);

@@ -13,35 +13,57 @@ struct Operation {
   llvm::Intrinsic::ID ofFloats, ofDoubles;
 };
 
-Operation operationOf(llvm::StringRef name) {
+/// Each with its three directions.
+Operation operationOf(Op op) {
   using namespace llvm::Intrinsic;
-  if (name == "add")
+  switch (op) {
+  case Op::addRz:
+  case Op::addRm:
+  case Op::addRp:
     return {x86_avx512_add_ps_512, x86_avx512_add_pd_512};
-  if (name == "mul")
+  case Op::mulRz:
+  case Op::mulRm:
+  case Op::mulRp:
     return {x86_avx512_mul_ps_512, x86_avx512_mul_pd_512};
-  if (name == "div")
+  case Op::divRz:
+  case Op::divRm:
+  case Op::divRp:
     return {x86_avx512_div_ps_512, x86_avx512_div_pd_512};
-  if (name == "sqrt")
+  case Op::sqrtRz:
+  case Op::sqrtRm:
+  case Op::sqrtRp:
     return {x86_avx512_sqrt_ps_512, x86_avx512_sqrt_pd_512};
-  if (name == "fma")
+  default:
     return {x86_avx512_vfmadd_ps_512, x86_avx512_vfmadd_pd_512};
-  return {not_intrinsic, not_intrinsic};
+  }
 }
 
-/// The instruction's rounding operand: without exceptions, in the direction named.
-uint32_t directionOf(llvm::StringRef name) {
+/// The instruction's rounding operand: without exceptions, in the direction of the word.
+uint32_t directionOf(Op op) {
   constexpr uint32_t kNoExceptions = 8;
-  return kNoExceptions | (name == "rm" ? 1 : name == "rp" ? 2 : 3);
+  switch (op) {
+  case Op::addRm:
+  case Op::mulRm:
+  case Op::divRm:
+  case Op::sqrtRm:
+  case Op::fmaRm:
+    return kNoExceptions | 1;
+  case Op::addRp:
+  case Op::mulRp:
+  case Op::divRp:
+  case Op::sqrtRp:
+  case Op::fmaRp:
+    return kNoExceptions | 2;
+  default:
+    return kNoExceptions | 3;
+  }
 }
 
 } // namespace
 
 /// ptx.rounded.<add|mul|div|sqrt|fma>.<rz|rm|rp>: operands and result float or double.
-Widener::Value *Widener::emitRounded(const llvm::CallBase &call, llvm::StringRef name) {
-  const auto [operationName, rest] = name.split('.');
-  const Operation operation = operationOf(operationName);
-  if (operation.ofFloats == llvm::Intrinsic::not_intrinsic)
-    return missing("unknown rounded operation " + name, wide(&call));
+Widener::Value *Widener::emitRounded(const llvm::CallBase &call, const Word &word) {
+  const Operation operation = operationOf(word.op);
   llvm::Type *scalar = call.getType();
   const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
   const unsigned count = isWide ? lanes_ : 1, perRegister = scalar->isFloatTy() ? 16 : 8;
@@ -58,7 +80,7 @@ Widener::Value *Widener::emitRounded(const llvm::CallBase &call, llvm::StringRef
     llvm::SmallVector<Value *> arguments;
     for (Value *o : operands)
       arguments.push_back(count == perRegister ? o : b_.CreateShuffleVector(o, part));
-    arguments.push_back(b_.getInt32(directionOf(rest.take_front(2))));
+    arguments.push_back(b_.getInt32(directionOf(word.op)));
     parts.push_back(b_.CreateIntrinsic(
         scalar->isFloatTy() ? operation.ofFloats : operation.ofDoubles, {}, arguments));
   }

@@ -10,7 +10,8 @@ namespace ptxrun::simt {
 using lower::RuntimeWord;
 
 /// One call for all lanes, or one per active lane in the order of lanes.
-Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const RuntimeWord &word) {
+Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Word &op) {
+  const RuntimeWord &word = *op.runtime;
   switch (word.call) {
   case RuntimeWord::Call::gang: {
     llvm::SmallVector<Value *> arguments{argument(kGang), maskBits(mask())};
@@ -24,12 +25,13 @@ Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Runti
   case RuntimeWord::Call::texture:
     return emitTexture(call);
   default:
-    return word.suspends ? emitWait(call, word) : emitPerLane(call, word);
+    return word.suspends ? emitWait(call, word) : emitPerLane(call, word, isArrival(op.op));
   }
 }
 
-Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word) {
-  if (lanes_ > 1 && isArrival(word.word) &&
+Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word,
+                                     bool isArrival) {
+  if (lanes_ > 1 && isArrival &&
       shapes_.isUniform(&call)) { // all lanes, with one count, at one mbarrier
     Value *lanes = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
     return runtime(
@@ -64,7 +66,7 @@ Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord 
     first.push_back(firstLaneOf(a));
   if (lanes_ == 1 || shapes_.isUniform(&call))
     return runtime(word.entry, plain(&call), first);
-  const RuntimeWord *test = lower::findRuntimeWord("ptx.mbarrier.test_wait");
+  const RuntimeWord *test = wordFor(Op::mbarrierTestWait).runtime;
   llvm::SmallVector<Value *> operands;
   for (unsigned k = 0; k < 3; ++k) {
     const Value *a = call.getArgOperand(k);

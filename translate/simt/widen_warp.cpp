@@ -22,7 +22,11 @@ llvm::AllocaInst *Widener::registerRows(unsigned rows) {
 //     rows
 // where parts[l] is where the rows of the gang that has lane l of the warp are. Below W = 32 the
 // gangs of the warp meet before, and the one with lane 0 makes the call; and once more behind it.
-Widener::Value *Widener::emitWarpOperation(const llvm::CallBase &call, llvm::StringRef operation) {
+Widener::Value *Widener::emitWarpOperation(const llvm::CallBase &call, const Word &) {
+  noteWhoIsGone(call);
+  llvm::StringRef operation = call.getCalledFunction()->getName();
+  operation.consume_front("ptx.warp.");
+  operation = operation.take_until([](char c) { return c == '.'; });
   llvm::SmallVector<const Value *> uniform, registers;
   for (unsigned k = 0; k + 1 < call.arg_size(); ++k)
     (call.getArgOperand(k)->getType()->isIntegerTy(64) ? uniform : registers)

@@ -32,10 +32,6 @@
 #include "translate/simt/shape.h"
 #include "translate/simt/words.h"
 
-namespace ptxrun::lower {
-struct RuntimeWord;
-}
-
 namespace ptxrun::simt {
 
 /// Lanes whose accesses follow each other in memory.
@@ -277,26 +273,39 @@ class Widener {
   void emitCall(const llvm::CallBase &);
   Value *holdsForAll(const Value *condition, bool isNegated);
   Value *holdsForSome(const Value *condition, bool isNegated);
-  Value *emitSpecialRegister(const llvm::CallBase &, const Word &);
-  Value *emitIsLocal(const llvm::CallBase &);
-  Value *emitThreadIndex(unsigned axis, const Shape &);
+  Value *emitWord(const llvm::CallBase &, const Word &);
+  Value *allOf(Value *condition);
+  Value *emitNoWrap(const llvm::CallBase &, const Word &);
+  Value *emitFirst(const llvm::CallBase &, const Word &);
+  Value *emitSame(const llvm::CallBase &, const Word &);
+  Value *emitAllOrAny(const llvm::CallBase &, const Word &);
+  Value *emitYield(const llvm::CallBase &, const Word &);
+  Value *emitExit(const llvm::CallBase &, const Word &);
+  Value *emitExited(const llvm::CallBase &, const Word &);
+  Value *emitLibraryCall(const llvm::CallBase &, const Word &);
+  Value *emitTrap(const llvm::CallBase &, const Word &);
+  Value *emitAssertFail(const llvm::CallBase &, const Word &);
+  Value *emitIsLocal(const llvm::CallBase &, const Word &);
   Value *emitFunctionCall(const llvm::CallBase &);
   Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments,
                   Value *mask);
-  Value *emitCollective(const llvm::CallBase &, llvm::StringRef name);
   struct Warp;
-  Value *emitShuffle(const llvm::CallBase &, llvm::StringRef mode);
-  Value *emitVote(const llvm::CallBase &, llvm::StringRef mode);
-  Value *emitMatch(const llvm::CallBase &, bool isAll);
-  Value *emitRedux(const llvm::CallBase &, llvm::StringRef op);
-  Value *reduceLanes(Value *values, Value *bits, llvm::StringRef op);
-  Value *emitElect(const llvm::CallBase &);
+  void noteWhoIsGone(const llvm::CallBase &);
+  Value *emitActiveMask(const llvm::CallBase &, const Word &);
+  Value *emitWarpBarrier(const llvm::CallBase &, const Word &);
+  Value *emitShuffle(const llvm::CallBase &, const Word &);
+  Value *emitVote(const llvm::CallBase &, const Word &);
+  Value *emitMatch(const llvm::CallBase &, const Word &);
+  Value *emitRedux(const llvm::CallBase &, const Word &);
+  Value *reduceIntegers(Value *values, Value *mask, Op);
+  Value *reduceFloats(Value *values, Value *mask, Op);
+  Value *emitElect(const llvm::CallBase &, const Word &);
   Value *ballot(llvm::StringRef operation, const Value *predicate, Value *members,
                 Value *&participants);
   Value *nameConstant(llvm::StringRef);
   Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
   Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
-  Value *emitMatrix(const llvm::CallBase &);
+  Value *emitMatrix(const llvm::CallBase &, const Word &);
   Value *emitPreparedMatrix(const llvm::CallBase &, const matrix::WarpOperation &);
   Value *preparedOperand(const llvm::CallBase &, const matrix::WarpOperation &, bool isA);
   void findAccumulators();
@@ -310,18 +319,34 @@ class Widener {
   Value *permute(Value *whole, Value *index);
   Value *laneNumbers();
   Value *gatherPointers(llvm::StringRef operation, Value *own, Value *members);
-  Value *emitWarpOperation(const llvm::CallBase &, llvm::StringRef operation);
+  Value *emitWarpOperation(const llvm::CallBase &, const Word &);
   llvm::AllocaInst *registerRows(unsigned rows);
   Value *firstLaneOf(const Value *);
-  void emitBarrier(const llvm::CallBase &, llvm::StringRef name);
-  void emitStop(const llvm::CallBase &, llvm::StringRef name);
+  Value *emitBarrier(const llvm::CallBase &, const Word &);
+  Value *emitBarrierReduction(const llvm::CallBase &, const Word &);
+
+  // widen_registers.cpp
+  Value *launchField(size_t offset, llvm::Type *);
+  Value *blockExtent(unsigned axis);
+  Value *firstLaneOfGang();
+  Value *emitThreadIndex(const llvm::CallBase &, const Word &);
+  Value *emitLaneNumber(const llvm::CallBase &, const Word &);
+  Value *emitLaneMask(const llvm::CallBase &, const Word &);
+  Value *emitBlockExtent(const llvm::CallBase &, const Word &);
+  Value *emitGridPlace(const llvm::CallBase &, const Word &);
+  Value *emitClusterRegister(const llvm::CallBase &, const Word &);
+  Value *emitWarpNumber(const llvm::CallBase &, const Word &);
+  Value *emitRecordField(const llvm::CallBase &, const Word &);
+  Value *emitClock(const llvm::CallBase &, const Word &);
+  Value *emitEnvironment(const llvm::CallBase &, const Word &);
+  Value *emitSharedWindow(const llvm::CallBase &, const Word &);
 
   // widen_rounded.cpp
-  Value *emitRounded(const llvm::CallBase &, llvm::StringRef name);
+  Value *emitRounded(const llvm::CallBase &, const Word &);
 
   // widen_runtime.cpp
-  Value *emitRuntimeWord(const llvm::CallBase &, const lower::RuntimeWord &);
-  Value *emitPerLane(const llvm::CallBase &, const lower::RuntimeWord &);
+  Value *emitRuntimeWord(const llvm::CallBase &, const Word &);
+  Value *emitPerLane(const llvm::CallBase &, const lower::RuntimeWord &, bool isArrival);
   Value *emitWait(const llvm::CallBase &, const lower::RuntimeWord &);
   void emitCopies(const llvm::CallBase &, const lower::RuntimeWord &);
 
