@@ -43,9 +43,9 @@ def other_float_forms():
     for a, b, (d, n) in product(NARROW, NARROW, (("f32", 4), ("f16", 2))):
         text = f"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.{d}.{a}.{b}.{d}"
         yield Form(text, "sm_120a", "8.7", (16, 8, 32), (d, a, b, d), (n, 4, 2, n), policies=LAST)
-    for k, d, n in ((16, "f32", 4), (16, "f16", 2), (32, "f32", 4), (32, "f16", 2)):
-        text = f"mma.sync.aligned.m16n8k{k}.row.col.kind::f8f6f4.{d}.e4m3.e5m2.{d}"
-        yield Form(text, "sm_100a", "8.7", (16, 8, k), (d, "e4m3", "e5m2", d), (n, k // 8, k // 16, n), policies=("fast", "sm_100"))
+    for (k, d, n), (a, b) in product(((16, "f32", 4), (16, "f16", 2), (32, "f32", 4), (32, "f16", 2)), (("e4m3", "e5m2"), ("e5m2", "e4m3"))):
+        text = f"mma.sync.aligned.m16n8k{k}.row.col.kind::f8f6f4.{d}.{a}.{b}.{d}"
+        yield Form(text, "sm_100a", "8.7", (16, 8, k), (d, a, b, d), (n, k // 8, k // 16, n), policies=("fast", "sm_100"))
     for shape, counts in (((8, 8, 4), (2, 1, 1, 2)), ((16, 8, 4), (4, 2, 1, 4)), ((16, 8, 8), (4, 4, 2, 4)), ((16, 8, 16), (4, 8, 4, 4))):
         yield dense(shape, ("f64",) * 4, counts, "sm_90", "7.8", ("fast",))
 
@@ -108,8 +108,9 @@ def sparse_narrow_forms():
         yield from sparse(ordered, (16, 8, 64), f"kind::f8f6f4.{d}.{a}.{b}.{d}", "sm_120a", "8.7", (d, a, b, d), (n, 4, 4, n), (0,), LAST)
     for a, b in product(FP8, FP8):
         yield from sparse(ordered, (16, 8, 64), f"f16.{a}.{b}.f16", "sm_120a", "8.7", ("f16", a, b, "f16"), (2, 4, 4, 2), (0,), LAST)
-    yield from sparse(ordered, (16, 8, 64), "kind::f8f6f4.f32.e5m2.e4m3.f32", "sm_100a", "8.7", ("f32", "e5m2", "e4m3", "f32"),
-                      (4, 4, 4, 4), (0,), ("fast", "sm_100"))
+    for a, b in (("e5m2", "e4m3"), ("e4m3", "e5m2")):
+        yield from sparse(ordered, (16, 8, 64), f"kind::f8f6f4.f32.{a}.{b}.f32", "sm_100a", "8.7", ("f32", a, b, "f32"), (4, 4, 4, 4), (0,),
+                          ("fast", "sm_100"))
     for a, b in product(NARROW, NARROW):
         for vec in ("", ".scale_vec::1X") if a == b else ("",):
             yield from sparse(ordered, (16, 8, 64), f"kind::mxf8f6f4.block_scale{vec}.f32.{a}.{b}.f32.ue8m0", "sm_120a", "8.7",

@@ -42,6 +42,10 @@ def all_moves():
             space = spaces[count % 3]
             yield Move(f"ldmatrix.sync.aligned.m8n16.x{n}{space}.{source}", "sm_100a", n, space)
         yield Move(f"stmatrix.sync.aligned.m16n8.x{n}.trans{spaces[n % 3]}.b8", "sm_100a", n, spaces[n % 3])
+    for space in spaces[::2]:  # what the turns above leave out
+        yield Move(f"ldmatrix.sync.aligned.m16n16.x1.trans{space}.b8", "sm_100a", 2, space)
+    yield Move("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32", "sm_100a", 2, ".shared")
+    yield Move("stmatrix.sync.aligned.m16n8.x1.trans.b8", "sm_100a", 1, "")
 
 
 def kernel(move):

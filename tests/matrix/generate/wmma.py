@@ -85,6 +85,8 @@ def all_forms():
         yield Wmma((16, 16, 8), ("f32", "tf32", "tf32", "f32"), (a, b, e, both[count % 2]), policies=("fast", "sm_80", "sm_90"), **spin())
         for rounding in ("", "rn", "rz", "rm", "rp"):
             yield Wmma((8, 8, 4), ("f64",) * 4, (a, b, e, both[count % 2]), rounding=rounding, **spin())
+    for space, e in (("global", "col"), ("shared", "row")):
+        yield Wmma((16, 16, 8), ("f32", "tf32", "tf32", "f32"), ("col", "row", e, e), space, False, policies=("fast", "sm_80"))
     for e, x in product(both, ("s4", "u4")):
         for sat in (False, True):
             yield Wmma((8, 8, 32), ("s32", x, x, "s32"), ("row", "col", e, both[count % 2]), satfinite=sat, **spin())
@@ -92,6 +94,8 @@ def all_forms():
         yield Wmma((8, 8, 128), ("s32", "b1", "b1", "s32"), ("row", "col", e, both[count % 2]), bit_operation=operation, **spin())
     for d, c in product(("f16", "f32"), ("f16", "f32")):
         yield Wmma((16, 16, 16), (d, "f16", "f16", c), ("row", "col", "row", "row"), "global", False, "sm_75", "6.4", HALF_POLICIES, True)
+        for shape in SHAPES[1:]:
+            yield Wmma(shape, (d, "f16", "f16", c), ("col", "row", "row", "col"), "global", False, "sm_75", "6.4", ("fast", "sm_75"), True)
 
 
 def register_counts(form):
