@@ -231,9 +231,10 @@ def reductions():
             [("b", op, t) for op in ("min", "max") for t in ("u32", "s32", "u64", "s64")] + \
             [("b", op, "b32") for op in ("and", "or")] + [("p", op, "b32") for op in ("add", "min", "max", "and", "or")] + \
             [("p", op, "b64") for op in ("min", "max")]
+    turns = [(*form, ("trap", "clamp", "zero")[i % 3]) for i, form in enumerate(forms)]
+    turns += [("b", "or", "b32", "clamp"), ("p", "min", "b64", "zero")]  # what the turns leave out
     for geometry in ("1d", "2d", "3d"):
-        for i, (mode, op, type_) in enumerate(forms):
-            clamp = ("trap", "clamp", "zero")[i % 3]
+        for mode, op, type_, clamp in turns:
             k = Kernel(f"sured{mode}_{geometry}_{op}_{type_}_{clamp}")
             wide = type_.endswith("64")
             take(k, ["%d0" if wide else "%r0"], "b64" if wide else "b32")

@@ -201,7 +201,7 @@ template <class T> T reduced(const std::string &op, T a, T b) {
 }
 
 TEST_F(SurfaceForms, EveryFormOfSuredReduces) {
-  for (const std::string &name : kernels("sured", 60))
+  for (const std::string &name : kernels("sured", 66))
     for (const bool isSigned : {false, true}) {
       const auto parts = split(name); // suredb or suredp, geometry, operation, type, bound
       const Shape &s = shapeOf(parts[1]);
