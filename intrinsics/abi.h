@@ -233,7 +233,7 @@ bool ptxrun_mbarrier_try_wait_begin(ptxrun::abi::Gang *, void *object, uint64_t 
                                     uint32_t nanoseconds, uint32_t *isComplete);
 
 /// cp.async (9.7.9.25.3): lane i of `mask` copies sourceBytes[i] (all `bytes`, 4 8 or 16, where the array is null) from
-/// sources[i] to destinations[i] and fills the rest of `bytes` with zeros. When it happens is LaunchRequest::asyncCopies.
+/// sources[i] to destinations[i] and fills the rest of `bytes` with zeros. When it happens is RunOptions::asyncCopies.
 void ptxrun_cp_async(ptxrun::abi::Gang *, uint32_t mask, void *const *destinations, const void *const *sources,
                      uint32_t bytes, const uint32_t *sourceBytes);
 void ptxrun_cp_async_commit_group(ptxrun::abi::Gang *, uint32_t mask);

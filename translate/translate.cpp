@@ -35,29 +35,44 @@ std::string print(const llvm::Module &module) {
   return text;
 }
 
-std::string variantName(std::string_view kernel, const VariantKey &key) {
-  return std::string(kernel) + " block " + std::to_string(key.block[0]) + "x" +
-         std::to_string(key.block[1]) + "x" + std::to_string(key.block[2]) + " lanes " +
-         (key.lanes ? std::to_string(key.lanes) : "auto") +
-         (key.tier == simt::Tier::baseline ? " baseline" : "") +
-         (key.matrix == matrix::Policy::fast
-              ? ""
-              : std::string(" matrix ") + matrix::policyName(key.matrix)) +
-         (key.isWatched ? " watched" : "") + (key.isDebugged ? " debugged" : "") +
-         (key.isRecorded ? " recorded" : "");
+std::string text(unsigned number) { return std::to_string(number); }
+std::string text(bool) { return {}; }
+std::string text(BlockShape block) {
+  return std::to_string(block[0]) + "x" + std::to_string(block[1]) + "x" + std::to_string(block[2]);
+}
+std::string text(CpuLevel level) { return jit::levelName(level); }
+std::string text(CpuModel model) { return std::to_string(unsigned(model)); }
+std::string text(Tier tier) { return tier == Tier::baseline ? "baseline" : "optimised"; }
+std::string text(matrix::PolicyChoice choice) { return matrix::policyName(choice.policy); }
+std::string text(PassSet passes) { return std::to_string(passes.bits()); }
+
+/// A kernel and those options that are not as they are where nobody says: "k block 256x1x1".
+std::string variantName(std::string_view kernel, const CodeOptions &code) {
+  std::string words(kernel);
+  CodeOptions usual;
+  usual.level = code.level;
+  usual.model = code.model;
+#define CODE_OPTION(type, name, default_, meaning)                                                 \
+  if (code.name != usual.name)                                                                     \
+    words.append(" " #name).append(text(code.name).empty() ? "" : " ").append(text(code.name));
+#define CODE_SETTING(type, name, default_, word, effect, read, takes, meaning)                     \
+  CODE_OPTION(type, name, default_, meaning)
+#include "translate/support/code_options.def"
+#undef CODE_SETTING
+#undef CODE_OPTION
+  return words;
 }
 
-/// The whole key as part of a hash. The names are all its members: one more does not compile until
-/// it stands here, too.
-void addTo(jit::CacheKeyBuilder &builder, const VariantKey &key) {
-  const auto &[lanes, block, schedulesGangs, defersCopies, tier, matrix, isWatched, isDebugged,
-               isRecorded, passesLeftOut] = key;
-  for (const uint64_t member :
-       {uint64_t(lanes), uint64_t(block[0]), uint64_t(block[1]), uint64_t(block[2]),
-        uint64_t(schedulesGangs), uint64_t(defersCopies), uint64_t(tier), uint64_t(matrix),
-        uint64_t(isWatched), uint64_t(isDebugged), uint64_t(isRecorded),
-        uint64_t(passesLeftOut.bits())})
-    builder.add(member);
+void add(jit::CacheKeyBuilder &builder, BlockShape block) {
+  for (const uint32_t extent : block)
+    builder.add(uint64_t{extent});
+}
+void add(jit::CacheKeyBuilder &builder, matrix::PolicyChoice choice) {
+  builder.add(uint64_t{choice.isExact}).add(uint64_t(choice.policy));
+}
+void add(jit::CacheKeyBuilder &builder, PassSet passes) { builder.add(uint64_t{passes.bits()}); }
+template <class Number> void add(jit::CacheKeyBuilder &builder, Number number) {
+  builder.add(static_cast<uint64_t>(number));
 }
 
 /// Everything of a module that its kernels refer to; lives as long as the last of them.
@@ -69,21 +84,6 @@ struct Source {
 
   const check::Module &module() const { return checked ? checked->module() : empty; }
 };
-
-/// PTXRUN_PASSES: passes of simt that no kernel of this process gets.
-struct PassesOfEnvironment {
-  simt::PassSet leftOut;
-  std::string problem;
-};
-const PassesOfEnvironment &passesOfEnvironment() {
-  static const PassesOfEnvironment read = [] {
-    PassesOfEnvironment given;
-    if (const char *text = std::getenv("PTXRUN_PASSES"))
-      given.problem = simt::readPasses(text, given.leftOut);
-    return given;
-  }();
-  return read;
-}
 
 /// The `.loc` in force at a PTX line.
 jit::SourceLine sourceLineOf(const check::Module &module, uint32_t ptxLine) {
@@ -124,43 +124,57 @@ class LoadedModule final : public Module {
 
   const check::Module &checked() const override { return source_->module(); }
 
-  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const VariantKey &key,
+  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, const CodeOptions &code,
                                                 const VariableResolver &resolver) override {
-    return kernel(name, key, resolver, /*mayCompile=*/true);
+    return kernel(name, code, resolver, /*mayCompile=*/true);
   }
-  Expected<std::shared_ptr<jit::Kernel>> findKernel(std::string_view name, const VariantKey &key,
+  Expected<std::shared_ptr<jit::Kernel>> findKernel(std::string_view name, const CodeOptions &code,
                                                     const VariableResolver &resolver) override {
-    return kernel(name, key, resolver, /*mayCompile=*/false);
+    return kernel(name, code, resolver, /*mayCompile=*/false);
   }
   Expected<observe::Dependence> dependenceOf(std::string_view name) override;
 
  private:
+  /// What follows from the module, the CPU and the options themselves: code that is the same has
+  /// the same options.
+  void complete(CodeOptions &code) const {
+    code.level = jit::hostTarget().level;
+    code.model = jit::hostTarget().model;
+    const auto target = static_cast<unsigned>(checked().target);
+    code.matrix.policy =
+        usesMatrices_ ? matrix::resolve(code.matrix, target) : matrix::Policy::fast;
+    code.matrix.isExact = false;
+    code.isWatched |= code.isDebugged;
+    if (code.isWatched) {
+      code.lanes = 1;
+      code.schedulesGangs = true;
+    }
+  }
+
   struct Slot {
     std::mutex mutex;
     std::shared_ptr<jit::Kernel> kernel;
   };
 
-  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, VariantKey key,
+  Expected<std::shared_ptr<jit::Kernel>> kernel(std::string_view name, CodeOptions code,
                                                 const VariableResolver &resolver, bool mayCompile) {
-    if (!usesMatrices_)
-      key.matrix = matrix::Policy::fast;
-    key.passesLeftOut.add(passesOfEnvironment().leftOut);
-    Slot &slot = slotOf(name, key);
+    complete(code);
+    Slot &slot = slotOf(name, code);
     std::lock_guard lock(slot.mutex); // whoever comes second waits for the first one's kernel
     if (slot.kernel)
       return slot.kernel;
-    Expected<std::shared_ptr<jit::Kernel>> made = obtain(name, key, resolver, mayCompile);
+    Expected<std::shared_ptr<jit::Kernel>> made = obtain(name, code, resolver, mayCompile);
     if (made)
       slot.kernel = *made;
     return made;
   }
 
-  Slot &slotOf(std::string_view name, const VariantKey &key) {
+  Slot &slotOf(std::string_view name, const CodeOptions &code) {
     std::lock_guard lock(mutex_);
-    return slots_[{std::string(name), key}];
+    return slots_[{std::string(name), code}];
   }
 
-  jit::CacheKey cacheKey(std::string_view kernel, const VariantKey &key, simt::CpuLevel level) {
+  jit::CacheKey cacheKey(std::string_view kernel, const CodeOptions &code) {
     {
       std::lock_guard lock(mutex_);
       if (!textDigest_)
@@ -169,8 +183,8 @@ class LoadedModule final : public Module {
     jit::CacheKeyBuilder builder;
     builder.add({reinterpret_cast<const char *>(textDigest_->data()), textDigest_->size()});
     builder.add(kernel);
-    addTo(builder, key);
-    return builder.add(jit::codeFingerprint(level)).finish();
+    forEachOption(code, [&](const char *, const auto &value) { add(builder, value); });
+    return builder.add(jit::codeFingerprint(code.level)).finish();
   }
 
   Expected<std::shared_ptr<jit::Kernel>> load(jit::ObjectCode object,
@@ -180,12 +194,10 @@ class LoadedModule final : public Module {
     });
   }
 
-  Expected<std::shared_ptr<jit::Kernel>> obtain(std::string_view name, const VariantKey &key,
+  Expected<std::shared_ptr<jit::Kernel>> obtain(std::string_view name, const CodeOptions &code,
                                                 const VariableResolver &resolver, bool mayCompile);
-  Expected<jit::ObjectCode> runStages(const check::Function &, const VariantKey &,
-                                      const simt::Target &, StageWatch &);
-  llvm::Error explain(llvm::Error, const check::Function &, const VariantKey &,
-                      const simt::Target &);
+  Expected<jit::ObjectCode> runStages(const check::Function &, const CodeOptions &, StageWatch &);
+  llvm::Error explain(llvm::Error, const check::Function &, const CodeOptions &);
 
   std::shared_ptr<Source> source_;
   const Options options_;
@@ -193,23 +205,22 @@ class LoadedModule final : public Module {
   std::unique_ptr<jit::CodeCache> cache_;
   bool usesMatrices_ = false;
   std::mutex mutex_; ///< guards what follows
-  std::map<std::pair<std::string, VariantKey>, Slot> slots_;
+  std::map<std::pair<std::string, CodeOptions>, Slot> slots_;
   std::optional<jit::CacheKey> textDigest_;
 };
 
 /// From the disk cache, or compiled.
 Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view name,
-                                                            const VariantKey &key,
+                                                            const CodeOptions &code,
                                                             const VariableResolver &resolver,
                                                             bool mayCompile) {
   const check::Function *function = checked().findFunction(name);
   if (!function || !function->isEntry || function->isDeclaration)
     return llvm::createStringError("%s: there is no kernel named '%s'",
                                    source_->file.name().c_str(), std::string(name).c_str());
-  const simt::Target &target = jit::hostTarget();
-  StageWatch watch(options_, dump_.get(), std::string(name), variantName(name, key));
+  StageWatch watch(options_, dump_.get(), std::string(name), variantName(name, code));
   const bool mayUseCache = cache_ && options_.stopAfter.empty();
-  const jit::CacheKey cacheName = mayUseCache ? cacheKey(name, key, target.level) : jit::CacheKey();
+  const jit::CacheKey cacheName = mayUseCache ? cacheKey(name, code) : jit::CacheKey();
 
   if (mayUseCache)
     if (std::optional<jit::ObjectCode> found = cache_->find(cacheName)) {
@@ -225,9 +236,9 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
 
   if (!mayCompile)
     return nullptr;
-  Expected<jit::ObjectCode> object = runStages(*function, key, target, watch);
+  Expected<jit::ObjectCode> object = runStages(*function, code, watch);
   if (!object)
-    return explain(object.takeError(), *function, key, target);
+    return explain(object.takeError(), *function, code);
   if (mayUseCache)
     cache_->store(cacheName, *object);
   Expected<std::shared_ptr<jit::Kernel>> kernel = load(std::move(*object), resolver);
@@ -238,22 +249,22 @@ Expected<std::shared_ptr<jit::Kernel>> LoadedModule::obtain(std::string_view nam
 /// An internal error with the kernel's name and the folder of a second run, with dumps. Other
 /// errors as they are.
 llvm::Error LoadedModule::explain(llvm::Error error, const check::Function &function,
-                                  const VariantKey &key, const simt::Target &target) {
+                                  const CodeOptions &code) {
   return llvm::handleErrors(
       std::move(error), [&](std::unique_ptr<lower::InternalError> found) -> llvm::Error {
-        const std::string variant = variantName(function.name, key);
+        const std::string variant = variantName(function.name, code);
         std::string where = options_.dumpDirectory, problem;
         if (where.empty()) {
-          std::error_code code;
-          const auto folder = std::filesystem::temp_directory_path(code) /
+          std::error_code ignored;
+          const auto folder = std::filesystem::temp_directory_path(ignored) /
                               ("ptxrun-internal-error-" + std::to_string(getpid()));
           std::unique_ptr<observe::StageDump> dump =
-              code ? nullptr : observe::StageDump::create(folder.string(), problem);
+              ignored ? nullptr : observe::StageDump::create(folder.string(), problem);
           if (dump) {
             dump->write("input", "input.ptx", "", 0, source_->file.text());
             const Options quiet;
             StageWatch watch(quiet, dump.get(), std::string(function.name), variant);
-            llvm::consumeError(runStages(function, key, target, watch).takeError());
+            llvm::consumeError(runStages(function, code, watch).takeError());
             dump->write(found->stage, "problem.txt", variant, 0, found->problem);
             where = dump->directory();
           }
@@ -286,22 +297,10 @@ Expected<observe::Dependence> LoadedModule::dependenceOf(std::string_view name) 
 
 /// The stages of one kernel, in order.
 Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &function,
-                                                  const VariantKey &key, const simt::Target &target,
-                                                  StageWatch &watch) {
+                                                  const CodeOptions &code, StageWatch &watch) {
   support::Diagnostics diagnostics(source_->file);
-  const auto cleaning =
-      key.tier == simt::Tier::baseline ? lower::Cleaning::quick : lower::Cleaning::full;
-  const bool isObserved = key.isWatched || key.isDebugged;
-  Expected<lower::LaneModule> lane = lower::withoutFatalErrors<lower::LaneModule>("lower", [&] {
-    return lower::lowerKernel(checked(), function,
-                              {.cleaning = isObserved ? lower::Cleaning::none : cleaning,
-                               .deferAsyncCopies = key.defersCopies,
-                               .hasDirectedRounding = target.hasDirectedRounding(),
-                               .matrix = key.matrix,
-                               .isDebugged = key.isDebugged,
-                               .isRecorded = key.isRecorded},
-                              diagnostics);
-  });
+  Expected<lower::LaneModule> lane = lower::withoutFatalErrors<lower::LaneModule>(
+      "lower", [&] { return lower::lowerKernel(checked(), function, code, diagnostics); });
   if (!lane) {
     if (!diagnostics.hasErrors())
       return lane.takeError();
@@ -313,12 +312,12 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   if (watch.isLast("lower"))
     return llvm::make_error<Stopped>("lower");
 
-  if (options_.breaks && options_.breaks(key))
+  if (options_.breaks && options_.breaks(code))
     return llvm::make_error<lower::InternalError>("simt", "asked for");
 
-  if (isObserved) {
+  if (code.isWatched) {
     observe::watchAccesses(*lane);
-    lower::optimise(*lane->module, *lane->kernel, cleaning);
+    lower::optimise(*lane->module, *lane->kernel, code.tier);
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
   }
 
@@ -327,17 +326,8 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     observer = [&](const simt::PassInfo &pass, const llvm::Module &m) {
       watch.within("simt", std::string(pass.name) + ".ll", print(m));
     };
-  Expected<simt::GangModule> gang = lower::withoutFatalErrors<simt::GangModule>("simt", [&] {
-    return simt::widen(std::move(*lane),
-                       {.lanes = isObserved ? 1 : key.lanes,
-                        .block = key.block,
-                        .target = target,
-                        .schedulesGangs = key.schedulesGangs || isObserved,
-                        .tier = key.tier,
-                        .isWatched = isObserved,
-                        .passesLeftOut = key.passesLeftOut},
-                       observer);
-  });
+  Expected<simt::GangModule> gang = lower::withoutFatalErrors<simt::GangModule>(
+      "simt", [&] { return simt::widen(std::move(*lane), code, observer); });
   if (!gang)
     return gang.takeError();
   watch.after("simt", "gang.ll", [&] { return print(*gang->module); });
@@ -351,8 +341,10 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
     };
     compiling.afterAssembly = [&](std::string_view text) { watch.within("jit", "asm.s", text); };
   }
-  Expected<jit::ObjectCode> object = lower::withoutFatalErrors<jit::ObjectCode>(
-      "jit", [&] { return jit::compile(std::move(*gang), function.name, target, compiling); });
+  Expected<jit::ObjectCode> object = lower::withoutFatalErrors<jit::ObjectCode>("jit", [&] {
+    return jit::compile(std::move(*gang), function.name, simt::targetFor(code.level, code.model),
+                        compiling);
+  });
   if (!object)
     return object.takeError();
   watch.after("jit", "", nullptr);
@@ -365,10 +357,6 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
 
 std::unique_ptr<Module> Module::load(std::string name, std::string text, const Options &options,
                                      std::string &errorText) {
-  if (!passesOfEnvironment().problem.empty()) {
-    errorText = "PTXRUN_PASSES: " + passesOfEnvironment().problem;
-    return nullptr;
-  }
   std::unique_ptr<observe::StageDump> dump;
   if (!options.dumpDirectory.empty()) {
     dump = observe::StageDump::create(options.dumpDirectory, errorText);
@@ -395,7 +383,7 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const O
   return std::make_unique<LoadedModule>(std::move(source), options, std::move(dump));
 }
 
-simt::CpuLevel cpuLevel() { return jit::cpuLevel(); }
+CpuLevel cpuLevel() { return jit::cpuLevel(); }
 
 bool hasCachedCode() { return jit::hasEntries(jit::cacheDirectory("")); }
 

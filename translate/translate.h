@@ -2,19 +2,18 @@
 #pragma once
 #include <llvm/Support/Error.h>
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "intrinsics/matrix/element.h"
 #include "translate/check/checked_module.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/kernel.h"
 #include "translate/observe/dependence.h"
 #include "translate/simt/gang_module.h"
+#include "translate/support/code_options.h"
 #include "translate/support/diagnostics.h"
 
 namespace ptxrun::translate {
@@ -27,8 +26,6 @@ struct StageReport {
   double milliseconds = 0; ///< the stage alone, without the writing of dumps
 };
 
-struct VariantKey;
-
 struct Options {
   std::string dumpDirectory; ///< numbered files of every stage and a manifest; empty: none
   std::string stopAfter;     ///< stage name (parse, check, lower, simt, jit); empty: run all
@@ -37,7 +34,7 @@ struct Options {
       cacheDirectory; ///< empty: $PTXRUN_CACHE, else $XDG_CACHE_HOME/ptxrun, else ~/.cache/ptxrun
   std::function<void(const StageReport &)>
       onStage; ///< told after each stage, on the thread that ran it
-  std::function<bool(const VariantKey &)>
+  std::function<bool(const CodeOptions &)>
       breaks; ///< tests: compiling these variants ends in an internal error of stage simt
 };
 
@@ -49,25 +46,6 @@ class Stopped : public llvm::ErrorInfo<Stopped> {
   void log(llvm::raw_ostream &) const override;
   std::error_code convertToErrorCode() const override;
   std::string stage;
-};
-
-/// What one launch needs compiled. Variants are cached by this key.
-struct VariantKey {
-  unsigned lanes = 0; ///< 0 = automatic
-  std::array<uint32_t, 3> block{};
-  bool schedulesGangs =
-      false;                 ///< clusters, cooperative grids, schedules but fast (simt::GangOptions)
-  bool defersCopies = false; ///< cp.async leaves the moment to the runtime (lower::LowerOptions)
-  simt::Tier tier = simt::Tier::optimised;
-  /// How matrix instructions sum; as good as `fast` for modules without any.
-  matrix::Policy matrix = matrix::Policy::fast;
-  bool isWatched = false; ///< announces its accesses of memory (translate/observe); W = 1
-  bool isDebugged = false; ///< and each instruction (lower::LowerOptions); W = 1
-  bool isRecorded = false; ///< leaves marks of what was executed (check/execution_marks.h)
-
-  simt::PassSet passesLeftOut = {}; ///< besides those of PTXRUN_PASSES; for bisecting
-
-  auto operator<=>(const VariantKey &) const = default;
 };
 
 /// Address of a module variable (name as in the PTX) that generated code refers to; null if
@@ -83,21 +61,23 @@ class Module {
   static std::unique_ptr<Module> load(std::string name, std::string text, const Options &,
                                       std::string &errorText);
   virtual const check::Module &checked() const = 0;
-  /// The compiled variant; from memory, from the disk cache, or compiled now. Errors carry
+  /// The variant for these options (but the level, which is the CPU's); from memory, from the disk
+  /// cache, or compiled now. Errors carry
   /// diagnostics text; a lower::InternalError names the folder where what the stages made was
   /// written. The resolver must give the same addresses for the module's whole life. A
   /// kernel may outlive its module.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
-  kernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
-  /// Whether the kernel's results can depend on who runs first. Lowers it once more; not remembered.
+  kernel(std::string_view name, const CodeOptions &, const VariableResolver &) = 0;
+  /// Whether the kernel's results can depend on who runs first. Lowers it once more; not
+  /// remembered.
   virtual llvm::Expected<observe::Dependence> dependenceOf(std::string_view name) = 0;
   /// The same, but null instead of compiling.
   virtual llvm::Expected<std::shared_ptr<jit::Kernel>>
-  findKernel(std::string_view name, const VariantKey &, const VariableResolver &) = 0;
+  findKernel(std::string_view name, const CodeOptions &, const VariableResolver &) = 0;
 };
 
 /// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512.
-simt::CpuLevel cpuLevel();
+CpuLevel cpuLevel();
 
 /// Whether the code cache (Options::cacheDirectory's default) is in use and holds any code.
 bool hasCachedCode();

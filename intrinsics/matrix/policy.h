@@ -1,5 +1,6 @@
 // The numerics policy as a launch names it: fast, exact, or an architecture.
 #pragma once
+#include <compare>
 #include <optional>
 #include <string_view>
 
@@ -10,7 +11,7 @@ namespace ptxrun::matrix {
 struct PolicyChoice {
   bool isExact = false; ///< of the module's own target
   Policy policy = Policy::fast;
-  bool operator==(const PolicyChoice &) const = default;
+  auto operator<=>(const PolicyChoice &) const = default;
 };
 
 /// "fast", "exact" or "sm_NN" (from sm_70 on, a or f behind it is allowed); null for anything else.

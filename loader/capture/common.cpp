@@ -15,13 +15,13 @@ void chooseOrder(device::Module &module, const device::KernelInfo &kernel,
   options.hasPinnedLanes = true;
   device::Outcome ignored;
   const device::Variant variant = module.compile(kernel, options, ignored);
-  options.lanes = variant.kernel ? variant.needs.lanes : 1;
+  options.code.lanes = variant.kernel ? variant.needs.lanes : 1;
 }
 
 void chooseDebuggedOrder(device::Module &module, const device::KernelInfo &kernel,
                          device::LaunchOptions &options) {
   const bool isFree = options.schedule == rt::Schedule::fast;
-  unsigned lanes = options.hasPinnedLanes ? options.lanes : 1;
+  unsigned lanes = options.hasPinnedLanes ? options.code.lanes : 1;
   if (isFree) {
     device::Outcome ignored;
     const device::Variant variant = module.compile(kernel, options, ignored);

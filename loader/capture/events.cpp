@@ -1,6 +1,7 @@
 #include "loader/capture/events.h"
 
-#include <charconv>
+#include "loader/device/launch_settings.h"
+#include "loader/device/setting_readers.h"
 
 namespace ptxrun::capture {
 
@@ -85,16 +86,7 @@ std::vector<Change> changes(Decoder &in) {
   return all;
 }
 
-uint64_t wholeNumber(const std::string &text) {
-  uint64_t value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || *rest)
-    throw BadRecording("'" + text + "' is no number");
-  return value;
-}
-
-constexpr const char *kScheduleKey = "schedule", *kLanesKey = "lanes", *kAsyncKey = "async",
-                     *kScriptKey = "script", *kMatrixKey = "matrix";
+constexpr const char *kScheduleKey = "schedule", *kLanesKey = "lanes", *kScriptKey = "script";
 
 } // namespace
 
@@ -245,8 +237,9 @@ uint64_t decodeNumber(std::string_view bytes) { return Decoder(bytes).number(); 
 
 std::map<std::string, std::string> optionsOf(const device::LaunchOptions &options) {
   std::map<std::string, std::string> all;
-  if (options.schedule != rt::Schedule::fast)
-    all[kScheduleKey] = device::scheduleText(options);
+  for (const device::LaunchSetting &setting : device::launchSettings())
+    if (const std::string text = setting.write(options); !text.empty())
+      all[std::string(setting.word)] = text;
   if (options.schedule == rt::Schedule::scripted && options.script) {
     device::ScheduleFile one;
     if (const auto found = options.script->launches.find(options.launchNumber);
@@ -255,13 +248,7 @@ std::map<std::string, std::string> optionsOf(const device::LaunchOptions &option
     all[kScriptKey] = writeScheduleFile(one);
   }
   if (options.hasPinnedLanes)
-    all[kLanesKey] = std::to_string(options.lanes);
-  if (options.asyncCopies != rt::AsyncCopies::eager) {
-    const bool isLate = options.asyncCopies == rt::AsyncCopies::late;
-    all[kAsyncKey] = isLate ? "late" : "seed:" + std::to_string(options.asyncSeed);
-  }
-  if (options.matrix != matrix::PolicyChoice())
-    all[kMatrixKey] = options.matrix.isExact ? "exact" : matrix::policyName(options.matrix.policy);
+    all[kLanesKey] = std::to_string(options.code.lanes);
   return all;
 }
 
@@ -272,6 +259,7 @@ void applyLaunch(const LaunchEvent &event, device::LaunchOptions &options) {
   options.dynamicSharedBytes = static_cast<uint32_t>(event.sharedBytes);
   options.isCooperative = event.isCooperative;
   options.params = event.params.data();
+  options.code.matrix = {}; // unless the recording says so
   for (const auto &[name, value] : event.options) {
     bool isGood = true;
     if (name == kScriptKey) {
@@ -283,16 +271,11 @@ void applyLaunch(const LaunchEvent &event, device::LaunchOptions &options) {
       isGood = value == "script" ||
                (!value.starts_with("script:") && device::readSchedule(value, options).empty());
     } else if (name == kLanesKey) {
-      options.lanes = static_cast<unsigned>(wholeNumber(value));
       options.hasPinnedLanes = true;
-      isGood =
-          options.lanes == 1 || options.lanes == 8 || options.lanes == 16 || options.lanes == 32;
-    } else if (name == kMatrixKey) {
-      const auto policy = matrix::readPolicy(value);
-      isGood = policy.has_value();
-      options.matrix = policy.value_or(matrix::PolicyChoice());
-    } else if (name == kAsyncKey) {
-      isGood = device::readAsyncCopies(value, options);
+      isGood = device::readLanes(value, options.code.lanes) && options.code.lanes != 0;
+    } else if (const device::LaunchSetting *setting = device::findSetting(name);
+               setting && setting->effect == device::LaunchSetting::results) {
+      isGood = setting->read(value, options).empty();
     } else {
       throw BadRecording("a launch has the option '" + name + "', which this ptxrun does not know");
     }

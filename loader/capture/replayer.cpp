@@ -193,7 +193,7 @@ void Replayer::apply(const Block &block) {
 
 device::LaunchOptions Replayer::optionsOf(const LaunchEvent &event, bool isInRange) {
   device::LaunchOptions options;
-  options.lanes = options_.lanes;
+  options.code = options_.code;
   options.threads = options_.threads;
   options.cancel = options_.cancel;
   applyLaunch(event, options);

@@ -45,7 +45,7 @@ struct ReplayOptions {
   std::vector<Substitution> substitutions;
   std::string schedule; ///< empty: as recorded
   std::optional<abi::Dim3> grid, block;
-  unsigned lanes = 0; ///< where the recording leaves W open; 0: chosen
+  CodeOptions code; ///< `lanes` where the recording leaves W open
   int threads = 0;
   device::Tiers tiers = device::Tiers::tiered;
   const std::atomic<bool> *cancel = nullptr;

@@ -21,8 +21,8 @@ constexpr uint64_t kWorthNs = 1'000'000;
 constexpr uint64_t kWaitNs = 300'000;
 } // namespace
 
-std::shared_ptr<const jit::Kernel>
-Source::compile(const std::string &kernel, const translate::VariantKey &key, Outcome &outcome) {
+std::shared_ptr<const jit::Kernel> Source::compile(const std::string &kernel,
+                                                   const CodeOptions &key, Outcome &outcome) {
   rt::trace::Scope traced("compile", "compile");
   const summary::Stopwatch watch;
   std::string unresolved;
@@ -34,7 +34,7 @@ Source::compile(const std::string &kernel, const translate::VariantKey &key, Out
   });
   if (rt::trace::isOn()) {
     traced.add("kernel", rt::trace::quoted(kernel));
-    traced.add("tier", key.tier == simt::Tier::baseline ? "\"baseline\"" : "\"optimised\"");
+    traced.add("tier", key.tier == Tier::baseline ? "\"baseline\"" : "\"optimised\"");
     if (compiled) {
       traced.add("lanes", (*compiled)->code().needs.lanes);
       traced.add("cached", (*compiled)->fromCache ? "true" : "false");
@@ -67,8 +67,7 @@ void *Source::address(std::string_view variable) const {
   return variables.find(variable);
 }
 
-std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel,
-                                                const translate::VariantKey &key) {
+std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel, const CodeOptions &key) {
   const summary::Stopwatch watch;
   auto found =
       translated->findKernel(kernel, key, [&](std::string_view name) { return address(name); });

@@ -21,12 +21,12 @@ struct Source {
   std::unique_ptr<FormRecord> record; ///< null where this process does not record forms
 
   /// Null on errors, and `outcome` says why.
-  std::shared_ptr<const jit::Kernel> compile(const std::string &kernel,
-                                             const translate::VariantKey &, Outcome &outcome);
+  std::shared_ptr<const jit::Kernel> compile(const std::string &kernel, const CodeOptions &,
+                                             Outcome &outcome);
   /// Where code finds a variable of the module; null if there is none of that name.
   void *address(std::string_view variable) const;
   /// What an earlier launch or process compiled; null if there is nothing.
-  std::shared_ptr<const jit::Kernel> find(const std::string &kernel, const translate::VariantKey &);
+  std::shared_ptr<const jit::Kernel> find(const std::string &kernel, const CodeOptions &);
 };
 
 /// From baseline to optimised code of one variant. The compilation starts in the background as soon
@@ -35,7 +35,7 @@ struct Source {
 class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_this<Upgrade> {
  public:
   /// `key` is the optimised variant's.
-  Upgrade(std::shared_ptr<Source> source, std::string kernel, const translate::VariantKey &key)
+  Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key)
       : source_(std::move(source)), name_(std::move(kernel)), key_(key) {}
 
   /// A launch ended that ran the baseline code, at least in the beginning.
@@ -50,7 +50,7 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
  private:
   const std::shared_ptr<Source> source_;
   const std::string name_;
-  const translate::VariantKey key_;
+  const CodeOptions key_;
   std::atomic<bool> isAsked_{false};
   std::atomic<bool> hasFailed_{false};
   std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time

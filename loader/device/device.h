@@ -4,15 +4,19 @@
 // Includes neither LLVM nor translate's stages.
 //
 //   Outcome outcome;
-//   auto module = device::Module::load("saxpy.ptx", text, {}, outcome);      // null:
-//   outcome.message has the diagnostics const device::KernelInfo *kernel =
-//   module->findKernel("saxpy"); std::vector<std::byte> params(kernel->parameterBytes); // fill in
-//   at kernel->parameters[i].offset outcome = module->launch(*kernel, {.grid = {4096}, .block =
-//   {256}, .params = params.data()});
+//   auto module = device::Module::load("saxpy.ptx", text, {}, outcome);
+//       (null: outcome.message has the diagnostics)
+//   const device::KernelInfo *kernel = module->findKernel("saxpy");
+//   std::vector<std::byte> params(kernel->parameterBytes);
+//       (to be filled in at kernel->parameters[i].offset)
+//   device::LaunchOptions options;
+//   options.grid = {4096};
+//   options.block = {256};
+//   options.params = params.data();
+//   outcome = module->launch(*kernel, options);
 #pragma once
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,12 +26,12 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
-#include "intrinsics/matrix/policy.h"
 #include "intrinsics/texture.h"
 #include "loader/device/outcome.h"
 #include "loader/device/schedule.h"
 #include "rt/exec/launch.h"
 #include "translate/isa/types.h"
+#include "translate/support/code_options.h"
 
 namespace ptxrun::check {
 struct Module;
@@ -136,36 +140,16 @@ struct ScheduleDependence {
   std::vector<uint32_t> writes, reads; ///< offsets of pointers among the parameters
 };
 
-/// The shape and environment of one launch.
-struct LaunchOptions {
-  abi::Dim3 grid, block;
-  abi::Dim3 cluster{0, 0, 0}; ///< 0,0,0: not asked for
-  uint32_t dynamicSharedBytes = 0;
-  const void *params = nullptr; ///< KernelInfo::parameterBytes bytes; read during the call
-  bool isCooperative = false;
-  unsigned lanes = 0; ///< W; 0 = automatic
-  int threads = 0;    ///< workers; 0 = OMP_NUM_THREADS or all cores
-  std::chrono::nanoseconds timeout{0};
-  const std::atomic<bool> *cancel = nullptr;
-  std::atomic<uint64_t> *finishedCtas = nullptr;
-  /// Under all but fast, threads run one by one (W = 1), unless hasPinnedLanes.
-  rt::Schedule schedule = rt::Schedule::fast;
-  uint64_t seed = 0;
-  uint32_t gangThreads = abi::kWarpSize;      ///< of Schedule::gangs
+/// One launch: what it asks of the runtime, and of the code. launch_settings.h has what users name.
+struct LaunchOptions : rt::RunOptions {
+  /// W is 1 and `lanes` ignored under all schedules but fast, unless hasPinnedLanes. What follows
+  /// from the rest of the launch (block, tier and so on) compile() fills in.
+  CodeOptions code;
+  abi::Dim3 cluster{0, 0, 0};                 ///< 0,0,0: not asked for
+  bool hasPinnedLanes = false;                ///< `serial` at the W that `code.lanes` names
   std::shared_ptr<const ScheduleFile> script; ///< of Schedule::scripted
   uint64_t launchNumber = 0;                  ///< which section of the script applies
-  rt::ScheduleRecord *scheduleRecord = nullptr;
-  /// If set, the launch runs debugged code and tells it of every instruction; the schedule must not
-  /// be fast.
-  rt::Stepper *stepper = nullptr;
-  uint64_t firstGroup =
-      0;               ///< under `serial` and `gangs`: blocks (or clusters) before it are left out
-  uint64_t stream = 0; ///< a number for it, for observers
-  bool hasPinnedLanes = false;                          ///< `serial` at the W that `lanes` names
-  rt::AsyncCopies asyncCopies = rt::AsyncCopies::eager; ///< when asynchronous copies happen
-  uint64_t asyncSeed = 0;
-  matrix::PolicyChoice matrix;                  ///< the numerics of matrix instructions
-  std::function<void(std::string_view)> printf; ///< device printf text; null: stdout
+  uint64_t stream = 0;                        ///< a number for it, for observers
 };
 
 /// Completes the shape of a launch by the kernel's directives: the cluster of .reqnctapercluster,
@@ -185,10 +169,6 @@ inline constexpr uint32_t kPortableCluster = 8, kMaxCluster = 16; ///< blocks
 /// have of the device's.
 std::string findExcess(const KernelInfo &, const LaunchOptions &, uint64_t staticSharedBytes,
                        uint64_t maxSharedBytes);
-
-/// "eager", "late" or "seed:N" into the options' asyncCopies and asyncSeed; false for anything
-/// else.
-bool readAsyncCopies(std::string_view text, LaunchOptions &);
 
 /// A loaded PTX module. Thread-safe; launches of it may run at once. Compiled code and variables
 /// live as long as it does.
@@ -210,9 +190,8 @@ class Module {
   int targetArchitecture() const; ///< 90 for `.target sm_90a`
 
   /// The compiled code that such a launch uses: from memory, the disk cache, or compiled now. It
-  /// depends on block, lanes, the grid's size (below 2^31 threads or not), and on who schedules its
-  /// gangs: cluster, isCooperative, schedule. On errors the variant's kernel is null and `outcome`
-  /// holds the diagnostics.
+  /// depends on `code`, the block, and on who schedules its gangs: cluster, isCooperative,
+  /// schedule. On errors the variant's kernel is null and `outcome` holds the diagnostics.
   virtual Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &outcome) = 0;
 
   /// Read from the kernel's code once.

@@ -6,7 +6,7 @@
 namespace ptxrun::device {
 
 Host host() {
-  const simt::CpuLevel used = jit::cpuLevel();
+  const CpuLevel used = jit::cpuLevel();
   Host found;
   found.level = jit::levelName(jit::bestCpuLevel());
   found.usedLevel = jit::levelName(used);

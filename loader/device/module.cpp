@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -38,8 +37,8 @@ translate::Options translateOptions(const LoadOptions &given) {
       tell(report.stage, report.kernel, report.milliseconds);
     };
   if (given.breaks)
-    options.breaks = [breaks = given.breaks](const translate::VariantKey &key) {
-      return breaks(key.lanes, key.tier == simt::Tier::baseline);
+    options.breaks = [breaks = given.breaks](const CodeOptions &key) {
+      return breaks(key.lanes, key.tier == Tier::baseline);
     };
   return options;
 }
@@ -48,24 +47,24 @@ bool isExplicitCluster(const KernelInfo &kernel, const LaunchOptions &options) {
   return options.cluster.x != 0 || kernel.clusterShape[0] != 0 || kernel.isExplicitCluster;
 }
 
-translate::VariantKey variantFor(const KernelInfo &kernel, const LaunchOptions &options,
-                                 unsigned target) {
-  translate::VariantKey key;
-  key.matrix = matrix::resolve(options.matrix, target);
+/// The code that a launch needs.
+CodeOptions codeFor(const KernelInfo &kernel, const LaunchOptions &options) {
+  CodeOptions code = options.code;
   const bool isFast = options.schedule == rt::Schedule::fast;
-  key.lanes = (isFast || options.hasPinnedLanes) && !options.stepper ? options.lanes : 1;
-  key.isDebugged = options.stepper != nullptr;
-  key.isWatched = key.isDebugged || (!isFast && options.schedule != rt::Schedule::serial);
-  key.isRecorded = FormRecord::isOn() && !key.isWatched;
-  key.block = {options.block.x, options.block.y, options.block.z};
-  key.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
-  key.schedulesGangs =
-      options.isCooperative || !isFast || isExplicitCluster(kernel, options) || key.defersCopies;
-  return key;
+  if (options.stepper || !(isFast || options.hasPinnedLanes))
+    code.lanes = 1;
+  code.isDebugged = options.stepper != nullptr;
+  code.isWatched = code.isDebugged || (!isFast && options.schedule != rt::Schedule::serial);
+  code.isRecorded = FormRecord::isOn() && !code.isWatched;
+  code.block = {options.block.x, options.block.y, options.block.z};
+  code.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
+  code.schedulesGangs =
+      options.isCooperative || !isFast || isExplicitCluster(kernel, options) || code.defersCopies;
+  return code;
 }
 
 /// The same code every time; watched code waits for the schedule, not for the processor.
-Tiers repeatableTiers(const translate::VariantKey &key) {
+Tiers repeatableTiers(const CodeOptions &key) {
   return key.isWatched ? Tiers::baseline : Tiers::optimised;
 }
 
@@ -122,19 +121,18 @@ class LoadedModule final : public Module {
  private:
   struct Made {
     const KernelInfo *kernel;
-    translate::VariantKey key;
+    CodeOptions key;
     Variant variant; ///< its kernel is null where the code cannot be compiled
     Outcome refusal; ///< why
   };
 
   /// Null kernel on errors.
-  Variant make(const KernelInfo &, translate::VariantKey, Tiers, Outcome &);
+  Variant make(const KernelInfo &, CodeOptions, Tiers, Outcome &);
   /// Once for each kernel, before it is compiled.
   void countForms(const KernelInfo &);
-  void remember(const KernelInfo &, const translate::VariantKey &, const Variant &,
-                const Outcome &refusal);
+  void remember(const KernelInfo &, const CodeOptions &, const Variant &, const Outcome &refusal);
   /// Null if there is none. Under the lock.
-  Made *findMade(const KernelInfo &, const translate::VariantKey &);
+  Made *findMade(const KernelInfo &, const CodeOptions &);
 
   const std::string name_;
   const Tiers tiers_;
@@ -156,48 +154,47 @@ Variant variantOf(std::shared_ptr<const jit::Kernel> kernel) {
 }
 
 /// A mistake of ours in one form of the code need not be in the others. What to try then, in order.
-std::vector<translate::VariantKey> saferThan(const translate::VariantKey &key) {
-  std::vector<translate::VariantKey> forms;
+std::vector<CodeOptions> saferThan(const CodeOptions &key) {
+  std::vector<CodeOptions> forms;
   for (const unsigned lanes : {key.lanes, 1u})
-    for (const simt::Tier tier : {simt::Tier::optimised, simt::Tier::baseline}) {
-      translate::VariantKey form = key;
+    for (const Tier tier : {Tier::optimised, Tier::baseline}) {
+      CodeOptions form = key;
       form.lanes = lanes;
       form.tier = tier;
-      const bool isNoBetter = lanes == key.lanes && tier == simt::Tier::baseline && lanes != 1;
+      const bool isNoBetter = lanes == key.lanes && tier == Tier::baseline && lanes != 1;
       if (form != key && !isNoBetter && std::ranges::find(forms, form) == forms.end())
         forms.push_back(form);
     }
   return forms;
 }
 
-Variant LoadedModule::make(const KernelInfo &kernel, translate::VariantKey key, Tiers tiers,
+Variant LoadedModule::make(const KernelInfo &kernel, CodeOptions key, Tiers tiers,
                            Outcome &outcome) {
-  const translate::VariantKey optimised = key;
+  const CodeOptions optimised = key;
   if (tiers == Tiers::tiered)
     if (Variant variant = variantOf(source_->find(kernel.name, key)); variant.kernel)
       return variant;
   if (tiers != Tiers::optimised)
-    key.tier = simt::Tier::baseline;
+    key.tier = Tier::baseline;
   Variant variant = variantOf(source_->compile(kernel.name, key, outcome));
   const bool isFirstChoice = outcome.code != Code::internalError;
-  for (const translate::VariantKey &form : saferThan(key)) {
+  for (const CodeOptions &form : saferThan(key)) {
     if (outcome.code != Code::internalError)
       break;
     std::fprintf(stderr, "ptxrun: %s; running %s code%s instead\n", outcome.message.c_str(),
-                 form.tier == simt::Tier::baseline ? "baseline" : "optimised",
+                 form.tier == Tier::baseline ? "baseline" : "optimised",
                  form.lanes == 1 ? " of one thread at a time" : "");
     outcome = {};
     key = form;
     variant = variantOf(source_->compile(kernel.name, form, outcome));
   }
-  variant.isBaseline = key.tier == simt::Tier::baseline;
+  variant.isBaseline = key.tier == Tier::baseline;
   if (variant.kernel && tiers == Tiers::tiered && isFirstChoice)
     variant.upgrade = std::make_shared<Upgrade>(source_, kernel.name, optimised);
   return variant;
 }
 
-LoadedModule::Made *LoadedModule::findMade(const KernelInfo &kernel,
-                                           const translate::VariantKey &key) {
+LoadedModule::Made *LoadedModule::findMade(const KernelInfo &kernel, const CodeOptions &key) {
   const auto found = std::ranges::find_if(
       made_, [&](const Made &made) { return made.kernel == &kernel && made.key == key; });
   return found == made_.end() ? nullptr : &*found;
@@ -209,7 +206,7 @@ void LoadedModule::countForms(const KernelInfo &kernel) {
     summary::noteForms(checked(), kernel.name);
 }
 
-void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKey &key,
+void LoadedModule::remember(const KernelInfo &kernel, const CodeOptions &key,
                             const Variant &variant, const Outcome &refusal) {
   std::unique_lock lock(mutex_);
   if (Made *made = findMade(kernel, key))
@@ -220,7 +217,7 @@ void LoadedModule::remember(const KernelInfo &kernel, const translate::VariantKe
 
 Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
                               Outcome &outcome) {
-  const translate::VariantKey key = variantFor(kernel, options, checked().target);
+  const CodeOptions key = codeFor(kernel, options);
   Variant variant;
   {
     std::shared_lock lock(mutex_);
@@ -334,23 +331,6 @@ bool readTiers(std::string_view text, Tiers &tiers) {
   return true;
 }
 
-bool readAsyncCopies(std::string_view text, LaunchOptions &options) {
-  constexpr std::string_view kSeed = "seed:";
-  if (text == "eager" || text == "late") {
-    options.asyncCopies = text == "late" ? rt::AsyncCopies::late : rt::AsyncCopies::eager;
-    return true;
-  }
-  if (!text.starts_with(kSeed))
-    return false;
-  text.remove_prefix(kSeed.size());
-  const char *end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, options.asyncSeed);
-  if (text.empty() || error != std::errc() || rest != end)
-    return false;
-  options.asyncCopies = rt::AsyncCopies::seeded;
-  return true;
-}
-
 const KernelInfo *Module::findKernel(std::string_view name) const {
   return findByName(kernels(), name);
 }
@@ -429,32 +409,16 @@ Outcome Module::run(const KernelInfo &kernel, const Variant &variant,
   rt::LaunchRequest request;
   request.code = &variant.kernel->code();
   request.upgrade = variant.upgrade.get();
-  request.grid = options.grid;
-  request.block = options.block;
+  static_cast<rt::RunOptions &>(request) = options;
   if (options.cluster.x != 0)
     request.cluster = options.cluster;
   request.isExplicitCluster = isExplicitCluster(kernel, options);
-  request.dynamicSharedBytes = options.dynamicSharedBytes;
-  request.params = options.params;
-  request.isCooperative = options.isCooperative;
-  request.threads = options.threads;
-  request.timeout = options.timeout;
-  request.cancel = options.cancel;
-  request.finishedCtas = options.finishedCtas;
-  request.schedule = options.schedule;
-  request.gangThreads = options.gangThreads;
-  request.scheduleRecord = options.scheduleRecord;
-  request.stepper = options.stepper;
-  request.firstGroup = options.firstGroup;
   static const rt::ScheduleScript kSerial;
   request.script = &kSerial;
   if (options.script)
     if (const auto found = options.script->launches.find(options.launchNumber);
         found != options.script->launches.end())
       request.script = &found->second;
-  request.asyncCopies = options.asyncCopies;
-  request.seed = options.seed + options.asyncSeed * 0x9e3779b97f4a7c15u; // one generator for both
-  request.printf = options.printf;
   rt::trace::Scope traced("launch", kernel.name);
   if (rt::trace::isOn()) {
     const auto shape = [](abi::Dim3 d) {

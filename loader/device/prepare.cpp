@@ -23,9 +23,9 @@ void compileTrial() {
   const auto module = translate::Module::load("trial", kTrial, options, errors);
   if (!module)
     return;
-  translate::VariantKey key;
+  CodeOptions key;
   key.block = {32, 1, 1};
-  key.tier = simt::Tier::baseline;
+  key.tier = Tier::baseline;
   llvm::consumeError(
       module->kernel("trial", key, [](std::string_view) { return nullptr; }).takeError());
 }

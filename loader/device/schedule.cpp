@@ -1,10 +1,10 @@
 #include "loader/device/schedule.h"
 
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
-#include "loader/device/device.h"
+#include "loader/device/launch_settings.h"
+#include "loader/device/setting_readers.h"
 
 namespace ptxrun::device {
 
@@ -21,11 +21,6 @@ constexpr Name kNames[] = {{"fast", rt::Schedule::fast},
                            {"reverse", rt::Schedule::reverse},
                            {"oldest-first", rt::Schedule::oldestFirst},
                            {"lockstep", rt::Schedule::lockstep}};
-
-template <class Number> bool readNumber(std::string_view text, Number &number) {
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && error == std::errc() && rest == text.data() + text.size();
-}
 
 /// The words of a line, without its comment.
 std::vector<std::string> wordsOf(std::string line) {
@@ -153,7 +148,7 @@ std::string readSchedule(std::string_view text, LaunchOptions &options) {
     return {};
   }
   if (!text.starts_with(kScript))
-    return "a schedule is " + std::string(kScheduleNames) + ", not '" + std::string(text) + "'";
+    return "a schedule is " + listOf(kScheduleForms) + ", not '" + std::string(text) + "'";
   const std::string path(text.substr(kScript.size()));
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream contents;

@@ -41,9 +41,9 @@ std::string scheduleText(const LaunchOptions &);
 /// empty: nothing.
 std::string parseScheduleFile(const std::string &name, std::string_view text, ScheduleFile &);
 std::string writeScheduleFile(const ScheduleFile &);
-/// The names that readSchedule knows, for messages.
-inline constexpr const char *kScheduleNames =
-    "fast, serial, reverse, oldest-first, lockstep, gangs:N, seed:N or script:FILE";
+/// What readSchedule takes.
+inline constexpr const char *kScheduleForms =
+    "fast|serial|reverse|oldest-first|lockstep|gangs:N|seed:N|script:FILE";
 /// The orders that have a name and are neither fast nor serial.
 inline constexpr const char *kNamedOrders[] = {"reverse", "oldest-first", "lockstep"};
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "loader/device/launch_settings.h"
 #include "loader/libcuda/child_launches.h"
 #include "loader/libcuda/device_info.h"
 
@@ -51,53 +52,15 @@ CUresult checkShape(const Function &function, const LaunchShape &shape) {
   return checkCluster(function, shape);
 }
 
-/// PTXRUN_LANES forces the width of gangs, for tests; 0 leaves the choice to the compiler.
-unsigned forcedLanes() {
-  static const unsigned lanes = [] {
-    const char *value = getenv("PTXRUN_LANES");
-    return value ? static_cast<unsigned>(atoi(value)) : 0u;
-  }();
-  return lanes;
-}
-
-/// PTXRUN_ASYNC says when asynchronous copies happen, as `ptxrun run --async` does.
-void readAsyncCopies(device::LaunchOptions &options) {
+/// What the environment asks of every launch.
+const device::LaunchOptions &environmentOptions() {
   static const device::LaunchOptions given = [] {
     device::LaunchOptions read;
-    const char *value = getenv("PTXRUN_ASYNC");
-    if (value && !device::readAsyncCopies(value, read))
-      report("PTXRUN_ASYNC=%s is none of eager, late, seed:N; using eager", value);
+    device::readEnvironment(read,
+                            [](const std::string &wrong) { report("%s; ignored", wrong.c_str()); });
     return read;
-  }();
-  options.asyncCopies = given.asyncCopies;
-  options.asyncSeed = given.asyncSeed;
-}
-
-/// PTXRUN_MATRIX is the numerics policy of matrix instructions, as `ptxrun run --matrix` has it.
-matrix::PolicyChoice matrixPolicy() {
-  static const matrix::PolicyChoice given = [] {
-    const char *value = getenv("PTXRUN_MATRIX");
-    const auto read = matrix::readPolicy(value ? value : "fast");
-    if (!read)
-      report("PTXRUN_MATRIX=%s is none of fast, exact, sm_NN; using fast", value);
-    return read.value_or(matrix::PolicyChoice());
   }();
   return given;
-}
-
-/// PTXRUN_SCHEDULE says who runs when, as `ptxrun run --schedule` does.
-void readSchedule(device::LaunchOptions &options) {
-  static const device::LaunchOptions given = [] {
-    device::LaunchOptions read;
-    const char *value = getenv("PTXRUN_SCHEDULE");
-    if (const std::string problem = value ? device::readSchedule(value, read) : "";
-        !problem.empty())
-      report("PTXRUN_SCHEDULE: %s; using fast", problem.c_str());
-    return read;
-  }();
-  options.schedule = given.schedule;
-  options.seed = given.seed;
-  options.script = given.script;
 }
 
 } // namespace
@@ -182,16 +145,12 @@ CUresult LaunchOperation::completeShape(const device::KernelInfo &info) {
 }
 
 device::LaunchOptions LaunchOperation::options() const {
-  device::LaunchOptions options;
+  device::LaunchOptions options = environmentOptions();
   options.grid = shape_.grid;
   options.block = shape_.block;
   options.cluster = shape_.cluster;
-  options.lanes = forcedLanes();
   options.dynamicSharedBytes = shape_.dynamicSharedBytes;
   options.isCooperative = shape_.isCooperative;
-  readAsyncCopies(options);
-  options.matrix = matrixPolicy();
-  readSchedule(options);
   return options;
 }
 

@@ -202,7 +202,9 @@ bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
   options.file = plan.file;
   options.from = options.to = number;
   capture::Replayer replayer(options);
-  const std::string schedule = plan.options.schedule == "fast" ? "" : plan.options.schedule;
+  const auto asked = plan.options.settings.find("schedule");
+  const std::string schedule =
+      asked == plan.options.settings.end() || asked->second == "fast" ? "" : asked->second;
   try {
     replayer.run([](const capture::LaunchReport &) {},
                  [&](const capture::LaunchEvent &event, device::Module &module,
@@ -272,13 +274,16 @@ void serve(RunArguments &plan, DebugArguments &given) {
       plan.file = wanted["program"];
     if (wanted.contains("launch"))
       given.launch = wanted["launch"].get<uint64_t>();
+    std::string schedule;
     for (const auto &[name, to] : {std::pair{"kernel", &plan.kernel},
                                    {"grid", &plan.grid},
                                    {"block", &plan.block},
                                    {"shared", &plan.shared},
-                                   {"schedule", &plan.options.schedule}})
+                                   {"schedule", &schedule}})
       if (wanted.contains(name))
         *to = wanted[name].is_string() ? wanted[name].get<std::string>() : wanted[name].dump();
+    if (!schedule.empty())
+      plan.options.settings["schedule"] = schedule;
     for (const nlohmann::json &argument : wanted.value("arguments", nlohmann::json::array()))
       plan.arguments.push_back(argument.is_string() ? argument.get<std::string>()
                                                     : argument.dump());

@@ -12,10 +12,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <initializer_list>
 
-#include "intrinsics/matrix/policy.h"
-#include "loader/device/device.h"
+#include "loader/device/launch_settings.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/module_file.h"
 #include "loader/ptxrun/plan.h"
@@ -70,10 +68,10 @@ class Reader {
     throw UsageError(place(node.source()) + what);
   }
 
-  void checkKeys(const toml::table &table, std::initializer_list<const char *> known,
+  void checkKeys(const toml::table &table, const std::vector<std::string_view> &known,
                  const char *what) const {
     for (auto &&[key, value] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) != known.end())
+      if (std::ranges::find(known, key.str()) != known.end())
         continue;
       std::vector<std::string> names(known.begin(), known.end());
       std::string message = "'" + std::string(key.str()) + "' is no key of " + what;
@@ -244,10 +242,11 @@ class Reader {
   }
 
   Launch readLaunch(const toml::table &table) const {
-    checkKeys(table,
-              {"kernel", "grid", "block", "cluster", "shared", "cooperative", "async", "matrix",
-               "lanes", "times", "arguments", "outcome", "report"},
-              "[[launch]]");
+    std::vector<std::string_view> keys = {"kernel",      "grid",  "block",     "cluster", "shared",
+                                          "cooperative", "times", "arguments", "outcome", "report"};
+    for (const device::LaunchSetting &setting : device::launchSettings())
+      keys.push_back(setting.word);
+    checkKeys(table, keys, "[[launch]]");
     Launch launch;
     launch.kernel = text(table, "kernel", false);
     launch.grid = shape(table, "grid");
@@ -264,24 +263,31 @@ class Reader {
     }
     launch.sharedBytes = text(table, "shared", false, "0");
     launch.isCooperative = flag(table, "cooperative");
-    launch.async = text(table, "async", false);
-    if (device::LaunchOptions ignored;
-        !launch.async.empty() && !device::readAsyncCopies(launch.async, ignored))
-      fail(*table.get("async"), "'async' takes eager, late or seed:N");
-    launch.matrix = text(table, "matrix", false);
-    if (!launch.matrix.empty() && !matrix::readPolicy(launch.matrix))
-      fail(*table.get("matrix"), "'matrix' takes fast, exact or sm_NN");
-    const uint64_t lanes = number(table, "lanes", 0), times = number(table, "times", 1);
-    if (lanes != 0 && lanes != 1 && lanes != 8 && lanes != 16 && lanes != 32)
-      fail(*table.get("lanes"), "'lanes' takes 1, 8, 16 or 32; 0: chosen per kernel");
+    launch.settings = settings(table);
+    const uint64_t times = number(table, "times", 1);
     if (times > UINT32_MAX)
       fail(*table.get("times"), "at most 4294967295 times");
-    launch.lanes = static_cast<unsigned>(lanes);
     launch.times = static_cast<unsigned>(times);
     launch.arguments = arguments(table);
     launch.outcome = text(table, "outcome", false, "ok");
     launch.report = list(table, "report");
     return launch;
+  }
+
+  Settings settings(const toml::table &table) const {
+    Settings given;
+    for (const device::LaunchSetting &setting : device::launchSettings()) {
+      const std::string word(setting.word);
+      const toml::node *node = table.get(word);
+      if (!node)
+        continue;
+      const std::string text = given[word] = scalar(*node);
+      device::LaunchOptions ignored;
+      const std::string name = "'" + word + "'";
+      if (std::string wrong = device::readSetting(setting, name, text, ignored); !wrong.empty())
+        fail(*node, wrong);
+    }
+    return given;
   }
 
   Expectation readExpectation(const toml::table &table) const {

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "loader/capture/recorder.h"
+#include "loader/device/launch_settings.h"
 #include "loader/machine/device_info.h"
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/compare.h"
@@ -132,8 +133,17 @@ class Execution final : public Workload {
                     : ("; the dumps are in " + options_.dumpDirectory).c_str());
   }
 
-  unsigned lanesOf(const Launch &launch) const {
-    return options_.lanes ? options_.lanes : launch.lanes;
+  /// The first who says something of a setting; all texts were read before.
+  void readSetting(const device::LaunchSetting &setting, const Launch &launch,
+                   device::LaunchOptions &options) const {
+    const bool isOverridden = setting.effect == device::LaunchSetting::speed;
+    const Settings &first = isOverridden ? options_.settings : launch.settings,
+                   &second = isOverridden ? launch.settings : options_.settings;
+    for (const Settings *given : {&first, &second, &options_.environment})
+      if (const auto text = given->find(setting.word); text != given->end()) {
+        setting.read(text->second, options);
+        return;
+      }
   }
 
   abi::Dim3 dimensions(const std::array<std::string, 3> &texts) const {
@@ -275,14 +285,10 @@ class Execution final : public Workload {
       throw UsageError("'" + launch.sharedBytes + "' is no size of shared memory");
     options.dynamicSharedBytes = static_cast<uint32_t>(shared);
     options.isCooperative = launch.isCooperative;
-    options.lanes = lanesOf(launch);
     options.threads = options_.threads;
-    options.timeout = options_.timeout;
     options.cancel = cancel_;
-    device::readAsyncCopies(launch.async.empty() ? options_.async : launch.async, options);
-    options.matrix = matrix::readPolicy(launch.matrix.empty() ? options_.matrix : launch.matrix)
-                         .value_or(matrix::PolicyChoice());
-    device::readSchedule(options_.schedule, options);
+    for (const device::LaunchSetting &setting : device::launchSettings())
+      readSetting(setting, launch, options);
     if (tried_)
       applyTry(options);
     if (keepsPrinted())

@@ -6,6 +6,7 @@
 
 #include "loader/capture/blocks.h"
 #include "loader/capture/replayer.h"
+#include "loader/device/launch_settings.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/module_file.h"
@@ -16,7 +17,7 @@ namespace ptxrun::command {
 
 namespace {
 
-constexpr double kTimeoutSeconds = 20;
+constexpr const char *kTimeoutSeconds = "20";
 
 bool isRecording(const std::string &file) {
   std::ifstream stream(file, std::ios::binary);
@@ -29,9 +30,8 @@ class RecordedLaunch final : public Workload {
  public:
   RecordedLaunch(const capture::LaunchEvent &event, device::Module &module,
                  const device::KernelInfo &kernel, std::string text,
-                 const capture::MemoryTable &memory, double timeoutSeconds)
-      : event_(event), module_(module), kernel_(kernel), text_(std::move(text)),
-        timeout_(timeoutSeconds) {
+                 const capture::MemoryTable &memory, std::chrono::nanoseconds timeout)
+      : event_(event), module_(module), kernel_(kernel), text_(std::move(text)), timeout_(timeout) {
     for (const auto &[base, range] : memory.ranges) {
       ranges_.push_back({base, range.bytes});
       before_.emplace_back(reinterpret_cast<const char *>(base), range.bytes);
@@ -42,7 +42,7 @@ class RecordedLaunch final : public Workload {
     for (size_t i = 0; i < ranges_.size(); ++i)
       std::memcpy(reinterpret_cast<void *>(ranges_[i].base), before_[i].data(), ranges_[i].bytes);
     device::LaunchOptions options;
-    options.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_ * 1e9));
+    options.timeout = timeout_;
     capture::applyLaunch(event_, options);
     options.hasPinnedLanes = false; // the schedule is not that of the recording
     options.script = nullptr;
@@ -87,7 +87,7 @@ class RecordedLaunch final : public Workload {
   device::Module &module_;
   const device::KernelInfo &kernel_;
   const std::string text_;
-  const double timeout_;
+  const std::chrono::nanoseconds timeout_;
   std::vector<capture::Span> ranges_;
   std::vector<std::string> before_;
 };
@@ -99,7 +99,7 @@ struct ExploreArguments {
 
 /// True if all results are the same.
 bool exploreRecording(const std::string &file, const ExploreArguments &given,
-                      double timeoutSeconds) {
+                      std::chrono::nanoseconds timeout) {
   capture::RecordingIndex index = capture::readIndex(file);
   if (index.launches.empty())
     throw UsageError(file + " has no launches");
@@ -115,22 +115,30 @@ bool exploreRecording(const std::string &file, const ExploreArguments &given,
                  std::printf("launch %llu, kernel '%s'\n",
                              static_cast<unsigned long long>(event.number), event.kernel.c_str());
                  RecordedLaunch launch(event, module, kernel, replayer.textOf(event.module),
-                                       replayer.memory(), timeoutSeconds);
+                                       replayer.memory(), timeout);
                  isSame &= explore(launch, given.options);
                  launch.run({}); // what follows finds what serial leaves
                });
   return isSame;
 }
 
+std::chrono::nanoseconds timeoutOf(const RunOptions &options) {
+  device::LaunchOptions read;
+  const std::string wrong = device::readSetting(*device::findSetting("timeout"), "--timeout",
+                                                options.settings.at("timeout"), read);
+  if (!wrong.empty())
+    throw UsageError(wrong);
+  return read.timeout;
+}
+
 void run(RunArguments &plan, ExploreArguments &given) {
   if (given.options.output.empty())
     given.options.output = std::filesystem::path(plan.file).stem().string() + ".schedule";
-  if (plan.timeoutSeconds == 0)
-    plan.timeoutSeconds = kTimeoutSeconds;
+  plan.options.settings.try_emplace("timeout", kTimeoutSeconds);
   bool isSame = true;
   if (isRecording(plan.file)) {
     try {
-      isSame = exploreRecording(plan.file, given, plan.timeoutSeconds);
+      isSame = exploreRecording(plan.file, given, timeoutOf(plan.options));
     } catch (const capture::BadRecording &bad) {
       throw UsageError(bad.what());
     }

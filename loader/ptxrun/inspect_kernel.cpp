@@ -68,7 +68,7 @@ Findings examine(device::Module &module, const device::KernelInfo &kernel,
   device::Outcome outcome;
   device::LaunchOptions options;
   options.block = findings.block;
-  options.lanes = given.lanes;
+  options.code.lanes = given.lanes;
   auto variant = module.compile(kernel, options, outcome);
   findings.isCompiled = outcome.isOk() && variant.kernel;
   if (findings.isCompiled)

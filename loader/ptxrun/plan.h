@@ -2,9 +2,9 @@
 // description.
 #pragma once
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +23,9 @@ struct NamedBuffer {
   BufferSpec spec;
 };
 
+/// Texts of device::LaunchSetting by their words; those not given are not in it.
+using Settings = std::map<std::string, std::string, std::less<>>;
+
 struct Launch {
   std::string kernel; ///< may be empty where the module has one kernel
   std::array<std::string, 3> grid{"1", "1", "1"},
@@ -30,10 +33,7 @@ struct Launch {
   std::optional<std::array<uint32_t, 3>> cluster;
   std::string sharedBytes = "0"; ///< dynamic shared memory
   bool isCooperative = false;
-  std::string
-      async; ///< when asynchronous copies happen: eager, late, seed:N; empty: as RunOptions say
-  std::string matrix; ///< the numerics policy: fast, exact, sm_NN; empty: as RunOptions say
-  unsigned lanes = 0;
+  Settings settings;
   unsigned times = 1; ///< launched so often in a row; `=expression` arguments see the turn as `r`
   std::vector<std::string> arguments;
   std::string outcome = "ok"; ///< how it must end; after an expected failure the next launch runs
@@ -67,7 +67,8 @@ struct Plan {
 
 /// Options of the command line that are not part of the plan; they apply to every launch.
 struct RunOptions {
-  unsigned lanes = 0;
+  Settings settings;    ///< of the command line
+  Settings environment; ///< the same, where neither command line nor plan say anything
   int threads = 0;
   unsigned repeat = 1;
   bool isTimed = false;
@@ -75,12 +76,8 @@ struct RunOptions {
   bool isSummarised = false; ///< say at the end what took how long
   bool useCache = true;
   bool showsProgress = true; ///< where standard error is a terminal
-  std::chrono::nanoseconds timeout{0};
   device::Tiers tiers = device::Tiers::optimised;
   std::string dumpDirectory, stopAfter, cacheDirectory;
-  std::string schedule = "fast";                 ///< as device::readSchedule takes it
-  std::string async = "eager";                   ///< eager, late, seed:N
-  std::string matrix = "fast";                   ///< fast, exact, sm_NN
   std::string trace;                             ///< file for a trace; empty: none
   std::string record;                            ///< file to record the launches to; empty: none
   std::string inputs = "embed";                  ///< how the recording holds buffers: embed, digest

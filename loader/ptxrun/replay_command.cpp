@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "loader/device/launch_settings.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/interrupt.h"
@@ -71,10 +72,11 @@ class ReplayRun {
     options_.schedule = given_.schedule;
     options_.threads = given_.threads;
     options_.repeat = given_.repeat;
-    const char *lanes = std::getenv("PTXRUN_LANES");
-    options_.lanes = given_.lanes ? given_.lanes
-                     : lanes      ? static_cast<unsigned>(std::atoi(lanes))
-                                  : 0;
+    device::LaunchOptions environment;
+    device::readEnvironment(environment, [](const std::string &wrong) { throw UsageError(wrong); });
+    options_.code = environment.code;
+    if (given_.lanes)
+      options_.code.lanes = given_.lanes;
     if (!device::readTiers(given_.tiers, options_.tiers))
       throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given_.tiers + "'");
     if (given_.launch)

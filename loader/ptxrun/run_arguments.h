@@ -13,7 +13,6 @@ struct RunArguments {
   std::string grid = "1", block = "1", cluster, shared = "0", tiers = "optimised";
   std::vector<std::string> arguments, buffers;
   bool isCooperative = false, isWithoutCache = false;
-  double timeoutSeconds = 0;
   RunOptions options;
 };
 

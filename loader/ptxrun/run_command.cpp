@@ -1,9 +1,12 @@
 // ptxrun run: a kernel with arguments from the command line, or a launch description.
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <memory>
 
-#include "intrinsics/matrix/policy.h"
-#include "loader/device/device.h"
+#include "loader/device/launch_settings.h"
 #include "loader/device/summary.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
@@ -70,21 +73,37 @@ void checkStage(const std::string &stage) {
   throw UsageError("--stop-after takes parse, check, lower, simt or jit, not '" + stage + "'");
 }
 
-void checkSchedule(const std::string &schedule) {
+/// Reads all settings once, so that what is wrong is told before anything else happens.
+void checkSettings(RunOptions &options) {
   device::LaunchOptions ignored;
-  if (std::string problem = device::readSchedule(schedule, ignored); !problem.empty())
-    throw UsageError("--schedule: " + problem);
+  for (const device::LaunchSetting &setting : device::launchSettings()) {
+    const std::string word(setting.word), variable = variableOf(setting);
+    std::string wrong;
+    if (const auto given = options.settings.find(word); given != options.settings.end())
+      wrong = device::readSetting(setting, "--" + word, given->second, ignored);
+    else if (const char *text = std::getenv(variable.c_str()))
+      wrong = device::readSetting(setting, variable, options.environment[word] = text, ignored);
+    if (!wrong.empty())
+      throw UsageError(wrong);
+  }
 }
 
-void checkAsync(const std::string &async) {
-  device::LaunchOptions ignored;
-  if (!device::readAsyncCopies(async, ignored))
-    throw UsageError("--async takes eager, late or seed:N, not '" + async + "'");
-}
-
-void checkMatrix(const std::string &policy) {
-  if (!matrix::readPolicy(policy))
-    throw UsageError("--matrix takes fast, exact or sm_NN, not '" + policy + "'");
+/// An option for each setting of launches.
+void addSettings(CLI::App &command, const std::shared_ptr<RunArguments> &given) {
+  for (const device::LaunchSetting &setting : device::launchSettings()) {
+    const std::string word(setting.word), takes(setting.takes);
+    const auto keep = [given, word](const std::string &text) {
+      given->options.settings[word] = text;
+    };
+    // In braces where these are all there are: completions offer them.
+    const bool isClosed =
+        takes.find('|') != takes.npos &&
+        std::ranges::none_of(takes, [](unsigned char c) { return std::isupper(c); });
+    std::string commaSeparated = takes;
+    std::ranges::replace(commaSeparated, '|', ',');
+    command.add_option_function<std::string>("--" + word, keep, std::string(setting.meaning))
+        ->type_name(isClosed ? "{" + commaSeparated + "}" : takes);
+  }
 }
 
 } // namespace
@@ -101,17 +120,13 @@ void runAsAsked(RunArguments &given) {
     throw UsageError(given.file + " is a launch description: kernel, arguments and buffers stand "
                                   "in it, not on the command line");
   checkStage(given.options.stopAfter);
-  checkSchedule(given.options.schedule);
-  checkAsync(given.options.async);
-  checkMatrix(given.options.matrix);
+  checkSettings(given.options);
   if (!device::readTiers(given.tiers, given.options.tiers))
     throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given.tiers + "'");
   given.options.useCache = !given.isWithoutCache;
   startTrace(given.options.trace);
   if (given.options.isSummarised)
     device::summary::start();
-  given.options.timeout =
-      std::chrono::nanoseconds(static_cast<int64_t>(given.timeoutSeconds * 1e9));
   execute(isDescription ? readDescription(given.file) : planOf(given), given.options);
 }
 
@@ -149,33 +164,10 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
-      ->add_option("--lanes", given->options.lanes,
-                   "Threads per SIMD gang: 1, 8, 16 or 32 (default: chosen per kernel)")
-      ->check(CLI::IsMember({1, 8, 16, 32}));
-  command
       ->add_option("--threads", given->options.threads,
                    "CPU threads (default: OMP_NUM_THREADS, else all)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--timeout", given->timeoutSeconds, "Stop a launch after so many seconds")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option(
-          "--schedule", given->options.schedule,
-          "Who runs when: fast (any order, all cores), or reproducibly, thread by thread: serial, "
-          "reverse, oldest-first, lockstep, gangs:N, seed:N, script:FILE")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--async", given->options.async,
-          "When asynchronous copies happen: eager (at once), late (when somebody waits for "
-          "them), or seed:N (either, reproducibly)")
-      ->capture_default_str();
-  command
-      ->add_option("--matrix", given->options.matrix,
-                   "How matrix instructions sum: fast (f32 fma in ascending k), exact (bit for bit "
-                   "as tensor cores of the module's target), or sm_NN (of that architecture)")
-      ->envname("PTXRUN_MATRIX")
-      ->capture_default_str();
+  addSettings(*command, given);
   command
       ->add_option("--tiers", given->tiers,
                    "Which code runs: optimised, baseline (compiled soonest), or tiered (baseline "

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "intrinsics/matrix/policy.h"
 #include "loader/capture/recorder.h"
-#include "loader/device/device.h"
-#include "loader/device/schedule.h"
+#include "loader/device/launch_settings.h"
 #include "loader/ptxrun/hints.h"
 
 namespace ptxrun::command {
@@ -39,27 +37,9 @@ std::string ofCpu(std::string_view value) {
                                                                      : "takes sse4, avx2 or avx512";
 }
 
-std::string ofLanes(std::string_view value) {
-  return isOneOf(value, {"0", "1", "8", "16", "32"}) ? "" : "takes 1, 8, 16 or 32";
-}
-
 std::string ofTiers(std::string_view value) {
   device::Tiers ignored;
   return device::readTiers(value, ignored) ? "" : "takes optimised, baseline or tiered";
-}
-
-std::string ofAsync(std::string_view value) {
-  device::LaunchOptions ignored;
-  return device::readAsyncCopies(value, ignored) ? "" : "takes eager, late or seed:N";
-}
-
-std::string ofMatrix(std::string_view value) {
-  return matrix::readPolicy(value) ? "" : "takes fast, exact or sm_NN";
-}
-
-std::string ofSchedule(std::string_view value) {
-  device::LaunchOptions ignored;
-  return device::readSchedule(value, ignored);
 }
 
 /// As loader/machine reads it: "9.0", "90", "sm_90", "sm_90a".
@@ -115,25 +95,6 @@ std::string ofOutput(std::string_view value) {
   return fs::is_directory(folder, ignored) ? "" : "is in a folder that does not exist";
 }
 
-std::string ofPasses(std::string_view value) {
-  static constexpr std::string_view names[] = {
-      "all",
-#define SIMT_PASS(id, name, kind, requires_, preserves, gives, what) name,
-#define SIMT_PART(id, name, what) name,
-#include "translate/simt/passes.def"
-#undef SIMT_PART
-#undef SIMT_PASS
-  };
-  while (!value.empty()) {
-    const std::string_view word = value.substr(0, value.find(','));
-    value.remove_prefix(std::min(value.size(), word.size() + 1));
-    if (!(word.starts_with('-') || word.starts_with('+')) ||
-        std::ranges::find(names, word.substr(1)) == std::end(names))
-      return "takes -NAME or +NAME, with names of ptxrun help passes";
-  }
-  return {};
-}
-
 struct Setting {
   const char *name;
   /// What is wrong with a value, as "takes ..."; empty: nothing. Null where any text will do.
@@ -150,6 +111,8 @@ WrongSetting unknown(const std::string &name) {
   for (const Setting &setting : kSettings)
     if (std::string_view(setting.name).starts_with("PTXRUN"))
       names.emplace_back(setting.name);
+  for (const device::LaunchSetting &setting : device::launchSettings())
+    names.push_back(device::variableOf(setting));
   // The prefix is common to all: what counts is the rest.
   const std::string near = nearestWord(
       name, names, std::max<size_t>(2, (name.size() - std::min<size_t>(name.size(), 7)) / 3));
@@ -166,6 +129,14 @@ std::vector<WrongSetting> wrongSettings(std::span<const std::string> environment
     if (!entry.starts_with("PTXRUN") || equals == std::string::npos)
       continue;
     const std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
+    const auto launch = std::ranges::find(device::launchSettings(), name, &device::variableOf);
+    if (launch != device::launchSettings().end()) {
+      device::LaunchOptions ignored;
+      if (std::string problem = device::readSetting(*launch, name, value, ignored);
+          !problem.empty())
+        wrong.push_back({problem, "correct it or unset " + name});
+      continue;
+    }
     const auto found = std::ranges::find(kSettings, name,
                                          [](const Setting &one) { return std::string(one.name); });
     if (found == std::end(kSettings))

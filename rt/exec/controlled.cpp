@@ -54,7 +54,8 @@ class ControlledRun {
     GroupState *group = openGroup(worker_, launch_, isReverse ? launch_.groups - 1 - n : n);
     if (!group)
       return false;
-    worker_.random.state = launch_.request->seed + (group->number + 1) * 0x9e3779b97f4a7c15u;
+    worker_.random.state =
+        launch_.request->generatorSeed() + (group->number + 1) * 0x9e3779b97f4a7c15u;
     worker_.inFlight.push_back(group);
     controller_.open(*group);
     return true;

@@ -19,7 +19,8 @@ GangPlace placeOf(const GangState &g) {
           g.gang.firstThread};
 }
 
-/// Gangs that can run. Those that spin can as well, but are left alone until nobody else can, unless `withSpinning`.
+/// Gangs that can run. Those that spin can as well, but are left alone until nobody else can,
+/// unless `withSpinning`.
 template <class Visit>
 void eachReady(const std::vector<GroupState *> &inFlight, bool withSpinning, Visit visit) {
   for (GroupState *group : inFlight) {
@@ -44,7 +45,7 @@ Controller::Controller(const LaunchRequest &request)
     : schedule_(request.schedule), gangThreads_(std::max(request.gangThreads, 1u)),
       record_(request.scheduleRecord) {
   if (schedule_ == Schedule::seeded)
-    drawSeed(request.seed);
+    drawSeed(request.generatorSeed());
   else if (schedule_ == Schedule::lockstep || schedule_ == Schedule::oldestFirst)
     resident_ = kResidentInLockstep;
   else if (schedule_ == Schedule::scripted && request.script) {
@@ -141,8 +142,8 @@ GangState *Controller::anyOf(const std::vector<GroupState *> &inFlight) {
   const auto sizeOf = [&](const GroupState &group) {
     return group.ready.size() + (mayTakeSpinning_ ? group.spinning.size() : 0);
   };
-  const auto groups = static_cast<uint32_t>(
-      std::ranges::count_if(inFlight, [&](const GroupState *group) { return sizeOf(*group) != 0; }));
+  const auto groups = static_cast<uint32_t>(std::ranges::count_if(
+      inFlight, [&](const GroupState *group) { return sizeOf(*group) != 0; }));
   uint32_t skip = random_.below(groups);
   for (GroupState *group : inFlight)
     if (sizeOf(*group) != 0 && skip-- == 0) {

@@ -21,7 +21,7 @@ enum class Status {
   undefinedUse,   ///< an instruction used in a way the PTX ISA leaves undefined
   assertion,      ///< __assertfail
   deadlock,       ///< every gang of a group waits
-  timeout,        ///< LaunchRequest::timeout passed
+  timeout,        ///< RunOptions::timeout passed
   cancelled,      ///< cancel flag
   outOfMemory,    ///< shared/local arenas
   invalid,        ///< request does not fit (block too large, ...)
@@ -54,7 +54,7 @@ struct Failure {
 };
 
 /// When asynchronous copies happen: at once, as late as their completion mechanism allows (a kernel
-/// that forgets a wait then gives wrong results, by design), or either by LaunchRequest::seed.
+/// that forgets a wait then gives wrong results, by design), or either by RunOptions::asyncSeed.
 enum class AsyncCopies { eager, late, seeded };
 
 /// Better code for a kernel, still in the making while its first code already runs. Owned by the
@@ -71,32 +71,43 @@ class CodeUpgrade {
   std::atomic<const abi::KernelCode *> code_{nullptr};
 };
 
-struct LaunchRequest {
-  const abi::KernelCode *code = nullptr;
-  /// If there may be better code soon: CTAs that start when it is there run it.
-  CodeUpgrade *upgrade = nullptr;
-  abi::Dim3 grid, block, cluster;
+/// What a launch says of its run, whatever the kernel.
+struct RunOptions {
+  abi::Dim3 grid, block;
   uint32_t dynamicSharedBytes = 0;
   const void *params = nullptr; ///< copied by the caller if it must outlive; read during the launch
   bool isCooperative = false;   ///< every CTA is started, however many wait for others
-  bool isExplicitCluster =
-      false; ///< the launch or kernel asked for clusters (also of one CTA): %is_explicit_cluster
-  int threads = 0;                     ///< workers; 0 = OMP_NUM_THREADS or all cores
-  std::chrono::nanoseconds timeout{0}; ///< 0 = none
+  int threads = 0;              ///< workers; 0 = OMP_NUM_THREADS or all cores
   const std::atomic<bool> *cancel = nullptr;
   std::atomic<uint64_t> *finishedCtas = nullptr; ///< progress, optional
   Schedule schedule = Schedule::fast;
-  uint64_t seed = 0;
+  uint64_t seed = 0;                        ///< of Schedule::seeded
   uint32_t gangThreads = abi::kWarpSize;    ///< of Schedule::gangs: how many threads take turns
-  const ScheduleScript *script = nullptr;   ///< of Schedule::scripted
   ScheduleRecord *scheduleRecord = nullptr; ///< if set: filled in, except under fast and serial
   class Stepper *stepper = nullptr;         ///< of debugged code; not under Schedule::fast
   uint64_t firstGroup =
       0; ///< under Schedule::serial and gangs: groups before it are left out, as if they had run
   AsyncCopies asyncCopies = AsyncCopies::eager;
+  uint64_t asyncSeed = 0; ///< of AsyncCopies::seeded
   /// Receives device printf text (null: stdout): once at the end of the launch, by the calling
   /// thread; a launch that prints megabytes also in between, by any worker, one call at a time.
   std::function<void(std::string_view)> printf;
+#define RUN_SETTING(type, name, default_, word, effect, read, takes, meaning) type name = default_;
+#include "rt/exec/run_settings.def"
+#undef RUN_SETTING
+
+  /// One generator draws for schedule and copies.
+  uint64_t generatorSeed() const { return seed + asyncSeed * 0x9e3779b97f4a7c15u; }
+};
+
+struct LaunchRequest : RunOptions {
+  const abi::KernelCode *code = nullptr;
+  /// If there may be better code soon: CTAs that start when it is there run it.
+  CodeUpgrade *upgrade = nullptr;
+  abi::Dim3 cluster;
+  bool isExplicitCluster =
+      false; ///< the launch or kernel asked for clusters (also of one CTA): %is_explicit_cluster
+  const ScheduleScript *script = nullptr; ///< of Schedule::scripted
 };
 
 /// "thread block (1,2,3), threads 32 to 63 (warp 1)".

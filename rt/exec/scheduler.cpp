@@ -239,7 +239,7 @@ class GroupQueue {
     if (!group)
       return false;
     // What is drawn for a group (seeded copies) does not depend on who runs it.
-    worker_.random.state = launch_.request->seed + (first_ + 1) * 0x9e3779b97f4a7c15u;
+    worker_.random.state = launch_.request->generatorSeed() + (first_ + 1) * 0x9e3779b97f4a7c15u;
     ++first_;
     worker_.inFlight.push_back(group);
     return true;

@@ -1,4 +1,4 @@
-// wgmma where asynchronous operations are put off (LaunchRequest::asyncCopies). The registers that
+// wgmma where asynchronous operations are put off (RunOptions::asyncCopies). The registers that
 // products use are seen as they were at the last wgmma.fence; results are given back by
 // wgmma.wait_group. So a kernel that leaves one of them out computes with old values.
 #pragma once

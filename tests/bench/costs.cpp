@@ -21,7 +21,7 @@
 
 namespace {
 
-using ptxrun::simt::CpuLevel;
+using ptxrun::CpuLevel;
 using ptxrun::simt::OperationCosts;
 
 constexpr uint64_t kRounds = 40'000;
@@ -148,13 +148,13 @@ int main(int argc, char **argv) {
   for (unsigned l = 0; l < 16; ++l)
     places[l] = l * 192 + 256;
   const std::string cpu = llvm::sys::getHostCPUName().str();
-  const ptxrun::simt::CpuModel model = ptxrun::simt::findModel(cpu);
+  const ptxrun::CpuModel model = ptxrun::simt::findModel(cpu);
   const OperationCosts known = ptxrun::simt::targetFor(level, model).costs;
   const double cycle = nanosecondsOf(multiply) / 3;
   if (!isTable)
     std::printf("%s%s, %.2f GHz; cycles\n%-26s %9s %7s\n", cpu.c_str(),
-                model != ptxrun::simt::CpuModel::other ? "" : " (no model of its own)", 1 / cycle,
-                "", "measured", "table");
+                model != ptxrun::CpuModel::other ? "" : " (no model of its own)", 1 / cycle, "",
+                "measured", "table");
   for (const Operation &o : kOperations) {
     const bool isWide = level == CpuLevel::avx512 && (o.wide || !o.narrow);
     void (*body)(uint64_t) = isWide ? o.wide : o.narrow;

@@ -73,7 +73,7 @@ void Sample::run(const Launch &launch) {
   options.block = launch.block;
   options.params = launch.params.data();
   options.dynamicSharedBytes = launch.shared;
-  options.matrix = launch.matrix;
+  options.code.matrix = launch.matrix;
   options.threads = teamSize;
   device::Outcome outcome = module_->launch(*module_->findKernel(launch.kernel), options);
   if (!outcome.isOk())

@@ -206,7 +206,7 @@ Run runAt(device::Module &module, unsigned lanes, const std::vector<char> &input
   launch.grid = {1, 1, 1};
   launch.block = {kThreads, 1, 1};
   launch.params = &parameter;
-  launch.lanes = lanes;
+  launch.code.lanes = lanes;
   launch.threads = 1;
   launch.timeout = std::chrono::seconds(60);
   device::Outcome outcome;

@@ -44,7 +44,7 @@ std::string problemOf(const RandomKernel &kernel, const std::string &text, const
   launch.grid = {kernel.grid(), 1, 1};
   launch.block = {kernel.block()[0], kernel.block()[1], 1};
   launch.params = &parameters;
-  launch.lanes = setting.lanes;
+  launch.code.lanes = setting.lanes;
   launch.timeout = std::chrono::seconds(60);
   launch.threads = 1;
   std::string problem;

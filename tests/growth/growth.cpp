@@ -17,15 +17,15 @@ using namespace ptxrun;
 int main(int count, char **arguments) {
   std::string wanted = "all";
   std::vector<unsigned> sizes;
-  simt::Tier tier = simt::Tier::optimised;
+  Tier tier = Tier::optimised;
   unsigned lanes = 0;
   bool prints = false;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     if (argument == "tiers=baseline")
-      tier = simt::Tier::baseline;
+      tier = Tier::baseline;
     else if (argument == "tiers=optimised")
-      tier = simt::Tier::optimised;
+      tier = Tier::optimised;
     else if (argument.starts_with("lanes="))
       lanes = unsigned(std::atoi(argument.c_str() + 6));
     else if (argument == "print")

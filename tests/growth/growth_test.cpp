@@ -18,7 +18,7 @@ constexpr double kFixed = 20;
 
 class Growth : public ::testing::TestWithParam<Shape> {};
 
-double fewest(const std::string &text, simt::Tier tier) {
+double fewest(const std::string &text, Tier tier) {
   double least = 1e30;
   for (unsigned round = 0; round < 2; ++round) {
     const Cost cost = measure(text, tier);
@@ -30,11 +30,11 @@ double fewest(const std::string &text, simt::Tier tier) {
 
 TEST_P(Growth, IsThatOfTheText) {
   const Shape &shape = GetParam();
-  for (simt::Tier tier : {simt::Tier::baseline, simt::Tier::optimised}) {
+  for (Tier tier : {Tier::baseline, Tier::optimised}) {
     const double once = fewest(shape.write(shape.size / 2), tier);
     const double twice = fewest(shape.write(shape.size), tier);
     EXPECT_LT(twice, kGrowth * std::max(once, kFixed))
-        << shape.name << (tier == simt::Tier::baseline ? ", baseline" : ", optimised");
+        << shape.name << (tier == Tier::baseline ? ", baseline" : ", optimised");
   }
 }
 

@@ -15,7 +15,7 @@ double cpuMilliseconds() {
 
 } // namespace
 
-Cost measure(const std::string &text, simt::Tier tier, unsigned lanes) {
+Cost measure(const std::string &text, Tier tier, unsigned lanes) {
   Cost cost;
   const double start = cpuMilliseconds();
   double last = start;
@@ -30,7 +30,7 @@ Cost measure(const std::string &text, simt::Tier tier, unsigned lanes) {
   if (!module)
     return cost;
   static char variable[1 << 20]; // no code runs: any address will do
-  translate::VariantKey key;
+  CodeOptions key;
   key.lanes = lanes;
   key.block = {256, 1, 1};
   key.tier = tier;

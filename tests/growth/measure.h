@@ -15,6 +15,6 @@ struct Cost {
 };
 
 /// Translates the kernel `k` of a module for blocks of 256 threads, without a cache.
-Cost measure(const std::string &text, simt::Tier, unsigned lanes = 0);
+Cost measure(const std::string &text, Tier, unsigned lanes = 0);
 
 } // namespace ptxrun::growth

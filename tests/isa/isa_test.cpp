@@ -100,7 +100,7 @@ class Runner {
     options.grid = {threads / kBlock, 1, 1};
     options.block = {kBlock, 1, 1};
     options.params = params;
-    options.lanes = lanes_;
+    options.code.lanes = lanes_;
     options.threads = 1;
     return module_->launch(*module_->findKernel(name), options).message;
   }

@@ -193,7 +193,7 @@ class Kernels : public testing::TestWithParam<size_t> {
     options.block = {one.block.x, one.block.y, one.block.z};
     options.dynamicSharedBytes = one.sharedBytes;
     options.params = params.data();
-    options.lanes = lanes;
+    options.code.lanes = lanes;
     options.schedule = schedule;
     options.seed = GetParam();
     options.timeout = std::chrono::seconds(20);

@@ -170,7 +170,7 @@ void check(uint32_t seed, unsigned lanes) {
   options.grid = {2, 1, 1};
   options.block = {kThreads / 2, 1, 1};
   options.params = &out;
-  options.lanes = lanes;
+  options.code.lanes = lanes;
   options.timeout = std::chrono::seconds(20);
   outcome = module->launch(*module->findKernel("graph"), options);
   EXPECT_TRUE(outcome.isOk()) << outcome.message << text;

@@ -39,9 +39,9 @@ class MatrixCases : public testing::TestWithParam<std::tuple<std::string, unsign
     options.grid = {uint32_t(cases.size()), 1, 1};
     options.block = {kernel.threads, 1, 1};
     options.params = params;
-    options.lanes = lanes;
+    options.code.lanes = lanes;
     options.threads = 1;
-    options.matrix = *matrix::readPolicy(cases.front().policy);
+    options.code.matrix = *matrix::readPolicy(cases.front().policy);
     const device::Outcome outcome = module.launch(*module.findKernel(kernel.name), options);
     ASSERT_TRUE(outcome.isOk()) << kernel.name << ": " << outcome.message;
     for (size_t i = 0; i < cases.size(); ++i)

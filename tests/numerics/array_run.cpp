@@ -122,7 +122,7 @@ void ArrayRun::run(std::span<const Bytes> sources, size_t n, unsigned lanes,
   options.grid = {static_cast<uint32_t>(n / kBlock), 1, 1};
   options.block = {kBlock, 1, 1};
   options.params = parameters.data();
-  options.lanes = lanes;
+  options.code.lanes = lanes;
   options.threads = 1;
   const device::Outcome outcome = module_->launch(*module_->findKernel("apply"), options);
   if (!outcome.message.empty())

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 using translate::Module;
 using translate::Options;
 using translate::StageReport;
-using translate::VariantKey;
 
 // c[i] = a[i] + 1 for i < 4096; the store stands at line 21 and comes from line 7 of add.cu.
 const char *kAddPtx = R"(.version 8.0
@@ -59,8 +58,8 @@ class Pipeline : public ::testing::Test {
 
   std::unique_ptr<Module> load() { return Module::load("add.ptx", kAddPtx, options_, errorText_); }
 
-  static VariantKey key(unsigned lanes = 0, uint32_t block = 256) {
-    VariantKey made;
+  static CodeOptions key(unsigned lanes = 0, uint32_t block = 256) {
+    CodeOptions made;
     made.lanes = lanes;
     made.block = {block, 1, 1};
     return made;
@@ -124,9 +123,9 @@ TEST_F(Pipeline, TakesTheSecondTimeFromTheCache) {
 
 TEST_F(Pipeline, CompilesAnewForAnotherBlockShapeOrWidth) {
   ASSERT_TRUE(bool(load()->kernel("add", key(), {})));
-  VariantKey withoutJam = key();
+  CodeOptions withoutJam = key();
   withoutJam.passesLeftOut.add(simt::Pass::jam);
-  for (const VariantKey &other : {key(0, 128), key(8), withoutJam}) {
+  for (const CodeOptions &other : {key(0, 128), key(8), withoutJam}) {
     auto kernel = load()->kernel("add", other, {});
     ASSERT_TRUE(bool(kernel)) << llvm::toString(kernel.takeError());
     EXPECT_FALSE((*kernel)->fromCache);
@@ -134,7 +133,7 @@ TEST_F(Pipeline, CompilesAnewForAnotherBlockShapeOrWidth) {
 }
 
 TEST_F(Pipeline, InternalErrorsLeaveWhatTheStagesMade) {
-  options_.breaks = [](const VariantKey &key) { return key.lanes == 8; };
+  options_.breaks = [](const CodeOptions &key) { return key.lanes == 8; };
   ::setenv("TMPDIR", root_.c_str(), 1);
   const auto module = load();
   ASSERT_TRUE(module) << errorText_;
@@ -145,7 +144,7 @@ TEST_F(Pipeline, InternalErrorsLeaveWhatTheStagesMade) {
   EXPECT_TRUE(error.isA<lower::InternalError>());
   const fs::path dump = root_ / ("ptxrun-internal-error-" + std::to_string(getpid()));
   EXPECT_EQ(llvm::toString(std::move(error)),
-            "internal error in stage simt: asked for (kernel add block 256x1x1 lanes 8, add.ptx:5); please report it with " +
+            "internal error in stage simt: asked for (kernel add lanes 8 block 256x1x1, add.ptx:5); please report it with " +
                 dump.string());
   for (const char *file : {"00-input.ptx", "01-lane.ll", "02-problem.txt", "manifest.tsv"})
     EXPECT_TRUE(fs::exists(dump / file)) << file;

@@ -1,4 +1,4 @@
-// What debugged code (lower::LowerOptions::isDebugged) tells the debugger: instructions by numbers,
+// What debugged code (CodeOptions::isDebugged) tells the debugger: instructions by numbers,
 // registers and variables at places in a frame. Lowering writes what the debugger reads.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What recorded code (lower::LowerOptions::isRecorded) says of itself: one byte per run of
+// What recorded code (CodeOptions::isRecorded) says of itself: one byte per run of
 // instructions, set where a thread executes it. Lowering writes what loader/device reads.
 #pragma once
 #include <charconv>

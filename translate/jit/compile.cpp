@@ -79,7 +79,7 @@ void setFunctionAttributes(Module &module, const simt::Target &target) {
     // Frames that could reach over the guard below a stack touch it on the way.
     function.addFnAttr("probe-stack", "inline-asm");
     function.addFnAttr("stack-probe-size", std::to_string(abi::kStackGuardBytes));
-    if (target.level != simt::CpuLevel::avx512)
+    if (target.level != CpuLevel::avx512)
       continue;
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("min-legal-vector-width", "512");
@@ -256,7 +256,7 @@ Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type,
   return made;
 }
 
-std::string assemblyOf(const Module &module, simt::CpuLevel level, CodeGenOptLevel effort,
+std::string assemblyOf(const Module &module, CpuLevel level, CodeGenOptLevel effort,
                        const Blocks &blocks) {
   const std::unique_ptr<Module> copy = CloneModule(module); // code generation changes the module
   const std::unique_ptr<TargetMachine> machine = createTargetMachine(level, effort);
@@ -282,7 +282,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
 
   optimise(module, *machine, effort);
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
-  if (!effort.isBaseline() && target.level == simt::CpuLevel::avx512)
+  if (!effort.isBaseline() && target.level == CpuLevel::avx512)
     for (Function &function : module)
       fixUpNans(function);
   if (!effort.isBaseline())

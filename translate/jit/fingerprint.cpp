@@ -79,7 +79,7 @@ const std::string &buildId() {
 
 } // namespace
 
-std::string codeFingerprint(simt::CpuLevel level) {
+std::string codeFingerprint(CpuLevel level) {
   return "ptxrun " + buildId() + "; LLVM " LLVM_VERSION_STRING "; " + levelCpu(level) +
          "; tuned for " + tuneCpu();
 }

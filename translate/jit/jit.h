@@ -62,15 +62,15 @@ void setCodeListener(CodeListener);
 
 /// The level in use: the CPU's best, or PTXRUN_CPU=sse4|avx2|avx512 (a level the CPU lacks is
 /// refused with a warning).
-simt::CpuLevel cpuLevel();
+CpuLevel cpuLevel();
 /// The CPU's best, whatever PTXRUN_CPU says.
-simt::CpuLevel bestCpuLevel();
-const char *levelName(simt::CpuLevel);
+CpuLevel bestCpuLevel();
+const char *levelName(CpuLevel);
 /// This CPU's model at the level in use.
 const simt::Target &hostTarget();
 
 /// What the bytes of an object depend on besides the module: CPU level, tuning, versions of LLVM
 /// and of ptxrun itself.
-std::string codeFingerprint(simt::CpuLevel);
+std::string codeFingerprint(CpuLevel);
 
 } // namespace ptxrun::jit

@@ -155,7 +155,7 @@ FunctionPassManager passesFor(const Effort &effort) {
 
 } // namespace
 
-Effort measure(const Module &module, simt::Tier tier) {
+Effort measure(const Module &module, Tier tier) {
   Effort effort{.tier = tier};
   for (const Function &function : module)
     effort.instructions += function.getInstructionCount();

@@ -10,13 +10,13 @@ namespace ptxrun::jit {
 
 /// How much work a module is worth, by its tier and size.
 struct Effort {
-  simt::Tier tier = simt::Tier::optimised;
+  Tier tier = Tier::optimised;
   size_t instructions = 0; ///< in defined functions
-  bool isBaseline() const { return tier == simt::Tier::baseline; }
+  bool isBaseline() const { return tier == Tier::baseline; }
   bool isLarge() const { return instructions > simt::kLimits.code.large; }
   bool isHuge() const { return instructions > simt::kLimits.code.huge; }
 };
-Effort measure(const llvm::Module &, simt::Tier);
+Effort measure(const llvm::Module &, Tier);
 
 /// Optimises what simt made: it is SSA already, mostly straight vector code, so cleaning up, moving
 /// invariants out of loops, and unrolling a little is what pays. No pass that changes

@@ -14,8 +14,6 @@
 
 namespace ptxrun::jit {
 
-using simt::CpuLevel;
-
 namespace {
 
 bool hasAll(const llvm::StringMap<bool> &features, std::initializer_list<const char *> names) {

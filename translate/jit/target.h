@@ -16,17 +16,17 @@ inline constexpr const char *kDataLayout =
 
 /// The CPU whose instruction set a level may use: features beyond it are never used, so any CPU of
 /// the level runs the code.
-const char *levelCpu(simt::CpuLevel);
+const char *levelCpu(CpuLevel);
 /// The CPU to schedule for; the choice among instructions of the level cannot change a result.
 const std::string &tuneCpu();
 
-std::unique_ptr<llvm::TargetMachine> createTargetMachine(simt::CpuLevel, llvm::CodeGenOptLevel);
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuLevel, llvm::CodeGenOptLevel);
 
 /// A TargetMachine borrowed from a pool (it is costly to make and not thread-safe); goes back when
 /// the borrower dies.
 class BorrowedTarget {
  public:
-  BorrowedTarget(simt::CpuLevel, llvm::CodeGenOptLevel);
+  BorrowedTarget(CpuLevel, llvm::CodeGenOptLevel);
   ~BorrowedTarget();
   BorrowedTarget(const BorrowedTarget &) = delete;
   BorrowedTarget &operator=(const BorrowedTarget &) = delete;
@@ -34,7 +34,7 @@ class BorrowedTarget {
   llvm::TargetMachine *operator->() const { return machine_.get(); }
 
  private:
-  simt::CpuLevel level_;
+  CpuLevel level_;
   llvm::CodeGenOptLevel effort_;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };

@@ -52,7 +52,7 @@ void copyByRuntime(LaneBuilder &b, const Instruction &in, llvm::Value *sourceByt
 //   if (source bytes == bytes) *destination = *source; else the runtime copies and fills;
 void lowerCpAsync(LaneBuilder &b, const Instruction &in) {
   llvm::Value *bytes = b.readBits(in.operands[2], 32), *sourceBytes = sourceBytesOf(b, in, bytes);
-  if (b.module().options().deferAsyncCopies)
+  if (b.module().options().defersCopies)
     return copyByRuntime(b, in, sourceBytes);
   if (sourceBytes == bytes)
     return copyNow(b, in);
@@ -156,7 +156,7 @@ void completeTransactions(LaneBuilder &b, const Instruction &in, unsigned bytes)
 /// store.
 void lowerStAsync(LaneBuilder &b, const Instruction &in) {
   const unsigned bytes = in.vector * isa::bitWidth(in.type()) / 8;
-  if (!mbarrierOf(in) || !b.module().options().deferAsyncCopies) {
+  if (!mbarrierOf(in) || !b.module().options().defersCopies) {
     lowerStore(b, in);
     return completeTransactions(b, in, bytes);
   }
@@ -172,7 +172,7 @@ void lowerStAsync(LaneBuilder &b, const Instruction &in) {
 
 void lowerRedAsync(LaneBuilder &b, const Instruction &in) {
   const unsigned bits = isa::bitWidth(in.type());
-  if (!mbarrierOf(in) || !b.module().options().deferAsyncCopies) {
+  if (!mbarrierOf(in) || !b.module().options().defersCopies) {
     lowerRed(b, in);
     return completeTransactions(b, in, bits / 8);
   }

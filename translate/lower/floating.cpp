@@ -171,7 +171,7 @@ Value *arithmetic(LaneBuilder &b, Arithmetic operation, Rounding rounding,
   llvm::Type *type = operands[0]->getType();
   const llvm::StringRef name = kNames[static_cast<size_t>(operation)];
   const llvm::StringRef ending = type->isFloatTy() ? "_f32" : "_f64";
-  if (b.module().options().hasDirectedRounding)
+  if (b.module().hasDirectedRounding())
     return b.word(
         ("ptx.rounded." + name + "." + suffix(rounding) + (type->isFloatTy() ? ".f32" : ".f64"))
             .str(),

@@ -149,7 +149,8 @@ class LaneBuilder {
   enum class WordEffect : uint8_t {
     pure,       ///< memory(none), speculatable
     ordered,    ///< reads a clock: order is kept, no memory visible to IR
-    convergent, ///< warp collective: never merged, moved or removed, used or not; other lanes may wait for it
+    convergent, ///< warp collective: never merged, moved or removed, used or not; other lanes may
+                ///< wait for it
     sync,       ///< convergent and orders memory: barriers
     memory,     ///< may read and write memory (vprintf, malloc)
     noReturn,   ///< does not return; the caller adds `unreachable`
@@ -273,13 +274,13 @@ class LaneBuilder {
       blockValues_;                             ///< what slots hold at the insertion point
   llvm::SetVector<llvm::AllocaInst *> written_; ///< slots whose memory is behind
   Stack stack_;
-  std::unique_ptr<check::DebugFrame> debugFrame_; ///< null unless LowerOptions::isDebugged
+  std::unique_ptr<check::DebugFrame> debugFrame_; ///< null unless CodeOptions::isDebugged
   std::vector<uint32_t> marks_; ///< of recorded code: check::executionMarks of source_
   uint32_t firstNumber_ = 0;    ///< of recorded code: number of the first instruction
-  uint32_t debugFirst_ = 0;                       ///< number of the first instruction
+  uint32_t debugFirst_ = 0;     ///< number of the first instruction
   llvm::AllocaInst *debugWords_ = nullptr;
   llvm::DenseMap<llvm::AllocaInst *, uint32_t> debugPlaces_; ///< words of slots in the frame
-  llvm::BasicBlock *entry_ = nullptr; ///< allocas only
+  llvm::BasicBlock *entry_ = nullptr;                        ///< allocas only
   llvm::DISubprogram *subprogram_ = nullptr;
   bool failed_ = false;
 };

@@ -46,7 +46,7 @@ void fillIn(LaneModule &lane, ModuleBuilder &builder, llvm::Function *kernel) {
 } // namespace
 
 llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check::Function &kernel,
-                                       const LowerOptions &options,
+                                       const CodeOptions &options,
                                        support::Diagnostics &diagnostics) {
   LaneModule lane;
   lane.context = std::make_unique<llvm::LLVMContext>();
@@ -61,8 +61,8 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   builder.debug().finalize();
   if (llvm::Error error = linkLaneLibrary(*lane.module))
     return std::move(error);
-  if (options.cleaning != Cleaning::none)
-    optimise(*lane.module, *target, options.cleaning);
+  if (!options.isWatched)
+    optimise(*lane.module, *target, options.tier);
   fillIn(lane, builder, target);
   if (std::string wrong = verifyLaneModule(lane); !wrong.empty())
     return llvm::make_error<InternalError>("lower", std::move(wrong));

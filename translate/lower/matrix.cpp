@@ -149,7 +149,7 @@ matrix::WarpOperation describe(const Instruction &in, matrix::Unit unit) {
 
 /// The instruction as constants.
 llvm::SmallVector<llvm::Value *, 48> constantsOf(LaneBuilder &b, matrix::WarpOperation w) {
-  w.sum = matrix::sumOf(b.module().options().matrix, w.operation);
+  w.sum = matrix::sumOf(b.module().matrixPolicy(), w.operation);
   uint64_t words[kOperationWords] = {};
   std::memcpy(words, &w, sizeof w);
   llvm::SmallVector<llvm::Value *, 48> arguments;

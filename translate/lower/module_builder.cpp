@@ -16,7 +16,7 @@ using check::Operand;
 using isa::StateSpace;
 
 ModuleBuilder::ModuleBuilder(llvm::Module &module, const check::Module &checked,
-                             const check::Function &kernel, const LowerOptions &options,
+                             const check::Function &kernel, const CodeOptions &options,
                              support::Diagnostics &diagnostics)
     : module_(module), checked_(checked), kernel_(kernel), options_(options),
       diagnostics_(diagnostics), debug_(module) {

@@ -25,13 +25,20 @@ struct Passing {
 class ModuleBuilder {
  public:
   ModuleBuilder(llvm::Module &, const check::Module &, const check::Function &kernel,
-                const LowerOptions &, support::Diagnostics &);
+                const CodeOptions &, support::Diagnostics &);
 
   llvm::Module &module() { return module_; }
   llvm::LLVMContext &context() { return module_.getContext(); }
   const check::Module &checked() const { return checked_; }
   support::Diagnostics &diagnostics() { return diagnostics_; }
-  const LowerOptions &options() const { return options_; }
+  const CodeOptions &options() const { return options_; }
+  /// How matrix instructions sum.
+  matrix::Policy matrixPolicy() const {
+    return matrix::resolve(options_.matrix, static_cast<unsigned>(checked_.target));
+  }
+  /// The CPU's instructions take a rounding mode: directed rounding becomes `ptx.rounded.*`, and
+  /// not the lane library's arithmetic.
+  bool hasDirectedRounding() const { return options_.level == CpuLevel::avx512; }
 
   /// Finds what the kernel reaches (functions, shared variables) and lays out its shared memory and
   /// parameters.
@@ -98,7 +105,7 @@ class ModuleBuilder {
   llvm::Module &module_;
   const check::Module &checked_;
   const check::Function &kernel_;
-  const LowerOptions &options_;
+  const CodeOptions &options_;
   support::Diagnostics &diagnostics_;
   llvm::DIBuilder debug_;
   llvm::DIFile *file_ = nullptr;

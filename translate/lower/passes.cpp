@@ -41,7 +41,7 @@ llvm::FunctionPassManager promotion() {
   return passes;
 }
 
-llvm::FunctionPassManager cleaning(Cleaning effort) {
+llvm::FunctionPassManager cleaning(Tier tier) {
   llvm::FunctionPassManager passes;
   // Addresses that inlining brought to their variables.
   passes.addPass(LocalPointersPass(/*isLast=*/true));
@@ -52,7 +52,7 @@ llvm::FunctionPassManager cleaning(Cleaning effort) {
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                          /*UseMemorySSA=*/true));
   };
-  if (effort == Cleaning::quick) {
+  if (tier == Tier::baseline) {
     hoistFromLoops();
     passes.addPass(ScalarFormPass());
     return passes;
@@ -130,9 +130,9 @@ void runOnAll(llvm::Module &module, llvm::FunctionPassManager &passes, Analyses 
 
 } // namespace
 
-void optimise(llvm::Module &module, llvm::Function &kernel, Cleaning effort) {
+void optimise(llvm::Module &module, llvm::Function &kernel, Tier tier) {
   Analyses analyses;
-  llvm::FunctionPassManager promote = promotion(), clean = cleaning(effort);
+  llvm::FunctionPassManager promote = promotion(), clean = cleaning(tier);
   runOnAll(module, promote, analyses);
   if (markInlining(module, kernel)) {
     llvm::ModulePassManager inlining;

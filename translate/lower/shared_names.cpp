@@ -11,7 +11,7 @@ sharedVariables(const check::Module &checked, const check::Function &kernel) {
   llvm::LLVMContext context;
   llvm::Module module(llvm::StringRef(kernel.name), context);
   support::Diagnostics diagnostics(*checked.source);
-  const LowerOptions options;
+  const CodeOptions options;
   ModuleBuilder builder(module, checked, kernel, options, diagnostics);
   builder.scan();
   builder.debug().finalize();

@@ -119,7 +119,7 @@ void lowerTcgen05St(LaneBuilder &b, const Instruction &in) {
 
 /// Loads have completed. Stores have, unless they are put off.
 void lowerTcgen05Wait(LaneBuilder &b, const Instruction &in) {
-  if (in.has(Token::wait_st) && b.module().options().deferAsyncCopies)
+  if (in.has(Token::wait_st) && b.module().options().defersCopies)
     callForWarp(b, "tcgen05_wait_st", {}, {}, 0);
 }
 

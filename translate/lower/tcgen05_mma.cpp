@@ -78,7 +78,7 @@ llvm::Value *maskArray(LaneBuilder &b, const Operand &mask) {
 ///                     i32 scale-B, i64 zero columns, ptr disabled lanes)
 void lowerTcgen05Mma(LaneBuilder &b, const Instruction &in) {
   abi::TensorMmaForm form = formOf(in);
-  form.policy = static_cast<uint64_t>(b.module().options().matrix);
+  form.policy = static_cast<uint64_t>(b.module().matrixPolicy());
   const auto &list = in.operands;
   size_t next = 3;
   llvm::Value *zero = b.constant(32, 0), *metadata = zero, *scales[2] = {zero, zero};

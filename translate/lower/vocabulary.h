@@ -27,7 +27,7 @@
 //    ptx.bar.red.{popc}(i32 id, i32 threads, i1) -> i32; ptx.bar.red.{and,or}(i32 id, i32 threads, i1) -> i1
 //  Scheduling: ptx.nanosleep(i32), ptx.yield(), ptx.yield.mbarrier() (both made by simt)
 //  Control: ptx.exit() then unreachable; ptx.trap() then unreachable; ptx.brkpt() then unreachable
-//  Arithmetic with directed rounding, element by element, memory(none); only with LowerOptions::hasDirectedRounding:
+//  Arithmetic with directed rounding, element by element, memory(none); only with ModuleBuilder::hasDirectedRounding:
 //    ptx.rounded.{add,mul,div}.{rz,rm,rp}.{f32,f64}(a, b), ptx.rounded.sqrt...(a), ptx.rounded.fma...(a, b, c)
 //  Library functions, run lane by lane: ptx.call.vprintf(ptr format, ptr args) -> i32, ptx.call.malloc(i64) -> i64,
 //    ptx.call.free(i64), ptx.call.assertfail(ptr, ptr, i32 line, ptr function, i64 charsize) then unreachable

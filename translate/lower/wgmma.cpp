@@ -127,7 +127,7 @@ Values readAll(LaneBuilder &b, llvm::ArrayRef<const Operand *> operands) {
 /// What products take before their registers: (form, a, b, does D count).
 Values descriptorsOf(LaneBuilder &b, const Operands &operands) {
   abi::WgmmaForm form = operands.form;
-  form.policy = static_cast<uint64_t>(b.module().options().matrix);
+  form.policy = static_cast<uint64_t>(b.module().matrixPolicy());
   Values values{b.constant(64, abi::toWord(form))};
   values.push_back(operands.form.hasRegistersA ? b.constant(64, 0) : b.readBits(*operands.a, 64));
   values.push_back(b.readBits(*operands.b, 64));
@@ -178,7 +178,7 @@ void multiplyLate(LaneBuilder &b, const Operands &operands) {
 
 void lowerWgmma(LaneBuilder &b, const Instruction &in) {
   const Operands operands = operandsOf(in);
-  if (b.module().options().deferAsyncCopies)
+  if (b.module().options().defersCopies)
     multiplyLate(b, operands);
   else
     multiplyNow(b, operands);
@@ -188,20 +188,20 @@ void lowerWgmmaSparse(LaneBuilder &b, const Instruction &in) { lowerWgmma(b, in)
 
 /// wgmma_fence(count; registers...)
 void lowerWgmmaFence(LaneBuilder &b, const Instruction &) {
-  if (!b.module().options().deferAsyncCopies)
+  if (!b.module().options().defersCopies)
     return;
   const Values values = readAll(b, ProductRegisters(b).all());
   callForWarp(b, "wgmma_fence", {b.constant(64, values.size())}, values, 0);
 }
 
 void lowerWgmmaCommitGroup(LaneBuilder &b, const Instruction &) {
-  if (b.module().options().deferAsyncCopies)
+  if (b.module().options().defersCopies)
     callForWarp(b, "wgmma_commit", {}, {}, 0);
 }
 
 /// wgmma_wait(pending groups, count; registers...) -> registers...
 void lowerWgmmaWaitGroup(LaneBuilder &b, const Instruction &in) {
-  if (!b.module().options().deferAsyncCopies)
+  if (!b.module().options().defersCopies)
     return;
   const ProductRegisters registers(b);
   const Values values = readAll(b, registers.all());

@@ -25,7 +25,7 @@ struct Dependence {
   std::vector<uint32_t> writes, reads;
 };
 
-/// The module must have been cleaned (lower::Cleaning::full).
+/// The module must have been optimised for Tier::optimised.
 Dependence examineDependence(const lower::LaneModule &);
 
 } // namespace ptxrun::observe

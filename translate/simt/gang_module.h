@@ -3,37 +3,15 @@
 #pragma once
 #include <llvm/Support/Error.h>
 
-#include <array>
 #include <string>
 
 #include "intrinsics/abi.h"
 #include "translate/lower/lane_module.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/target.h"
+#include "translate/support/code_options.h"
 
 namespace ptxrun::simt {
-
-/// How much work goes into code. W and every bit of the results are the same in both.
-enum class Tier : uint8_t {
-  baseline,  ///< ready soon: one version of the code, under masks; for the first launch
-  optimised, ///< up to six times the compilation, code that is up to five times as fast
-};
-
-struct GangOptions {
-  unsigned lanes = 0;              ///< 1, 8, 16, 32; 0 lets simt choose
-  std::array<uint32_t, 3> block{}; ///< %ntid, compiled in; 0,0,0 = read from the Launch at run time
-  /// No grid of this launch has more threads along any axis than 2^31 - 1 (lets 32-bit global
-  /// indices be proven not to wrap).
-  bool isGridBelow2G = true;
-  Target target = targetFor(CpuLevel::avx2);
-  /// Somebody else decides which gang runs next (clusters, cooperative grids, seeded schedules):
-  /// every gang must be able to suspend.
-  bool schedulesGangs = false;
-  Tier tier = Tier::optimised;
-  /// The module announces its accesses (translate/observe): each may suspend its thread.
-  bool isWatched = false;
-  PassSet passesLeftOut = {};
-};
 
 /// The form in which a module offers the kernel; the function of that name is its entry point
 /// (intrinsics/abi.h).
@@ -57,7 +35,7 @@ struct GangModule {
 /// progress independently gets W = 1 (unless options ask for a width, then the reason says what may
 /// go wrong).
 /// `observer` is told behind each pass that ran; the module is then verified there, too.
-llvm::Expected<GangModule> widen(lower::LaneModule, const GangOptions &,
+llvm::Expected<GangModule> widen(lower::LaneModule, const CodeOptions &,
                                  const PassObserver &observer = {});
 
 } // namespace ptxrun::simt

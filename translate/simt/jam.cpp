@@ -368,7 +368,7 @@ bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
 
 /// As many as keep what lives through their loops in registers.
 unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
-  const Target &target = context_.options.target;
+  const Target &target = context_.target;
   unsigned most = 1;
   for (const llvm::Loop *l : sharing_) {
     unsigned live = 0;

@@ -11,15 +11,9 @@
 #include <string>
 #include <string_view>
 
-namespace ptxrun::simt {
+#include "translate/simt/pass_names.h"
 
-enum class Pass : uint8_t {
-#define SIMT_PASS(id, name, kind, requires_, preserves, gives, what) id,
-#define SIMT_PART(id, name, what) id,
-#include "translate/simt/passes.def"
-#undef SIMT_PART
-#undef SIMT_PASS
-};
+namespace ptxrun::simt {
 
 /// What can be said of the module between two passes.
 enum Property : unsigned {
@@ -38,23 +32,6 @@ struct PassInfo {
   std::string_view what;
 };
 std::span<const PassInfo> passes(); ///< in the order of the enumeration
-
-/// Passes to leave out.
-class PassSet {
- public:
-  bool has(Pass p) const { return bits_ >> unsigned(p) & 1; }
-  void add(Pass p) { bits_ |= 1u << unsigned(p); }
-  void add(PassSet others) { bits_ |= others.bits_; }
-  uint32_t bits() const { return bits_; }
-  auto operator<=>(const PassSet &) const = default;
-
- private:
-  uint32_t bits_ = 0;
-};
-
-/// Reads what to leave out: "-jam,-rows", "-all" for all that may be, "-all,+jam" for all but jam;
-/// in that order. Returns what is wrong with the text; empty: nothing.
-std::string readPasses(std::string_view text, PassSet &);
 
 /// Told behind each pass that ran.
 using PassObserver = std::function<void(const PassInfo &, const llvm::Module &)>;

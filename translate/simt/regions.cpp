@@ -201,7 +201,7 @@ bool Regions::cut() {
   }
   if (!uniformity.agreeOn(stops))
     return false;
-  state_.emplace(f_, origin_, resumed, helpers, uniformity, context_.options.target);
+  state_.emplace(f_, origin_, resumed, helpers, uniformity, context_.target);
   return state_->contextBytes() * gangs_ <= kLimits.regions.contextBytes;
 }
 

@@ -4,13 +4,9 @@
 #include <span>
 #include <string_view>
 
+#include "translate/support/code_options.h"
+
 namespace ptxrun::simt {
-
-/// The instruction set that code may use. Code of a level runs on every CPU that has it.
-enum class CpuLevel : uint8_t { sse4, avx2, avx512 };
-
-/// Whose costs count; `other` has those of a CPU in the middle.
-enum class CpuModel : uint8_t { other, zen3, zen4, zen5, skylakeX, iceLake, sapphireRapids };
 
 /// Cycles from one operation to the next where they do not wait for each other and memory is in the
 /// first cache; latency is said where it is meant.

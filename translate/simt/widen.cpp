@@ -24,7 +24,7 @@ struct Width {
   std::string reason;
 };
 
-uint64_t threadsOf(const GangOptions &o) { return uint64_t(o.block[0]) * o.block[1] * o.block[2]; }
+uint64_t threadsOf(const CodeOptions &o) { return uint64_t(o.block[0]) * o.block[1] * o.block[2]; }
 
 /// Functions with a body: the kernel and device functions that were not inlined.
 std::vector<llvm::Function *> bodies(llvm::Module &m) {
@@ -72,7 +72,7 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
 
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
 /// registers.
-unsigned lanesThatFit(llvm::Function &kernel, const GangOptions &o) {
+unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   const unsigned live = liveThroughLoops(kernel, {32, o.block});
   const unsigned perRegister = o.target.vectorBits / 32;
   unsigned lanes = 32;
@@ -84,7 +84,7 @@ unsigned lanesThatFit(llvm::Function &kernel, const GangOptions &o) {
 
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few
 /// threads: few lanes.
-Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
+Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o) {
   const uint64_t threads = threadsOf(o);
   if (threads == 0)
     return {1, "the block's shape is not known"};
@@ -123,7 +123,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const GangOptio
   return {wanted, reason};
 }
 
-Width widthFor(llvm::Module &m, const llvm::Function *kernel, const GangOptions &o) {
+Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o) {
   if (o.lanes == 0)
     return chooseWidth(m, kernel, o);
   if (o.lanes == 1)
@@ -302,7 +302,7 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
   passes.run(Pass::versions,
              [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });
   passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
-  passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.options.target); });
+  passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.target); });
 }
 
 struct Bodies {
@@ -350,7 +350,7 @@ void dropScalarCode(llvm::Module &m, llvm::ArrayRef<llvm::Function *> functions)
 
 } // namespace
 
-llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &options,
+llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &options,
                                  const PassObserver &observer) {
   llvm::Module &m = *lane.module;
   llvm::Function *kernel = lane.kernel;
@@ -359,6 +359,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
                                    word.c_str());
   PassRun passes(m, options.passesLeftOut, observer);
   const std::vector<llvm::Function *> scalar = bodies(m);
+  const Target target = targetFor(options.level, options.model);
   const GangShape anyWidth{32, options.block};
   passes.run(Pass::prepare, [&] {
     for (llvm::Function *f : scalar)
@@ -371,10 +372,10 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const GangOptions &opti
   Width width = widthFor(m, kernel, options);
   // Both ways of an access are only worth their compilation where a gather is one instruction.
   const GangShape gang{width.lanes, options.block,
-                       options.tier == Tier::optimised && options.target.hasMaskedGather() &&
+                       options.tier == Tier::optimised && target.hasMaskedGather() &&
                            passes.isOn(Pass::clamps)};
 
-  ModuleContext context{m, width.lanes, options, passes};
+  ModuleContext context{m, width.lanes, options, target, passes};
   Findings found = examineAll(m, kernel, gang);
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);

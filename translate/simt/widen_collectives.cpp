@@ -148,7 +148,7 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
     (l < 16 ? low : high).push_back(int(l));
     both.push_back(int(l));
   }
-  if (context_.options.target.hasMaskRegisters()) {
+  if (context_.target.hasMaskRegisters()) {
     Value *a = b_.CreateShuffleVector(whole, low), *c = b_.CreateShuffleVector(whole, high);
     auto half = [&](llvm::ArrayRef<int> part) {
       return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {},

@@ -26,8 +26,7 @@ unsigned length(const Value *v) {
 } // namespace
 
 unsigned Widener::elementsPerRegister(const llvm::Type *element) const {
-  return std::min<unsigned>(lanes_,
-                            context_.options.target.vectorBits / element->getScalarSizeInBits());
+  return std::min<unsigned>(lanes_, context_.target.vectorBits / element->getScalarSizeInBits());
 }
 
 /// `pieces`: registers in the order of memory; out[step * i + first]: the elements at those places.
@@ -311,7 +310,7 @@ llvm::SmallVector<Widener::Value *> Widener::interleave(llvm::ArrayRef<Value *> 
 bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
   const llvm::Type *type = store.getValueOperand()->getType();
   const unsigned bits = type->getScalarSizeInBits();
-  const bool hasMasks = context_.options.target.hasMaskRegisters();
+  const bool hasMasks = context_.target.hasMaskRegisters();
   if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
       type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
       !llvm::isPowerOf2_32(bits) || (mask() && bits < 32 && !hasMasks))

@@ -100,7 +100,7 @@ void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_
   if (row < kLimits.accesses.gangsInRow * lanes_)
     return; // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
-  for (int64_t line = 0; line < bytes; line += context_.options.target.lineBytes)
+  for (int64_t line = 0; line < bytes; line += context_.target.lineBytes)
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
                        {b_.CreateConstGEP1_64(b_.getInt8Ty(), at,
                                               uint64_t(kLimits.accesses.gangsAhead * bytes + line)),
@@ -140,7 +140,7 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
                                     [&](int64_t o) { return (o - *low) % elementSize == 0; });
   // A gather costs what its lanes' loads cost; a window is cheaper, if it is few registers.
   const int64_t most = std::min(kLimits.accesses.windowPerData * size * int64_t(lanes_),
-                                context_.options.target.longestWindow());
+                                context_.target.longestWindow());
   if (Value *joined = loadRuns(load, a, runs, span))
     return joined;
   if (!mask() && isOnGrid && span <= most) {
@@ -226,7 +226,7 @@ Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a,
 Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element,
                                     unsigned count, llvm::ArrayRef<int> order) {
   const unsigned elementBytes = element->getScalarSizeInBits() / 8;
-  const unsigned perRegister = context_.options.target.vectorBytes() / elementBytes;
+  const unsigned perRegister = context_.target.vectorBytes() / elementBytes;
   const llvm::Align align = std::min(load.getAlign(), llvm::Align(elementBytes));
   auto loadPiece = [&](unsigned first, unsigned n) {
     llvm::LoadInst *l = b_.CreateAlignedLoad(
@@ -342,7 +342,7 @@ Widener::Value *Widener::orDummy(Value *pointers, uint64_t size, int64_t before)
 bool Widener::isGathered(const llvm::Type *type) {
   const unsigned bits = type->getScalarSizeInBits();
   return !type->isVectorTy() && (bits == 32 || bits == 64) &&
-         (context_.options.target.hasMaskedGather() || !mask());
+         (context_.target.hasMaskedGather() || !mask());
 }
 
 /// Each lane from its own pointer.

@@ -88,7 +88,7 @@ llvm::Constant *Widener::wrappedAccess(const IndexExtension &e,
 /// One vector instruction for all lanes takes longer to generate code for, but leaves the registers
 /// alone.
 bool Widener::isGatherSmall(const llvm::Type *type) const {
-  return context_.options.target.hasMaskedGather() && context_.options.tier == Tier::optimised &&
+  return context_.target.hasMaskedGather() && context_.options.tier == Tier::optimised &&
          !type->isVectorTy() &&
          (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
 }

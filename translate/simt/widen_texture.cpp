@@ -50,7 +50,7 @@ Widener::Value *Widener::emitTexture(const llvm::CallBase &call) {
                    b_.CreateConstInBoundsGEP1_32(row, in, k));
   }
   llvm::AllocaInst *&out = textureMemory(llvm::ArrayType::get(row, abi::kTextureResults), false);
-  runtime(entryOf(context_.options.target.level), b_.getVoidTy(),
+  runtime(entryOf(context_.target.level), b_.getVoidTy(),
           {argument(kGang), maskBits(mask()), b_.getInt32(operation), b_.getInt32(lanes_), textures,
            samplers, in, out});
   Value *result = llvm::PoisonValue::get(widenType(call.getType(), lanes_));

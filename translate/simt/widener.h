@@ -44,7 +44,8 @@ struct Run {
 struct ModuleContext {
   llvm::Module &module; ///< the module under construction: scalar functions in, wide functions out
   unsigned lanes;
-  GangOptions options;
+  CodeOptions options;
+  Target target; ///< of the options' level and model
   PassRun &passes;
   bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;

@@ -88,7 +88,7 @@ void Kinds::tryWidths(device::Module &module, const device::KernelInfo &info,
   unsigned bestWidth = 0;
   double best = automatic;
   for (unsigned lanes : {1u, 8u, 16u, 32u}) {
-    options.lanes = lanes;
+    options.code.lanes = lanes;
     timed(kind, [&] { launch(module, info, options); });
     double least = INFINITY;
     for (int round = 0; round < std::max(3, options_.rounds / 2); ++round) {

@@ -60,7 +60,7 @@ TEST(Description, MistakesAreNamedWithTheirPlace) {
   EXPECT_EQ(refusal("module = 'a.ptx'\n[[launch]]\ngird = 3\n"),
             ":3:8: 'gird' is no key of [[launch]]; did you mean 'grid'?");
   EXPECT_EQ(refusal("module = 'a.ptx'\n[[launch]]\nasync = 'seed:x'\n"),
-            ":3:9: 'async' takes eager, late or seed:N");
+            ":3:9: 'async' takes eager, late or seed:N, not 'seed:x'");
   EXPECT_EQ(refusal("module = 'a.ptx'\n[[launch]]\narguments = [{map = 1}]\n"),
             ":3:14: an argument that is a table is {tensormap = {...}}");
   EXPECT_EQ(refusal("module = 'a.ptx'\n[launch]\n"), ":2:1: write [[launch]], with two brackets");

@@ -15,8 +15,6 @@
 namespace ptxrun::test {
 namespace {
 
-using simt::CpuLevel;
-
 std::string replaced(std::string text, const std::string &from, const std::string &to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);

@@ -25,8 +25,8 @@ Lowered lowerModule(std::string_view text, bool optimise) {
   if (!result.checked)
     return result;
   const check::Function *kernel = result.checked->module().findFunction("k");
-  LowerOptions options;
-  options.cleaning = optimise ? Cleaning::full : Cleaning::none;
+  CodeOptions options;
+  options.isWatched = !optimise; // comes as it was lowered
   auto lane = lowerKernel(result.checked->module(), *kernel, options, diagnostics);
   result.diagnostics = diagnostics.text();
   if (!lane) {

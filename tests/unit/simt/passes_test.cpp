@@ -48,7 +48,7 @@ const char *const kGuardedSum =
     "%more = icmp ult i32 %k1, %n\nbr i1 %more, label %loop, label %end\nend:\nret void";
 
 /// The passes that ran, and that each left behind what it promises (PassRun verifies).
-std::vector<std::string> ranOf(const GangOptions &options) {
+std::vector<std::string> ranOf(const CodeOptions &options) {
   std::vector<std::string> ran;
   llvm::Expected<GangModule> gang =
       widen(laneModule(kGuardedSum), options,
@@ -66,7 +66,7 @@ TEST(Passes, RunInOrderAndAreTold) {
 }
 
 TEST(Passes, ThoseLeftOutDoNotRun) {
-  GangOptions options{.lanes = 32, .block = {256, 1, 1}};
+  CodeOptions options{.lanes = 32, .block = {256, 1, 1}};
   ASSERT_EQ(readPasses("-all,+rows", options.passesLeftOut), "");
   const std::vector<std::string> few = {"prepare", "rows", "widen", "entry"};
   EXPECT_EQ(ranOf(options), few);

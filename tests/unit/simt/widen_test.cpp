@@ -25,7 +25,7 @@ Counts count(const llvm::Module &m) {
   return c;
 }
 
-GangModule widened(const std::string &body, GangOptions options) {
+GangModule widened(const std::string &body, CodeOptions options) {
   lower::LaneModule lane = laneModule(body);
   llvm::Expected<GangModule> gang = widen(std::move(lane), options);
   if (!gang) {
@@ -53,7 +53,7 @@ TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
 }
 
 /// What the stage answers of a module that it cannot widen; empty if it can.
-std::string problemOf(const std::string &body, GangOptions options) {
+std::string problemOf(const std::string &body, CodeOptions options) {
   llvm::Expected<GangModule> gang = widen(laneModule(body), options);
   return gang ? "" : llvm::toString(gang.takeError());
 }
@@ -119,8 +119,7 @@ TEST(Widen, GangsThatShareLoadsRunInLockstep) {
       "%k1, 64\n"
       "br i1 %z, label %e, label %l\ne:\n%c = add i64 %a0, %xo\n%cp = inttoptr i64 %c to "
       "ptr\nstore float %s1, ptr %cp, align 4\nret void";
-  GangModule g =
-      widened(body, {.lanes = 16, .block = {16, 16, 1}, .target = targetFor(CpuLevel::avx512)});
+  GangModule g = widened(body, {.lanes = 16, .block = {16, 16, 1}, .level = CpuLevel::avx512});
   Counts c = count(*g.module);
   EXPECT_EQ(c.vectorLoads, 1u);  // of b, for all rows
   EXPECT_EQ(c.vectorStores, 8u); // of c, one per row
@@ -145,14 +144,12 @@ const char *kOneOfRow =
 /// The sixteen values of a line are one load per lane and shuffles; what is left over is gathered.
 TEST(Widen, LoopsOverRowsOfLanesReadLinesWhole) {
   GangModule g =
-      widened(overRows(kOneOfRow),
-              {.lanes = 16, .block = {256, 1, 1}, .target = targetFor(CpuLevel::avx512)});
+      widened(overRows(kOneOfRow), {.lanes = 16, .block = {256, 1, 1}, .level = CpuLevel::avx512});
   Counts c = count(*g.module);
   EXPECT_EQ(c.vectorLoads, 16u);
   EXPECT_EQ(c.gathers, 1u);
   GangModule narrow =
-      widened(overRows(kOneOfRow),
-              {.lanes = 16, .block = {256, 1, 1}, .target = targetFor(CpuLevel::avx2)});
+      widened(overRows(kOneOfRow), {.lanes = 16, .block = {256, 1, 1}, .level = CpuLevel::avx2});
   EXPECT_EQ(count(*narrow.module).vectorLoads, 16u); // of 32 bytes
 }
 
@@ -164,15 +161,13 @@ TEST(Widen, StructuresAreStoredWhole) {
       "%o = mul i64 %x8, 12\n%a = add i64 %base, %o\n%b = add i64 %a, 4\n%c = add i64 %a, 8\n"
       "%p = inttoptr i64 %a to ptr\n%q = inttoptr i64 %b to ptr\n%r = inttoptr i64 %c to ptr\n"
       "%v = sitofp i32 %x to float\n%w = fmul float %v, %v\nstore float %w, ptr %r, align 4\n";
-  Counts alone =
-      count(*widened(body + "ret void",
-                     {.lanes = 16, .block = {64, 1, 1}, .target = targetFor(CpuLevel::avx512)})
-                 .module);
+  Counts alone = count(
+      *widened(body + "ret void", {.lanes = 16, .block = {64, 1, 1}, .level = CpuLevel::avx512})
+           .module);
   EXPECT_EQ(alone.maskedStores, 3u);
   body += "store float %v, ptr %p, align 4\nstore float %v, ptr %q, align 4\nret void";
   for (CpuLevel level : {CpuLevel::avx512, CpuLevel::avx2}) {
-    Counts c = count(
-        *widened(body, {.lanes = 16, .block = {64, 1, 1}, .target = targetFor(level)}).module);
+    Counts c = count(*widened(body, {.lanes = 16, .block = {64, 1, 1}, .level = level}).module);
     EXPECT_EQ(c.vectorStores, level == CpuLevel::avx512 ? 3u : 6u);
     EXPECT_EQ(c.maskedStores + c.scatters, 0u);
   }
@@ -180,9 +175,8 @@ TEST(Widen, StructuresAreStoredWhole) {
 
 /// A store that every round repeats leaves the loop in the version for rows that lie elsewhere.
 TEST(Widen, StoresThatEveryRoundRepeatsGoBehindTheLoop) {
-  GangModule g =
-      widened(overRows(std::string(kOneOfRow) + "store float %s1, ptr %q, align 4\n"),
-              {.lanes = 16, .block = {256, 1, 1}, .target = targetFor(CpuLevel::avx512)});
+  GangModule g = widened(overRows(std::string(kOneOfRow) + "store float %s1, ptr %q, align 4\n"),
+                         {.lanes = 16, .block = {256, 1, 1}, .level = CpuLevel::avx512});
   Counts c = count(*g.module);
   EXPECT_EQ(c.vectorLoads, 16u); // a store in the loop would keep its loads apart
   EXPECT_EQ(c.gathers, 2u);      // of what is left over, and of the version that stores
@@ -241,12 +235,11 @@ const char *kFromBase = "%base = load i64, ptr %params\n%e = sext i32 %at to i64
                         "store float %v, ptr %q, align 4\nret void";
 
 TEST(Widen, ClampedIndexIsARowWhereTheBoundIsNotMet) {
-  GangModule g =
-      widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%y = add nsw i32 %x, -1\n"
-                          "%n = call i32 @ptx.sreg.ctaid.x()\n"
-                          "%at = call i32 @llvm.smax.i32(i32 %y, i32 %n)\n") +
-                  kFromBase,
-              {.lanes = 32, .block = {256, 1, 1}, .target = targetFor(CpuLevel::avx512)});
+  GangModule g = widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%y = add nsw i32 %x, -1\n"
+                                     "%n = call i32 @ptx.sreg.ctaid.x()\n"
+                                     "%at = call i32 @llvm.smax.i32(i32 %y, i32 %n)\n") +
+                             kFromBase,
+                         {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512});
   Counts c = count(*g.module);
   EXPECT_EQ(c.vectorLoads, 1u);
   EXPECT_EQ(c.gathers, 1u);
@@ -257,7 +250,7 @@ TEST(Widen, IndexWithExchangedBitsIsARowWhereLanesKeepTheirs) {
       widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%n = call i32 @ptx.sreg.ctaid.x()\n"
                           "%at = xor i32 %x, %n\n") +
                   kFromBase,
-              {.lanes = 32, .block = {256, 1, 1}, .target = targetFor(CpuLevel::avx512)});
+              {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512});
   Counts c = count(*g.module);
   EXPECT_EQ(c.vectorLoads, 1u);
   EXPECT_EQ(c.gathers, 1u);
@@ -281,7 +274,7 @@ const char *kRow = "%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid
 
 TEST(Widen, BlocksOfRowsRunRowByRow) {
   const std::string body = std::string(kRow) + "store i32 %x, ptr %p, align 4\nret void";
-  GangOptions options{.lanes = 16, .block = {16, 16, 1}};
+  CodeOptions options{.lanes = 16, .block = {16, 16, 1}};
   EXPECT_TRUE(hasBlock(*widened(body, options).module, "row"));
   options.block = {256, 1, 1};
   EXPECT_FALSE(hasBlock(*widened(body, options).module, "row"));
@@ -304,9 +297,8 @@ TEST(Widen, MaskedRowsThatMayBeginBelowSharedMemoryAreGatheredThere) {
       "%v = load i32, ptr addrspace(3) %p, align 4\n%f = add nuw i32 %o, 4096\n"
       "%q = inttoptr i32 %f to ptr addrspace(3)\nstore i32 %v, ptr addrspace(3) %q, align 4\n"
       "br label %z\nz:\nret void";
-  Counts c = count(
-      *widened(body, {.lanes = 32, .block = {256, 1, 1}, .target = targetFor(CpuLevel::avx512)})
-           .module);
+  Counts c =
+      count(*widened(body, {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512}).module);
   EXPECT_EQ(c.gathers, 1u);
   EXPECT_EQ(c.maskedLoads, 1u);
   EXPECT_EQ(c.scatters, 0u); // its address cannot be that low
