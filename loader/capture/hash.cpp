@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rt/exec/launch.h"
+#include "rt/exec/run.h"
 
 namespace ptxrun::capture {
 

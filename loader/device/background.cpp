@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "loader/device/device.h"
-#include "rt/exec/own_thread.h"
-#include "rt/exec/sanitizers.h"
+#include "rt/launch/own_thread.h"
+#include "rt/launch/sanitizers.h"
 
 namespace ptxrun::device {
 

@@ -8,7 +8,7 @@
 #include "loader/device/device.h"
 #include "loader/device/form_record.h"
 #include "loader/device/variables.h"
-#include "rt/exec/launch.h"
+#include "rt/launch/launch.h"
 #include "translate/translate.h"
 
 namespace ptxrun::device {

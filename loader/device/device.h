@@ -29,7 +29,7 @@
 #include "intrinsics/texture.h"
 #include "loader/device/outcome.h"
 #include "loader/device/schedule.h"
-#include "rt/exec/launch.h"
+#include "rt/launch/launch.h"
 #include "translate/isa/types.h"
 #include "translate/support/code_options.h"
 

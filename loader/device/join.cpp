@@ -6,7 +6,7 @@
 #include "intrinsics/debug_abi.h"
 #include "intrinsics/tensor_abi.h"
 #include "loader/device/device.h"
-#include "rt/exec/code_ranges.h"
+#include "rt/launch/code_ranges.h"
 #include "translate/jit/jit.h"
 
 namespace ptxrun::device {

@@ -54,7 +54,7 @@ constexpr LaunchSetting kSettings[] = {
    [](const LaunchOptions &of) {                                                                   \
      return written<LaunchSetting::effect>(of.name, rt::RunOptions().name);                        \
    }},
-#include "rt/exec/run_settings.def"
+#include "rt/launch/run_settings.def"
 #include "translate/support/code_options.def"
 #undef RUN_SETTING
 #undef CODE_SETTING

@@ -1,6 +1,6 @@
 // What users ask of launches by name. One list for the command line, launch descriptions and the
-// environment: the settings of translate/support/code_options.def and rt/exec/run_settings.def, and
-// those that set several members at once.
+// environment: the settings of translate/support/code_options.def and rt/launch/run_settings.def,
+// and those that set several members at once.
 #pragma once
 #include <functional>
 #include <span>

@@ -17,6 +17,7 @@
 #include "loader/device/observer.h"
 #include "loader/device/summary.h"
 #include "loader/device/summary_forms.h"
+#include "rt/exec/run.h"
 #include "rt/observe/trace.h"
 #include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"

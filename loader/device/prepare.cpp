@@ -3,8 +3,8 @@
 #include "loader/device/background.h"
 #include "loader/device/device.h"
 #include "loader/device/join.h"
-#include "rt/exec/launch.h"
-#include "rt/exec/sanitizers.h"
+#include "rt/exec/run.h"
+#include "rt/launch/sanitizers.h"
 #include "translate/translate.h"
 
 namespace ptxrun::device {

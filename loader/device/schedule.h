@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "rt/exec/schedule.h"
+#include "rt/launch/schedule.h"
 
 namespace ptxrun::device {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "rt/exec/sanitizers.h"
+#include "rt/launch/sanitizers.h"
 
 namespace ptxrun::image {
 

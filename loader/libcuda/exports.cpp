@@ -3,7 +3,7 @@
 #include "loader/boundary/exported.h"
 #include "loader/libcuda/report.h"
 #include "loader/libcuda/thrown.h"
-#include "rt/exec/floating_environment.h"
+#include "rt/launch/floating_environment.h"
 
 using ptxrun::boundary::Thrown;
 using ptxrun::boundary::Word;

@@ -10,7 +10,7 @@
 
 #include "loader/libcuda/copy.h"
 #include "loader/libcuda/memory.h"
-#include "rt/exec/floating_environment.h"
+#include "rt/launch/floating_environment.h"
 
 namespace ptxrun::driver {
 

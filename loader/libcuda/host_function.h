@@ -1,7 +1,7 @@
 // A program's function, called in stream order. The API may not be called from inside.
 #pragma once
 #include "loader/libcuda/context.h"
-#include "rt/exec/floating_environment.h"
+#include "rt/launch/floating_environment.h"
 
 namespace ptxrun::driver {
 

@@ -9,7 +9,7 @@
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/log.h"
-#include "rt/exec/floating_environment.h"
+#include "rt/launch/floating_environment.h"
 
 namespace ptxrun::driver {
 

@@ -7,7 +7,7 @@
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/module.h"
-#include "rt/exec/floating_environment.h"
+#include "rt/launch/floating_environment.h"
 
 using namespace ptxrun::driver;
 

@@ -9,7 +9,7 @@
 
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/thrown.h"
-#include "rt/exec/own_thread.h"
+#include "rt/launch/own_thread.h"
 
 namespace ptxrun::driver {
 

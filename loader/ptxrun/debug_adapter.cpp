@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "loader/ptxrun/errors.h"
+#include "rt/exec/waits.h"
 
 namespace ptxrun::command {
 

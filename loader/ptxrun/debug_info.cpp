@@ -7,6 +7,7 @@
 
 #include "loader/ptxrun/debug_console.h"
 #include "loader/ptxrun/suggest.h"
+#include "rt/exec/waits.h"
 
 namespace ptxrun::command {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "rt/exec/schedule.h"
+#include "rt/launch/schedule.h"
 
 namespace ptxrun::command {
 

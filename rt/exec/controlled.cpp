@@ -2,11 +2,11 @@
 // stack when it waits, gives way or is done, and the next one is chosen among all groups in flight.
 #include <algorithm>
 
-#include "rt/exec/controller.h"
 #include "rt/exec/group.h"
-#include "rt/exec/launch.h"
 #include "rt/exec/scheduler.h"
-#include "rt/observe/report.h"
+#include "rt/exec/waits.h"
+#include "rt/launch/controller.h"
+#include "rt/launch/launch.h"
 #include "rt/observe/stepper.h"
 #include "rt/sync/mbarrier.h"
 #include "rt/sync/warp_gather.h"

@@ -3,8 +3,8 @@
 // of its own.
 #include <cstdlib>
 
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/worker.h"
+#include "rt/launch/failure.h"
 
 namespace ptxrun::rt {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <new>
 
-#include "rt/exec/launch.h"
 #include "rt/exec/scheduler.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/launch.h"
+#include "rt/launch/worker.h"
 #include "rt/observe/trace_events.h"
 #include "rt/sync/async_group.h"
 #include "rt/tensor/tensor_state.h"
@@ -130,14 +130,6 @@ bool takeArena(Worker &worker, GroupState &g) {
 }
 
 } // namespace
-
-abi::Dim3 placeInGrid(uint64_t linear, abi::Dim3 grid) {
-  if (linear < grid.x)
-    return {static_cast<uint32_t>(linear), 0, 0};
-  uint64_t rows = linear / grid.x;
-  return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(rows % grid.y),
-          static_cast<uint32_t>(rows / grid.y)};
-}
 
 GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
   GroupState *group = worker.freeGroups;

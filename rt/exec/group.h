@@ -1,6 +1,6 @@
 // Making the records of a group ready for the next CTA (or cluster), and giving them back.
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 
@@ -11,7 +11,5 @@ GroupState *openGroup(Worker &, LaunchState &, uint64_t number);
 void closeGroup(Worker &, GroupState *);
 /// Frees the worker's pool.
 void freeGroupMemory(Worker &);
-/// Position of a linear number in a grid, x fastest.
-abi::Dim3 placeInGrid(uint64_t linear, abi::Dim3 grid);
 
 } // namespace ptxrun::rt

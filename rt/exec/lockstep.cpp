@@ -2,7 +2,7 @@
 
 #include "rt/exec/scheduler.h"
 #include "rt/observe/trace_events.h"
-#include "rt/sync/cta_barrier.h"
+#include "rt/sync/lockstep.h"
 
 namespace ptxrun::rt {
 
@@ -64,15 +64,6 @@ void runLockstep(Worker &worker, GroupState &group) {
   }
   cta.isLockstep = false;
   cta.lockstepBarrier = kAnyBarrier;
-}
-
-void leaveLockstepNow(CtaState &cta, uint32_t running) {
-  uint32_t barrier = cta.lockstepBarrier;
-  cta.isLockstep = false;
-  cta.lockstepBarrier = kAnyBarrier;
-  for (uint32_t i = 0; i < running; ++i)
-    if (cta.gangs[i].wait != WaitKind::done)
-      arriveAndQueue(cta.gangs[i], barrier);
 }
 
 } // namespace ptxrun::rt

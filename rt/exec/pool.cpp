@@ -9,10 +9,11 @@
 
 #include <algorithm>
 
-#include "rt/exec/floating_environment.h"
 #include "rt/exec/openmp.h"
-#include "rt/exec/own_thread.h"
+#include "rt/exec/run.h"
 #include "rt/exec/scheduler.h"
+#include "rt/launch/floating_environment.h"
+#include "rt/launch/own_thread.h"
 
 namespace ptxrun::rt {
 

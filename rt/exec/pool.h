@@ -6,7 +6,7 @@
 // its own. Here the thread that calls run() begins at once, helpers join as they wake (about 5 us),
 // and all host threads share one set of helpers.
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 

@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "rt/exec/costs.h"
-#include "rt/exec/faults.h"
-#include "rt/exec/floating_environment.h"
 #include "rt/exec/group.h"
-#include "rt/exec/launch.h"
 #include "rt/exec/openmp.h"
 #include "rt/exec/pool.h"
-#include "rt/exec/sanitizers.h"
+#include "rt/exec/run.h"
 #include "rt/exec/scheduler.h"
-#include "rt/exec/watchdog.h"
+#include "rt/launch/faults.h"
+#include "rt/launch/floating_environment.h"
+#include "rt/launch/sanitizers.h"
+#include "rt/launch/watchdog.h"
 #include "rt/observe/printf.h"
 
 namespace ptxrun::rt {
@@ -140,6 +140,8 @@ void workAs(Worker &worker, LaunchState &l, int number, uint64_t deadline) {
   const uint64_t start = isTimedHere ? nowNs() : 0;
   worker.launch = &l;
   worker.number = number;
+  worker.gangJob = gangJob;
+  worker.freeGroupMemory = freeGroupMemory;
   requireStackBytes(worker, l.code->needs.stackBytes);
   worker.code = l.code;
   worker.toldNs = start;

@@ -1,5 +1,6 @@
 #include "rt/exec/scheduler.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include "rt/exec/group.h"
 #include "rt/exec/lockstep.h"
 #include "rt/exec/upgrade.h"
-#include "rt/observe/report.h"
+#include "rt/exec/waits.h"
 #include "rt/observe/stepper.h"
 #include "rt/observe/trace_events.h"
 #include "rt/sync/async_group.h"
@@ -17,45 +18,6 @@
 #include "rt/tensor/tensor_memory.h"
 
 namespace ptxrun::rt {
-
-namespace {
-
-inline GangState *pickNext(Worker &worker, GroupState &group) {
-  if (worker.controller) [[unlikely]]
-    return nullptr;
-  if (GangState *gang = group.ready.pop()) [[likely]]
-    return gang;
-  if (group.launch->isStopped()) [[unlikely]]
-    return nullptr;
-  return group.nextUnstarted < group.gangCount ? &group.gangs[group.nextUnstarted++] : nullptr;
-}
-
-void gangJob(Fiber &);
-
-/// The fiber `gang` is to be continued on; null when it could not be made (the launch has then
-/// failed).
-Fiber *fiberOf(Worker &worker, GangState &gang) {
-  if (gang.fiber)
-    return gang.fiber;
-  Fiber *fiber = takeFiber(worker, gangJob);
-  if (!fiber) {
-    Failure f;
-    f.status = Status::outOfMemory;
-    f.message = "not enough memory for the stacks of a thread block";
-    failLaunch(*worker.launch, std::move(f));
-    return nullptr;
-  }
-  fiber->gang = &gang;
-  return gang.fiber = fiber;
-}
-
-/// From a fiber to `gang`, or to the native stack when it is null or cannot run.
-inline void switchToGang(Worker &worker, Fiber &from, GangState *gang) {
-  Fiber *to = gang ? fiberOf(worker, *gang) : nullptr;
-  worker.running = to ? gang : nullptr;
-  worker.current = to ? to : &worker.native;
-  switchFiber(from, *worker.current);
-}
 
 /// Runs the fiber's gang to its end and, on the same stack, gangs not started yet.
 void gangJob(Fiber &fiber) {
@@ -82,6 +44,8 @@ void gangJob(Fiber &fiber) {
     return; // entered again with another gang, perhaps another job
   }
 }
+
+namespace {
 
 /// Runs every gang of worker.coroutineGroup that is ready or not started, until none is.
 void coroutineJob(Fiber &fiber) {
@@ -308,27 +272,6 @@ bool sweep(Worker &worker, LaunchState &launch) {
   return hasProgress;
 }
 
-/// A block with hundreds of fibers does not fit into the first cache: fetches what the gangs that
-/// come after the next one will need, each a step earlier than what is found through it.
-inline void prefetchReady(const GroupState &group) {
-  const GangState *soon = group.ready.head;
-  if (!soon)
-    return;
-  if (soon->fiber) {
-    const auto *frame = static_cast<const char *>(soon->fiber->stackPointer);
-    __builtin_prefetch(frame);
-    __builtin_prefetch(frame + 64);
-  }
-  const GangState *later = soon->next;
-  if (!later)
-    return;
-  __builtin_prefetch(later->fiber);
-  if (const GangState *last = later->next) {
-    __builtin_prefetch(last);
-    __builtin_prefetch(reinterpret_cast<const char *>(last) + 64);
-  }
-}
-
 } // namespace
 
 /// Nothing else can run: asynchronous copies that were put off happen now (on a fiber, where a
@@ -356,11 +299,6 @@ void relax(uint64_t idleNs) {
   }
 }
 
-void countFinished(LaunchState &launch, uint64_t groups) {
-  if (auto *finished = launch.request->finishedCtas)
-    finished->fetch_add(groups * launch.ctasPerGroup, std::memory_order_relaxed);
-}
-
 void runGang(Worker &worker, GangState &gang) {
   if (groupOf(gang).launch->usesCoroutines) {
     worker.coroutineGang = &gang;
@@ -376,18 +314,6 @@ void runGang(Worker &worker, GangState &gang) {
   }
 }
 
-void suspendGang(GangState &self) {
-  GroupState &group = groupOf(self);
-  Worker &worker = *group.worker;
-  if (worker.controller) [[unlikely]]
-    worker.controller->noteWait(self);
-  GangState *next = pickNext(worker, group);
-  if (next == &self)
-    return;
-  prefetchReady(group);
-  switchToGang(worker, *self.fiber, next);
-}
-
 void finishGang(GangState &gang) {
   GroupState &group = groupOf(gang);
   completeAll(gang);
@@ -397,33 +323,6 @@ void finishGang(GangState &gang) {
     checkTensorMemory(gang);
   ++group.progress;
   exitLanes(gang, ~0u);
-}
-
-bool takeChunk(LaunchState &launch, uint64_t limit, uint64_t *first, uint64_t *end) {
-  uint64_t n = launch.next.load(std::memory_order_relaxed);
-  uint64_t chunk;
-  do {
-    if (n >= launch.groups || launch.isStopped())
-      return false;
-    uint64_t share = (launch.groups - n) / (static_cast<uint64_t>(launch.workers) * 8);
-    uint64_t most = launch.hasSpun.load(std::memory_order_relaxed) ? 1 : limit;
-    chunk = std::clamp<uint64_t>(share, 1, most);
-  } while (!launch.next.compare_exchange_weak(n, n + chunk, std::memory_order_acq_rel));
-  *first = n;
-  *end = n + chunk;
-  return true;
-}
-
-bool takeOneGroup(LaunchState &launch, uint64_t *number) {
-  uint64_t n = launch.next.load(std::memory_order_relaxed);
-  do {
-    if (n >= launch.groups)
-      return false;
-  } while (!launch.next.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel));
-  *number = launch.request->schedule == Schedule::reverse ? launch.groups - 1 - n : n;
-  if (auto *finished = launch.request->finishedCtas)
-    finished->fetch_add(launch.ctasPerGroup, std::memory_order_relaxed);
-  return true;
 }
 
 void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
@@ -498,12 +397,6 @@ void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
   worker.rangeGroup = nullptr;
   if (group)
     closeGroup(worker, group);
-}
-
-uint64_t nowNs() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 } // namespace ptxrun::rt

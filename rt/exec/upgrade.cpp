@@ -1,7 +1,7 @@
 #include "rt/exec/upgrade.h"
 
-#include "rt/exec/launch.h"
 #include "rt/exec/scheduler.h"
+#include "rt/launch/launch.h"
 
 namespace ptxrun::rt {
 

@@ -1,6 +1,6 @@
 // Changing to better code while a launch runs: between chunks of CTAs, never within a CTA.
 #pragma once
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 

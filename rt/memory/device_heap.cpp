@@ -8,7 +8,6 @@
 #include <mutex>
 
 #include "rt/memory/device_memory.h"
-#include "rt/observe/report.h"
 
 namespace ptxrun::rt {
 
@@ -128,19 +127,7 @@ std::vector<HeapBlock> deviceHeapBlocks() { return heap().blocks(); }
 void restoreDeviceHeap(const std::vector<HeapBlock> &blocks) { heap().restore(blocks); }
 uint64_t deviceHeapExtent() { return heap().extent(); }
 
+void *allocateOnDeviceHeap(uint64_t bytes) { return heap().allocate(bytes); }
+bool freeOnDeviceHeap(void *block) { return heap().release(block); }
+
 } // namespace ptxrun::rt
-
-using namespace ptxrun::rt;
-
-extern "C" {
-
-void *ptxrun_malloc(ptxrun::abi::Gang *, uint64_t bytes) { return heap().allocate(bytes); }
-
-void ptxrun_free(ptxrun::abi::Gang *gang, void *block) {
-  if (!block || heap().release(block))
-    return;
-  recordFailure(stateOf(gang), Status::illegalAddress,
-                "free of an address that malloc did not return");
-  leaveKernel(stateOf(gang));
-}
-}

@@ -9,6 +9,10 @@ namespace ptxrun::rt {
 /// null beyond.
 void setDeviceHeapLimit(uint64_t bytes);
 uint64_t deviceHeapLimit();
+/// Null beyond the limit.
+void *allocateOnDeviceHeap(uint64_t bytes);
+/// False where `block` is no block.
+bool freeOnDeviceHeap(void *block);
 /// Where blocks come from one range of addresses (useDeviceArena), lowest first: what is allocated now, and the same again.
 struct HeapBlock {
   uint64_t base = 0, bytes = 0;

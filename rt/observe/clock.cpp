@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "intrinsics/abi.h"
-#include "rt/exec/scheduler.h"
+#include "rt/launch/clock.h"
 
 namespace ptxrun::rt {
 

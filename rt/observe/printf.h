@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 

@@ -1,10 +1,8 @@
 #include "rt/observe/stepper.h"
 
-#include <unordered_set>
-
 #include "intrinsics/debug_abi.h"
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 
@@ -15,43 +13,6 @@ GangPlace SteppedThread::place() const {
   const abi::Dim3 &ctaid = gang.cta->cta.ctaid, &grid = group.launch->abi.grid;
   return {ctaid.x + uint64_t{grid.x} * (ctaid.y + uint64_t{grid.y} * ctaid.z),
           gang.gang.firstThread};
-}
-
-std::vector<ThreadSight> threadsInFlight(const GangState &gang) {
-  std::vector<ThreadSight> all;
-  for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight) {
-    std::unordered_set<const GangState *> canRun{
-        &gang}; // though they still say what they waited for
-    for (const GangState *g = group->ready.head; g; g = g->next)
-      canRun.insert(g);
-    for (uint32_t c = 0; c < group->ctaCount; ++c)
-      for (uint32_t i = 0; i < group->ctas[c].gangCount; ++i) {
-        GangState &g = group->ctas[c].gangs[i];
-        ThreadSight &sight = all.emplace_back();
-        sight.place = SteppedThread(g).place();
-        sight.wait = g.wait;
-        sight.window = g.cta->window;
-        if (g.wait == WaitKind::done || g.wait == WaitKind::unstarted)
-          continue;
-        if (canRun.contains(&g))
-          sight.wait = WaitKind::running;
-        else if (g.wait != WaitKind::running)
-          sight.waitsAt = describeWait(g);
-      }
-  }
-  return all;
-}
-
-std::vector<std::pair<uint64_t, std::string>> barriersInFlight(const GangState &gang) {
-  std::vector<std::pair<uint64_t, std::string>> all;
-  for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight) {
-    for (uint32_t c = 0; c < group->ctaCount; ++c)
-      for (std::string &text : describeBarriers(group->ctas[c]))
-        all.push_back({SteppedThread(group->ctas[c].gangs[0]).place().block, std::move(text)});
-    if (std::string text = describeClusterBarrierInUse(*group); !text.empty())
-      all.push_back({SteppedThread(group->ctas[0].gangs[0]).place().block, std::move(text)});
-  }
-  return all;
 }
 
 namespace {

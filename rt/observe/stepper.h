@@ -2,12 +2,10 @@
 // still.
 #pragma once
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "intrinsics/abi.h"
-#include "rt/exec/records.h"
-#include "rt/exec/schedule.h"
+#include "rt/launch/records.h"
+#include "rt/launch/schedule.h"
 
 namespace ptxrun::rt {
 
@@ -39,20 +37,6 @@ class Stepper {
   /// The call ends, with `isExit` the thread.
   virtual void leave(SteppedThread, bool isExit) = 0;
 };
-
-/// A thread of the groups in flight, as a stopped launch shows it.
-struct ThreadSight {
-  GangPlace place;
-  WaitKind wait = WaitKind::unstarted;
-  std::string waitsAt; ///< "barrier 0: 1 of 4 warps (32 of 128 threads) have arrived"; empty: it
-                       ///< does not wait
-  const char *window = nullptr;
-};
-/// All threads of the groups in flight on the worker of this gang, in the order of blocks.
-std::vector<ThreadSight> threadsInFlight(const GangState &);
-/// The barriers of the CTAs in flight at which somebody has arrived, and the clusters' ones: block
-/// and text.
-std::vector<std::pair<uint64_t, std::string>> barriersInFlight(const GangState &);
 
 /// Tells the launch's Stepper.
 void announceAccess(GangState &, uint64_t address, uint32_t bytes, uint32_t kind);

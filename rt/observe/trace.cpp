@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "rt/exec/scheduler.h"
+#include "rt/launch/clock.h"
 
 namespace ptxrun::rt::trace {
 

@@ -1,7 +1,7 @@
 #include "rt/observe/trace_events.h"
 
-#include "rt/exec/scheduler.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/clock.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 

@@ -1,6 +1,6 @@
 // What the runtime tells a trace. All are to be called only where trace::isOn().
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 #include "rt/observe/trace.h"
 
 namespace ptxrun::rt {

@@ -1,8 +1,8 @@
 // How a kernel ends a launch itself: trap, brkpt, __assertfail.
 #include <cstdio>
 
+#include "rt/launch/failure.h"
 #include "rt/observe/printf.h"
-#include "rt/observe/report.h"
 
 namespace ptxrun::rt {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rt/exec/group.h"
-#include "rt/exec/scheduler.h"
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/grid.h"
+#include "rt/launch/suspend.h"
+#include "rt/launch/worker.h"
 #include "rt/sync/async_group.h"
 #include "rt/sync/mbarrier.h"
 

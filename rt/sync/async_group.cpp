@@ -4,10 +4,11 @@
 #include <new>
 
 #include "rt/atomics/reduce.h"
-#include "rt/exec/sanitizers.h"
-#include "rt/exec/scheduler.h"
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/clock.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/sanitizers.h"
+#include "rt/launch/suspend.h"
+#include "rt/launch/worker.h"
 #include "rt/observe/trace_events.h"
 #include "rt/sync/mbarrier.h"
 #include "rt/tensor/tensor_queue.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 #include "rt/sync/tensor_copy.h"
 
 namespace ptxrun::rt {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "rt/exec/lockstep.h"
-#include "rt/exec/scheduler.h"
+#include "rt/launch/suspend.h"
+#include "rt/sync/lockstep.h"
 
 namespace ptxrun::rt {
 

@@ -1,6 +1,6 @@
 // barrier.cluster (PTX ISA 9.7.13.3).
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 

@@ -1,9 +1,9 @@
 #include "rt/sync/cta_barrier.h"
 
-#include "rt/exec/lockstep.h"
-#include "rt/exec/scheduler.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/suspend.h"
 #include "rt/observe/trace_events.h"
+#include "rt/sync/lockstep.h"
 
 namespace ptxrun::rt {
 

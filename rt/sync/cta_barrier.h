@@ -8,7 +8,7 @@
 //                         exited without arriving make up the difference ("non-exited threads").
 // Waiters of a completed barrier become ready in the order of arrival.
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 

@@ -1,8 +1,8 @@
 #include "rt/sync/exits.h"
 
-#include "rt/exec/lockstep.h"
 #include "rt/sync/cluster_barrier.h"
 #include "rt/sync/cta_barrier.h"
+#include "rt/sync/lockstep.h"
 #include "rt/sync/warp_gather.h"
 
 namespace ptxrun::rt {

@@ -1,6 +1,6 @@
 // Threads that exit no longer count anywhere.
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 

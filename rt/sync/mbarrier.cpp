@@ -1,8 +1,8 @@
 // What changes an mbarrier: init, inval, expect-tx, complete-tx, arrive.
 #include "rt/sync/mbarrier.h"
 
-#include "rt/exec/scheduler.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/suspend.h"
 #include "rt/observe/trace_events.h"
 
 namespace ptxrun::rt {

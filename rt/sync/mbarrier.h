@@ -3,8 +3,8 @@
 #pragma once
 #include <string>
 
-#include "rt/exec/records.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/records.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 

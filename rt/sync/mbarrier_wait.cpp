@@ -1,8 +1,9 @@
 // Waiting for a phase of an mbarrier: test_wait, try_wait, time limits, and what reports say.
-#include "rt/exec/lockstep.h"
-#include "rt/exec/scheduler.h"
-#include "rt/observe/report.h"
+#include "rt/launch/clock.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/suspend.h"
 #include "rt/observe/trace_events.h"
+#include "rt/sync/lockstep.h"
 #include "rt/sync/mbarrier.h"
 
 namespace ptxrun::rt {

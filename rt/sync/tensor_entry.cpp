@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
 #include "rt/sync/async_group.h"
 
 namespace ptxrun::rt {

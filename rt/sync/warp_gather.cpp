@@ -3,9 +3,9 @@
 #include <cstring>
 #include <new>
 
-#include "rt/exec/lockstep.h"
-#include "rt/exec/scheduler.h"
-#include "rt/observe/report.h"
+#include "rt/sync/lockstep.h"
+#include "rt/launch/suspend.h"
+#include "rt/launch/failure.h"
 
 namespace ptxrun::rt {
 

@@ -1,7 +1,7 @@
 // Where gangs narrower than a warp meet for a collective (vote, shfl, match, redux, bar.warp.sync;
 // PTX ISA 9.7.13, 9.7.9.6).
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 

@@ -1,7 +1,7 @@
 // Spin loops give way: the gang runs again after all others of its group had their turn, and after
 // other groups had theirs.
-#include "rt/exec/lockstep.h"
-#include "rt/exec/scheduler.h"
+#include "rt/launch/suspend.h"
+#include "rt/sync/lockstep.h"
 
 namespace ptxrun::rt {
 

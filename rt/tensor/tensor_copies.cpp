@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "intrinsics/tensor_forms.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 #include "rt/tensor/shared_matrix.h"
 #include "rt/tensor/tensor_memory.h"
 #include "rt/tensor/tensor_queue.h"

@@ -1,10 +1,8 @@
-// Entry points of tcgen05.mma and tcgen05.commit.
+// The entry point of tcgen05.mma.
 #include <cstring>
 
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
-#include "rt/sync/async_group.h"
-#include "rt/sync/mbarrier.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
 #include "rt/tensor/tensor_memory.h"
 #include "rt/tensor/tensor_multiply.h"
 #include "rt/tensor/tensor_queue.h"
@@ -68,28 +66,5 @@ void ptxrun_tcgen05_mma(abi::Gang *gang, uint32_t, uint64_t form, uint32_t d, ui
     multiplySoon(g, m);
   else
     submitTensorOperation(g, o);
-}
-
-/// Arrives once at the mbarrier, or with a CTA mask at those at the same offset in its CTAs, when
-/// what was issued before has been performed.
-void ptxrun_tcgen05_commit(abi::Gang *gang, uint32_t lane, uint32_t, void *object,
-                           uint32_t ctaMask) {
-  GangState &g = stateOf(gang);
-  if (ctaMask >> groupOf(g).ctaCount)
-    failTensor(g, "tcgen05.commit", "the CTA mask names a block outside the cluster");
-  AsyncOperation o;
-  o.kind = AsyncKind::commitTensor;
-  o.lane = static_cast<uint8_t>(lane);
-  o.group = issuedTensorOperations(g);
-  if (!ctaMask) {
-    o.mbarrier = mbarrierAt(g, object, Reach::cluster);
-    submitAsync(g, o);
-    return;
-  }
-  for (; ctaMask; ctaMask &= ctaMask - 1) {
-    void *there = inCta(g, object, static_cast<uint32_t>(__builtin_ctz(ctaMask)));
-    o.mbarrier = mbarrierAt(g, there, Reach::cluster);
-    submitAsync(g, o);
-  }
 }
 }

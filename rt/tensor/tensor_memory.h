@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "rt/exec/records.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/records.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 

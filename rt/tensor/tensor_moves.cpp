@@ -4,7 +4,7 @@
 
 #include "intrinsics/matrix/tile.h"
 #include "intrinsics/tensor_forms.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 #include "rt/tensor/tensor_memory.h"
 #include "rt/tensor/tensor_queue.h"
 #include "rt/tensor/tensor_state.h"

@@ -1,6 +1,6 @@
 #include "rt/tensor/tensor_queue.h"
 
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 #include "rt/tensor/tensor_memory.h"
 #include "rt/tensor/tensor_state.h"
 

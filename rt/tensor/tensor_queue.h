@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 #include "rt/tensor/tensor_multiply.h"
 
 namespace ptxrun::rt {

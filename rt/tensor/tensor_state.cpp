@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
 
 namespace ptxrun::rt {
 

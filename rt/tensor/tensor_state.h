@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 #include "rt/tensor/late_products.h"
 #include "rt/tensor/operands.h"
 #include "rt/tensor/tensor_memory.h"

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <new>
 
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
 #include "rt/tensor/late_products.h"
 #include "rt/tensor/tensor_state.h"
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "rt/exec/worker.h"
-#include "rt/observe/report.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
 #include "rt/texture/kernels.h"
 #include "rt/texture/surface.h"
 

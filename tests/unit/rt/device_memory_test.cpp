@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "rt/exec/sanitizers.h"
+#include "rt/launch/sanitizers.h"
 #include "tests/unit/rt/kernels.h"
 
 namespace ptxrun::rt::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "rt/exec/sanitizers.h"
+#include "rt/launch/sanitizers.h"
 #include "tests/unit/rt/kernels.h"
 
 namespace ptxrun::rt::test {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "rt/exec/code_ranges.h"
-#include "rt/exec/launch.h"
+#include "rt/exec/run.h"
+#include "rt/launch/code_ranges.h"
 
 /// Kernels of the tests lie in one section, so that their code can be announced like that of the
 /// JIT.

@@ -3,7 +3,7 @@
 // library, and look nowhere else.
 #include <cstdlib>
 
-#include "rt/exec/sanitizers.h"
+#include "rt/launch/sanitizers.h"
 
 #define PTXRUN_SEEN_BY_RUNTIME extern "C" __attribute__((visibility("default"), used))
 

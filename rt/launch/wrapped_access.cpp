@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "intrinsics/abi.h"
-#include "rt/exec/sanitizers.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/sanitizers.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 namespace {

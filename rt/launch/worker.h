@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "rt/exec/fiber.h"
-#include "rt/exec/records.h"
+#include "rt/launch/fiber.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 
@@ -32,7 +32,11 @@ struct Worker {
   Fiber *idle = nullptr;    ///< fibers without a gang
   Fiber *all = nullptr;
   Fiber *carrier = nullptr; ///< runs CTA ranges and coroutine gangs
-  size_t stackBytes = 0;    ///< what the fibers were mapped with
+  /// What a fiber runs for a gang, and how the groups that are kept are freed: of exec/scheduler
+  /// and exec/group, set with the first launch.
+  void (*gangJob)(Fiber &) = nullptr;
+  void (*freeGroupMemory)(Worker &) = nullptr;
+  size_t stackBytes = 0; ///< what the fibers were mapped with
   uint32_t fiberCount = 0;
   bool mayRunHandlers = true; ///< of the program's signals; helpers block them
 

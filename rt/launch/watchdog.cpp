@@ -1,4 +1,4 @@
-#include "rt/exec/watchdog.h"
+#include "rt/launch/watchdog.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,9 +9,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "rt/exec/faults.h"
-#include "rt/exec/own_thread.h"
-#include "rt/exec/scheduler.h"
+#include "rt/launch/clock.h"
+#include "rt/launch/faults.h"
+#include "rt/launch/own_thread.h"
 
 namespace ptxrun::rt {
 

@@ -1,8 +1,8 @@
-#include "rt/exec/controller.h"
+#include "rt/launch/controller.h"
 
 #include <algorithm>
 
-#include "rt/exec/launch.h"
+#include "rt/launch/launch.h"
 
 namespace ptxrun::rt {
 

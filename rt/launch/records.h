@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
-#include "rt/exec/launch.h"
+#include "rt/launch/launch.h"
 #include "rt/memory/shared_arena.h"
 
 namespace ptxrun::rt {

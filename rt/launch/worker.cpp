@@ -1,4 +1,4 @@
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "rt/exec/faults.h"
-#include "rt/exec/group.h"
+#include "rt/launch/faults.h"
 
 namespace ptxrun::rt {
 
@@ -78,7 +77,8 @@ Worker::Worker() {
 
 Worker::~Worker() {
   freeFibers(*this);
-  freeGroupMemory(*this);
+  if (freeGroupMemory)
+    freeGroupMemory(*this);
   removeAlternateStack(alternateStack);
 }
 

@@ -1,7 +1,7 @@
 // One thread per process that ends launches which take too long or are cancelled, also in loops
 // that never enter the runtime.
 #pragma once
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
 namespace ptxrun::rt {
 

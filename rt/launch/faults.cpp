@@ -4,7 +4,7 @@
 // afterFault is ordinary code: it fails the launch and switches to the worker's native stack.
 // Returning from the handler (instead of jumping out of it) restores signal mask and alternate
 // stack.
-#include "rt/exec/faults.h"
+#include "rt/launch/faults.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,10 +19,10 @@
 #include <iterator>
 #include <mutex>
 
-#include "rt/exec/code_ranges.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/code_ranges.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
 #include "rt/memory/device_memory.h"
-#include "rt/observe/report.h"
 
 namespace ptxrun::rt {
 

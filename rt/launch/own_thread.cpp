@@ -1,12 +1,12 @@
-#include "rt/exec/own_thread.h"
+#include "rt/launch/own_thread.h"
 
 #include <pthread.h>
 #include <signal.h>
 
 #include <initializer_list>
 
-#include "rt/exec/faults.h"
-#include "rt/exec/floating_environment.h"
+#include "rt/launch/faults.h"
+#include "rt/launch/floating_environment.h"
 
 namespace ptxrun::rt {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rt/exec/sanitizers.h"
+#include "rt/launch/sanitizers.h"
 
 namespace ptxrun::rt {
 

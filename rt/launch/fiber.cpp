@@ -1,11 +1,11 @@
-#include "rt/exec/fiber.h"
+#include "rt/launch/fiber.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
-#include "rt/exec/worker.h"
+#include "rt/launch/worker.h"
 
 #ifndef __x86_64__
 #error "the fiber switch is written for x86-64"

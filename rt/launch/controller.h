@@ -20,9 +20,9 @@
 #include <map>
 #include <vector>
 
-#include "rt/exec/records.h"
-#include "rt/exec/schedule.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/records.h"
+#include "rt/launch/schedule.h"
+#include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 

@@ -1,6 +1,6 @@
-#include "rt/exec/records.h"
+#include "rt/launch/records.h"
 
-#include "rt/exec/watchdog.h"
+#include "rt/launch/watchdog.h"
 
 namespace ptxrun::rt {
 

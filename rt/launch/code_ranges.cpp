@@ -1,4 +1,4 @@
-#include "rt/exec/code_ranges.h"
+#include "rt/launch/code_ranges.h"
 
 #include <atomic>
 #include <mutex>

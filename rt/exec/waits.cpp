@@ -1,25 +1,16 @@
-#include "rt/observe/report.h"
+#include "rt/exec/waits.h"
 
-#include <unwind.h>
+#include <unordered_set>
 
-#include "rt/exec/code_ranges.h"
-#include "rt/exec/worker.h"
+#include "rt/launch/failure.h"
+#include "rt/launch/worker.h"
+#include "rt/observe/stepper.h"
 #include "rt/sync/mbarrier.h"
 #include "rt/tensor/tensor_memory.h"
 
 namespace ptxrun::rt {
 
 namespace {
-
-std::string text(abi::Dim3 d) {
-  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-}
-
-std::string threadsText(uint32_t first, uint32_t count) {
-  if (count <= 1)
-    return "thread " + std::to_string(first);
-  return "threads " + std::to_string(first) + " to " + std::to_string(first + count - 1);
-}
 
 /// `before`, the numbers of the bits of `mask` ("0 4-31"), `after`; nothing where there are none.
 std::string listed(const char *before, uint32_t mask, const char *after) {
@@ -133,17 +124,7 @@ bool isNeighbour(const Waiter &w, const GangState &g) {
          w.firstThread / abi::kWarpSize == g.gang.firstThread / abi::kWarpSize;
 }
 
-_Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
-  uint64_t pc = _Unwind_GetIP(context);
-  if (!isKernelCode(pc))
-    return _URC_NO_REASON;
-  *static_cast<uint64_t *>(result) = pc - 1;
-  return _URC_END_OF_STACK;
-}
-
 constexpr uint32_t kMaxLines = 64;
-
-} // namespace
 
 std::string describeWait(const GangState &g) {
   switch (g.wait) {
@@ -179,41 +160,6 @@ std::string describeClusterBarrierInUse(const GroupState &group) {
   return group.clusterBarrier.hasArrivals ? describeClusterBarrier(group) : "";
 }
 
-std::string describeGang(const GangState &g) {
-  return "thread block " + text(g.cta->cta.ctaid) + ", " +
-         threadsText(g.gang.firstThread, g.gang.laneCount);
-}
-
-std::string describe(const Waiter &w) {
-  return "thread block " + text(w.ctaid) + ", " + threadsText(w.firstThread, w.threadCount) +
-         " (warp " + std::to_string(w.firstThread / abi::kWarpSize) + ")";
-}
-
-uint64_t callingKernelPlace() {
-  uint64_t pc = 0;
-  _Unwind_Backtrace(stopInKernel, &pc);
-  return pc;
-}
-
-void fillPlace(Failure &f, const GangState &g) {
-  f.ctaid = g.cta->cta.ctaid;
-  f.firstThread = g.gang.firstThread;
-  f.threadCount = g.gang.laneCount;
-}
-
-void recordFailure(GangState &g, Status status, std::string message, uint32_t line) {
-  Failure f;
-  f.status = status;
-  f.message = std::move(message);
-  f.ptxLine = line;
-  fillPlace(f, g);
-  const uint64_t late = groupOf(g).worker->latePlace;
-  f.pc = reinterpret_cast<const void *>(late ? late : callingKernelPlace());
-  failLaunch(*groupOf(g).launch, std::move(f));
-}
-
-void leaveKernel(GangState &g) { leaveForGood(*groupOf(g).worker); }
-
 void addWaiters(Failure &f, const GroupState &group) {
   for (uint32_t c = 0; c < group.ctaCount; ++c) {
     const CtaState &cta = group.ctas[c];
@@ -240,6 +186,8 @@ void addWaiters(Failure &f, const GroupState &group) {
   }
 }
 
+} // namespace
+
 void failDeadlock(GroupState &group) {
   Failure f;
   f.status = Status::deadlock;
@@ -257,6 +205,43 @@ void reportUnfinished(GroupState &group) {
   std::lock_guard guard(launch.lock);
   if (launch.failure.status == Status::timeout)
     addWaiters(launch.failure, group);
+}
+
+std::vector<ThreadSight> threadsInFlight(const GangState &gang) {
+  std::vector<ThreadSight> all;
+  for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight) {
+    std::unordered_set<const GangState *> canRun{
+        &gang}; // though they still say what they waited for
+    for (const GangState *g = group->ready.head; g; g = g->next)
+      canRun.insert(g);
+    for (uint32_t c = 0; c < group->ctaCount; ++c)
+      for (uint32_t i = 0; i < group->ctas[c].gangCount; ++i) {
+        GangState &g = group->ctas[c].gangs[i];
+        ThreadSight &sight = all.emplace_back();
+        sight.place = SteppedThread(g).place();
+        sight.wait = g.wait;
+        sight.window = g.cta->window;
+        if (g.wait == WaitKind::done || g.wait == WaitKind::unstarted)
+          continue;
+        if (canRun.contains(&g))
+          sight.wait = WaitKind::running;
+        else if (g.wait != WaitKind::running)
+          sight.waitsAt = describeWait(g);
+      }
+  }
+  return all;
+}
+
+std::vector<std::pair<uint64_t, std::string>> barriersInFlight(const GangState &gang) {
+  std::vector<std::pair<uint64_t, std::string>> all;
+  for (GroupState *group : groupOf(const_cast<GangState &>(gang)).worker->inFlight) {
+    for (uint32_t c = 0; c < group->ctaCount; ++c)
+      for (std::string &text : describeBarriers(group->ctas[c]))
+        all.push_back({SteppedThread(group->ctas[c].gangs[0]).place().block, std::move(text)});
+    if (std::string text = describeClusterBarrierInUse(*group); !text.empty())
+      all.push_back({SteppedThread(group->ctas[0].gangs[0]).place().block, std::move(text)});
+  }
+  return all;
 }
 
 } // namespace ptxrun::rt

@@ -1,5 +1,4 @@
-// Running a compiled kernel over a grid. rt knows nothing of PTX or LLVM; its tests use plain C++
-// functions as kernels.
+// What is asked of a launch, and how it may fail.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "intrinsics/abi.h"
-#include "rt/exec/schedule.h"
+#include "rt/launch/schedule.h"
 
 namespace ptxrun::rt {
 
@@ -93,7 +92,7 @@ struct RunOptions {
   /// thread; a launch that prints megabytes also in between, by any worker, one call at a time.
   std::function<void(std::string_view)> printf;
 #define RUN_SETTING(type, name, default_, word, effect, read, takes, meaning) type name = default_;
-#include "rt/exec/run_settings.def"
+#include "rt/launch/run_settings.def"
 #undef RUN_SETTING
 
   /// One generator draws for schedule and copies.
@@ -112,12 +111,5 @@ struct LaunchRequest : RunOptions {
 
 /// "thread block (1,2,3), threads 32 to 63 (warp 1)".
 std::string describe(const Waiter &);
-
-/// Starts the threads that help with launches, which the first launch that wants help would
-/// otherwise wait for.
-void startHelpers();
-/// Runs the launch to its end on the calling thread and OpenMP workers. A launch of one CTA runs
-/// inline. Safe to call from several threads at once.
-Failure run(const LaunchRequest &);
 
 } // namespace ptxrun::rt

@@ -1,0 +1,21 @@
+// How a launch fails, and where: what entry points do with a gang that did something wrong.
+#pragma once
+#include <string>
+
+#include "rt/launch/records.h"
+
+namespace ptxrun::rt {
+
+/// On a kernel's stack: fails the launch at this gang. The caller then calls leaveKernel.
+void recordFailure(GangState &, Status, std::string message, uint32_t line = 0);
+/// Leaves the kernel for good. The stack is abandoned: nothing with a destructor may be alive on it
+/// (so this is a call of its own, after the temporaries of the message are gone).
+[[noreturn]] void leaveKernel(GangState &);
+/// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
+uint64_t callingKernelPlace();
+/// Where the gang is.
+void fillPlace(Failure &, const GangState &);
+/// "thread block (1,2,3), threads 32 to 63".
+std::string describeGang(const GangState &);
+
+} // namespace ptxrun::rt
