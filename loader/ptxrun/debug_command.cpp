@@ -15,6 +15,7 @@
 #include "loader/ptxrun/debug_console.h"
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/module_file.h"
+#include "loader/ptxrun/recorded_program.h"
 #include "loader/ptxrun/replay_report.h"
 #include "loader/ptxrun/run_arguments.h"
 #include "rt/memory/device_memory.h"
@@ -194,17 +195,17 @@ std::string writersBefore(const capture::RecordingIndex &index, uint64_t launch,
          " bytes: ptxrun debug --launch " + std::to_string(last->number);
 }
 
-bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
-  const capture::RecordingIndex index = capture::readIndex(plan.file);
-  const capture::RecordingIndex::Launch &chosen = chooseLaunch(index, plan.file, given.launch);
+} // namespace
+
+bool visitRecorded(const std::string &file, std::optional<uint64_t> launch,
+                   const std::string &schedule, const ProgramVisit &visit) {
+  const capture::RecordingIndex index = capture::readIndex(file);
+  const capture::RecordingIndex::Launch &chosen = chooseLaunch(index, file, launch);
   const uint64_t number = chosen.number;
   capture::ReplayOptions options;
-  options.file = plan.file;
+  options.file = file;
   options.from = options.to = number;
   capture::Replayer replayer(options);
-  const auto asked = plan.options.settings.find("schedule");
-  const std::string schedule =
-      asked == plan.options.settings.end() || asked->second == "fast" ? "" : asked->second;
   try {
     replayer.run([](const capture::LaunchReport &) {},
                  [&](const capture::LaunchEvent &event, device::Module &module,
@@ -212,7 +213,7 @@ bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
                    RecordedProgram program(event, module, kernel, replayer.textOf(event.module),
                                            replayer.memory(), schedule,
                                            chosen.result ? &*chosen.result : nullptr);
-                   throw SessionOver{hold(program, given, [&](uint64_t address) {
+                   throw SessionOver{visit(program, [&](uint64_t address) {
                      return writersBefore(index, number, address);
                    })};
                  });
@@ -224,6 +225,18 @@ bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
     throw;
   }
   return true;
+}
+
+namespace {
+
+bool debugRecording(const RunArguments &plan, const DebugArguments &given) {
+  const auto asked = plan.options.settings.find("schedule");
+  const std::string schedule =
+      asked == plan.options.settings.end() || asked->second == "fast" ? "" : asked->second;
+  return visitRecorded(plan.file, given.launch, schedule,
+                       [&](debug::Program &program, std::function<std::string(uint64_t)> before) {
+                         return hold(program, given, std::move(before));
+                       });
 }
 
 bool isRecording(const std::string &file) {

@@ -78,6 +78,7 @@ struct RunOptions {
   bool showsProgress = true; ///< where standard error is a terminal
   device::Tiers tiers = device::Tiers::optimised;
   std::string dumpDirectory, stopAfter, cacheDirectory;
+  std::string plot;                              ///< page of what warps do; empty: none
   std::string trace;                             ///< file for a trace; empty: none
   std::string record;                            ///< file to record the launches to; empty: none
   std::string inputs = "embed";                  ///< how the recording holds buffers: embed, digest

@@ -9,6 +9,8 @@
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/interrupt.h"
 #include "loader/ptxrun/module_file.h"
+#include "loader/ptxrun/plot.h"
+#include "loader/ptxrun/recorded_program.h"
 #include "loader/ptxrun/replay_report.h"
 #include "loader/ptxrun/run_arguments.h"
 #include "loader/ptxrun/shape_text.h"
@@ -28,7 +30,7 @@ file is wrong. Addresses are those of the recorded program.
 
 struct ReplayArguments {
   std::string trace, file, kernel, schedule, grid, block, dumpFolder, exportFile, lastWrite,
-      tiers = "tiered";
+      plotFile, tiers = "tiered";
   std::optional<uint64_t> launch, from, to;
   std::vector<std::string> substitutions;
   unsigned repeat = 1, lanes = 0;
@@ -42,6 +44,14 @@ class ReplayRun {
 
   void run() {
     startTrace(given_.trace);
+    if (!given_.plotFile.empty()) {
+      const auto plot = [&](debug::Program &program, const auto &) {
+        plotLaunches(program, given_.plotFile);
+        return true;
+      };
+      visitRecorded(given_.file, given_.launch, given_.schedule, plot);
+      return;
+    }
     readOptions();
     capture::Replayer replayer(options_);
     replayer_ = &replayer;
@@ -262,6 +272,9 @@ void addReplay(CLI::App &app) {
                       "Write all memory after the last launch to this folder");
   command->add_option("--export", given->exportFile,
                       "Write the launch as a description (.toml) with its buffers");
+  command->add_option(
+      "--plot", given->plotFile,
+      "Write a page (HTML) that shows what the warps of launch --launch do, per line");
   command->add_option("--last-write", given->lastWrite,
                       "Who wrote this address last in launch --launch");
   command->add_flag("-q,--quiet", given->isQuiet, "Say only what went wrong");

@@ -10,6 +10,7 @@
 #include "loader/device/summary.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/plot.h"
 #include "loader/ptxrun/run_arguments.h"
 #include "loader/ptxrun/shape_text.h"
 #include "loader/ptxrun/suggest.h"
@@ -124,6 +125,10 @@ void runAsAsked(RunArguments &given) {
   if (!device::readTiers(given.tiers, given.options.tiers))
     throw UsageError("--tiers takes optimised, baseline or tiered, not '" + given.tiers + "'");
   given.options.useCache = !given.isWithoutCache;
+  if (!given.options.plot.empty())
+    given.options.debug = [file = given.options.plot](debug::Program &program) {
+      plotLaunches(program, file);
+    };
   startTrace(given.options.trace);
   if (given.options.isSummarised)
     device::summary::start();
@@ -185,6 +190,10 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
       ->capture_default_str();
   command->add_option("--trace", given->options.trace,
                       "Write what happens when to this file, for Perfetto or chrome://tracing");
+  command->add_option(
+      "--plot", given->options.plot,
+      "Write a page (HTML) that shows, for each line, how many lanes are active, the "
+      "sectors of memory that accesses touch, and bank conflicts");
   command->add_option("--dump", given->options.dumpDirectory,
                       "Write every stage of the translation to numbered files in this directory");
   command->add_option("--stop-after", given->options.stopAfter,
