@@ -29,8 +29,8 @@ std::string read(const fs::path &path) {
 }
 
 /// Options from the first line; what is wrong with it in `problem`.
-simt::GangOptions optionsOf(llvm::StringRef text, llvm::StringRef pass, std::string &problem) {
-  simt::GangOptions options;
+CodeOptions optionsOf(llvm::StringRef text, llvm::StringRef pass, std::string &problem) {
+  CodeOptions options;
   std::string passes = "-all,+" + pass.str();
   llvm::SmallVector<llvm::StringRef> words;
   text.take_until([](char c) { return c == '\n'; }).ltrim("; ").split(words, ' ', -1, false);
@@ -50,9 +50,9 @@ simt::GangOptions optionsOf(llvm::StringRef text, llvm::StringRef pass, std::str
       continue;
     }
     if (name == "cpu" && (value == "sse4" || value == "avx2" || value == "avx512")) {
-      options.target = simt::targetFor(value == "sse4"   ? simt::CpuLevel::sse4
-                                       : value == "avx2" ? simt::CpuLevel::avx2
-                                                         : simt::CpuLevel::avx512);
+      options.level = value == "sse4"   ? CpuLevel::sse4
+                      : value == "avx2" ? CpuLevel::avx2
+                                        : CpuLevel::avx512;
       continue;
     }
     problem = "the first line: " + word.str();
@@ -67,7 +67,7 @@ simt::GangOptions optionsOf(llvm::StringRef text, llvm::StringRef pass, std::str
 std::string behind(llvm::StringRef pass, const std::string &text, bool &isGood) {
   isGood = false;
   std::string problem;
-  const simt::GangOptions options = optionsOf(text, pass, problem);
+  const CodeOptions options = optionsOf(text, pass, problem);
   if (!problem.empty())
     return problem;
   lower::LaneModule lane;

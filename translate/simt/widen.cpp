@@ -73,11 +73,12 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
 /// registers.
 unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
+  const Target target = targetFor(o.level, o.model);
   const unsigned live = liveThroughLoops(kernel, {32, o.block});
-  const unsigned perRegister = o.target.vectorBits / 32;
+  const unsigned perRegister = target.vectorBits / 32;
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&
-         live * (lanes / perRegister) > o.target.registersForLoops())
+         live * (lanes / perRegister) > target.registersForLoops())
     lanes /= 2;
   return lanes;
 }
