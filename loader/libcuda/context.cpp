@@ -72,17 +72,19 @@ Context::Context(unsigned contextFlags, bool isPrimary)
 
 Context *Context::create(unsigned flags, bool isPrimary) {
   device::readyCompiler();
-  auto *context = new Context(flags, isPrimary);
-  {
-    static std::mutex mutex;
-    static auto *all = new std::vector<Context *>; // keeps them in sight of leak checkers
-    std::lock_guard lock(mutex);
-    all->push_back(context);
-  }
+  std::unique_ptr<Context> context(new Context(flags, isPrimary)); // until nothing fails any more
   context->legacy_ = std::make_shared<Stream>(*context, Stream::Role::legacy, 0, 0);
-  // The registry's pointer does not own: a context outlives every handle.
-  Registry::instance().add(std::shared_ptr<Object>(context, [](Object *) {}));
-  return context;
+  static std::mutex mutex;
+  static auto *all = new std::vector<Context *>; // keeps them in sight of leak checkers
+  std::lock_guard lock(mutex);
+  all->push_back(context.get());
+  try { // the registry's pointer does not own: a context outlives every handle
+    Registry::instance().add(std::shared_ptr<Object>(context.get(), [](Object *) {}));
+  } catch (...) {
+    all->pop_back();
+    throw;
+  }
+  return context.release();
 }
 
 Context *Context::createGreen(unsigned multiprocessors) {

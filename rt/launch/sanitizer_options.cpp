@@ -8,6 +8,9 @@
 #define PTXRUN_SEEN_BY_RUNTIME extern "C" __attribute__((visibility("default"), used))
 
 #ifdef PTXRUN_ASAN
+/// Threads have our alternate stack while they run kernels, or the program's: the sanitizer's has
+/// no room for a program's handler.
+PTXRUN_SEEN_BY_RUNTIME const char *__asan_default_options() { return "use_sigaltstack=0"; }
 /// A finding is a failure, also where UBSan could go on.
 PTXRUN_SEEN_BY_RUNTIME const char *__ubsan_default_options() {
   return "halt_on_error=1:print_stacktrace=1";
@@ -22,6 +25,10 @@ __attribute__((constructor)) static void leaveOutArcher() {
   setenv("ARCHER_OPTIONS", "enable=0", 0);
 }
 
-/// libomp is not instrumented: what it does among its own threads looks like races.
-PTXRUN_SEEN_BY_RUNTIME const char *__tsan_default_suppressions() { return "race:libomp.so\n"; }
+/// libomp is not instrumented: what it does among its own threads looks like races. libLLVM, linked
+/// as a library of its own only here, destroys its list of passes when the process ends, without
+/// having seen our threads' last use of it.
+PTXRUN_SEEN_BY_RUNTIME const char *__tsan_default_suppressions() {
+  return "race:libomp.so\nrace:llvm::PassRegistry::~PassRegistry\n";
+}
 #endif

@@ -47,7 +47,9 @@ struct Worker {
   GangState *running = nullptr;
   bool isInRuntimeForGuest =
       false; ///< an entry point touches the kernel's memory: a fault there is the kernel's
-  uint64_t latePlace = 0; ///< where the kernel asked for the put-off copy that runs now; 0: none
+  /// Where the kernel asked for the put-off copy or the access of lanes apart that runs now; 0:
+  /// none.
+  uint64_t latePlace = 0;
   volatile sig_atomic_t isStopping = 0;
   int number = 0;
   int threadId = 0;

@@ -45,14 +45,19 @@ char *moved(const char *base, uint64_t offset) {
   return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(base) + offset);
 }
 
-/// f(lane's part of the wide value, lane's distance from the base) for the lanes in `mask`.
+/// f(lane's part of the wide value, lane's distance from the base) for the lanes in `mask`. The
+/// kernel's call is where a fault is reported: looking for it on the stack might find an older one.
 template <typename F>
-void forEachLane(const abi::WrappedAccess &access, uint64_t index, uint32_t mask, F f) {
-  const GuestAccess guest(*currentWorker());
+void forEachLane(const abi::WrappedAccess &access, uint64_t index, uint32_t mask,
+                 const void *returnAddress, F f) {
+  Worker &worker = *currentWorker();
+  const GuestAccess guest(worker);
+  worker.latePlace = reinterpret_cast<uint64_t>(returnAddress) - 1;
   for (; mask; mask &= mask - 1) {
     const auto lane = uint32_t(__builtin_ctz(mask));
     f(lane * access.bytes, laneOffset(access, index, lane));
   }
+  worker.latePlace = 0;
 }
 
 } // namespace
@@ -64,14 +69,16 @@ extern "C" {
 
 void ptxrun_load_wrapped(char *wide, const char *base, uint64_t index,
                          const abi::WrappedAccess *access, uint32_t mask) {
-  rt::forEachLane(*access, index, mask, [&](uint64_t part, uint64_t offset) {
+  const void *place = __builtin_return_address(0);
+  rt::forEachLane(*access, index, mask, place, [&](uint64_t part, uint64_t offset) {
     rt::copy(wide + part, rt::moved(base, offset), access->bytes);
   });
 }
 
 void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index,
                           const abi::WrappedAccess *access, uint32_t mask) {
-  rt::forEachLane(*access, index, mask, [&](uint64_t part, uint64_t offset) {
+  const void *place = __builtin_return_address(0);
+  rt::forEachLane(*access, index, mask, place, [&](uint64_t part, uint64_t offset) {
     rt::copy(rt::moved(base, offset), wide + part, access->bytes);
   });
 }
