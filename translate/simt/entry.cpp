@@ -3,6 +3,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 
 #include "translate/simt/entry_builder.h"
+#include "translate/simt/value_map.h"
 
 namespace ptxrun::simt {
 using llvm::Value;
@@ -59,8 +60,8 @@ llvm::FunctionType *wideSignature(const llvm::Function &f, unsigned lanes, bool 
   types.push_back(lanes == 1 ? i1 : llvm::FixedVectorType::get(i1, lanes));
   if (!isKernel)
     for (const llvm::Argument &a : f.args())
-      types.push_back(Widener::widenType(a.getType(), lanes));
-  return llvm::FunctionType::get(Widener::widenType(f.getReturnType(), lanes), types, false);
+      types.push_back(ValueMap::widenType(a.getType(), lanes));
+  return llvm::FunctionType::get(ValueMap::widenType(f.getReturnType(), lanes), types, false);
 }
 
 void buildGangEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial) {

@@ -1,6 +1,8 @@
 // The entry points of a gang module (intrinsics/abi.h) around the wide kernel body.
 #pragma once
-#include "translate/simt/widener.h"
+#include <llvm/IR/IRBuilder.h>
+
+#include "translate/simt/module_context.h"
 
 namespace ptxrun::simt {
 

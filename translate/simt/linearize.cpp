@@ -7,6 +7,21 @@
 
 namespace ptxrun::simt {
 
+Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target,
+                 const ShapeAnalysis &shapes, bool isFull, bool isKernel)
+    : Collectives(context, source, target, shapes, isKernel), isFull_(isFull) {}
+
+void Widener::run() {
+  beginFunction();
+  entryMask_ = isFull_ || lanes_ == 1 ? nullptr : argument(kMask);
+  planItems();
+  findAccumulators();
+  b_.CreateBr(items_[0].head);
+  for (unsigned n = 0; n < items_.size(); ++n)
+    emitItem(n);
+  endFunction();
+}
+
 /// Items in emission order: the blocks, and behind the last block of each divergent loop its
 /// LoopEnd (inner before outer).
 void Widener::planItems() {
@@ -57,7 +72,7 @@ const Widener::Block *Widener::partedAt(const Block *block) const {
 
 /// The mask of a block: the entry's, shared with a block that the same lanes passed, or consumed
 /// from the block's slot.
-Widener::Value *Widener::maskOf(const Block *block) {
+llvm::Value *Widener::maskOf(const Block *block) {
   if (!shapes_.isInDivergentRegion(block))
     return entryMask_;
   llvm::AllocaInst *slot = maskSlot(block);
@@ -86,7 +101,7 @@ Widener::Value *Widener::maskOf(const Block *block) {
   Value *m = b_.CreateLoad(slot->getAllocatedType(), slot, "mask");
   b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
   auto *value = entryAlloca(slot->getAllocatedType(), "mask.value");
-  promotable_.push_back(value);
+  promote(value);
   maskValues_[block] = value;
   maskRoot_[block] = block;
   b_.CreateStore(m, value);
@@ -109,7 +124,7 @@ llvm::AllocaInst *Widener::maskSlot(const Block *block) {
     } else {
       entry_.CreateStore(llvm::Constant::getNullValue(type), slot);
     }
-    promotable_.push_back(slot);
+    promote(slot);
   }
   return slot;
 }
@@ -118,10 +133,8 @@ void Widener::emitBlock(unsigned n) {
   const Block *block = items_[n].block;
   b_.SetInsertPoint(items_[n].head);
   b_.SetCurrentDebugLocation(llvm::DebugLoc());
-  local_.clear();
-  localVector_.clear();
-  separated_.clear();
-  mask_ = maskOf(block);
+  forgetBlock();
+  setMask(maskOf(block));
   // Phis read their slots together, before anything else overwrites them.
   for (const llvm::PHINode &phi : block->phis()) {
     if (const auto place = accumulators_ ? accumulators_->placeOf(phi) : std::nullopt) {
@@ -300,7 +313,7 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
   pending.erase(n);
   // Pending sets travel forward only; the header of a uniform loop already knows them.
   auto oneWay = [&](const Block *to) {
-    emitEdge(block, to, mask_);
+    emitEdge(block, to, mask());
     std::optional<unsigned> t = controlTarget(block, to);
     if (t && *t <= n) {
       b_.CreateBr(items_[*t].head);
@@ -327,17 +340,24 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
     b_.CreateCondBr(condition, a, c)
         ->copyMetadata(*branch,
                        {llvm::LLVMContext::MD_prof, branch->getContext().getMDKindID(kVersion)});
-    auto savedLocal = local_, savedVector = localVector_;
+    const Locals known = locals_;
     b_.SetInsertPoint(a);
     oneWay(onTrue);
-    local_ = savedLocal;
-    localVector_ = savedVector;
+    locals_ = known;
     b_.SetInsertPoint(c);
     oneWay(onFalse);
     return;
   }
+  emitDivergentBranch(*branch, pending);
+}
+
+/// Both ways, one after the other; `pending`: what still has to run besides.
+void Widener::emitDivergentBranch(const llvm::BranchInst &branch,
+                                  const std::set<unsigned> &pending) {
+  const Block *block = branch.getParent();
+  const Block *onTrue = branch.getSuccessor(0), *onFalse = branch.getSuccessor(1);
   // Lanes that are not active may hold poison: it must not reach the test of a mask.
-  Value *condition = b_.CreateFreeze(vector(branch->getCondition()));
+  Value *condition = b_.CreateFreeze(vector(branch.getCondition()));
   Value *m = fullMask();
   Value *maskTrue = b_.CreateAnd(m, condition),
         *maskFalse = b_.CreateAnd(m, b_.CreateNot(condition));
@@ -355,7 +375,7 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
   llvm::DenseMap<unsigned, Value *> known;
   for (auto [item, to] : {std::pair{t, onTrue}, std::pair{f, onFalse}})
     if (item && to->getSinglePredecessor() == block && !mask())
-      if (Value *some = holdsForSome(branch->getCondition(), to == onFalse))
+      if (Value *some = holdsForSome(branch.getCondition(), to == onFalse))
         known[*item] = some;
   emitGotos(targets, certain, known);
 }
@@ -364,9 +384,7 @@ void Widener::emitLoopEnd(unsigned n) {
   const llvm::Loop *loop = items_[n].loopEnd;
   b_.SetInsertPoint(items_[n].head);
   setLine(loop->getLoopLatch()->getTerminator()->getDebugLoc());
-  local_.clear();
-  localVector_.clear();
-  separated_.clear();
+  forgetBlock();
   llvm::AllocaInst *slot = maskSlot(loop->getHeader());
   Value *some = anyLane(b_.CreateLoad(slot->getAllocatedType(), slot));
   Block *done = newBlock("left");

@@ -110,6 +110,10 @@ class Regions {
   void findRegions();
   void emit();
   void emitRegion(const Region &);
+  void copyRegion(const Region &, llvm::ValueToValueMapTy &,
+                  llvm::function_ref<llvm::BasicBlock *(const Barrier *)> exitTo);
+  void emitExits(const Region &, llvm::ArrayRef<Exit>, Value *context, llvm::BasicBlock *leave,
+                 llvm::PHINode &which);
   Region &regionAfter(const Barrier *b) {
     return *llvm::find_if(regions_, [&](const Region &r) { return r.after == b; });
   }
@@ -266,6 +270,51 @@ void Regions::emitRegion(const Region &region) {
   }
   llvm::BranchInst *intoRegion = e_.b.CreateBr(region.start);
 
+  copyRegion(region, map, exitTo);
+  intoRegion->setSuccessor(0, llvm::cast<llvm::BasicBlock>(map[region.start]));
+
+  e_.b.SetInsertPoint(done);
+  setLine(e_.b, f_);
+  llvm::PHINode *which = e_.b.CreatePHI(e_.b.getInt32Ty(), unsigned(exits.size()), "way");
+  Value *nextNumber = e_.b.CreateAdd(number, e_.b.getInt32(1), "", true, true);
+  e_.b.CreateCondBr(e_.b.CreateICmpULT(nextNumber, e_.b.getInt32(gangs_)), gang, leave);
+  number->addIncoming(e_.b.getInt32(0), region.enter);
+  number->addIncoming(nextNumber, done);
+  emitExits(region, exits, context, leave, *which);
+}
+
+/// Where the last gang went, all did.
+void Regions::emitExits(const Region &region, llvm::ArrayRef<Exit> exits, Value *context,
+                        llvm::BasicBlock *leave, llvm::PHINode &which) {
+  llvm::LLVMContext &c = f_.getContext();
+  auto block = [&](const llvm::Twine &name) { return llvm::BasicBlock::Create(c, name, &f_); };
+  e_.b.SetInsertPoint(leave);
+  llvm::BasicBlock *nowhere = block("");
+  new llvm::UnreachableInst(c, nowhere);
+  llvm::SwitchInst *choice = e_.b.CreateSwitch(&which, nowhere, unsigned(exits.size()));
+  for (size_t n = 0; n < exits.size(); ++n) {
+    const Barrier *b = exits[n].barrier;
+    llvm::BasicBlock *on = block("on");
+    choice->addCase(e_.b.getInt32(uint32_t(n)), on);
+    e_.b.SetInsertPoint(exits[n].block);
+    setLine(e_.b, f_);
+    if (b)
+      state_->save(e_.b, b->after, region.blocks, context);
+    e_.b.CreateBr(which.getParent());
+    which.addIncoming(e_.b.getInt32(uint32_t(n)), exits[n].block);
+    e_.b.SetInsertPoint(on);
+    setLine(e_.b, f_);
+    if (b && b->next)
+      e_.b.CreateStore(e_.b.CreateLoad(e_.b.getInt32Ty(), b->next), b->last);
+    if (b)
+      state_->publish(e_.b, b->after, region.blocks);
+    e_.b.CreateBr(b ? regionAfter(b).enter : loop_.next);
+  }
+}
+
+/// A copy of the region's blocks; where they lead to barriers or the end, `exitTo`.
+void Regions::copyRegion(const Region &region, llvm::ValueToValueMapTy &map,
+                         llvm::function_ref<llvm::BasicBlock *(const Barrier *)> exitTo) {
   llvm::SmallVector<llvm::BasicBlock *> copies;
   for (llvm::BasicBlock *b : region.blocks) {
     llvm::BasicBlock *copy = llvm::CloneBasicBlock(b, map, "", &f_);
@@ -278,7 +327,6 @@ void Regions::emitRegion(const Region &region) {
   for (llvm::BasicBlock *copy : copies)
     if (llvm::is_contained(llvm::successors(copy), loop_.next))
       copy->getTerminator()->replaceSuccessorWith(loop_.next, exitTo(nullptr));
-  intoRegion->setSuccessor(0, llvm::cast<llvm::BasicBlock>(map[region.start]));
   const llvm::DenseSet<llvm::BasicBlock *> inside(region.blocks.begin(), region.blocks.end());
   for (llvm::BasicBlock *copy : copies)
     for (llvm::Instruction &i : *copy) {
@@ -288,37 +336,6 @@ void Regions::emitRegion(const Region &region) {
             phi->removeIncomingValue(n, false);
       llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
     }
-
-  e_.b.SetInsertPoint(done);
-  setLine(e_.b, f_);
-  llvm::PHINode *which = e_.b.CreatePHI(e_.b.getInt32Ty(), unsigned(exits.size()), "way");
-  Value *nextNumber = e_.b.CreateAdd(number, e_.b.getInt32(1), "", true, true);
-  e_.b.CreateCondBr(e_.b.CreateICmpULT(nextNumber, e_.b.getInt32(gangs_)), gang, leave);
-  number->addIncoming(e_.b.getInt32(0), region.enter);
-  number->addIncoming(nextNumber, done);
-
-  e_.b.SetInsertPoint(leave);
-  llvm::BasicBlock *nowhere = block("");
-  new llvm::UnreachableInst(c, nowhere);
-  llvm::SwitchInst *choice = e_.b.CreateSwitch(which, nowhere, unsigned(exits.size()));
-  for (size_t n = 0; n < exits.size(); ++n) {
-    const Barrier *b = exits[n].barrier;
-    llvm::BasicBlock *on = block("on");
-    choice->addCase(e_.b.getInt32(uint32_t(n)), on);
-    e_.b.SetInsertPoint(exits[n].block);
-    setLine(e_.b, f_);
-    if (b)
-      state_->save(e_.b, b->after, region.blocks, context);
-    e_.b.CreateBr(done);
-    which->addIncoming(e_.b.getInt32(uint32_t(n)), exits[n].block);
-    e_.b.SetInsertPoint(on);
-    setLine(e_.b, f_);
-    if (b && b->next)
-      e_.b.CreateStore(e_.b.CreateLoad(e_.b.getInt32Ty(), b->next), b->last);
-    if (b)
-      state_->publish(e_.b, b->after, region.blocks);
-    e_.b.CreateBr(b ? regionAfter(b).enter : loop_.next);
-  }
 }
 
 } // namespace

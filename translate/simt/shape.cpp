@@ -261,6 +261,15 @@ Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
   default:
     break;
   }
+  return evaluateLogic(i, a, b);
+}
+
+/// Of operands whose bits do not add up: what is known of uniform ones, and of bits beside those
+/// that differ between lanes.
+Shape ShapeAnalysis::evaluateLogic(const llvm::Instruction &i, const Shape &a,
+                                   const Shape &b) const {
+  using I = llvm::Instruction;
+  const llvm::ConstantInt *c = constantRight(i);
   const unsigned op = i.getOpcode();
   if (c && (op == I::And || op == I::Or || op == I::Xor) && !a.isVarying()) {
     if (a.isUniform()) {
@@ -272,8 +281,8 @@ Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
   }
   if (const Shape &x = a.hasOffsets() ? a : b, &number = a.hasOffsets() ? b : a;
       op == I::Xor && gang_.followsClamps && x.hasOffsets() && isDisjoint(x) &&
-      number.isUniform() && width >= 16 && makesAddress(&i))
-    return make(*x.offsets, 0, width, true);
+      number.isUniform() && widthOf(&i) >= 16 && makesAddress(&i))
+    return make(*x.offsets, 0, widthOf(&i), true);
   if (!a.isUniform() || !b.isUniform())
     return varying();
   if (op == I::And)
@@ -465,6 +474,33 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   return result;
 }
 
+/// Each lane's own memory, one behind the other.
+Shape ShapeAnalysis::evaluateAlloca(const llvm::AllocaInst &alloca) const {
+  auto size = alloca.getAllocationSize(function_.getParent()->getDataLayout());
+  if (!size || alloca.getParent() != &function_.getEntryBlock())
+    return varying();
+  uint64_t stride = llvm::alignTo(size->getFixedValue(), alloca.getAlign());
+  std::vector<int64_t> offsets(gang_.lanes);
+  for (unsigned l = 0; l < gang_.lanes; ++l)
+    offsets[l] = int64_t(l * stride);
+  return make(std::move(offsets), 0, 64, false);
+}
+
+Shape ShapeAnalysis::evaluateExtension(const llvm::Instruction &i) const {
+  Shape s = shape(i.getOperand(0));
+  const unsigned from = widthOf(i.getOperand(0)), to = widthOf(&i);
+  if (s.kind != Shape::Kind::offsets)
+    return s;
+  if (s.isUniform())
+    return uniform(s.alignment >= from ? kMaxAlignment : s.alignment);
+  if (from < 16 || to > 64 || i.hasMetadata(kWrapping))
+    return varying();
+  bool isExact = i.hasMetadata(kExact) ||
+                 isExtensionExact(i.getOperand(0), i.getOpcode() == llvm::Instruction::SExt);
+  unsigned alignment = s.alignment >= from && s.alignment < kMaxAlignment ? 0 : s.alignment;
+  return make(*s.offsets, alignment, to, !isExact || s.isConditional);
+}
+
 Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
   using I = llvm::Instruction;
   if (&i == taken_)
@@ -487,17 +523,8 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
     Shape s = shape(i.getOperand(0));
     return s.kind == Shape::Kind::unknown ? s : s.isUniform() ? uniform() : varying();
   }
-  case I::Alloca: {
-    auto &alloca = llvm::cast<llvm::AllocaInst>(i);
-    auto size = alloca.getAllocationSize(function_.getParent()->getDataLayout());
-    if (!size || alloca.getParent() != &function_.getEntryBlock())
-      return varying();
-    uint64_t stride = llvm::alignTo(size->getFixedValue(), alloca.getAlign());
-    std::vector<int64_t> offsets(gang_.lanes);
-    for (unsigned l = 0; l < gang_.lanes; ++l)
-      offsets[l] = int64_t(l * stride);
-    return make(std::move(offsets), 0, 64, false);
-  }
+  case I::Alloca:
+    return evaluateAlloca(llvm::cast<llvm::AllocaInst>(i));
   case I::ExtractValue: { // of a shuffle with offsets: the value has them, the predicate is true
     const Shape s = shape(i.getOperand(0));
     return s.hasOffsets() && llvm::cast<llvm::ExtractValueInst>(i).getIndices()[0] != 0 ? uniform()
@@ -517,20 +544,8 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
     return make(*s.offsets, s.alignment, width, s.isConditional);
   }
   case I::SExt:
-  case I::ZExt: {
-    Shape s = shape(i.getOperand(0));
-    const unsigned from = widthOf(i.getOperand(0)), to = widthOf(&i);
-    if (s.kind != Shape::Kind::offsets)
-      return s;
-    if (s.isUniform())
-      return uniform(s.alignment >= from ? kMaxAlignment : s.alignment);
-    if (from < 16 || to > 64 || i.hasMetadata(kWrapping))
-      return varying();
-    bool isExact =
-        i.hasMetadata(kExact) || isExtensionExact(i.getOperand(0), i.getOpcode() == I::SExt);
-    unsigned alignment = s.alignment >= from && s.alignment < kMaxAlignment ? 0 : s.alignment;
-    return make(*s.offsets, alignment, to, !isExact || s.isConditional);
-  }
+  case I::ZExt:
+    return evaluateExtension(i);
   case I::Select: {
     Shape c = shape(i.getOperand(0)), a = shape(i.getOperand(1)), b = shape(i.getOperand(2));
     if (c.kind == Shape::Kind::unknown || a.kind == Shape::Kind::unknown ||

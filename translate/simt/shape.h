@@ -120,6 +120,9 @@ class ShapeAnalysis {
   bool isStateOfOnePhase(const llvm::Value *) const;
   static bool makesAddress(const llvm::Value *);
   Shape evaluateBinary(const llvm::Instruction &) const;
+  Shape evaluateLogic(const llvm::Instruction &, const Shape &, const Shape &) const;
+  Shape evaluateAlloca(const llvm::AllocaInst &) const;
+  Shape evaluateExtension(const llvm::Instruction &) const;
   Shape evaluateBits(const llvm::Instruction &, const Shape &, uint64_t constant) const;
   Shape evaluatePhi(const llvm::PHINode &) const;
   Shape evaluateCompare(const llvm::Instruction &) const;

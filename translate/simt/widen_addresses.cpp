@@ -4,19 +4,19 @@
 
 #include <algorithm>
 
-#include "translate/simt/widener.h"
+#include "translate/simt/accesses.h"
 
 namespace ptxrun::simt {
 
 /// Host pointers for `.shared` addresses, one or as many as there are lanes.
-Widener::Value *Widener::inArena(Value *offsets) {
+llvm::Value *Accesses::inArena(Value *offsets) {
   Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
   llvm::Type *wide = offsets->getType()->getWithNewBitWidth(64);
   return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(offsets, wide));
 }
 
 /// A host pointer for a uniform pointer value (`.shared` ones are offsets into the arena).
-Widener::Value *Widener::hostPointer(const Value *pointer) {
+llvm::Value *Accesses::hostPointer(const Value *pointer) {
   Value *p = base(pointer);
   if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
     return p;
@@ -24,7 +24,7 @@ Widener::Value *Widener::hostPointer(const Value *pointer) {
 }
 
 /// Whether base + offset leaves the range of the index's type for some lane of the gang.
-Widener::Value *Widener::wrapsWithin(const Value *index, bool isSigned) {
+llvm::Value *Accesses::wrapsWithin(const Value *index, bool isSigned) {
   Shape shape = shapes_.shape(index);
   if (shape.isVarying())
     return b_.getTrue();
@@ -48,7 +48,7 @@ Widener::Value *Widener::wrapsWithin(const Value *index, bool isSigned) {
 }
 
 /// Whether the bound of a clamped index cuts it off for an active lane.
-Widener::Value *Widener::isClamped(const llvm::MinMaxIntrinsic &clamp) {
+llvm::Value *Accesses::isClamped(const llvm::MinMaxIntrinsic &clamp) {
   const bool isRight = shapes_.isUniform(clamp.getLHS());
   const Value *index = isRight ? clamp.getRHS() : clamp.getLHS(),
               *bound = isRight ? clamp.getLHS() : clamp.getRHS();
@@ -61,7 +61,7 @@ Widener::Value *Widener::isClamped(const llvm::MinMaxIntrinsic &clamp) {
 
 /// Whether the uniform operand of an exclusive or has bits that differ between the lanes of the
 /// other one.
-Widener::Value *Widener::exchangesLanes(const llvm::Instruction &exclusive) {
+llvm::Value *Accesses::exchangesLanes(const llvm::Instruction &exclusive) {
   const unsigned k = shapes_.isUniform(exclusive.getOperand(0)) ? 0 : 1;
   uint64_t bits = 0;
   for (int64_t offset : *shapes_.shape(exclusive.getOperand(1 - k)).offsets)
@@ -72,7 +72,7 @@ Widener::Value *Widener::exchangesLanes(const llvm::Instruction &exclusive) {
 
 /// True where the narrower index under a conditional address wraps between the lanes of this gang,
 /// or is not what its offsets say for another reason.
-Widener::Value *Widener::wrapTest(const Value *v) {
+llvm::Value *Accesses::wrapTest(const Value *v) {
   Value *wraps = b_.getFalse();
   llvm::SmallVector<const Value *> stack{v};
   llvm::DenseSet<const Value *> seen;
@@ -93,7 +93,7 @@ Widener::Value *Widener::wrapTest(const Value *v) {
   return wraps;
 }
 
-Widener::Address Widener::address(const Value *pointer) {
+Accesses::Address Accesses::address(const Value *pointer) {
   Shape s = shapes_.shape(pointer);
   if (!s.isVarying()) {
     Address a{hostPointer(pointer), s.offsets, nullptr, nullptr};
@@ -118,7 +118,7 @@ Widener::Address Widener::address(const Value *pointer) {
   return {nullptr, nullptr, vector(pointer), nullptr};
 }
 
-Widener::Value *Widener::pointers(const Address &a) {
+llvm::Value *Accesses::pointers(const Address &a) {
   if (!a.base)
     return a.index;
   if (a.index) {
@@ -135,7 +135,7 @@ Widener::Value *Widener::pointers(const Address &a) {
   return fromOffsets(a.base, Shape{Shape::Kind::offsets, 0, a.offsets, false}, b_.getPtrTy());
 }
 
-Widener::Value *Widener::exactPointers(const Value *pointer) {
+llvm::Value *Accesses::exactPointers(const Value *pointer) {
   const bool wasOff = std::exchange(isOffMainLine_, true);
   Value *p = exactVector(pointer);
   if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
@@ -169,7 +169,7 @@ uint64_t leastOf(const llvm::Value *v, unsigned depth = 8) {
 /// that is active reads any (`if (t >= d) x = s[t - d]`): the page there is closed, and CPUs take
 /// hundreds of cycles to find that only lanes without a mask bit touch it. Null where it does not.
 /// A gather asks for the active lanes' elements alone, and faults where those are not there.
-Widener::Value *Widener::beginsBelowShared(const llvm::LoadInst &load, const Address &a) {
+llvm::Value *Accesses::beginsBelowShared(const llvm::LoadInst &load, const Address &a) {
   const Value *pointer = load.getPointerOperand();
   if (!mask() || !a.offsets || isOffMainLine_ || !isGatherSmall(load.getType()) ||
       pointer->getType()->getPointerAddressSpace() != lower::kShared)
@@ -183,7 +183,7 @@ Widener::Value *Widener::beginsBelowShared(const llvm::LoadInst &load, const Add
 
 /// Whether an address is computed from something that differs between lanes, times something that
 /// is no constant.
-bool Widener::stridesAcrossLanes(const Value *pointer) const {
+bool Accesses::stridesAcrossLanes(const Value *pointer) const {
   llvm::SmallVector<const Value *> stack{pointer};
   for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
     auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());

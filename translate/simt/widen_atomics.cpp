@@ -9,7 +9,7 @@
 
 #include "translate/lower/memory_order.h"
 #include "translate/lower/vocabulary.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/accesses.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -179,8 +179,8 @@ llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::V
 
 // What the host has no instruction for:
 //     old = load; do { seen = old; old = cmpxchg(p, seen, next(seen)) } while (old != seen)
-Widener::Value *Widener::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bool isLocal,
-                                      llvm::function_ref<Value *(Value *)> next) {
+llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bool isLocal,
+                                    llvm::function_ref<Value *(Value *)> next) {
   const llvm::Align align = rmw.getAlign();
   if (isLocal) {
     Value *old = b_.CreateAlignedLoad(rmw.getType(), p, align);
@@ -206,8 +206,8 @@ Widener::Value *Widener::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, 
 }
 
 // Through a generic address the memory may be shared, where nothing is flushed.
-Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
-                                     bool isLocal) {
+llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
+                                   bool isLocal) {
   Value *mayFlush = b_.getTrue();
   if (rmw.getPointerAddressSpace() == lower::kGeneric) {
     Value *shared = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
@@ -222,7 +222,7 @@ Widener::Value *Widener::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, V
 }
 
 /// What the active lanes below each lane have of `value`, together; and what all have.
-std::pair<Widener::Value *, Widener::Value *> Widener::addedBefore(const Value *value) {
+std::pair<llvm::Value *, llvm::Value *> Accesses::addedBefore(const Value *value) {
   llvm::Type *type = plain(value), *wideType = wide(value);
   if (shapes_.isUniform(value)) {
     llvm::SmallVector<llvm::Constant *> below;
@@ -248,7 +248,7 @@ std::pair<Widener::Value *, Widener::Value *> Widener::addedBefore(const Value *
   return {b_.CreateSub(upTo, own), b_.CreateExtractElement(upTo, lanes_ - 1)};
 }
 
-Widener::Places Widener::placesOf(const Value *pointer) {
+Accesses::Places Accesses::placesOf(const Value *pointer) {
   Address a = address(pointer);
   if (a.wraps)
     return {nullptr, exactPointers(pointer)};
@@ -258,14 +258,14 @@ Widener::Places Widener::placesOf(const Value *pointer) {
   return {a.base, extended ? extended->getOperand(0) : a.index};
 }
 
-Widener::Value *Widener::placeAt(const Places &places, Value *index) {
+llvm::Value *Accesses::placeAt(const Places &places, Value *index) {
   if (!places.base)
     return index;
   return b_.CreateGEP(b_.getInt8Ty(), places.base, b_.CreateSExt(index, b_.getInt64Ty()));
 }
 
 /// The same, but `nowhere` for lanes that are not active.
-Widener::Value *Widener::indexOrNowhere(const Places &places, Value *nowhere) {
+llvm::Value *Accesses::indexOrNowhere(const Places &places, Value *nowhere) {
   if (!places.base)
     return b_.CreateSelect(mask(), places.index, b_.CreateVectorSplat(lanes_, nowhere));
   Value *elsewhere = b_.CreatePtrDiff(b_.getInt8Ty(), nowhere, places.base);
@@ -273,7 +273,26 @@ Widener::Value *Widener::indexOrNowhere(const Places &places, Value *nowhere) {
                          b_.CreateVectorSplat(lanes_, elsewhere));
 }
 
-void Widener::emitAtomic(const llvm::Instruction &i) {
+/// Where most lanes are active, for all of them, those that are not somewhere else.
+void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Type *type,
+                                   LaneBody update) {
+  Block *dense = newBlock("atomic.dense"), *sparse = newBlock("atomic.sparse"),
+        *done = newBlock("atomic.done");
+  Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
+  b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / kLimits.atomics.dense)), dense,
+                  sparse);
+  b_.SetInsertPoint(dense);
+  llvm::AllocaInst *nowhere = entryAlloca(type, "nowhere");
+  laneByLane({indexOrNowhere(places, nowhere), values}, b_.getVoidTy(), update,
+             {.doesUpdate = true, .areAllActive = true});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(sparse);
+  laneByLane({places.index, values}, b_.getVoidTy(), update, {.doesUpdate = true});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+void Accesses::emitAtomic(const llvm::Instruction &i) {
   llvm::LLVMContext &c = b_.getContext();
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
   auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
@@ -331,21 +350,7 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
   };
   if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
       context_.options.tier == Tier::optimised) {
-    // Most lanes: all of them, those that are not active somewhere else.
-    Block *dense = newBlock("atomic.dense"), *sparse = newBlock("atomic.sparse"),
-          *done = newBlock("atomic.done");
-    Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
-    b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / kLimits.atomics.dense)), dense,
-                    sparse);
-    b_.SetInsertPoint(dense);
-    llvm::AllocaInst *nowhere = entryAlloca(plain(value), "nowhere");
-    laneByLane({indexOrNowhere(places, nowhere), operands[1]}, b_.getVoidTy(), update,
-               {.doesUpdate = true, .areAllActive = true});
-    b_.CreateBr(done);
-    b_.SetInsertPoint(sparse);
-    laneByLane(operands, b_.getVoidTy(), update, {.doesUpdate = true});
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
+    updateDenseOrSparse(places, operands[1], plain(value), update);
     return;
   }
   Value *result =
@@ -362,7 +367,7 @@ void Widener::emitAtomic(const llvm::Instruction &i) {
 // difference).
 
 /// Whether taking one lane of it is a move from a vector register to one of another kind.
-bool Widener::isTakenFromRegister(const Value *v) const {
+bool Accesses::isTakenFromRegister(const Value *v) const {
   auto *type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
   return type && type->getNumElements() == lanes_ && !type->getElementType()->isFloatingPointTy() &&
          type->getScalarSizeInBits() <= 64 && !llvm::isa<llvm::Constant>(v) &&
@@ -372,8 +377,8 @@ bool Widener::isTakenFromRegister(const Value *v) const {
 /// Vectors whose lanes are to be taken one by one; what would be moved from its register lies in
 /// memory with `doSpill`; the first of them is then an index of addresses, taken as 64 bits: each
 /// address gets registers of its own (Zen 4 expects the same place behind the same registers).
-llvm::SmallVector<Widener::LaneScalars> Widener::laneScalars(llvm::ArrayRef<Value *> operands,
-                                                             bool doSpill) {
+llvm::SmallVector<Accesses::LaneScalars> Accesses::laneScalars(llvm::ArrayRef<Value *> operands,
+                                                               bool doSpill) {
   llvm::SmallVector<LaneScalars> r;
   for (Value *v : operands) {
     llvm::AllocaInst *memory = nullptr;
@@ -393,8 +398,8 @@ llvm::SmallVector<Widener::LaneScalars> Widener::laneScalars(llvm::ArrayRef<Valu
 
 /// scalars[operand][lane] of `count` lanes from `first` on. What comes from memory is in registers
 /// before any of it is used.
-std::vector<llvm::SmallVector<Widener::Value *>>
-Widener::takenTogether(llvm::ArrayRef<LaneScalars> operands, unsigned first, unsigned count) {
+std::vector<llvm::SmallVector<llvm::Value *>>
+Accesses::takenTogether(llvm::ArrayRef<LaneScalars> operands, unsigned first, unsigned count) {
   std::vector<llvm::SmallVector<Value *>> scalars(operands.size());
   llvm::SmallVector<Value **> loaded;
   for (size_t k = 0; k < operands.size(); ++k)
@@ -422,7 +427,7 @@ Widener::takenTogether(llvm::ArrayRef<LaneScalars> operands, unsigned first, uns
   return scalars;
 }
 
-Widener::Value *Widener::scalarAt(const LaneScalars &of, Value *lane) {
+llvm::Value *Accesses::scalarAt(const LaneScalars &of, Value *lane) {
   auto *type = llvm::dyn_cast<llvm::FixedVectorType>(of.vector->getType());
   if (!type)
     return of.vector; // uniform
@@ -448,10 +453,10 @@ Widener::Value *Widener::scalarAt(const LaneScalars &of, Value *lane) {
 /// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It
 /// is written out for each lane where all are active and it is not long, else a loop runs over the
 /// set bits of the mask.
-Widener::Value *
-Widener::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
-                    llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body,
-                    LaneByLane how) {
+llvm::Value *
+Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
+                     llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body,
+                     LaneByLane how) {
   const bool hasResult = !result->isVoidTy();
   auto *structure = llvm::dyn_cast<llvm::StructType>(result);
   auto insert = [&](Value *into, Value *v, Value *lane) -> Value * {
@@ -499,8 +504,8 @@ Widener::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
 
 /// bits = mask; do { lane = lowest set bit; body; clear it } while (bits). Starting from `none`,
 /// body makes the next state of what it has so far; null where there is no state.
-Widener::Value *Widener::forEachLane(Value *none,
-                                     llvm::function_ref<Value *(Value *, Value *)> body) {
+llvm::Value *Accesses::forEachLane(Value *none,
+                                   llvm::function_ref<Value *(Value *, Value *)> body) {
   Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
   Value *start = maskBits(fullMask());
   b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
@@ -526,7 +531,7 @@ Widener::Value *Widener::forEachLane(Value *none,
 }
 
 /// `.cta` and `.cluster` fences order the compiler only.
-void Widener::emitFence(const llvm::FenceInst &fence) {
+void Accesses::emitFence(const llvm::FenceInst &fence) {
   const bool isLocal =
       lower::staysOnOneThread(b_.getContext(), fence.getSyncScopeID(), lower::kGeneric);
   b_.CreateFence(fence.getOrdering(),

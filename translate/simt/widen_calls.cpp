@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "translate/lower/runtime_words.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 
 namespace ptxrun::simt {
 
 /// Whether a condition (its opposite) holds for some lane of a full gang, by scalar arithmetic:
 /// like holdsForAll, but right where it says no, so only where lanes cannot wrap.
-Widener::Value *Widener::holdsForSome(const Value *condition, bool isNegated) {
+llvm::Value *Collectives::holdsForSome(const Value *condition, bool isNegated) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
   if (shapes_.isUniform(condition)) {
@@ -58,7 +58,7 @@ Widener::Value *Widener::holdsForSome(const Value *condition, bool isNegated) {
 /// Whether a condition (its opposite) holds for all lanes of a full gang, by scalar arithmetic: a
 /// comparison of a value that has known offsets holds for all if it does at one end of them. False
 /// too where lanes wrap. Null where that cannot be told so.
-Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
+llvm::Value *Collectives::holdsForAll(const Value *condition, bool isNegated) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
   if (shapes_.isUniform(condition)) {
@@ -99,7 +99,7 @@ Widener::Value *Widener::holdsForAll(const Value *condition, bool isNegated) {
                       isInOrder);
 }
 
-void Widener::emitCall(const llvm::CallBase &call) {
+void Collectives::emitCall(const llvm::CallBase &call) {
   const llvm::Function *callee = call.getCalledFunction();
   Value *result = !callee || !callee->isDeclaration() ? emitFunctionCall(call)
                   : callee->isIntrinsic()             ? emitIntrinsic(call)
@@ -109,7 +109,7 @@ void Widener::emitCall(const llvm::CallBase &call) {
 }
 
 /// As the table says.
-Widener::Value *Widener::emitWord(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitWord(const llvm::CallBase &call, const Word &word) {
   switch (word.op) {
 #define GANG_OP(id, name, kind, shape, emitter)                                                    \
   case Op::id:                                                                                     \
@@ -135,19 +135,19 @@ Widener::Value *Widener::emitWord(const llvm::CallBase &call, const Word &word) 
   return missing("unknown word " + call.getCalledFunction()->getName(), wide(&call));
 }
 
-Widener::Value *Widener::emitNoWrap(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitNoWrap(const llvm::CallBase &call, const Word &word) {
   if (lanes_ == 1)
     return b_.getTrue();
   return b_.CreateNot(wrapsWithin(call.getArgOperand(0), word.op == Op::nowrapSigned));
 }
 
 /// Code that all lanes of the gang reach: if it has any, it has the first.
-Widener::Value *Widener::emitFirst(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitFirst(const llvm::CallBase &call, const Word &) {
   Value *v = vector(call.getArgOperand(0));
   return lanes_ == 1 ? v : b_.CreateExtractElement(v, uint64_t(0));
 }
 
-Widener::Value *Widener::emitSame(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitSame(const llvm::CallBase &call, const Word &) {
   Value *v = vector(call.getArgOperand(0));
   if (lanes_ == 1)
     return b_.getTrue();
@@ -155,7 +155,7 @@ Widener::Value *Widener::emitSame(const llvm::CallBase &call, const Word &) {
   return allOf(b_.CreateICmpEQ(v, b_.CreateVectorSplat(lanes_, first)));
 }
 
-Widener::Value *Widener::emitAllOrAny(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitAllOrAny(const llvm::CallBase &call, const Word &word) {
   Value *c = vector(call.getArgOperand(0));
   if (lanes_ == 1)
     return c;
@@ -168,12 +168,12 @@ Widener::Value *Widener::emitAllOrAny(const llvm::CallBase &call, const Word &wo
 }
 
 /// Whether it holds for all active lanes.
-Widener::Value *Widener::allOf(Value *c) {
+llvm::Value *Collectives::allOf(Value *c) {
   Value *m = mask();
   return b_.CreateAndReduce(m ? b_.CreateOr(b_.CreateFreeze(c), b_.CreateNot(m)) : c);
 }
 
-Widener::Value *Widener::emitYield(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitYield(const llvm::CallBase &call, const Word &word) {
   Value *hint = call.arg_size()
                     ? (lanes_ == 1 || shapes_.isUniform(call.getArgOperand(0))
                            ? base(call.getArgOperand(0))
@@ -187,7 +187,7 @@ Widener::Value *Widener::emitYield(const llvm::CallBase &call, const Word &word)
 }
 
 /// The lanes of the mask leave: the function returns for them, and callers ask ptx.exited.
-Widener::Value *Widener::emitExit(const llvm::CallBase &, const Word &) {
+llvm::Value *Collectives::emitExit(const llvm::CallBase &, const Word &) {
   Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
   Value *left = b_.CreateAnd(live, b_.CreateNot(maskBits(mask())));
   b_.CreateAlignedStore(
@@ -199,13 +199,13 @@ Widener::Value *Widener::emitExit(const llvm::CallBase &, const Word &) {
   return nullptr;
 }
 
-Widener::Value *Widener::emitExited(const llvm::CallBase &, const Word &) {
+llvm::Value *Collectives::emitExited(const llvm::CallBase &, const Word &) {
   Value *live = field(kGang, offsetof(abi::Gang, liveMask), b_.getInt32Ty(), false);
   return b_.CreateNot(bitsToMask(live));
 }
 
 /// vprintf, malloc and free: lane by lane. Addresses are numbers in PTX.
-Widener::Value *Widener::emitLibraryCall(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitLibraryCall(const llvm::CallBase &call, const Word &word) {
   const bool isMalloc = word.op == Op::malloc;
   const char *entry = isMalloc              ? "ptxrun_malloc"
                       : word.op == Op::free ? "ptxrun_free"
@@ -226,7 +226,7 @@ Widener::Value *Widener::emitLibraryCall(const llvm::CallBase &call, const Word 
 }
 
 /// Local memory is on the stack or, of a gang that suspends as a coroutine, in its frame.
-Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitIsLocal(const llvm::CallBase &call, const Word &) {
   Value *address = lanes_ == 1 ? base(call.getArgOperand(0)) : vector(call.getArgOperand(0));
   auto field = [&](Value *range, unsigned k) {
     return splat(b_.CreateExtractValue(range, k), b_.getInt64Ty());
@@ -244,7 +244,7 @@ Widener::Value *Widener::emitIsLocal(const llvm::CallBase &call, const Word &) {
 /// LLVM's elementwise intrinsics take vectors as they are; others run lane by lane.
 /// llvm.fptosi.sat and llvm.fptoui.sat of vectors, for which LLVM takes lane by lane: out of range
 /// to the nearest integer there is, NaN to 0.
-Widener::Value *Widener::convertSaturating(Value *x, llvm::Type *result, bool isSigned) {
+llvm::Value *Collectives::convertSaturating(Value *x, llvm::Type *result, bool isSigned) {
   const unsigned bits = result->getScalarSizeInBits();
   auto number = [&](double v) { return llvm::ConstantFP::get(x->getType(), v); };
   auto integer = [&](const llvm::APInt &v) { return llvm::ConstantInt::get(result, v); };
@@ -262,7 +262,7 @@ Widener::Value *Widener::convertSaturating(Value *x, llvm::Type *result, bool is
                   : r;
 }
 
-Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
+llvm::Value *Collectives::emitIntrinsic(const llvm::CallBase &call) {
   const llvm::Intrinsic::ID id = call.getIntrinsicID();
   if (id == llvm::Intrinsic::dbg_value || id == llvm::Intrinsic::dbg_declare ||
       id == llvm::Intrinsic::lifetime_start || id == llvm::Intrinsic::lifetime_end ||
@@ -309,7 +309,7 @@ Widener::Value *Widener::emitIntrinsic(const llvm::CallBase &call) {
 }
 
 /// Stops the launch for the lanes of the mask. Code behind it is never reached with a lane.
-Widener::Value *Widener::emitTrap(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitTrap(const llvm::CallBase &call, const Word &word) {
   const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
   Value *bits = maskBits(mask());
   auto kind = word.op == Op::brkpt ? abi::TrapKind::breakpoint : abi::TrapKind::trap;
@@ -317,7 +317,7 @@ Widener::Value *Widener::emitTrap(const llvm::CallBase &call, const Word &word) 
                  {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
 }
 
-Widener::Value *Widener::emitAssertFail(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitAssertFail(const llvm::CallBase &call, const Word &) {
   Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
                                    {maskBits(mask()), b_.getFalse()});
   auto ofLane = [&](const Value *v) -> Value * {
@@ -331,8 +331,8 @@ Widener::Value *Widener::emitAssertFail(const llvm::CallBase &call, const Word &
                   ofLane(call.getArgOperand(3))});
 }
 
-Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee,
-                                  llvm::ArrayRef<Value *> own, Value *mask) {
+llvm::Value *Collectives::callWide(llvm::FunctionType *type, Value *callee,
+                                   llvm::ArrayRef<Value *> own, Value *mask) {
   llvm::SmallVector<Value *> arguments;
   for (unsigned k = 0; k < kMask; ++k)
     arguments.push_back(argument(k));
@@ -343,7 +343,7 @@ Widener::Value *Widener::callWide(llvm::FunctionType *type, Value *callee,
 
 /// Device functions that were not inlined take every argument as a vector and the mask. A function
 /// pointer is called once per different callee among the active lanes.
-Widener::Value *Widener::emitFunctionCall(const llvm::CallBase &call) {
+llvm::Value *Collectives::emitFunctionCall(const llvm::CallBase &call) {
   llvm::SmallVector<Value *> own;
   llvm::SmallVector<llvm::Type *> types;
   for (unsigned k = 0; k < kMask; ++k)

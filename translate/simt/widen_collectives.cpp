@@ -7,8 +7,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "translate/lower/matrix_forms.h"
+#include "translate/simt/collectives.h"
 #include "translate/simt/prepare.h"
-#include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -31,13 +31,13 @@ static llvm::StringRef nameOf(const Word &word) {
 }
 
 /// A warp as one collective sees it.
-struct Widener::Warp {
+struct Collectives::Warp {
   Value *values = nullptr;       // <32 x T>; lanes that do not take part hold anything
   Value *participants = nullptr; // i32
   Value *first = nullptr;        // i32: lane 0 of the gang in the warp
 };
 
-Widener::Value *Widener::firstLaneOf(const Value *v) {
+llvm::Value *Collectives::firstLaneOf(const Value *v) {
   if (lanes_ == 1 || shapes_.isUniform(v))
     return base(v);
   Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
@@ -46,7 +46,7 @@ Widener::Value *Widener::firstLaneOf(const Value *v) {
 }
 
 /// A per-lane operand at its lanes' places in a vector of the whole warp.
-Widener::Value *Widener::placeInWarp(Value *own, const Warp &warp) {
+llvm::Value *Collectives::placeInWarp(Value *own, const Warp &warp) {
   if (lanes_ == kWarp)
     return own;
   llvm::Type *element = own->getType()->getScalarType();
@@ -58,7 +58,7 @@ Widener::Value *Widener::placeInWarp(Value *own, const Warp &warp) {
 }
 
 /// The gang's own part of a vector of the whole warp.
-Widener::Value *Widener::takeOwn(Value *whole, const Warp &warp) {
+llvm::Value *Collectives::takeOwn(Value *whole, const Warp &warp) {
   if (lanes_ == kWarp)
     return whole;
   llvm::Type *element = whole->getType()->getScalarType();
@@ -74,7 +74,7 @@ Widener::Value *Widener::takeOwn(Value *whole, const Warp &warp) {
 }
 
 /// The name of a collective, for the runtime.
-Widener::Value *Widener::nameConstant(llvm::StringRef text) {
+llvm::Value *Collectives::nameConstant(llvm::StringRef text) {
   const std::string name = "name." + text.str();
   if (llvm::GlobalVariable *known = context_.module.getNamedGlobal(name))
     return known;
@@ -84,7 +84,7 @@ Widener::Value *Widener::nameConstant(llvm::StringRef text) {
 }
 
 /// Brings the values of all lanes named by `members` together.
-Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *members) {
+Collectives::Warp Collectives::gatherWarp(llvm::StringRef operation, Value *own, Value *members) {
   Warp warp;
   warp.first = lanes_ == kWarp ? static_cast<Value *>(b_.getInt32(0))
                                : b_.CreateAnd(argument(kFirstThread), kWarp - 1);
@@ -117,17 +117,17 @@ Widener::Warp Widener::gatherWarp(llvm::StringRef operation, Value *own, Value *
 }
 
 /// Where the gangs of the warp have something of theirs, as <32 x i64> by lane.
-Widener::Value *Widener::gatherPointers(llvm::StringRef operation, Value *own, Value *members) {
+llvm::Value *Collectives::gatherPointers(llvm::StringRef operation, Value *own, Value *members) {
   Value *all = lanes_ == 1 ? own : b_.CreateVectorSplat(lanes_, own);
   return gatherWarp(operation, all, members).values;
 }
 
 /// A register of all lanes of the warp named by `members`.
-Widener::Value *Widener::gatherLanes(llvm::StringRef operation, Value *own, Value *members) {
+llvm::Value *Collectives::gatherLanes(llvm::StringRef operation, Value *own, Value *members) {
   return gatherWarp(operation, own, members).values;
 }
 
-Widener::Value *Widener::laneNumbers() {
+llvm::Value *Collectives::laneNumbers() {
   llvm::SmallVector<llvm::Constant *> n;
   for (unsigned l = 0; l < kWarp; ++l)
     n.push_back(b_.getInt32(l));
@@ -135,7 +135,7 @@ Widener::Value *Widener::laneNumbers() {
 }
 
 /// whole[index[lane]] for every lane.
-Widener::Value *Widener::permute(Value *whole, Value *index) {
+llvm::Value *Collectives::permute(Value *whole, Value *index) {
   if (auto *c = llvm::dyn_cast<llvm::Constant>(index)) {
     llvm::SmallVector<int> order;
     for (unsigned l = 0; l < kWarp; ++l)
@@ -169,7 +169,7 @@ Widener::Value *Widener::permute(Value *whole, Value *index) {
 }
 
 /// shfl.sync (9.7.9.6): the source lane j and the predicate, as in the manual's pseudo-code.
-Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitShuffle(const llvm::CallBase &call, const Word &word) {
   noteWhoIsGone(call);
   Warp warp =
       gatherWarp(nameOf(word), vector(call.getArgOperand(0)), firstLaneOf(call.getArgOperand(3)));
@@ -214,8 +214,8 @@ Widener::Value *Widener::emitShuffle(const llvm::CallBase &call, const Word &wor
 }
 
 /// One i32 of bits for a predicate of the warp, zero where lanes do not take part.
-Widener::Value *Widener::ballot(llvm::StringRef operation, const Value *predicate, Value *members,
-                                Value *&participants) {
+llvm::Value *Collectives::ballot(llvm::StringRef operation, const Value *predicate, Value *members,
+                                 Value *&participants) {
   Value *p = b_.CreateFreeze(vector(predicate));
   if (lanes_ == kWarp) {
     participants = maskBits(mask());
@@ -230,7 +230,7 @@ Widener::Value *Widener::ballot(llvm::StringRef operation, const Value *predicat
   return b_.CreateAnd(bits, participants);
 }
 
-Widener::Value *Widener::emitVote(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitVote(const llvm::CallBase &call, const Word &word) {
   noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(1);
   Value *participants;
@@ -251,7 +251,7 @@ Widener::Value *Widener::emitVote(const llvm::CallBase &call, const Word &word) 
                     [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
 }
 
-Widener::Value *Widener::emitMatch(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitMatch(const llvm::CallBase &call, const Word &word) {
   noteWhoIsGone(call);
   const bool isAll = word.op == Op::matchAll;
   const std::string operation =
@@ -282,7 +282,7 @@ Widener::Value *Widener::emitMatch(const llvm::CallBase &call, const Word &word)
 }
 
 /// redux.sync of integers (9.7.13.7) over the lanes of mask `m`.
-Widener::Value *Widener::reduceIntegers(Value *values, Value *m, Op op) {
+llvm::Value *Collectives::reduceIntegers(Value *values, Value *m, Op op) {
   auto with = [&](uint32_t neutral) {
     return b_.CreateSelect(m, values, llvm::ConstantInt::get(values->getType(), neutral));
   };
@@ -307,7 +307,7 @@ Widener::Value *Widener::reduceIntegers(Value *values, Value *m, Op op) {
 }
 
 /// The same of floats.
-Widener::Value *Widener::reduceFloats(Value *values, Value *m, Op op) {
+llvm::Value *Collectives::reduceFloats(Value *values, Value *m, Op op) {
   llvm::Type *t = values->getType();
   const bool isAbs = op == Op::reduxFminAbs || op == Op::reduxFmaxAbs ||
                      op == Op::reduxFminAbsNan || op == Op::reduxFmaxAbsNan;
@@ -330,7 +330,7 @@ Widener::Value *Widener::reduceFloats(Value *values, Value *m, Op op) {
   return b_.CreateSelect(keepsNan ? isAnyNan : isNoneUsed, canonical, r);
 }
 
-Widener::Value *Widener::emitRedux(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitRedux(const llvm::CallBase &call, const Word &word) {
   noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(1);
   Warp warp = gatherWarp(nameOf(word), vector(call.getArgOperand(0)), firstLaneOf(memberOperand));
@@ -347,7 +347,7 @@ Widener::Value *Widener::emitRedux(const llvm::CallBase &call, const Word &word)
 }
 
 /// elect.sync (9.7.13.14): the lowest lane that is named and takes part.
-Widener::Value *Widener::emitElect(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitElect(const llvm::CallBase &call, const Word &) {
   noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(0);
   Warp warp = gatherWarp("elect.sync", nullptr, firstLaneOf(memberOperand));
@@ -369,7 +369,7 @@ Widener::Value *Widener::emitElect(const llvm::CallBase &call, const Word &) {
   return b_.CreateInsertValue(result, is, 1);
 }
 
-Widener::Value *Widener::emitActiveMask(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitActiveMask(const llvm::CallBase &call, const Word &) {
   Value *bits = maskBits(mask());
   if (lanes_ == kWarp)
     return bits;
@@ -383,13 +383,13 @@ Widener::Value *Widener::emitActiveMask(const llvm::CallBase &call, const Word &
 
 /// Lanes that are named but not here left for good (examine.cpp saw to that), though lockstep may
 /// not have run their rest yet.
-void Widener::noteWhoIsGone(const llvm::CallBase &call) {
+void Collectives::noteWhoIsGone(const llvm::CallBase &call) {
   areOthersGone_ =
       shapes_.isInDivergentRegion(call.getParent()) &&
       !namesActiveLanes(call.getArgOperand(call.arg_size() - 1), call.getParent(), shapes_);
 }
 
-Widener::Value *Widener::emitWarpBarrier(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitWarpBarrier(const llvm::CallBase &call, const Word &word) {
   noteWhoIsGone(call);
   if (lanes_ == kWarp)
     b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
@@ -398,14 +398,14 @@ Widener::Value *Widener::emitWarpBarrier(const llvm::CallBase &call, const Word 
   return nullptr;
 }
 
-Widener::Value *Widener::emitBarrier(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitBarrier(const llvm::CallBase &call, const Word &word) {
   Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)),
         *bits = maskBits(mask());
   return runtime(word.op == Op::barArrive ? "ptxrun_bar_arrive" : "ptxrun_bar_sync", b_.getVoidTy(),
                  {argument(kGang), id, threads, bits});
 }
 
-Widener::Value *Widener::emitBarrierReduction(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitBarrierReduction(const llvm::CallBase &call, const Word &word) {
   Value *id = firstLaneOf(call.getArgOperand(0)), *threads = firstLaneOf(call.getArgOperand(1)),
         *bits = maskBits(mask());
   Value *p = b_.CreateFreeze(vector(call.getArgOperand(2)));

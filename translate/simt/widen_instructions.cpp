@@ -35,33 +35,9 @@ void Widener::emitInstruction(const llvm::Instruction &i) {
     define(i, s.hasOffsets() || i.getOpcode() == I::Alloca ? emitOffsets(i) : emitUniform(i));
 }
 
-/// GEPs are byte arithmetic: constant plus index times scale, so that pointers to `.shared` can be
-/// plain 32-bit integers.
-Widener::Value *Widener::emitAddress(const llvm::GEPOperator &gep, bool isWide) {
-  const llvm::DataLayout layout(lower::kLaneDataLayout);
-  const bool isShared = gep.getPointerAddressSpace() == lower::kShared;
-  const unsigned width = isShared ? 32 : 64;
-  llvm::MapVector<llvm::Value *, llvm::APInt> variable;
-  llvm::APInt constant(width, 0);
-  llvm::Type *scalarIndex = b_.getIntNTy(width);
-  llvm::Type *index = isWide ? widenType(scalarIndex, lanes_) : scalarIndex;
-  auto operand = [&](const Value *v) { return isWide ? exactVector(v) : base(v); };
-  Value *pointer = operand(gep.getPointerOperand());
-  if (!gep.collectOffset(layout, width, variable, constant))
-    return missing("address of a type without a fixed size", isWide ? wide(&gep) : plain(&gep));
-  Value *sum = llvm::ConstantInt::get(index, constant.sext(width));
-  for (auto &[v, scale] : variable) {
-    Value *n = b_.CreateSExtOrTrunc(operand(v), index);
-    sum = b_.CreateAdd(b_.CreateMul(n, llvm::ConstantInt::get(index, scale)), sum);
-  }
-  if (isShared)
-    return b_.CreateAdd(pointer, sum);
-  return b_.CreateGEP(b_.getInt8Ty(), pointer, sum);
-}
-
 /// A scalar clone on bases. All special cases are conversions that lost their meaning with the
 /// `.shared` pointer type.
-Widener::Value *Widener::emitUniform(const llvm::Instruction &i) {
+llvm::Value *Widener::emitUniform(const llvm::Instruction &i) {
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(&i))
     return emitAddress(*gep, false);
   // Compares of gangs on one grid with a bound between gangs (ShapeAnalysis::evaluateCompare): the
@@ -82,7 +58,7 @@ Widener::Value *Widener::emitUniform(const llvm::Instruction &i) {
 }
 
 /// The base of a value with offsets; mirrors ShapeAnalysis::evaluate.
-Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
+llvm::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   if (auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i)) {
     const llvm::DataLayout &layout = source_.getParent()->getDataLayout();
@@ -122,58 +98,7 @@ Widener::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   return v;
 }
 
-/// The same operation on the given operands, scalar or wide.
-Widener::Value *Widener::emitElementwise(const llvm::Instruction &i, llvm::ArrayRef<Value *> op) {
-  using I = llvm::Instruction;
-  const bool isWide = lanes_ > 1 && !op.empty() && shapes_.shape(&i).kind != Shape::Kind::unknown &&
-                      (shapes_.shape(&i).isVarying() || isOffMainLine_);
-  llvm::Type *result = isWide ? wide(&i) : plain(&i);
-  switch (i.getOpcode()) {
-  case I::PtrToInt:
-    if (op[0]->getType()->getScalarType()->isPointerTy())
-      return b_.CreatePtrToInt(op[0], result);
-    return b_.CreateZExtOrTrunc(op[0], result);
-  case I::IntToPtr:
-    if (result->getScalarType()->isPointerTy())
-      return b_.CreateIntToPtr(op[0], result);
-    return b_.CreateZExtOrTrunc(op[0], result);
-  case I::AddrSpaceCast:
-    if (op[0]->getType()->getScalarType()->isPointerTy() == result->getScalarType()->isPointerTy())
-      return op[0];
-    return missing("cast between .shared and other pointers", result);
-  case I::BitCast:
-    return b_.CreateBitCast(op[0], result);
-  case I::ExtractValue:
-    return b_.CreateExtractValue(op[0], llvm::cast<llvm::ExtractValueInst>(i).getIndices());
-  case I::InsertValue:
-    return b_.CreateInsertValue(op[0], op[1], llvm::cast<llvm::InsertValueInst>(i).getIndices());
-  case I::Select:
-    if (isWide && op[0]->getType()->isVectorTy())
-      return laneSelect(op[0], op[1], op[2]);
-    return b_.CreateSelect(op[0], op[1], op[2]);
-  case I::ICmp:
-  case I::FCmp:
-    return b_.CreateCmp(llvm::cast<llvm::CmpInst>(i).getPredicate(), op[0], op[1]);
-  case I::Freeze:
-    return b_.CreateFreeze(op[0]);
-  default:
-    break;
-  }
-  if (i.isCast())
-    return b_.CreateCast(llvm::cast<llvm::CastInst>(i).getOpcode(), op[0], result);
-  if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
-    return missing(llvm::Twine("no form on other operands: ") + i.getOpcodeName(), result);
-  I *clone = i.clone();
-  clone->mutateType(result);
-  for (unsigned k = 0; k < op.size(); ++k)
-    clone->setOperand(k, op[k]);
-  clone->dropUnknownNonDebugMetadata();
-  b_.Insert(clone, i.getName());
-  clone->setDebugLoc(b_.getCurrentDebugLocation());
-  return clone;
-}
-
-Widener::Value *Widener::emitVarying(const llvm::Instruction &i) {
+llvm::Value *Widener::emitVarying(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   switch (i.getOpcode()) {
   case I::UDiv:
@@ -205,7 +130,7 @@ Widener::Value *Widener::emitVarying(const llvm::Instruction &i) {
 
 /// x86 divides no vectors of integers, and a lane that is not active must not trap. 32-bit
 /// quotients are exact in double: |a/b - q| >= 1/b > the rounding error of a/b for 32-bit a and b.
-Widener::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
+llvm::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   Value *a = vector(i.getOperand(0)), *d = vector(i.getOperand(1));
   if (llvm::isa<llvm::Constant>(i.getOperand(1)))
@@ -231,7 +156,7 @@ Widener::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
 
 /// Vectors of one thread lie lane by lane in one wide vector: element k of lane l is element l * n
 /// + k.
-Widener::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
+llvm::Value *Widener::emitVectorElement(const llvm::Instruction &i) {
   llvm::SmallVector<int> order;
   if (auto *e = llvm::dyn_cast<llvm::ExtractElementInst>(&i)) {
     auto *type = llvm::cast<llvm::FixedVectorType>(e->getVectorOperandType());

@@ -4,8 +4,8 @@
 // shuffles of picking each vector's elements on its own, and each register is loaded once.
 #include <llvm/Analysis/ValueTracking.h>
 
+#include "translate/simt/accesses.h"
 #include "translate/simt/rows.h"
-#include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -25,13 +25,13 @@ unsigned length(const Value *v) {
 
 } // namespace
 
-unsigned Widener::elementsPerRegister(const llvm::Type *element) const {
+unsigned Accesses::elementsPerRegister(const llvm::Type *element) const {
   return std::min<unsigned>(lanes_, context_.target.vectorBits / element->getScalarSizeInBits());
 }
 
 /// `pieces`: registers in the order of memory; out[step * i + first]: the elements at those places.
-void Widener::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
-                        llvm::MutableArrayRef<Value *> out) {
+void Accesses::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
+                         llvm::MutableArrayRef<Value *> out) {
   if (pieces.size() == 1) {
     out[first] = pieces[0];
     return;
@@ -48,8 +48,8 @@ void Widener::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned
 }
 
 /// The other way round: vectors in[first], in[first + step], ... element by element.
-llvm::SmallVector<Value *> Widener::putTogether(llvm::ArrayRef<Value *> in, unsigned first,
-                                                unsigned step) {
+llvm::SmallVector<Value *> Accesses::putTogether(llvm::ArrayRef<Value *> in, unsigned first,
+                                                 unsigned step) {
   if (first + step >= in.size())
     return {in[first]};
   llvm::SmallVector<Value *> even = putTogether(in, first, step * 2),
@@ -67,8 +67,8 @@ llvm::SmallVector<Value *> Widener::putTogether(llvm::ArrayRef<Value *> in, unsi
 }
 
 /// n vectors of one element per lane, from `piece(k)`: the k-th register of what lies lane by lane.
-llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister,
-                                             llvm::function_ref<Value *(unsigned)> piece) {
+llvm::SmallVector<Value *> Accesses::separate(unsigned n, unsigned perRegister,
+                                              llvm::function_ref<Value *(unsigned)> piece) {
   llvm::SmallVector<llvm::SmallVector<Value *>> parts(n);
   for (unsigned lane = 0, k = 0; lane < lanes_; lane += perRegister) {
     llvm::SmallVector<Value *> pieces, out(n);
@@ -86,7 +86,7 @@ llvm::SmallVector<Value *> Widener::separate(unsigned n, unsigned perRegister,
 
 /// The loads that may be done where `load` is, at constant distances from it, by distance: nothing
 /// between writes to memory.
-Widener::Siblings Widener::loadsNear(const llvm::LoadInst &load) const {
+Accesses::Siblings Accesses::loadsNear(const llvm::LoadInst &load) const {
   const SplitAddress own = splitAddress(load.getPointerOperand());
   Siblings siblings;
   for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
@@ -105,7 +105,7 @@ Widener::Siblings Widener::loadsNear(const llvm::LoadInst &load) const {
 
 /// A load from an array of structures whose other elements are loaded nearby: all at once. False
 /// where that is not so.
-bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
+bool Accesses::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
   const unsigned bits = type->getScalarSizeInBits();
   if (mask() || isOffMainLine_ || !load.isSimple() || type->isVectorTy() || type->isPointerTy() ||
@@ -144,7 +144,7 @@ bool Widener::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
 }
 
 /// n registers of n blocks of 16 bytes, transposed; n is 1, 2 or 4.
-llvm::SmallVector<Widener::Value *> Widener::transposeBlocks(llvm::SmallVector<Value *> rows) {
+llvm::SmallVector<llvm::Value *> Accesses::transposeBlocks(llvm::SmallVector<Value *> rows) {
   auto pick = [&](Value *x, Value *y, llvm::ArrayRef<int> blocks) {
     const int each = int(length(x) / blocks.size());
     llvm::SmallVector<int> order;
@@ -168,7 +168,7 @@ llvm::SmallVector<Widener::Value *> Widener::transposeBlocks(llvm::SmallVector<V
 }
 
 /// The same for the elements in every block: n registers whose blocks have n elements.
-llvm::SmallVector<Widener::Value *> Widener::transposeElements(llvm::SmallVector<Value *> rows) {
+llvm::SmallVector<llvm::Value *> Accesses::transposeElements(llvm::SmallVector<Value *> rows) {
   const unsigned n = unsigned(rows.size());
   for (unsigned round = n; round > 1; round /= 2) {
     llvm::SmallVector<Value *> next;
@@ -188,7 +188,7 @@ llvm::SmallVector<Widener::Value *> Widener::transposeElements(llvm::SmallVector
 /// Lanes that each read 16 bytes or a register's width on end, wherever they are, by several loads:
 /// one load per lane, and a transposition. It costs what one gather of a quarter of the bytes does.
 /// False where the loads nearby are not so.
-bool Widener::loadRows(const llvm::LoadInst &load, const Address &a) {
+bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
   const unsigned bits = type->getScalarSizeInBits(), perBlock = 128 / std::max(bits, 1u);
   if (isOffMainLine_ || context_.options.tier != Tier::optimised || !load.isSimple() ||
@@ -252,8 +252,8 @@ bool Widener::loadRows(const llvm::LoadInst &load, const Address &a) {
 
 /// The stores that fill, with `store` first of them, structures of n elements, in order of address;
 /// empty where there are not as many, or something between them may touch memory.
-llvm::SmallVector<const llvm::StoreInst *> Widener::storesNear(const llvm::StoreInst &store,
-                                                               int64_t size, int64_t n) const {
+llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::StoreInst &store,
+                                                                int64_t size, int64_t n) const {
   const SplitAddress own = splitAddress(store.getPointerOperand());
   std::map<int64_t, const llvm::StoreInst *> found;
   for (const llvm::Instruction *i = &store; i && int64_t(found.size()) < n; i = i->getNextNode()) {
@@ -286,7 +286,7 @@ llvm::SmallVector<const llvm::StoreInst *> Widener::storesNear(const llvm::Store
 }
 
 /// n registers of single elements: n registers of structures, in the order of memory.
-llvm::SmallVector<Widener::Value *> Widener::interleave(llvm::ArrayRef<Value *> in) {
+llvm::SmallVector<llvm::Value *> Accesses::interleave(llvm::ArrayRef<Value *> in) {
   const unsigned n = unsigned(in.size()), each = length(in[0]);
   if (llvm::isPowerOf2_32(n))
     return putTogether(in, 0, 1);
@@ -307,7 +307,7 @@ llvm::SmallVector<Widener::Value *> Widener::interleave(llvm::ArrayRef<Value *> 
 /// A store into an array of structures: together with those to the structures' other elements,
 /// where the last of them stands; on AVX-512 also alone, with a mask that leaves out what lies
 /// between. False where neither will do.
-bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
+bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   const llvm::Type *type = store.getValueOperand()->getType();
   const unsigned bits = type->getScalarSizeInBits();
   const bool hasMasks = context_.target.hasMaskRegisters();
@@ -347,8 +347,8 @@ bool Widener::storeStrided(const llvm::StoreInst &store, const Address &a) {
 }
 
 /// Stores structures of n elements: all of them, which `stores` give, or only that of `store`.
-void Widener::storeStructures(const llvm::StoreInst &store, const Address &a,
-                              llvm::ArrayRef<const llvm::StoreInst *> stores, unsigned n) {
+void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
+                               llvm::ArrayRef<const llvm::StoreInst *> stores, unsigned n) {
   llvm::Type *type = plain(store.getValueOperand());
   const uint64_t size = type->getScalarSizeInBits() / 8;
   const unsigned each = elementsPerRegister(type);
@@ -397,9 +397,14 @@ void Widener::storeStructures(const llvm::StoreInst &store, const Address &a,
   }
 }
 
+void Accesses::forgetBlock() {
+  ValueMap::forgetBlock();
+  separated_.clear();
+}
+
 /// Element k of each lane's vector, where most elements are asked for in this block; null where
 /// they are not.
-Widener::Value *Widener::separatedElement(const llvm::ExtractElementInst &e, unsigned k) {
+llvm::Value *Accesses::separatedElement(const llvm::ExtractElementInst &e, unsigned k) {
   const Value *whole = e.getVectorOperand();
   const unsigned n = llvm::cast<llvm::FixedVectorType>(whole->getType())->getNumElements();
   const unsigned bits = whole->getType()->getScalarSizeInBits();
@@ -430,7 +435,7 @@ Widener::Value *Widener::separatedElement(const llvm::ExtractElementInst &e, uns
 
 /// What a chain of insertions into nothing has made whole with `last`, lane by lane; null if it is
 /// not whole.
-Widener::Value *Widener::joinedElements(const llvm::InsertElementInst &last) {
+llvm::Value *Accesses::joinedElements(const llvm::InsertElementInst &last) {
   const unsigned n = llvm::cast<llvm::FixedVectorType>(last.getType())->getNumElements();
   const unsigned bits = last.getType()->getScalarSizeInBits();
   if ((n != 2 && n != 4 && n != 8) || (bits != 16 && bits != 32 && bits != 64) ||

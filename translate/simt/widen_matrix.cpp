@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "translate/lower/matrix_forms.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 
 namespace ptxrun::simt {
 
@@ -28,7 +28,7 @@ static matrix::WarpOperation operationOf(const llvm::CallBase &call) {
 }
 
 /// The operation as memory.
-Widener::Value *Widener::operationConstant(const matrix::WarpOperation &operation) {
+llvm::Value *Collectives::operationConstant(const matrix::WarpOperation &operation) {
   std::array<uint64_t, lower::kOperationWords> words{};
   std::memcpy(words.data(), &operation, sizeof operation);
   llvm::Constant *data = llvm::ConstantDataArray::get(b_.getContext(), words);
@@ -42,7 +42,7 @@ Widener::Value *Widener::operationConstant(const matrix::WarpOperation &operatio
 }
 
 /// Memory for one call's operands, used again by the next.
-llvm::AllocaInst *Widener::matrixMemory(llvm::StringRef purpose, llvm::Type *type) {
+llvm::AllocaInst *Collectives::matrixMemory(llvm::StringRef purpose, llvm::Type *type) {
   llvm::AllocaInst *&memory = matrixMemories_[{purpose.str(), type}];
   if (!memory) {
     memory = entryAlloca(type, purpose);
@@ -53,7 +53,7 @@ llvm::AllocaInst *Widener::matrixMemory(llvm::StringRef purpose, llvm::Type *typ
 }
 
 /// Fills in[register][32] with the registers of all lanes of the warp; lane 0 of the gang in it.
-Widener::Value *Widener::gatherRegisters(const llvm::CallBase &call, Value *in) {
+llvm::Value *Collectives::gatherRegisters(const llvm::CallBase &call, Value *in) {
   const unsigned last = call.arg_size() - 1;
   const auto store = [&](Value *whole, unsigned index) {
     llvm::Type *element = whole->getType()->getScalarType();
@@ -92,8 +92,8 @@ Widener::Value *Widener::gatherRegisters(const llvm::CallBase &call, Value *in) 
 }
 
 /// Registers of a or b, taken apart. Instructions of a block that share them share that.
-Widener::Value *Widener::preparedOperand(const llvm::CallBase &call,
-                                         const matrix::WarpOperation &operation, bool isA) {
+llvm::Value *Collectives::preparedOperand(const llvm::CallBase &call,
+                                          const matrix::WarpOperation &operation, bool isA) {
   const unsigned first = lower::kOperationWords + (isA ? 0 : operation.registersA);
   const unsigned count = isA ? operation.registersA : operation.registersB;
   const matrix::Operation &o = operation.operation;
@@ -141,13 +141,13 @@ static std::optional<Accumulators::Registers> addedTo(const llvm::CallBase &call
   return registers;
 }
 
-void Widener::findAccumulators() {
+void Collectives::findAccumulators() {
   if (lanes_ == kWarp && context_.passes.isOn(Pass::accumulators))
     accumulators_.emplace(source_, shapes_, addedTo);
 }
 
 /// Memory for at least so many registers.
-llvm::AllocaInst *Widener::accumulatorHome(unsigned home, unsigned rows) {
+llvm::AllocaInst *Collectives::accumulatorHome(unsigned home, unsigned rows) {
   llvm::AllocaInst *&memory = accumulatorHomes_[home];
   auto *type = llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), rows);
   if (!memory) {
@@ -160,13 +160,13 @@ llvm::AllocaInst *Widener::accumulatorHome(unsigned home, unsigned rows) {
 }
 
 /// A register's place in its home.
-Widener::Value *Widener::accumulatorAt(Accumulators::Place place) {
+llvm::Value *Collectives::accumulatorAt(Accumulators::Place place) {
   return b_.CreateConstGEP1_32(b_.getInt32Ty(), accumulatorHome(place.home, place.part + 1),
                                place.part * kWarp);
 }
 
-Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
-                                            const matrix::WarpOperation &operation) {
+llvm::Value *Collectives::emitPreparedMatrix(const llvm::CallBase &call,
+                                             const matrix::WarpOperation &operation) {
   Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
   const auto home = accumulators_ ? accumulators_->homeOf(call) : std::nullopt;
   const unsigned registers = operation.registersD;
@@ -193,7 +193,7 @@ Widener::Value *Widener::emitPreparedMatrix(const llvm::CallBase &call,
   return all;
 }
 
-Widener::Value *Widener::emitMatrix(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitMatrix(const llvm::CallBase &call, const Word &) {
   noteWhoIsGone(call);
   const matrix::WarpOperation operation = operationOf(call);
   if (lanes_ == kWarp && matrix::isPreparable(operation))

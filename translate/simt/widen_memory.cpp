@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "translate/simt/widener.h"
+#include "translate/simt/accesses.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -29,7 +29,7 @@ void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
     to->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(to->getContext(), {}));
 }
 
-void Widener::emitLoad(const llvm::LoadInst &load) {
+void Accesses::emitLoad(const llvm::LoadInst &load) {
   if (auto done = neighbours_.find(&load); done != neighbours_.end()) {
     define(load, done->second);
     return;
@@ -89,7 +89,7 @@ void Widener::emitLoad(const llvm::LoadInst &load) {
 /// page, so each fetches ahead for them. So do gangs that wait at barriers between few accesses:
 /// out-of-order execution does not look past a barrier. Behind masked loads the hardware fetches
 /// nothing ahead. Prefetches never fault.
-void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
+void Accesses::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
   const Value *pointer = load.getPointerOperand();
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
   if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile())
@@ -110,7 +110,7 @@ void Widener::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_
 /// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a
 /// window that all lanes cover is loaded once and permuted (reading between two accessed bytes less
 /// than a page apart touches no other page); the rest is lane by lane.
-Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &a) {
+llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
   auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
   llvm::Type *element = wideType->getElementType();
@@ -150,35 +150,8 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
         order.push_back(int((o - *low) / elementSize + k));
     return loadWindow(load, at(*low), element, unsigned(span / elementSize), order);
   }
-  if (runs.size() <= kLimits.accesses.runs) {
-    Value *result = nullptr;
-    for (const Run &run : runs) {
-      auto *part = vec(element, run.lanes * perLane);
-      Value *piece;
-      if (mask()) {
-        llvm::SmallVector<int> lanesOfRun;
-        for (unsigned l = 0; l < run.lanes * perLane; ++l)
-          lanesOfRun.push_back(int(run.firstLane * perLane + l));
-        piece =
-            b_.CreateMaskedLoad(part, at(run.offset), load.getAlign(),
-                                b_.CreateShuffleVector(repeatMask(mask(), perLane), lanesOfRun));
-      } else {
-        llvm::LoadInst *l = b_.CreateAlignedLoad(part, at(run.offset), load.getAlign());
-        copyAccessTraits(l, load);
-        piece = l;
-      }
-      llvm::SmallVector<int> widen, merge;
-      const unsigned total = lanes_ * perLane, first = run.firstLane * perLane;
-      for (unsigned p = 0; p < total; ++p) {
-        bool isHere = p >= first && p < first + run.lanes * perLane;
-        widen.push_back(isHere ? int(p - first) : -1);
-        merge.push_back(isHere ? int(total + p) : int(p));
-      }
-      Value *spread = b_.CreateShuffleVector(piece, widen);
-      result = result ? b_.CreateShuffleVector(result, spread, merge) : spread;
-    }
-    return result;
-  }
+  if (runs.size() <= kLimits.accesses.runs)
+    return loadFewRuns(load, a, runs);
   if (!a.wraps && loadRows(load, a))
     return neighbours_[&load];
   // Loads from places that are known cost no more than a gather, and on some CPUs a third of it.
@@ -194,10 +167,47 @@ Widener::Value *Widener::loadOffsets(const llvm::LoadInst &load, const Address &
   return loadEach(load, pointers(a));
 }
 
+/// One access for each run, joined by shuffles.
+llvm::Value *Accesses::loadFewRuns(const llvm::LoadInst &load, const Address &a,
+                                   llvm::ArrayRef<Run> runs) {
+  auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
+  llvm::Type *element = wideType->getElementType();
+  const unsigned perLane = wideType->getNumElements() / lanes_;
+  auto at = [&](int64_t offset) {
+    return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset));
+  };
+  Value *result = nullptr;
+  for (const Run &run : runs) {
+    auto *part = vec(element, run.lanes * perLane);
+    Value *piece;
+    if (mask()) {
+      llvm::SmallVector<int> lanesOfRun;
+      for (unsigned l = 0; l < run.lanes * perLane; ++l)
+        lanesOfRun.push_back(int(run.firstLane * perLane + l));
+      piece = b_.CreateMaskedLoad(part, at(run.offset), load.getAlign(),
+                                  b_.CreateShuffleVector(repeatMask(mask(), perLane), lanesOfRun));
+    } else {
+      llvm::LoadInst *l = b_.CreateAlignedLoad(part, at(run.offset), load.getAlign());
+      copyAccessTraits(l, load);
+      piece = l;
+    }
+    llvm::SmallVector<int> widen, merge;
+    const unsigned total = lanes_ * perLane, first = run.firstLane * perLane;
+    for (unsigned p = 0; p < total; ++p) {
+      bool isHere = p >= first && p < first + run.lanes * perLane;
+      widen.push_back(isHere ? int(p - first) : -1);
+      merge.push_back(isHere ? int(total + p) : int(p));
+    }
+    Value *spread = b_.CreateShuffleVector(piece, widen);
+    result = result ? b_.CreateShuffleVector(result, spread, merge) : spread;
+  }
+  return result;
+}
+
 /// Runs of one length of at least 16 bytes each, joined; null where they are not, or where a window
 /// has fewer registers to read.
-Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a,
-                                  llvm::ArrayRef<Run> runs, int64_t span) {
+llvm::Value *Accesses::loadRuns(const llvm::LoadInst &load, const Address &a,
+                                llvm::ArrayRef<Run> runs, int64_t span) {
   const Limits::Accesses &limits = kLimits.accesses;
   llvm::Type *type = plain(&load);
   const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(type).getFixedValue());
@@ -223,8 +233,8 @@ Widener::Value *Widener::loadRuns(const llvm::LoadInst &load, const Address &a,
 /// Elements order[0], order[1] ... of the `count` elements at `at`, all of which may be read.
 /// Register-sized pieces are loaded; each register of the result is a tree of two-source shuffles,
 /// of which the first level moves elements and the others blend.
-Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element,
-                                    unsigned count, llvm::ArrayRef<int> order) {
+llvm::Value *Accesses::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element,
+                                  unsigned count, llvm::ArrayRef<int> order) {
   const unsigned elementBytes = element->getScalarSizeInBits() / 8;
   const unsigned perRegister = context_.target.vectorBytes() / elementBytes;
   const llvm::Align align = std::min(load.getAlign(), llvm::Align(elementBytes));
@@ -306,7 +316,7 @@ Widener::Value *Widener::loadWindow(const llvm::LoadInst &load, Value *at, llvm:
 
 /// Vectors one behind the other; all but the last have the same length, and all do where there are
 /// more than two.
-Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
+llvm::Value *Accesses::concatenate(llvm::SmallVector<Value *> pieces) {
   while (pieces.size() > 1) {
     llvm::SmallVector<Value *> next;
     for (unsigned k = 0; k < pieces.size(); k += 2) {
@@ -327,7 +337,7 @@ Widener::Value *Widener::concatenate(llvm::SmallVector<Value *> pieces) {
 
 /// Pointers to `size` bytes each, from `before` bytes ahead of them on; those of lanes that are not
 /// active are pointers into a dummy, so that nothing branches.
-Widener::Value *Widener::orDummy(Value *pointers, uint64_t size, int64_t before) {
+llvm::Value *Accesses::orDummy(Value *pointers, uint64_t size, int64_t before) {
   if (!mask())
     return pointers;
   llvm::AllocaInst *dummy = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), "dummy");
@@ -339,14 +349,14 @@ Widener::Value *Widener::orDummy(Value *pointers, uint64_t size, int64_t before)
 /// Whether gathers and scatters of this type are the CPU's own, or have no mask. Where LLVM makes a
 /// branch of each lane's bit, lanes that part by chance (comparisons of keys) cost a misprediction
 /// each.
-bool Widener::isGathered(const llvm::Type *type) {
+bool Accesses::isGathered(const llvm::Type *type) {
   const unsigned bits = type->getScalarSizeInBits();
   return !type->isVectorTy() && (bits == 32 || bits == 64) &&
          (context_.target.hasMaskedGather() || !mask());
 }
 
 /// Each lane from its own pointer.
-Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
+llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
   if (!load.isVolatile() && !load.isAtomic() && isGathered(type))
     return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr,
@@ -372,7 +382,52 @@ Widener::Value *Widener::loadEach(const llvm::LoadInst &load, Value *pointers) {
   return result ? result : concatenate(pieces);
 }
 
-void Widener::emitStore(const llvm::StoreInst &store) {
+/// The bytes from one lane's address to the next one's, where that is the same for all lanes and
+/// certain.
+std::optional<int64_t> Accesses::strideOf(const Value *pointer) const {
+  const Shape s = shapes_.shape(pointer);
+  if (!s.hasOffsets() || s.isConditional || lanes_ < 2)
+    return std::nullopt;
+  const int64_t stride = (*s.offsets)[1];
+  for (unsigned l = 0; l < lanes_; ++l)
+    if ((*s.offsets)[l] != int64_t(l) * stride)
+      return std::nullopt;
+  return stride;
+}
+
+/// The value in the last active lane, for `user`. Of what was loaded for it alone, only that lane's
+/// element is loaded: the vector is then nobody's.
+llvm::Value *Accesses::ofLastLane(const Value *value, const llvm::Instruction &user) {
+  Value *lane = mask() ? b_.CreateSub(b_.getInt32(31),
+                                      b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
+                                                         {maskBits(mask()), b_.getTrue()}))
+                       : static_cast<Value *>(b_.getInt32(lanes_ - 1));
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(value);
+      load && load->isSimple() && load->hasOneUse() && load->getParent() == user.getParent())
+    if (std::optional<int64_t> stride = strideOf(load->getPointerOperand());
+        stride && std::none_of(load->getIterator(), user.getIterator(),
+                               [](const auto &i) { return i.mayWriteToMemory(); })) {
+      Value *offset =
+          b_.CreateMul(b_.CreateZExt(lane, b_.getInt64Ty()), b_.getInt64(uint64_t(*stride)));
+      llvm::LoadInst *one = b_.CreateAlignedLoad(
+          plain(load), b_.CreateGEP(b_.getInt8Ty(), hostPointer(load->getPointerOperand()), offset),
+          load->getAlign(), load->getName());
+      copyAccessTraits(one, *load);
+      return one;
+    }
+  Value *all = vector(value);
+  auto *each = llvm::dyn_cast<llvm::FixedVectorType>(plain(value));
+  if (!each)
+    return b_.CreateExtractElement(all, lane);
+  Value *v = llvm::PoisonValue::get(each);
+  Value *first = b_.CreateMul(lane, b_.getInt32(each->getNumElements()));
+  for (unsigned k = 0; k < each->getNumElements(); ++k)
+    v = b_.CreateInsertElement(v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))),
+                               k);
+  return v;
+}
+
+void Accesses::emitStore(const llvm::StoreInst &store) {
   if (putOff_.contains(&store))
     return;
   const Value *pointer = store.getPointerOperand(), *value = store.getValueOperand();
@@ -411,7 +466,7 @@ void Widener::emitStore(const llvm::StoreInst &store) {
   }
 }
 
-bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value *v) {
+bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Value *v) {
   auto *wideType = llvm::cast<llvm::FixedVectorType>(v->getType());
   llvm::Type *element = wideType->getElementType();
   const unsigned perLane = wideType->getNumElements() / lanes_;
@@ -461,7 +516,7 @@ bool Widener::storeOffsets(const llvm::StoreInst &store, const Address &a, Value
 }
 
 /// Each lane to its own pointer, in lane order; lanes that are not active write a dummy.
-void Widener::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v) {
+void Accesses::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v) {
   llvm::Type *type = plain(store.getValueOperand());
   if (!store.isVolatile() && !store.isAtomic() && isGathered(type)) {
     b_.CreateMaskedScatter(v, pointers, store.getAlign(), fullMask());

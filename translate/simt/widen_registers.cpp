@@ -1,29 +1,29 @@
 // Special registers (PTX ISA 10): where a gang is, and what the records of the launch and the CTA
 // say.
 #include "intrinsics/abi.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 
 namespace ptxrun::simt {
 
 using llvm::Value;
 
 /// From the record of the launch, which does not change while kernels run.
-Value *Widener::launchField(size_t offset, llvm::Type *type) {
+Value *Collectives::launchField(size_t offset, llvm::Type *type) {
   return field(kLaunch, offset, type, true);
 }
 
 /// %ntid
-Value *Widener::blockExtent(unsigned axis) {
+Value *Collectives::blockExtent(unsigned axis) {
   if (context_.options.block[0])
     return b_.getInt32(context_.options.block[axis]);
   return launchField(offsetof(abi::Launch, block) + 4 * axis, b_.getInt32Ty());
 }
 
-Value *Widener::emitBlockExtent(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitBlockExtent(const llvm::CallBase &, const Word &word) {
   return blockExtent(word.axis);
 }
 
-Value *Widener::emitThreadIndex(const llvm::CallBase &call, const Word &word) {
+Value *Collectives::emitThreadIndex(const llvm::CallBase &call, const Word &word) {
   const auto block = context_.options.block;
   const unsigned axis = word.axis;
   const Shape shape = shapes_.shape(&call);
@@ -53,14 +53,16 @@ Value *Widener::emitThreadIndex(const llvm::CallBase &call, const Word &word) {
 }
 
 /// The warp's lane that the gang's first lane is.
-Value *Widener::firstLaneOfGang() {
+Value *Collectives::firstLaneOfGang() {
   return lanes_ == 32 ? static_cast<Value *>(b_.getInt32(0))
                       : b_.CreateAnd(argument(kFirstThread), 31);
 }
 
-Value *Widener::emitLaneNumber(const llvm::CallBase &, const Word &) { return firstLaneOfGang(); }
+Value *Collectives::emitLaneNumber(const llvm::CallBase &, const Word &) {
+  return firstLaneOfGang();
+}
 
-Value *Widener::emitLaneMask(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitLaneMask(const llvm::CallBase &, const Word &word) {
   Value *laneBase = firstLaneOfGang();
   llvm::SmallVector<llvm::Constant *> steps;
   for (unsigned l = 0; l < lanes_; ++l)
@@ -81,7 +83,7 @@ Value *Widener::emitLaneMask(const llvm::CallBase &, const Word &word) {
 }
 
 /// Places and extents along one axis, of CTAs and clusters.
-Value *Widener::emitGridPlace(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitGridPlace(const llvm::CallBase &, const Word &word) {
   llvm::Type *i32 = b_.getInt32Ty();
   auto ofLaunch = [&](size_t offset) { return launchField(offset + 4 * word.axis, i32); };
   switch (word.op) {
@@ -102,7 +104,7 @@ Value *Widener::emitGridPlace(const llvm::CallBase &, const Word &word) {
   }
 }
 
-Value *Widener::emitClusterRegister(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitClusterRegister(const llvm::CallBase &, const Word &word) {
   llvm::Type *i32 = b_.getInt32Ty();
   if (word.op == Op::clusterCtarank)
     return field(kCta, offsetof(abi::Cta, clusterRank), i32, false);
@@ -114,7 +116,7 @@ Value *Widener::emitClusterRegister(const llvm::CallBase &, const Word &word) {
   return n;
 }
 
-Value *Widener::emitWarpNumber(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitWarpNumber(const llvm::CallBase &, const Word &word) {
   if (word.op == Op::warpid)
     return b_.CreateLShr(argument(kFirstThread), 5);
   Value *threads = b_.getInt32(1);
@@ -123,7 +125,7 @@ Value *Widener::emitWarpNumber(const llvm::CallBase &, const Word &word) {
   return b_.CreateLShr(b_.CreateAdd(threads, b_.getInt32(31)), 5);
 }
 
-Value *Widener::emitRecordField(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitRecordField(const llvm::CallBase &, const Word &word) {
   llvm::Type *i32 = b_.getInt32Ty();
   switch (word.op) {
   case Op::smid:
@@ -140,7 +142,7 @@ Value *Widener::emitRecordField(const llvm::CallBase &, const Word &word) {
   }
 }
 
-Value *Widener::emitClock(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitClock(const llvm::CallBase &, const Word &word) {
   Value *time = runtime(word.op == Op::globaltimer ? "ptxrun_globaltimer" : "ptxrun_clock64",
                         b_.getInt64Ty(), {});
   if (word.op == Op::clock)
@@ -151,7 +153,7 @@ Value *Widener::emitClock(const llvm::CallBase &, const Word &word) {
 }
 
 /// %envreg1 and 2: the workspace of the grid's barrier, as the runtime library of CUDA asks for it.
-Value *Widener::emitEnvironment(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitEnvironment(const llvm::CallBase &, const Word &word) {
   if (word.op == Op::envreg)
     return b_.getInt32(0);
   Value *workspace = launchField(offsetof(abi::Launch, gridWorkspace), b_.getInt64Ty());
@@ -159,7 +161,7 @@ Value *Widener::emitEnvironment(const llvm::CallBase &, const Word &word) {
                         b_.getInt32Ty());
 }
 
-Value *Widener::emitSharedWindow(const llvm::CallBase &, const Word &word) {
+Value *Collectives::emitSharedWindow(const llvm::CallBase &, const Word &word) {
   if (word.op == Op::sharedWindow)
     return b_.getInt64(uint64_t(16) << abi::kSharedWindowShift);
   return b_.CreatePtrToInt(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true),

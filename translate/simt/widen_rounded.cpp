@@ -4,7 +4,7 @@
 //   add.rm.f32 of 32 lanes   =>   two vaddps {rd-sae}
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -62,7 +62,7 @@ uint32_t directionOf(Op op) {
 } // namespace
 
 /// ptx.rounded.<add|mul|div|sqrt|fma>.<rz|rm|rp>: operands and result float or double.
-Widener::Value *Widener::emitRounded(const llvm::CallBase &call, const Word &word) {
+llvm::Value *Collectives::emitRounded(const llvm::CallBase &call, const Word &word) {
   const Operation operation = operationOf(word.op);
   llvm::Type *scalar = call.getType();
   const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();

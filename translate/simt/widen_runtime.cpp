@@ -2,7 +2,7 @@
 // (lower/runtime_words.h).
 #include "intrinsics/abi.h"
 #include "translate/lower/runtime_words.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -10,7 +10,7 @@ namespace ptxrun::simt {
 using lower::RuntimeWord;
 
 /// One call for all lanes, or one per active lane in the order of lanes.
-Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Word &op) {
+llvm::Value *Collectives::emitRuntimeWord(const llvm::CallBase &call, const Word &op) {
   const RuntimeWord &word = *op.runtime;
   switch (word.call) {
   case RuntimeWord::Call::gang: {
@@ -29,8 +29,8 @@ Widener::Value *Widener::emitRuntimeWord(const llvm::CallBase &call, const Word 
   }
 }
 
-Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word,
-                                     bool isArrival) {
+llvm::Value *Collectives::emitPerLane(const llvm::CallBase &call, const RuntimeWord &word,
+                                      bool isArrival) {
   if (lanes_ > 1 && isArrival &&
       shapes_.isUniform(&call)) { // all lanes, with one count, at one mbarrier
     Value *lanes = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
@@ -60,7 +60,7 @@ Widener::Value *Widener::emitPerLane(const llvm::CallBase &call, const RuntimeWo
 
 // Lanes that wait for one phase of one mbarrier make one call. Otherwise:
 //     complete = test_wait(...) lane by lane;  if (none of them) try_wait(the first lane's)
-Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord &word) {
+llvm::Value *Collectives::emitWait(const llvm::CallBase &call, const RuntimeWord &word) {
   llvm::SmallVector<Value *> first{argument(kGang)};
   for (const Value *a : call.args())
     first.push_back(firstLaneOf(a));
@@ -89,7 +89,7 @@ Widener::Value *Widener::emitWait(const llvm::CallBase &call, const RuntimeWord 
 }
 
 /// ptx.cp.async(destination, source, bytes, source bytes): the runtime takes arrays of W.
-void Widener::emitCopies(const llvm::CallBase &call, const RuntimeWord &word) {
+void Collectives::emitCopies(const llvm::CallBase &call, const RuntimeWord &word) {
   auto array = [&](unsigned k) -> Value * {
     Value *values = lanes_ == 1 ? base(call.getArgOperand(k)) : vector(call.getArgOperand(k));
     auto *memory = entryAlloca(values->getType(), "copies");

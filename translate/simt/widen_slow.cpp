@@ -4,7 +4,7 @@
 // one, or one vector instruction.
 #include <llvm/IR/Operator.h>
 
-#include "translate/simt/widener.h"
+#include "translate/simt/accesses.h"
 
 namespace ptxrun::simt {
 
@@ -12,7 +12,7 @@ using llvm::Value;
 
 /// `address` depends on one extension of a narrow index, and on that linearly: adds how often
 /// (times `factor`) it is contained. False where it is otherwise.
-bool Widener::addExtension(const Value *address, int64_t factor, IndexExtension &found) const {
+bool Accesses::addExtension(const Value *address, int64_t factor, IndexExtension &found) const {
   if (!shapes_.shape(address).isConditional)
     return true;
   if (plain(address)->isIntegerTy()
@@ -65,8 +65,9 @@ bool Widener::addExtension(const Value *address, int64_t factor, IndexExtension 
 }
 
 /// The abi::WrappedAccess of an access, one per module for all that are alike.
-llvm::Constant *Widener::wrappedAccess(const IndexExtension &e,
-                                       const std::vector<int64_t> &addressOffsets, uint64_t bytes) {
+llvm::Constant *Accesses::wrappedAccess(const IndexExtension &e,
+                                        const std::vector<int64_t> &addressOffsets,
+                                        uint64_t bytes) {
   const Value *index = e.cast->getOperand(0);
   std::vector<uint64_t> words = {lanes_, bytes, index->getType()->getScalarSizeInBits(),
                                  e.cast->getOpcode() == llvm::Instruction::SExt, uint64_t(e.scale)};
@@ -87,7 +88,7 @@ llvm::Constant *Widener::wrappedAccess(const IndexExtension &e,
 
 /// One vector instruction for all lanes takes longer to generate code for, but leaves the registers
 /// alone.
-bool Widener::isGatherSmall(const llvm::Type *type) const {
+bool Accesses::isGatherSmall(const llvm::Type *type) const {
   return context_.target.hasMaskedGather() && context_.options.tier == Tier::optimised &&
          !type->isVectorTy() &&
          (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
@@ -96,8 +97,8 @@ bool Widener::isGatherSmall(const llvm::Type *type) const {
 /// Calls the runtime to move the active lanes' parts between a buffer of a wide value and where
 /// they belong. Null (and nothing emitted) where a gather is better, the address is no simple
 /// function of the index, or the access is atomic in more than a register.
-llvm::AllocaInst *Widener::accessWrapped(const llvm::Instruction &access, const Address &a,
-                                         llvm::Type *type, Value *stored) {
+llvm::AllocaInst *Accesses::accessWrapped(const llvm::Instruction &access, const Address &a,
+                                          llvm::Type *type, Value *stored) {
   if (isGatherSmall(type))
     return nullptr;
   IndexExtension e;
@@ -124,13 +125,13 @@ llvm::AllocaInst *Widener::accessWrapped(const llvm::Instruction &access, const 
   return buffer;
 }
 
-Value *Widener::loadSlowly(const llvm::LoadInst &load, const Address &a) {
+Value *Accesses::loadSlowly(const llvm::LoadInst &load, const Address &a) {
   if (llvm::AllocaInst *buffer = accessWrapped(load, a, plain(&load), nullptr))
     return b_.CreateLoad(buffer->getAllocatedType(), buffer, load.getName());
   return loadEach(load, exactPointers(load.getPointerOperand()));
 }
 
-void Widener::storeSlowly(const llvm::StoreInst &store, const Address &a, Value *v) {
+void Accesses::storeSlowly(const llvm::StoreInst &store, const Address &a, Value *v) {
   if (!accessWrapped(store, a, plain(store.getValueOperand()), v))
     storeEach(store, exactPointers(store.getPointerOperand()), v);
 }

@@ -1,6 +1,6 @@
 // ptx.texture: the lanes' operands in rows of W, one call for all of them (intrinsics/texture.h).
 #include "intrinsics/texture.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 
 namespace ptxrun::simt {
 
@@ -26,7 +26,7 @@ enum : unsigned { kOperation, kTexture, kSampler, kRows };
 //     in[row] = operand  for each row that has one
 //     ptxrun_texture_<level>(gang, mask, operation, W, textures, samplers, in, out)
 //     result[row] = out[row]
-Widener::Value *Widener::emitTexture(const llvm::CallBase &call) {
+llvm::Value *Collectives::emitTexture(const llvm::CallBase &call) {
   llvm::Type *word = b_.getInt32Ty();
   llvm::Type *row = widenType(word, lanes_);
   auto operation = static_cast<uint32_t>(
@@ -61,7 +61,7 @@ Widener::Value *Widener::emitTexture(const llvm::CallBase &call) {
 }
 
 /// What the calls pass lies in the same memory for all instructions of a function.
-llvm::AllocaInst *&Widener::textureMemory(llvm::Type *type, bool isSecond) {
+llvm::AllocaInst *&Collectives::textureMemory(llvm::Type *type, bool isSecond) {
   llvm::AllocaInst *&memory = textureMemory_[{type, isSecond}];
   if (!memory)
     memory = entryAlloca(type, "texture");

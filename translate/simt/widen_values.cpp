@@ -6,11 +6,11 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
-#include "translate/simt/widener.h"
+#include "translate/simt/value_map.h"
 
 namespace ptxrun::simt {
 
-llvm::Type *Widener::plainType(llvm::Type *t) {
+llvm::Type *ValueMap::plainType(llvm::Type *t) {
   if (t->isPointerTy()) {
     llvm::LLVMContext &c = t->getContext();
     if (t->getPointerAddressSpace() == lower::kShared)
@@ -26,7 +26,7 @@ llvm::Type *Widener::plainType(llvm::Type *t) {
   return t;
 }
 
-llvm::Type *Widener::widenType(llvm::Type *t, unsigned lanes) {
+llvm::Type *ValueMap::widenType(llvm::Type *t, unsigned lanes) {
   t = plainType(t);
   if (lanes == 1 || t->isVoidTy())
     return t;
@@ -41,14 +41,14 @@ llvm::Type *Widener::widenType(llvm::Type *t, unsigned lanes) {
   return llvm::FixedVectorType::get(t, lanes);
 }
 
-llvm::Type *Widener::representation(const llvm::Instruction &i) {
+llvm::Type *ValueMap::representation(const llvm::Instruction &i) {
   return shapes_.shape(&i).isVarying() ? wide(&i) : plain(&i);
 }
 
 /// The slot in which a value crosses blocks. It is made, and filled where the value was defined,
 /// when the first block asks for it: nobody has to know beforehand what emitting code will ask for,
 /// and no slot is read that was not written.
-llvm::AllocaInst *Widener::slotFor(const Value *v) {
+llvm::AllocaInst *ValueMap::slotFor(const Value *v) {
   llvm::AllocaInst *&slot = slots_[v];
   if (slot)
     return slot;
@@ -69,7 +69,7 @@ llvm::AllocaInst *Widener::slotFor(const Value *v) {
   return slot;
 }
 
-llvm::AllocaInst *Widener::incomingSlot(const llvm::PHINode &phi) {
+llvm::AllocaInst *ValueMap::incomingSlot(const llvm::PHINode &phi) {
   llvm::AllocaInst *&slot = incoming_[&phi];
   if (!slot) {
     slot = entryAlloca(representation(phi), phi.getName() + ".in");
@@ -78,17 +78,17 @@ llvm::AllocaInst *Widener::incomingSlot(const llvm::PHINode &phi) {
   return slot;
 }
 
-void Widener::define(const llvm::Instruction &i, Value *v) {
+void ValueMap::define(const llvm::Instruction &i, Value *v) {
   if (shapes_.shape(&i).isVarying() && lanes_ > 1)
-    localVector_[&i] = v;
+    locals_.vectors[&i] = v;
   else
-    local_[&i] = v;
+    locals_.bases[&i] = v;
   Block *block = b_.GetInsertBlock();
   definitions_[&i] = {v, block, block->empty() ? nullptr : &block->back()};
 }
 
 /// Constants: pointers to `.shared` become offsets, pointers of other spaces lose their space.
-Widener::Value *Widener::plainConstant(const llvm::Constant *c) {
+llvm::Value *ValueMap::plainConstant(const llvm::Constant *c) {
   auto *constant = const_cast<llvm::Constant *>(c);
   llvm::Type *t = plainType(c->getType());
   if (llvm::isa<llvm::PoisonValue>(c))
@@ -119,19 +119,19 @@ Widener::Value *Widener::plainConstant(const llvm::Constant *c) {
 }
 
 /// The scalar of a uniform value, or the common base of a value with offsets.
-Widener::Value *Widener::base(const Value *v) {
+llvm::Value *ValueMap::base(const Value *v) {
   if (auto *c = llvm::dyn_cast<llvm::Constant>(v))
     return plainConstant(c);
-  if (Value *known = local_.lookup(v))
+  if (Value *known = locals_.bases.lookup(v))
     return known;
   llvm::AllocaInst *slot = slotFor(v);
   Value *loaded = b_.CreateLoad(slot->getAllocatedType(), slot, v->getName());
   if (!isOffMainLine_)
-    local_[v] = loaded;
+    locals_.bases[v] = loaded;
   return loaded;
 }
 
-Widener::Value *Widener::splat(Value *scalar, llvm::Type *scalarType) {
+llvm::Value *ValueMap::splat(Value *scalar, llvm::Type *scalarType) {
   if (lanes_ == 1)
     return scalar;
   if (auto *s = llvm::dyn_cast<llvm::StructType>(scalarType)) {
@@ -151,7 +151,7 @@ Widener::Value *Widener::splat(Value *scalar, llvm::Type *scalarType) {
   return b_.CreateVectorSplat(lanes_, scalar);
 }
 
-Widener::Value *Widener::fromOffsets(Value *base, const Shape &shape, llvm::Type *scalarType) {
+llvm::Value *ValueMap::fromOffsets(Value *base, const Shape &shape, llvm::Type *scalarType) {
   llvm::Type *t = plainType(scalarType);
   if (!shape.offsets)
     return splat(base, t);
@@ -167,7 +167,7 @@ Widener::Value *Widener::fromOffsets(Value *base, const Shape &shape, llvm::Type
 
 /// A value whose offsets hold only if an index does not wrap, computed lane by lane from operands
 /// that are certain.
-Widener::Value *Widener::exactVector(const Value *v) {
+llvm::Value *ValueMap::exactVector(const Value *v) {
   Shape s = shapes_.shape(v);
   if (!s.isConditional)
     return vector(v);
@@ -191,53 +191,8 @@ Widener::Value *Widener::exactVector(const Value *v) {
   return result;
 }
 
-/// The bytes from one lane's address to the next one's, where that is the same for all lanes and
-/// certain.
-std::optional<int64_t> Widener::strideOf(const Value *pointer) const {
-  const Shape s = shapes_.shape(pointer);
-  if (!s.hasOffsets() || s.isConditional || lanes_ < 2)
-    return std::nullopt;
-  const int64_t stride = (*s.offsets)[1];
-  for (unsigned l = 0; l < lanes_; ++l)
-    if ((*s.offsets)[l] != int64_t(l) * stride)
-      return std::nullopt;
-  return stride;
-}
-
-/// The value in the last active lane, for `user`. Of what was loaded for it alone, only that lane's
-/// element is loaded: the vector is then nobody's.
-Widener::Value *Widener::ofLastLane(const Value *value, const llvm::Instruction &user) {
-  Value *lane = mask() ? b_.CreateSub(b_.getInt32(31),
-                                      b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
-                                                         {maskBits(mask()), b_.getTrue()}))
-                       : static_cast<Value *>(b_.getInt32(lanes_ - 1));
-  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(value);
-      load && load->isSimple() && load->hasOneUse() && load->getParent() == user.getParent())
-    if (std::optional<int64_t> stride = strideOf(load->getPointerOperand());
-        stride && std::none_of(load->getIterator(), user.getIterator(),
-                               [](const auto &i) { return i.mayWriteToMemory(); })) {
-      Value *offset =
-          b_.CreateMul(b_.CreateZExt(lane, b_.getInt64Ty()), b_.getInt64(uint64_t(*stride)));
-      llvm::LoadInst *one = b_.CreateAlignedLoad(
-          plain(load), b_.CreateGEP(b_.getInt8Ty(), hostPointer(load->getPointerOperand()), offset),
-          load->getAlign(), load->getName());
-      copyAccessTraits(one, *load);
-      return one;
-    }
-  Value *all = vector(value);
-  auto *each = llvm::dyn_cast<llvm::FixedVectorType>(plain(value));
-  if (!each)
-    return b_.CreateExtractElement(all, lane);
-  Value *v = llvm::PoisonValue::get(each);
-  Value *first = b_.CreateMul(lane, b_.getInt32(each->getNumElements()));
-  for (unsigned k = 0; k < each->getNumElements(); ++k)
-    v = b_.CreateInsertElement(v, b_.CreateExtractElement(all, b_.CreateAdd(first, b_.getInt32(k))),
-                               k);
-  return v;
-}
-
 /// The value as W lanes (or as the scalar it is at W = 1).
-Widener::Value *Widener::vector(const Value *v) {
+llvm::Value *ValueMap::vector(const Value *v) {
   if (lanes_ == 1)
     return base(v);
   if (auto *c = llvm::dyn_cast<llvm::Constant>(v))
@@ -245,7 +200,7 @@ Widener::Value *Widener::vector(const Value *v) {
   Shape s = shapes_.shape(v);
   if (s.isConditional)
     return exactVector(v);
-  if (Value *known = localVector_.lookup(v))
+  if (Value *known = locals_.vectors.lookup(v))
     return known;
   Value *result;
   if (s.isVarying()) {
@@ -255,11 +210,11 @@ Widener::Value *Widener::vector(const Value *v) {
     result = fromOffsets(base(v), s, v->getType());
   }
   if (!isOffMainLine_)
-    localVector_[v] = result;
+    locals_.vectors[v] = result;
   return result;
 }
 
-Widener::Value *Widener::laneSelect(Value *mask, Value *onTrue, Value *onFalse) {
+llvm::Value *ValueMap::laneSelect(Value *mask, Value *onTrue, Value *onFalse) {
   if (auto *s = llvm::dyn_cast<llvm::StructType>(onTrue->getType())) {
     Value *result = llvm::PoisonValue::get(s);
     for (unsigned k = 0; k < s->getNumElements(); ++k)
@@ -275,7 +230,7 @@ Widener::Value *Widener::laneSelect(Value *mask, Value *onTrue, Value *onFalse) 
 }
 
 /// One mask bit per lane -> one per element of a value with `times` elements per lane.
-Widener::Value *Widener::repeatMask(Value *mask, unsigned times) {
+llvm::Value *ValueMap::repeatMask(Value *mask, unsigned times) {
   if (!mask || times == 1)
     return mask;
   llvm::SmallVector<int> order;
@@ -284,17 +239,15 @@ Widener::Value *Widener::repeatMask(Value *mask, unsigned times) {
   return b_.CreateShuffleVector(mask, order);
 }
 
-Widener::Value *Widener::allOnes() {
+llvm::Value *ValueMap::allOnes() {
   if (lanes_ == 1)
     return b_.getTrue();
   return llvm::Constant::getAllOnesValue(vec(b_.getInt1Ty(), lanes_));
 }
 
-Widener::Value *Widener::anyLane(Value *mask) {
-  return lanes_ == 1 ? mask : b_.CreateOrReduce(mask);
-}
+llvm::Value *ValueMap::anyLane(Value *mask) { return lanes_ == 1 ? mask : b_.CreateOrReduce(mask); }
 
-Widener::Value *Widener::maskBits(Value *mask) {
+llvm::Value *ValueMap::maskBits(Value *mask) {
   if (!mask)
     return b_.getInt32(lanes_ == 32 ? ~0u : (1u << lanes_) - 1);
   if (lanes_ == 1)
@@ -302,35 +255,35 @@ Widener::Value *Widener::maskBits(Value *mask) {
   return b_.CreateZExtOrTrunc(b_.CreateBitCast(mask, b_.getIntNTy(lanes_)), b_.getInt32Ty());
 }
 
-Widener::Value *Widener::bitsToMask(Value *bits) {
+llvm::Value *ValueMap::bitsToMask(Value *bits) {
   Value *n = b_.CreateZExtOrTrunc(bits, b_.getIntNTy(lanes_));
   return lanes_ == 1 ? n : b_.CreateBitCast(n, vec(b_.getInt1Ty(), lanes_));
 }
 
-llvm::AllocaInst *Widener::entryAlloca(llvm::Type *t, const llvm::Twine &name) {
+llvm::AllocaInst *ValueMap::entryAlloca(llvm::Type *t, const llvm::Twine &name) {
   return entry_.CreateAlloca(t, nullptr, name);
 }
 
-Widener::Value *Widener::missing(const llvm::Twine &what, llvm::Type *type) {
+llvm::Value *ValueMap::missing(const llvm::Twine &what, llvm::Type *type) {
   const llvm::DebugLoc place = b_.getCurrentDebugLocation();
   context_.fail(what + (place ? " (PTX line " + std::to_string(place.getLine()) + ")" : ""));
   return type->isVoidTy() ? nullptr : llvm::PoisonValue::get(type);
 }
 
-Widener::Block *Widener::newBlock(const llvm::Twine &name) {
+ValueMap::Block *ValueMap::newBlock(const llvm::Twine &name) {
   return Block::Create(context_.module.getContext(), name, &target_);
 }
 
 /// What is emitted next comes from this PTX line (of whichever function it was inlined from).
-void Widener::setLine(const llvm::DebugLoc &place) {
+void ValueMap::setLine(const llvm::DebugLoc &place) {
   llvm::DISubprogram *function = target_.getSubprogram();
   b_.SetCurrentDebugLocation(
       place && function ? llvm::DILocation::get(target_.getContext(), place.getLine(), 0, function)
                         : nullptr);
 }
 
-Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result,
-                                 llvm::ArrayRef<Value *> arguments) {
+llvm::Value *ValueMap::runtime(llvm::StringRef name, llvm::Type *result,
+                               llvm::ArrayRef<Value *> arguments) {
   llvm::SmallVector<llvm::Type *> types;
   for (Value *a : arguments)
     types.push_back(a->getType());
@@ -342,7 +295,7 @@ Widener::Value *Widener::runtime(llvm::StringRef name, llvm::Type *result,
 }
 
 /// A field of the Launch, Cta or Gang record.
-Widener::Value *Widener::field(unsigned which, size_t offset, llvm::Type *t, bool isInvariant) {
+llvm::Value *ValueMap::field(unsigned which, size_t offset, llvm::Type *t, bool isInvariant) {
   llvm::LoadInst *load = b_.CreateAlignedLoad(
       t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), argument(which), offset),
       llvm::Align(t->isPointerTy() || t->isIntegerTy(64) ? 8 : 4));
@@ -354,7 +307,7 @@ Widener::Value *Widener::field(unsigned which, size_t offset, llvm::Type *t, boo
 /// The address of the kernel's `.param` space, which is there whether or not a thread comes to read
 /// it: loads from it may move out of the loop over gangs. (Streams of stores behind pointers read
 /// anew for each gang are a tenth slower. Between barriers registers are worth more.)
-Widener::Value *Widener::kernelParams(const llvm::Argument &params) {
+llvm::Value *ValueMap::kernelParams(const llvm::Argument &params) {
   Value *address = field(kLaunch, offsetof(abi::Launch, params), b_.getPtrTy(), true);
   auto number = [&](uint64_t n) {
     return llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt64(n)));
@@ -368,7 +321,7 @@ Widener::Value *Widener::kernelParams(const llvm::Argument &params) {
 }
 
 /// Promotion takes what nobody wrote for undefined, without a word.
-void Widener::checkIncoming() {
+void ValueMap::checkIncoming() {
   for (const auto &[value, slot] : incoming_) {
     auto is = [&](auto kind) {
       return llvm::any_of(slot->users(), [&](const llvm::User *u) { return kind(u); });
@@ -383,13 +336,88 @@ void Widener::checkIncoming() {
   }
 }
 
-Widener::Widener(ModuleContext &context, llvm::Function &source, llvm::Function &target,
-                 const ShapeAnalysis &shapes, bool isFull, bool isKernel)
-    : context_(context), source_(source), target_(target), shapes_(shapes), isFull_(isFull),
-      isKernel_(isKernel), lanes_(shapes.lanes()), b_(target.getContext()),
-      entry_(target.getContext()) {}
+/// GEPs are byte arithmetic: constant plus index times scale, so that pointers to `.shared` can be
+/// plain 32-bit integers.
+llvm::Value *ValueMap::emitAddress(const llvm::GEPOperator &gep, bool isWide) {
+  const llvm::DataLayout layout(lower::kLaneDataLayout);
+  const bool isShared = gep.getPointerAddressSpace() == lower::kShared;
+  const unsigned width = isShared ? 32 : 64;
+  llvm::MapVector<llvm::Value *, llvm::APInt> variable;
+  llvm::APInt constant(width, 0);
+  llvm::Type *scalarIndex = b_.getIntNTy(width);
+  llvm::Type *index = isWide ? widenType(scalarIndex, lanes_) : scalarIndex;
+  auto operand = [&](const Value *v) { return isWide ? exactVector(v) : base(v); };
+  Value *pointer = operand(gep.getPointerOperand());
+  if (!gep.collectOffset(layout, width, variable, constant))
+    return missing("address of a type without a fixed size", isWide ? wide(&gep) : plain(&gep));
+  Value *sum = llvm::ConstantInt::get(index, constant.sext(width));
+  for (auto &[v, scale] : variable) {
+    Value *n = b_.CreateSExtOrTrunc(operand(v), index);
+    sum = b_.CreateAdd(b_.CreateMul(n, llvm::ConstantInt::get(index, scale)), sum);
+  }
+  if (isShared)
+    return b_.CreateAdd(pointer, sum);
+  return b_.CreateGEP(b_.getInt8Ty(), pointer, sum);
+}
 
-void Widener::run() {
+/// The same operation on the given operands, scalar or wide.
+llvm::Value *ValueMap::emitElementwise(const llvm::Instruction &i, llvm::ArrayRef<Value *> op) {
+  using I = llvm::Instruction;
+  const bool isWide = lanes_ > 1 && !op.empty() && shapes_.shape(&i).kind != Shape::Kind::unknown &&
+                      (shapes_.shape(&i).isVarying() || isOffMainLine_);
+  llvm::Type *result = isWide ? wide(&i) : plain(&i);
+  switch (i.getOpcode()) {
+  case I::PtrToInt:
+    if (op[0]->getType()->getScalarType()->isPointerTy())
+      return b_.CreatePtrToInt(op[0], result);
+    return b_.CreateZExtOrTrunc(op[0], result);
+  case I::IntToPtr:
+    if (result->getScalarType()->isPointerTy())
+      return b_.CreateIntToPtr(op[0], result);
+    return b_.CreateZExtOrTrunc(op[0], result);
+  case I::AddrSpaceCast:
+    if (op[0]->getType()->getScalarType()->isPointerTy() == result->getScalarType()->isPointerTy())
+      return op[0];
+    return missing("cast between .shared and other pointers", result);
+  case I::BitCast:
+    return b_.CreateBitCast(op[0], result);
+  case I::ExtractValue:
+    return b_.CreateExtractValue(op[0], llvm::cast<llvm::ExtractValueInst>(i).getIndices());
+  case I::InsertValue:
+    return b_.CreateInsertValue(op[0], op[1], llvm::cast<llvm::InsertValueInst>(i).getIndices());
+  case I::Select:
+    if (isWide && op[0]->getType()->isVectorTy())
+      return laneSelect(op[0], op[1], op[2]);
+    return b_.CreateSelect(op[0], op[1], op[2]);
+  case I::ICmp:
+  case I::FCmp:
+    return b_.CreateCmp(llvm::cast<llvm::CmpInst>(i).getPredicate(), op[0], op[1]);
+  case I::Freeze:
+    return b_.CreateFreeze(op[0]);
+  default:
+    break;
+  }
+  if (i.isCast())
+    return b_.CreateCast(llvm::cast<llvm::CastInst>(i).getOpcode(), op[0], result);
+  if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
+    return missing(llvm::Twine("no form on other operands: ") + i.getOpcodeName(), result);
+  I *clone = i.clone();
+  clone->mutateType(result);
+  for (unsigned k = 0; k < op.size(); ++k)
+    clone->setOperand(k, op[k]);
+  clone->dropUnknownNonDebugMetadata();
+  b_.Insert(clone, i.getName());
+  clone->setDebugLoc(b_.getCurrentDebugLocation());
+  return clone;
+}
+
+ValueMap::ValueMap(ModuleContext &context, llvm::Function &source, llvm::Function &target,
+                   const ShapeAnalysis &shapes, bool isKernel)
+    : context_(context), source_(source), shapes_(shapes), isKernel_(isKernel),
+      lanes_(shapes.lanes()), b_(target.getContext()), entry_(target.getContext()),
+      target_(target) {}
+
+void ValueMap::beginFunction() {
   Block *prologue = newBlock("prologue");
   Block *first = newBlock("first");
   entry_.SetInsertPoint(prologue);
@@ -397,21 +425,18 @@ void Widener::run() {
   entry_.SetInsertPoint(toFirst);
   firstThread_ =
       entry_.CreateAnd(target_.getArg(kFirstThread), ~uint64_t(lanes_ - 1), "first.thread");
-  entryMask_ = isFull_ || lanes_ == 1 ? nullptr : argument(kMask);
   b_.SetInsertPoint(first);
   for (unsigned n = 0; n < source_.arg_size(); ++n) {
     const llvm::Argument *own = source_.getArg(n);
     Value *v = isKernel_ ? kernelParams(*own) : argument(kFirstOwn + n);
     auto *slot = entryAlloca(v->getType(), own->getName());
     b_.CreateStore(v, slot);
-    promotable_.push_back(slot);
+    promote(slot);
     slots_[own] = slot;
   }
-  planItems();
-  findAccumulators();
-  b_.CreateBr(items_[0].head);
-  for (unsigned n = 0; n < items_.size(); ++n)
-    emitItem(n);
+}
+
+void ValueMap::endFunction() {
   llvm::EliminateUnreachableBlocks(target_);
   checkIncoming();
   std::vector<llvm::AllocaInst *> live;
@@ -420,6 +445,11 @@ void Widener::run() {
       live.push_back(a);
   llvm::DominatorTree dominators(target_);
   llvm::PromoteMemToReg(live, dominators);
+}
+
+void ValueMap::forgetBlock() {
+  locals_.bases.clear();
+  locals_.vectors.clear();
 }
 
 } // namespace ptxrun::simt

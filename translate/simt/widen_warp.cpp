@@ -1,12 +1,12 @@
 // Operations of a whole warp that the runtime performs (lower/warp_words.h): wgmma, tcgen05.ld, ...
 #include "intrinsics/abi.h"
-#include "translate/simt/widener.h"
+#include "translate/simt/collectives.h"
 
 namespace ptxrun::simt {
 
 /// Memory for at least so many registers of the gang, a row of W each. All operations of a function
 /// share it: accumulators that go from one product to the next stay where they are.
-llvm::AllocaInst *Widener::registerRows(unsigned rows) {
+llvm::AllocaInst *Collectives::registerRows(unsigned rows) {
   auto *type = llvm::ArrayType::get(b_.getInt32Ty(), uint64_t{rows} * lanes_);
   if (!registerRows_) {
     registerRows_ = entryAlloca(type, "registers");
@@ -22,7 +22,7 @@ llvm::AllocaInst *Widener::registerRows(unsigned rows) {
 //     rows
 // where parts[l] is where the rows of the gang that has lane l of the warp are. Below W = 32 the
 // gangs of the warp meet before, and the one with lane 0 makes the call; and once more behind it.
-Widener::Value *Widener::emitWarpOperation(const llvm::CallBase &call, const Word &) {
+llvm::Value *Collectives::emitWarpOperation(const llvm::CallBase &call, const Word &) {
   noteWhoIsGone(call);
   llvm::StringRef operation = call.getCalledFunction()->getName();
   operation.consume_front("ptx.warp.");

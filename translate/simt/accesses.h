@@ -1,0 +1,154 @@
+// Accesses to memory: loads, stores, read-modify-write, and what is done lane by lane.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+
+#include "translate/simt/cost.h"
+#include "translate/simt/value_map.h"
+
+namespace ptxrun::simt {
+
+/// Lanes whose accesses follow each other in memory.
+struct Run {
+  unsigned firstLane, lanes;
+  int64_t offset;
+};
+
+/// What a load that replaces (part of) another keeps of it: volatile, invariant.
+void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from);
+
+class Accesses : protected ValueMap {
+ public:
+  using ValueMap::ValueMap;
+
+ protected:
+  void forgetBlock();
+  void emitLoad(const llvm::LoadInst &);
+  void emitStore(const llvm::StoreInst &);
+  void emitAtomic(const llvm::Instruction &);
+  void emitFence(const llvm::FenceInst &);
+  /// Whether lanes that count up from a base leave the range of the index. widen_addresses.cpp
+  Value *wrapsWithin(const Value *index, bool isSigned);
+  /// Vectors one behind the other.
+  Value *concatenate(llvm::SmallVector<Value *> pieces);
+  /// Elements of vectors that every lane has. widen_interleaved.cpp
+  Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);
+  Value *joinedElements(const llvm::InsertElementInst &);
+
+  struct LaneByLane {
+    bool isLong = false;       // a loop, whatever the mask
+    bool doesUpdate = false;   // the body loads and stores one place
+    bool areAllActive = false; // whatever the mask
+  };
+  /// What is done for one lane, with its operands.
+  using LaneBody = llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>;
+  Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result, LaneBody,
+                    LaneByLane how = {false, false, false});
+
+ private:
+  // widen_addresses.cpp
+  struct Address {
+    Value *base = nullptr;                         // host pointer
+    const std::vector<int64_t> *offsets = nullptr; // bytes per lane; null with index null: uniform
+    Value *index = nullptr;                        // <W x i64> byte offsets, varying
+    Value *wraps = nullptr;                        // i1: offsets do not hold, use exact pointers
+  };
+  Address address(const Value *pointer);
+  Value *pointers(const Address &);
+  Value *inArena(Value *offsets);
+  Value *exactPointers(const Value *pointer);
+  Value *hostPointer(const Value *pointer);
+  bool stridesAcrossLanes(const Value *pointer) const;
+  Value *isClamped(const llvm::MinMaxIntrinsic &);
+  Value *exchangesLanes(const llvm::Instruction &exclusive);
+  Value *wrapTest(const Value *pointer);
+  Value *beginsBelowShared(const llvm::LoadInst &, const Address &);
+  std::optional<int64_t> strideOf(const Value *pointer) const;
+  Value *ofLastLane(const Value *, const llvm::Instruction &user);
+
+  // widen_memory.cpp
+  void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
+  Value *loadOffsets(const llvm::LoadInst &, const Address &);
+  Value *loadFewRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>);
+  Value *loadRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>, int64_t span);
+  Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
+                    llvm::ArrayRef<int> order);
+  Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
+  bool isGathered(const llvm::Type *);
+  Value *loadEach(const llvm::LoadInst &, Value *pointers);
+  bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
+  void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
+
+  // widen_slow.cpp
+  /// The narrow index that an address is made of: `scale` times what `cast` makes of it.
+  struct IndexExtension {
+    const llvm::CastInst *cast = nullptr;
+    int64_t scale = 0;
+  };
+  bool addExtension(const Value *address, int64_t factor, IndexExtension &) const;
+  llvm::Constant *wrappedAccess(const IndexExtension &, const std::vector<int64_t> &addressOffsets,
+                                uint64_t bytes);
+  bool isGatherSmall(const llvm::Type *) const;
+  llvm::AllocaInst *accessWrapped(const llvm::Instruction &, const Address &, llvm::Type *,
+                                  Value *stored);
+  Value *loadSlowly(const llvm::LoadInst &, const Address &);
+  void storeSlowly(const llvm::StoreInst &, const Address &, Value *);
+
+  // widen_interleaved.cpp
+  unsigned elementsPerRegister(const llvm::Type *element) const;
+  void takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
+                 llvm::MutableArrayRef<Value *> out);
+  llvm::SmallVector<Value *> putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step);
+  llvm::SmallVector<Value *> separate(unsigned n, unsigned perRegister,
+                                      llvm::function_ref<Value *(unsigned)> piece);
+  using Siblings = std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>>;
+  Siblings loadsNear(const llvm::LoadInst &) const;
+  llvm::SmallVector<Value *> transposeBlocks(llvm::SmallVector<Value *> rows);
+  llvm::SmallVector<Value *> transposeElements(llvm::SmallVector<Value *> rows);
+  bool loadRows(const llvm::LoadInst &, const Address &);
+  llvm::SmallVector<const llvm::StoreInst *> storesNear(const llvm::StoreInst &, int64_t size,
+                                                        int64_t n) const;
+  llvm::SmallVector<Value *> interleave(llvm::ArrayRef<Value *>);
+  bool storeStrided(const llvm::StoreInst &, const Address &);
+  void storeStructures(const llvm::StoreInst &, const Address &,
+                       llvm::ArrayRef<const llvm::StoreInst *>, unsigned n);
+  bool loadNeighbours(const llvm::LoadInst &, const Address &);
+
+  // widen_atomics.cpp
+  std::pair<Value *, Value *> addedBefore(const Value *value);
+  /// Where each lane's update goes: a host pointer (null: none) and signed offsets of 32 or 64
+  /// bits, or pointers.
+  struct Places {
+    Value *base, *index;
+  };
+  Places placesOf(const Value *pointer);
+  Value *placeAt(const Places &, Value *index);
+  Value *indexOrNowhere(const Places &, Value *nowhere);
+  void updateDenseOrSparse(const Places &, Value *values, llvm::Type *, LaneBody update);
+  Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
+                      llvm::function_ref<Value *(Value *)> next);
+  Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
+  Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
+  struct LaneScalars {
+    Value *vector;            // or one scalar for all
+    llvm::AllocaInst *memory; // where the vector has been stored; null: nowhere
+    bool isIndex;             // in memory: is taken sign-extended to 64 bits
+  };
+  llvm::SmallVector<LaneScalars> laneScalars(llvm::ArrayRef<Value *> operands, bool doSpill);
+  Value *scalarAt(const LaneScalars &, Value *lane);
+  bool isTakenFromRegister(const Value *) const;
+  std::vector<llvm::SmallVector<Value *>> takenTogether(llvm::ArrayRef<LaneScalars> operands,
+                                                        unsigned first, unsigned count);
+
+  llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
+  llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
+  llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>
+      structures_; // all that are stored together, by the last of them
+  llvm::DenseMap<const Value *, llvm::SmallVector<Value *>>
+      separated_; // elements of vectors, of the block being emitted
+  llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> slowBuffers_;           // by what lies in them
+  std::map<std::pair<llvm::Type *, unsigned>, llvm::AllocaInst *> spills_; // by operand
+};
+
+} // namespace ptxrun::simt

@@ -1,0 +1,121 @@
+// Calls: words of the vocabulary (gang_ops.def), what lanes of a warp do together, calls of the
+// runtime and of functions that were not inlined.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "intrinsics/matrix/warp.h"
+#include "translate/simt/accesses.h"
+#include "translate/simt/accumulators.h"
+#include "translate/simt/words.h"
+
+namespace ptxrun::simt {
+
+class Collectives : protected Accesses {
+ public:
+  using Accesses::Accesses;
+
+ protected:
+  void emitCall(const llvm::CallBase &);
+  /// Whether a condition holds for some active lane, where its bounds tell; null: they do not.
+  Value *holdsForSome(const Value *condition, bool isNegated);
+  /// Registers between matrix instructions that stay in one place (accumulators.h).
+  void findAccumulators();
+  Value *accumulatorAt(Accumulators::Place);
+
+  std::optional<Accumulators> accumulators_; // of W = 32
+
+ private:
+  Value *holdsForAll(const Value *condition, bool isNegated);
+  Value *emitWord(const llvm::CallBase &, const Word &);
+  Value *allOf(Value *condition);
+  Value *emitNoWrap(const llvm::CallBase &, const Word &);
+  Value *emitFirst(const llvm::CallBase &, const Word &);
+  Value *emitSame(const llvm::CallBase &, const Word &);
+  Value *emitAllOrAny(const llvm::CallBase &, const Word &);
+  Value *emitYield(const llvm::CallBase &, const Word &);
+  Value *emitExit(const llvm::CallBase &, const Word &);
+  Value *emitExited(const llvm::CallBase &, const Word &);
+  Value *emitLibraryCall(const llvm::CallBase &, const Word &);
+  Value *emitTrap(const llvm::CallBase &, const Word &);
+  Value *emitAssertFail(const llvm::CallBase &, const Word &);
+  Value *emitIsLocal(const llvm::CallBase &, const Word &);
+  Value *emitFunctionCall(const llvm::CallBase &);
+  Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments,
+                  Value *mask);
+  struct Warp;
+  void noteWhoIsGone(const llvm::CallBase &);
+  Value *emitActiveMask(const llvm::CallBase &, const Word &);
+  Value *emitWarpBarrier(const llvm::CallBase &, const Word &);
+  Value *emitShuffle(const llvm::CallBase &, const Word &);
+  Value *emitVote(const llvm::CallBase &, const Word &);
+  Value *emitMatch(const llvm::CallBase &, const Word &);
+  Value *emitRedux(const llvm::CallBase &, const Word &);
+  Value *reduceIntegers(Value *values, Value *mask, Op);
+  Value *reduceFloats(Value *values, Value *mask, Op);
+  Value *emitElect(const llvm::CallBase &, const Word &);
+  Value *ballot(llvm::StringRef operation, const Value *predicate, Value *members,
+                Value *&participants);
+  Value *nameConstant(llvm::StringRef);
+  Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
+  Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
+  Value *emitMatrix(const llvm::CallBase &, const Word &);
+  Value *emitPreparedMatrix(const llvm::CallBase &, const matrix::WarpOperation &);
+  Value *preparedOperand(const llvm::CallBase &, const matrix::WarpOperation &, bool isA);
+  llvm::AllocaInst *accumulatorHome(unsigned home, unsigned rows);
+  llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
+  Value *operationConstant(const matrix::WarpOperation &);
+  Value *gatherRegisters(const llvm::CallBase &, Value *in);
+  Value *placeInWarp(Value *own, const Warp &);
+  Value *takeOwn(Value *whole, const Warp &);
+  Value *permute(Value *whole, Value *index);
+  Value *laneNumbers();
+  Value *gatherPointers(llvm::StringRef operation, Value *own, Value *members);
+  Value *emitWarpOperation(const llvm::CallBase &, const Word &);
+  llvm::AllocaInst *registerRows(unsigned rows);
+  Value *firstLaneOf(const Value *);
+  Value *emitBarrier(const llvm::CallBase &, const Word &);
+  Value *emitBarrierReduction(const llvm::CallBase &, const Word &);
+
+  // widen_registers.cpp
+  Value *launchField(size_t offset, llvm::Type *);
+  Value *blockExtent(unsigned axis);
+  Value *firstLaneOfGang();
+  Value *emitThreadIndex(const llvm::CallBase &, const Word &);
+  Value *emitLaneNumber(const llvm::CallBase &, const Word &);
+  Value *emitLaneMask(const llvm::CallBase &, const Word &);
+  Value *emitBlockExtent(const llvm::CallBase &, const Word &);
+  Value *emitGridPlace(const llvm::CallBase &, const Word &);
+  Value *emitClusterRegister(const llvm::CallBase &, const Word &);
+  Value *emitWarpNumber(const llvm::CallBase &, const Word &);
+  Value *emitRecordField(const llvm::CallBase &, const Word &);
+  Value *emitClock(const llvm::CallBase &, const Word &);
+  Value *emitEnvironment(const llvm::CallBase &, const Word &);
+  Value *emitSharedWindow(const llvm::CallBase &, const Word &);
+
+  // widen_rounded.cpp
+  Value *emitRounded(const llvm::CallBase &, const Word &);
+
+  // widen_runtime.cpp
+  Value *emitRuntimeWord(const llvm::CallBase &, const Word &);
+  Value *emitPerLane(const llvm::CallBase &, const lower::RuntimeWord &, bool isArrival);
+  Value *emitWait(const llvm::CallBase &, const lower::RuntimeWord &);
+  void emitCopies(const llvm::CallBase &, const lower::RuntimeWord &);
+
+  // widen_texture.cpp
+  Value *emitTexture(const llvm::CallBase &);
+  llvm::AllocaInst *&textureMemory(llvm::Type *, bool isSecond);
+
+  Value *convertSaturating(Value *x, llvm::Type *result, bool isSigned);
+  Value *emitIntrinsic(const llvm::CallBase &);
+
+  llvm::AllocaInst *registerRows_ = nullptr; // what operations of the warp take and give
+  std::map<std::pair<llvm::Type *, bool>, llvm::AllocaInst *> textureMemory_;
+  std::map<std::pair<std::string, llvm::Type *>, llvm::AllocaInst *> matrixMemories_; // by purpose
+  llvm::DenseMap<unsigned, llvm::AllocaInst *> accumulatorHomes_;
+  std::map<std::vector<const Value *>, Value *> preparedOperands_; // by block, form and registers
+  bool areOthersGone_ = false; // at the collective being emitted
+};
+
+} // namespace ptxrun::simt

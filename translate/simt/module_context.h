@@ -1,0 +1,55 @@
+// What the wide functions of one module share, and the parameters they begin with.
+#pragma once
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "translate/simt/gang_module.h"
+
+namespace ptxrun::simt {
+
+/// What all functions of one gang module share.
+struct ModuleContext {
+  llvm::Module &module; ///< the module under construction: scalar functions in, wide functions out
+  unsigned lanes;
+  CodeOptions options;
+  Target target; ///< of the options' level and model
+  PassRun &passes;
+  bool tracksExits = false; ///< barriers count exited lanes
+  bool hasBarriers = false;
+  bool hasPlainUpdates =
+      false; ///< atomics of memory that one thread works on: a load, then a store
+  /// Lanes access places as far from each other as a number known only at run time says: lines of
+  /// memory that later rows of the block may share.
+  bool stridesAcrossLanes = false;
+  /// Wide versions of device functions that were not inlined.
+  std::map<const llvm::Function *, llvm::Function *> wide = {};
+  /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
+  /// in which gangs come to them.
+  std::map<std::vector<unsigned>, unsigned> activeMaskSites = {};
+  /// The first thing that could not be widened: widen() ends in it. Empty: none.
+  std::string problem = {};
+  void fail(const llvm::Twine &what) {
+    if (problem.empty())
+      problem = what.str();
+  }
+  /// abi::WrappedAccess records, by content.
+  std::map<const llvm::Constant *, llvm::GlobalVariable *> wrappedAccesses = {};
+};
+
+/// Leading parameters of every wide function.
+enum WideArgument : unsigned {
+  kLaunch,
+  kCta,
+  kGang,
+  kCtaX,
+  kCtaY,
+  kCtaZ,
+  kFirstThread,
+  kMask,
+  kFirstOwn
+};
+
+} // namespace ptxrun::simt
