@@ -4,6 +4,7 @@
   samples FOLDER                 every launch description of a folder
   programs PROGRAM MODULE.ptx    every scenario of recorded_program
   kills PROGRAM MODULE.ptx       a program that is killed at some moment: what is in the file replays
+  cuts PROGRAM MODULE.ptx        a recording that ends anywhere: the same
   damage SAMPLE.toml             files that were cut or changed are refused, or replay as far as they go
   digest SAMPLE.toml             large inputs kept apart: shared, missing, changed, packed
   tools SAMPLE.toml              substitution, differences, trimming, exporting, extracting
@@ -119,7 +120,7 @@ def options(program, module):
 
 def kills(program, module):
     random.seed(7)
-    for turn in range(20):
+    for turn in range(40):
         if os.path.exists(REC):
             os.remove(REC)
         child = subprocess.Popen([PTXRUN, "record", "-o", REC, "--checkpoint", "50", "--", program, module, "many"],
@@ -129,6 +130,19 @@ def kills(program, module):
         child.wait()
         if os.path.exists(REC) and os.path.getsize(REC) >= 16:
             replays(f"killed, turn {turn}", [{}])
+
+
+def cuts(program, module):
+    """What a kill leaves is a file that ends anywhere: it replays as far as launches are complete."""
+    random.seed(8)
+    run("record", "-o", REC, "--checkpoint", "50", "--", program, module, "streams")
+    good = open(REC, "rb").read()
+    launches = len(json.loads(run("capture", "info", "--json", REC).stdout)["launches"])
+    for turn in range(160):
+        open(REC, "wb").write(good[:random.randrange(16, len(good))])
+        result = run("replay", REC, "--plain")
+        found = re.search(r"(\d+) launches", result.stdout)
+        expect(result.returncode == 0 and found and int(found[1]) <= launches, f"cut, turn {turn}", result)
 
 
 def damage(sample):

@@ -62,4 +62,11 @@ GLOBAL grid_sum(unsigned *x, unsigned *arrived) { // blocks wait for each other:
     x[1 + blockIdx.x] = *(volatile unsigned *)x;
   }
 }
+GLOBAL shifted(unsigned *x, unsigned n) { // threads of one block race for what their neighbours had
+  if (threadIdx.x && threadIdx.x < n) x[threadIdx.x] = x[threadIdx.x - 1] + 1;
+}
+GLOBAL same_places(unsigned *out) { out[threadIdx.x & 7] = threadIdx.x; }
+GLOBAL textured(float *out, cudaTextureObject_t texture, unsigned n) {
+  if (all() < n) out[all()] = tex2D<float>(texture, all() % 16 + 0.25f, all() / 16 + 0.75f);
+}
 GLOBAL bad_address(unsigned *x) { if (all() == 77) *(unsigned *)(x[0] + 64ull) = 1; }

@@ -219,6 +219,54 @@ void cooperative() {
   CHECK(cuLaunchCooperativeKernel(kernel("grid_sum"), 16, 1, 1, 32, 1, 1, 0, nullptr, arguments));
   print<unsigned>("cooperative", x, 17);
 }
+void onePlace() { // races within one block, whose outcome is that of some W
+  const auto x = device<unsigned>(256), out = device<unsigned>(8);
+  for (int k = 0; k < 3; ++k) {
+    launch("shifted", 1, 256, nullptr, x, 200u);
+    launch("same_places", 1, 200, nullptr, out);
+  }
+  print<unsigned>("one place", x, 100);
+  print<unsigned>("one place", out, 8);
+}
+void graphs() { // captured from a stream, launched with other arguments too
+  CUstream stream;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const auto x = device(kCount, numbers(kCount)), y = device<float>(kCount), sum = device<float>(1);
+  CUgraph graph;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  launch("scale", 40, 128, stream, y, x, 2.0f, kCount);
+  CHECK(cuMemsetD32Async(sum, 0, 1, stream));
+  launch("sum_in_any_order", (kCount + 127) / 128, 128, stream, sum, y, kCount);
+  CHECK(cuMemcpyDtoDAsync(x, y, kCount * 2, stream));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CUgraphExec ready;
+  CHECK(cuGraphInstantiate(&ready, graph, 0));
+  for (int k = 0; k < 4; ++k) {
+    CHECK(cuGraphLaunch(ready, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuMemcpyHtoD(x, &k, 4));
+  }
+  print<float>("graph", sum, 1);
+}
+void hostFunctions() { // the host writes managed memory in the middle of a stream
+  CUstream stream;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr m;
+  CHECK(cuMemAllocManaged(&m, 4096, CU_MEM_ATTACH_GLOBAL));
+  std::memset(reinterpret_cast<void *>(m), 0, 4096);
+  for (int k = 0; k < 5; ++k) {
+    launch("add_to", 8, 128, stream, m, 1024u);
+    CHECK(cuLaunchHostFunc(
+        stream,
+        [](void *words) {
+          for (unsigned i = 0; i < 1024; i += 3)
+            static_cast<unsigned *>(words)[i] ^= 0x55u + i;
+        },
+        reinterpret_cast<void *>(m)));
+  }
+  CHECK(cuStreamSynchronize(stream));
+  print<unsigned>("host functions", m, 7);
+}
 void reload() {
   for (int k = 0; k < 3; ++k) {
     variables();
@@ -244,17 +292,28 @@ void crash() {
   std::printf("crash %d\n", static_cast<int>(cuCtxSynchronize()));
 }
 
-const std::map<std::string, std::function<void()>> scenarios = {
-    {"streams", streams},     {"float_atomics", floatAtomics},
-    {"slots", slots},         {"race", race},
-    {"locks", locks},         {"managed", managed},
-    {"pinned", pinned},       {"pools", pools},
-    {"variables", variables}, {"printing", printing},
-    {"heap", heap},           {"pointers", pointers},
-    {"clocks", clocks},       {"in_place", inPlace},
-    {"boxes", boxes},         {"cooperative", cooperative},
-    {"reload", reload},       {"many", many},
-    {"crash", crash}};
+const std::map<std::string, std::function<void()>> scenarios = {{"streams", streams},
+                                                                {"float_atomics", floatAtomics},
+                                                                {"slots", slots},
+                                                                {"race", race},
+                                                                {"locks", locks},
+                                                                {"managed", managed},
+                                                                {"pinned", pinned},
+                                                                {"pools", pools},
+                                                                {"variables", variables},
+                                                                {"printing", printing},
+                                                                {"heap", heap},
+                                                                {"pointers", pointers},
+                                                                {"clocks", clocks},
+                                                                {"in_place", inPlace},
+                                                                {"boxes", boxes},
+                                                                {"cooperative", cooperative},
+                                                                {"one_place", onePlace},
+                                                                {"graphs", graphs},
+                                                                {"host_functions", hostFunctions},
+                                                                {"reload", reload},
+                                                                {"many", many},
+                                                                {"crash", crash}};
 
 } // namespace
 

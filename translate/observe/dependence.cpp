@@ -1,12 +1,14 @@
 #include "translate/observe/dependence.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "translate/lower/runtime_words.h"
 
@@ -23,7 +25,9 @@ struct Origin {
   bool isShared = false, isOwn = false;
   bool isUnknown = false; ///< it may be a pointer from memory
   bool hasThread = false; ///< it depends on %tid, %ctaid, %laneid
-  bool hasLoaded = false; ///< it depends on what was read from memory
+  bool hasLane = false;   ///< of these on the place in the block, as a whole,
+  bool hasRemainder = false, hasQuotient = false; ///< or on what is left when that is divided
+  bool hasLoaded = false;                         ///< it depends on what was read from memory
 };
 
 class OriginFinder {
@@ -36,21 +40,53 @@ class OriginFinder {
     if (pointer->getType()->isPointerTy() &&
         pointer->getType()->getPointerAddressSpace() == lower::kShared)
       origin.isShared = true;
-    follow(pointer, /*mayBePointer=*/true, origin);
+    follow(pointer, /*mayBePointer=*/true, Part::all, origin);
     if (origin.bases.empty() && !origin.isShared && !origin.isOwn)
       origin.isUnknown = true;
     return origin;
   }
 
+  /// Whether the value can differ between threads of a block: by their numbers, or by what they
+  /// read at addresses that depend on them.
+  bool differsInBlock(const llvm::Value *value) {
+    std::set<const llvm::Value *> seen;
+    std::vector<const llvm::Value *> left{value};
+    while (!left.empty()) {
+      const llvm::Value *v = left.back();
+      left.pop_back();
+      if (!seen.insert(v).second)
+        continue;
+      if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(v))
+        return true;
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(v)) {
+        const llvm::Function *callee = call->getCalledFunction();
+        if (!callee || isPlaceInBlock(callee->getName()) ||
+            !(callee->isIntrinsic() || callee->getName().starts_with("ptx.sreg.")))
+          return true;
+      }
+      if (auto *i = llvm::dyn_cast<llvm::Instruction>(v))
+        left.insert(left.end(), i->value_op_begin(), i->value_op_end());
+    }
+    return false;
+  }
+
+  static bool isPlaceInBlock(llvm::StringRef name) {
+    return name.starts_with("ptx.sreg.tid") || name == "ptx.sreg.laneid" ||
+           name == "ptx.sreg.warpid";
+  }
+
  private:
-  void follow(const llvm::Value *v, bool mayBePointer, Origin &origin) {
+  /// What is left of a number on its way into an address.
+  enum class Part : uint8_t { all, remainder, quotient };
+
+  void follow(const llvm::Value *v, bool mayBePointer, Part part, Origin &origin) {
     if (llvm::isa<llvm::Constant>(v) && !llvm::isa<llvm::GlobalVariable>(v)) {
       if (auto *expression = llvm::dyn_cast<llvm::ConstantExpr>(v))
         for (const llvm::Value *operand : expression->operands())
-          follow(operand, mayBePointer, origin);
+          follow(operand, mayBePointer, part, origin);
       return;
     }
-    if (!seen_.insert({v, mayBePointer}).second)
+    if (!seen_.insert({v, mayBePointer, part}).second)
       return;
     if (llvm::isa<llvm::GlobalVariable>(v)) {
       origin.bases.insert(kVariables);
@@ -62,7 +98,7 @@ class OriginFinder {
     } else if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v)) {
       followLoad(*load, mayBePointer, origin);
     } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(v)) {
-      followCall(*call, origin);
+      followCall(*call, part, origin);
     } else if (auto *i = llvm::dyn_cast<llvm::Instruction>(v)) {
       if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i)) {
         origin.hasLoaded = true;
@@ -75,9 +111,35 @@ class OriginFinder {
           llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::FreezeInst, llvm::IntToPtrInst,
                     llvm::PtrToIntInst, llvm::GetElementPtrInst, llvm::BitCastInst,
                     llvm::AddrSpaceCastInst>(i);
+      const Part rest = partOf(*i, part);
       for (const llvm::Value *operand : i->operands())
         if (!llvm::isa<llvm::BasicBlock>(operand))
-          follow(operand, mayBePointer && keepsPointers, origin);
+          follow(operand, mayBePointer && keepsPointers, rest, origin);
+    }
+  }
+
+  /// Of an operand of the instruction, where its result comes to so much.
+  static Part partOf(const llvm::Instruction &i, Part part) {
+    const bool isByConstant =
+        i.getNumOperands() == 2 && llvm::isa<llvm::ConstantInt>(i.getOperand(1));
+    if (!isByConstant || part != Part::all)
+      return part;
+    switch (i.getOpcode()) {
+    case llvm::Instruction::And: {
+      // A mask of low bits; others may only align.
+      const llvm::APInt &mask = llvm::cast<llvm::ConstantInt>(i.getOperand(1))->getValue();
+      return mask.isMask() && mask.countr_one() <= 10 ? Part::remainder : part;
+    }
+    case llvm::Instruction::URem:
+    case llvm::Instruction::SRem:
+      return Part::remainder;
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::AShr:
+      return Part::quotient;
+    default:
+      return part;
     }
   }
 
@@ -99,7 +161,7 @@ class OriginFinder {
     origin.isUnknown |= mayBePointer && isWord;
   }
 
-  void followCall(const llvm::CallBase &call, Origin &origin) {
+  void followCall(const llvm::CallBase &call, Part part, Origin &origin) {
     const llvm::Function *callee = call.getCalledFunction();
     const llvm::StringRef name = callee ? callee->getName() : "";
     if (name == "ptx.shared.base") {
@@ -108,10 +170,14 @@ class OriginFinder {
                name.starts_with("ptx.sreg.clusterid") || name.starts_with("ptx.sreg.cluster_cta") ||
                name == "ptx.sreg.laneid" || name == "ptx.sreg.warpid") {
       origin.hasThread = true;
+      if (isPlaceInBlock(name))
+        (part == Part::all         ? origin.hasLane
+         : part == Part::remainder ? origin.hasRemainder
+                                   : origin.hasQuotient) = true;
     } else if (name.starts_with("ptx.sreg.")) {
     } else if (llvm::isa<llvm::IntrinsicInst>(call) || !name.starts_with("ptx.")) {
       for (const llvm::Value *argument : call.args())
-        follow(argument, false, origin);
+        follow(argument, false, part, origin);
       if (!name.starts_with("llvm."))
         origin.hasLoaded = true;
     } else {
@@ -120,7 +186,7 @@ class OriginFinder {
   }
 
   const llvm::Function &kernel_;
-  std::set<std::pair<const llvm::Value *, bool>> seen_;
+  std::set<std::tuple<const llvm::Value *, bool, Part>> seen_;
 };
 
 /// Reads all functions of a module.
@@ -129,9 +195,12 @@ class Examiner {
   explicit Examiner(const lower::LaneModule &lane) : lane_(lane), origins_(*lane.kernel) {}
 
   Dependence run() {
-    for (const llvm::Function &function : *lane_.module)
+    for (llvm::Function &function : *lane_.module) {
+      if (!function.isDeclaration())
+        dominators_.recalculate(function);
       for (const llvm::Instruction &i : llvm::instructions(function))
         read(i);
+    }
     if (storesShared_ && !hasBarriers_)
       amongThreads("shared memory is written and nothing synchronises", nullptr);
     compareAccesses();
@@ -214,8 +283,48 @@ class Examiner {
       amongBlocks("where a store goes depends on data", &i);
     else if (!origin.hasThread && !isConstant)
       amongBlocks("a store goes to one place whatever the thread", &i);
+    if (value && !origin.isUnknown && !origin.hasLoaded)
+      compareInBlock(i, origin, *value);
     for (const uint32_t base : origin.bases)
       stores_[base].push_back({&i, pointer});
+  }
+
+  /// Threads of one block that store different values to one place: where only a part of their
+  /// number, or nothing of it, is in the address, and not one of them was chosen.
+  void compareInBlock(const llvm::Instruction &i, const Origin &origin, const llvm::Value &value) {
+    const bool isInjective = origin.hasLane || (origin.hasRemainder && origin.hasQuotient);
+    if (isInjective || !origins_.differsInBlock(&value) || isOfChosenThread(i))
+      return;
+    amongThreads(origin.hasRemainder || origin.hasQuotient
+                     ? "threads of a block may store to the same place"
+                     : "threads of a block store to one place",
+                 &i);
+  }
+
+  /// Whether it is executed where a comparison for equality (or with 1) singled out threads.
+  bool isOfChosenThread(const llvm::Instruction &i) {
+    for (auto *node = dominators_.getNode(i.getParent()); node; node = node->getIDom()) {
+      auto *branch = llvm::dyn_cast<llvm::BranchInst>(node->getBlock()->getTerminator());
+      if (branch && branch->isConditional() && node->getBlock() != i.getParent() &&
+          choosesThread(branch->getCondition()))
+        return true;
+    }
+    return false;
+  }
+
+  bool choosesThread(const llvm::Value *condition) {
+    if (auto *comparison = llvm::dyn_cast<llvm::ICmpInst>(condition)) {
+      const auto *bound = llvm::dyn_cast<llvm::ConstantInt>(comparison->getOperand(1));
+      const bool isNarrow = bound && bound->getValue().abs().ule(1);
+      return (comparison->isEquality() || isNarrow) && origins_.differsInBlock(comparison);
+    }
+    if (auto *both = llvm::dyn_cast<llvm::Instruction>(condition); both && both->isBitwiseLogicOp())
+      return choosesThread(both->getOperand(0)) || choosesThread(both->getOperand(1));
+    if (auto *select = llvm::dyn_cast<llvm::SelectInst>(condition))
+      return choosesThread(select->getCondition()) || choosesThread(select->getTrueValue()) ||
+             choosesThread(select->getFalseValue());
+    return llvm::isa<llvm::CallBase>(condition) ||
+           (llvm::isa<llvm::ExtractValueInst>(condition)); // elect.sync and the like
   }
 
   void readUpdate(const llvm::AtomicRMWInst &update) {
@@ -307,7 +416,7 @@ class Examiner {
         places.insert(store.pointer->stripPointerCasts());
       for (const Access &load : loads_[base])
         if (!places.contains(load.pointer->stripPointerCasts()))
-          amongBlocks("it reads what other blocks may write", load.at);
+          amongThreads("it reads what other threads may write", load.at);
       if (const auto found = updates_.find(base); found != updates_.end())
         amongBlocks("it stores to what others update", stores.front().at);
     }
@@ -322,6 +431,7 @@ class Examiner {
 
   const lower::LaneModule &lane_;
   OriginFinder origins_;
+  llvm::DominatorTree dominators_; ///< of the function that is read
   Dependence found_;
   std::map<uint32_t, std::vector<Access>> loads_, stores_, updates_;
   std::set<uint32_t> written_, read_;

@@ -12,7 +12,8 @@ namespace ptxrun::observe {
 /// threads communicate by atomics, ordered or volatile accesses, or where what is stored depends on
 /// what others may store; plain accesses of shared memory are taken to be kept apart by the
 /// kernel's barriers, and plain stores by different threads to addresses reckoned from their
-/// numbers to be to different places.
+/// numbers to be to different places, unless only a part of the number (its remainder, its
+/// quotient, the block's) is in the address and no comparison chose one thread.
 struct Dependence {
   std::string amongThreads;    ///< on the order of threads, even of one block
   std::string amongBlocks;     ///< on the order of blocks: matters where there are several
