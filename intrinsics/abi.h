@@ -143,10 +143,14 @@ enum class TensorField : uint32_t {
   elementType, interleave, swizzle, swizzleAtomicity, fill
 };
 
-/// What ptxrun_access announces. `other`: an operation of the runtime that reads or writes memory (copies, mbarriers).
-enum class AccessKind : uint32_t { load, store, atomic, other };
+/// What ptxrun_access announces. `other`: an operation of the runtime that reads or writes memory (copies, mbarriers). `fence`: a
+/// fence, or an operation of several threads that orders their accesses (barriers, collectives); no access, and nobody else goes first.
+enum class AccessKind : uint32_t { load, store, atomic, other, fence };
+inline constexpr uint32_t kAccessKindMask = 15;
 /// Added to an AccessKind: the address is an offset in the `.shared` window, else it is a host address.
 inline constexpr uint32_t kAccessShared = 16;
+/// How it is ordered: what comes after it in the thread is, what came before is; its scope is more than the CTA.
+inline constexpr uint32_t kAccessAcquires = 32, kAccessReleases = 64, kAccessBeyondCta = 128;
 
 }  // namespace ptxrun::abi
 

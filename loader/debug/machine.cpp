@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "rt/exec/launch_checkpoint.h"
 #include "rt/memory/device_memory.h"
 #include "rt/observe/clock.h"
 
@@ -12,23 +13,28 @@ namespace ptxrun::debug {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-/// Instructions between checkpoints, about a tenth of a second; twice as many each time that there
-/// are too many checkpoints.
-constexpr Time kSpacing = 20'000'000;
-constexpr size_t kMostCheckpoints = 32;
+/// Instructions between checkpoints, half a second; and at least, on the way to a known time.
+constexpr Time kSpacing = 20'000'000, kLeastSpacing = 100'000;
+/// Between blocks a checkpoint is smaller: so many instructions of a spacing it waits for one.
+constexpr Time kPatience = 8;
+/// Checkpoints cost at most a third of the time.
+constexpr uint64_t kNsPerInstruction = 25, kCostShare = 3;
+constexpr size_t kMostCheckpoints = 64, kMostBytes = size_t{1} << 30;
 
 char *heapBase() { return reinterpret_cast<char *>(rt::kDeviceHeapArena); }
 
 } // namespace
 
-Machine::Machine(Program &program)
-    : program_(program), memory_(program.memory()), spacing_(kSpacing), starts_(program.launches()),
-      hasPrinted_(program.launches()) {
+Machine::Machine(Program &program, Time spacing)
+    : program_(program), memory_(program.memory()), spacing_(spacing ? spacing : kSpacing),
+      leastSpacing_(spacing ? spacing : kLeastSpacing), costShare_(spacing ? 0 : kCostShare),
+      starts_(program.launches()), hasPrinted_(program.launches()) {
   for (const Program::Memory &one : memory_)
     beginning_.emplace_back(one.base, one.bytes);
   firstHeap_ = rt::deviceHeapBlocks();
   firstHeapContents_.assign(heapBase(), rt::deviceHeapExtent());
-  checkpoints_.push_back({0, 0, 0, 0, firstHeap_, {}});
+  checkpoints_.push_back({});
+  checkpoints_.back().heap = firstHeap_;
   runner_ = std::thread([this] { runLaunches(); });
 }
 
@@ -58,14 +64,19 @@ void Machine::runLaunches() {
     lock.unlock();
     isRunning_ = true;
     for (launch_ = firstLaunch_;; ++launch_) {
-      const bool isWhole = launch_ != firstLaunch_ || firstGroup_ == 0;
+      const auto from = launch_ == firstLaunch_ ? from_ : nullptr;
+      const bool isWhole = launch_ != firstLaunch_ || (firstGroup_ == 0 && !from);
       if (isWhole) {
         rt::resetClocks();
         starts_[launch_] = time_;
       }
-      ended_.clear();
-      clearedGroup_ = ~uint64_t{0};
-      LaunchResult result = program_.run(launch_, *this, isWhole ? 0 : firstGroup_);
+      if (!from) {
+        ended_.clear();
+        clearedGroup_ = ~uint64_t{0};
+      }
+      dropOtherLaunches();
+      planCheckpoint();
+      LaunchResult result = program_.run(launch_, *this, isWhole ? 0 : firstGroup_, from.get());
       threads_.clear();
       byPlace_.clear();
       current_ = lastThread_ = nullptr;
@@ -98,8 +109,37 @@ bool Machine::pause() {
 }
 
 void Machine::groupStarts(uint64_t group) {
-  if (program_.launch(launch_).isRepeatable && time_ >= checkpoints_.back().time + spacing_)
-    takeCheckpoint(group);
+  if (program_.launch(launch_).isRepeatable && time_ >= due_) {
+    Checkpoint point;
+    point.group = group;
+    takeCheckpoint(std::move(point));
+  }
+}
+
+/// When the next checkpoint is due.
+void Machine::planCheckpoint() {
+  const Time last = checkpointBefore(time_, false).time;
+  due_ = std::max(last + spacing_, time_);
+  if (until_ != ~Time{0} && until_ > time_)
+    due_ = std::min(due_, time_ + std::max((until_ - time_) / 2, leastSpacing_));
+  dueWithin_ = due_;
+  if (program_.launch(launch_).isRepeatable)
+    dueWithin_ += std::min(spacing_, due_ - time_) / kPatience;
+}
+
+void Machine::keep(std::shared_ptr<const rt::LaunchCheckpoint> inFlight) {
+  if (!inFlight) {
+    dueWithin_ = ~Time{0};
+    return;
+  }
+  Checkpoint point;
+  point.group = firstGroup_;
+  point.bytes = inFlight->bytes();
+  point.inFlight = std::move(inFlight);
+  point.threads = threads_;
+  point.ended = ended_;
+  point.clearedGroup = clearedGroup_;
+  takeCheckpoint(std::move(point));
 }
 
 Thread &Machine::threadOf(rt::GangState &gang) {
@@ -139,12 +179,19 @@ void Machine::enter(rt::SteppedThread stepped, const uint64_t *frame, uint32_t f
     watcher_->enter(thread);
 }
 
-bool Machine::step(rt::SteppedThread stepped, uint32_t instruction) {
+rt::Stepper::Answer Machine::step(rt::SteppedThread stepped, uint32_t instruction) {
+  if (time_ >= dueWithin_)
+    return Answer::keep;
+  if (hasToBegin_) {
+    hasToBegin_ = false;
+    if (watcher_)
+      watcher_->begins(*this);
+  }
   Thread &thread = threadOf(stepped.gang);
   thread.calls.back().instruction = instruction;
   thread.announced = time_;
   thread.isGoingOn = false;
-  return look(thread);
+  return look(thread) ? Answer::goOn : Answer::giveUp;
 }
 
 bool Machine::goOn(rt::SteppedThread stepped) {
@@ -182,7 +229,7 @@ void Machine::access(rt::SteppedThread stepped, uint64_t address, uint32_t bytes
               (address & ((uint64_t{1} << abi::kSharedWindowShift) - 1));
   }
   watcher_->access(thread, address, bytes,
-                   static_cast<abi::AccessKind>(kind & ~abi::kAccessShared));
+                   static_cast<abi::AccessKind>(kind & abi::kAccessKindMask));
 }
 
 void Machine::leave(rt::SteppedThread stepped, bool isExit) {
@@ -206,28 +253,74 @@ void Machine::leave(rt::SteppedThread stepped, bool isExit) {
 
 // --- Checkpoints -------------------------------------------------------------------------------
 
-void Machine::takeCheckpoint(uint64_t group) {
-  Checkpoint point{time_, launch_, group, rt::clockReadings(), rt::deviceHeapBlocks(), {}};
-  const auto addPages = [&](const char *now, uint64_t bytes, std::string_view before) {
+/// Those within blocks of other launches: their groups may not be there any more.
+void Machine::dropOtherLaunches() {
+  std::erase_if(checkpoints_, [this](const Checkpoint &point) {
+    return point.inFlight && point.launch != launch_;
+  });
+}
+
+void Machine::addPages(Checkpoint &point) const {
+  const auto add = [&](const char *now, uint64_t bytes, std::string_view before) {
     static const std::string kZeros(kPageBytes, '\0');
     for (uint64_t at = 0; at < bytes; at += kPageBytes) {
       const uint64_t size = std::min(kPageBytes, bytes - at);
       const char *then = at + size <= before.size() ? before.data() + at : kZeros.data();
-      if (std::memcmp(now + at, then, size) != 0)
-        point.pages.emplace(reinterpret_cast<uint64_t>(now + at), std::string(now + at, size));
+      if (std::memcmp(now + at, then, size) == 0)
+        continue;
+      point.pages.emplace(reinterpret_cast<uint64_t>(now + at), std::string(now + at, size));
+      point.bytes += size;
     }
   };
   for (size_t i = 0; i < memory_.size(); ++i)
-    addPages(memory_[i].base, memory_[i].bytes, beginning_[i]);
-  addPages(heapBase(), rt::deviceHeapExtent(), firstHeapContents_);
-  checkpoints_.push_back(std::move(point));
-  if (checkpoints_.size() <= kMostCheckpoints)
-    return;
-  spacing_ *= 2;
-  size_t kept = 1;
-  for (size_t i = 2; i < checkpoints_.size(); i += 2)
-    checkpoints_[kept++] = std::move(checkpoints_[i]);
-  checkpoints_.resize(kept);
+    add(memory_[i].base, memory_[i].bytes, beginning_[i]);
+  add(heapBase(), rt::deviceHeapExtent(), firstHeapContents_);
+}
+
+/// Fills in what all have. `point` has the rest.
+void Machine::takeCheckpoint(Checkpoint point) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto after = std::ranges::upper_bound(checkpoints_, time_, {}, &Checkpoint::time);
+  if (std::prev(after)->time + leastSpacing_ / 2 <= time_) {
+    point.time = time_;
+    point.launch = launch_;
+    point.clocks = rt::clockReadings();
+    point.heap = rt::deviceHeapBlocks();
+    addPages(point);
+    checkpoints_.insert(after, std::move(point));
+    thinOut();
+  }
+  const auto cost = std::chrono::steady_clock::now() - begin;
+  const auto spent = static_cast<uint64_t>(std::chrono::nanoseconds(cost).count());
+  planCheckpoint();
+  const Time wait = time_ + spent * costShare_ / kNsPerInstruction;
+  due_ = std::max(due_, wait);
+  dueWithin_ = std::max(dueWithin_, wait);
+}
+
+/// Leaves out those that are close to others, seen from here.
+void Machine::thinOut() {
+  const auto bytes = [this] {
+    size_t all = 0;
+    for (const Checkpoint &point : checkpoints_)
+      all += point.bytes;
+    return all;
+  };
+  while (checkpoints_.size() > 2 &&
+         (checkpoints_.size() > kMostCheckpoints || bytes() > kMostBytes)) {
+    size_t least = 1;
+    double leastGap = 0;
+    for (size_t i = 1; i + 1 < checkpoints_.size(); ++i) {
+      const Time at = checkpoints_[i].time, distance = at > time_ ? at - time_ : time_ - at;
+      const double gap = static_cast<double>(checkpoints_[i + 1].time - checkpoints_[i - 1].time) /
+                         static_cast<double>(distance + leastSpacing_);
+      if (i == 1 || gap < leastGap) {
+        least = i;
+        leastGap = gap;
+      }
+    }
+    checkpoints_.erase(checkpoints_.begin() + static_cast<ptrdiff_t>(least));
+  }
 }
 
 const Machine::Checkpoint &Machine::checkpointBefore(Time time, bool isStrict) const {
@@ -259,6 +352,14 @@ void Machine::rewind(const Checkpoint &point) {
   time_ = point.time;
   firstLaunch_ = launch_ = point.launch;
   firstGroup_ = point.group;
+  from_ = point.inFlight;
+  if (from_) { // else the launch clears them
+    threads_ = point.threads;
+    for (auto &[gang, thread] : threads_)
+      byPlace_[key(thread.place)] = &thread;
+    ended_ = point.ended;
+    clearedGroup_ = point.clearedGroup;
+  }
   outcome_ = {};
   state_ = State::unstarted;
 }
@@ -278,6 +379,8 @@ void Machine::forward(Watcher *watcher, Time until) {
     return;
   watcher_ = watcher;
   until_ = until;
+  hasToBegin_ = true;
+  planCheckpoint();
   resume();
   watcher_ = nullptr;
 }
@@ -304,6 +407,11 @@ class LastStop final : public Watcher {
       last = wanted_.stopTime(time);
     return false;
   }
+  void begins(const Machine &machine) override { wanted_.begins(machine); }
+  void ended(const Machine &machine) {
+    if (wanted_.ends(machine, last.value_or(0)) && wanted_.stopTime(0) < before_)
+      last = wanted_.stopTime(0);
+  }
   void enter(const Thread &thread) override { wanted_.enter(thread); }
   void leave(const Thread &thread, bool isExit) override { wanted_.leave(thread, isExit); }
   void access(const Thread &thread, uint64_t address, uint32_t bytes,
@@ -328,6 +436,7 @@ std::optional<Time> Machine::findLast(const std::function<std::unique_ptr<Watche
     forward(&looking, before);
     if (wasInterrupted_)
       return std::nullopt;
+    looking.ended(*this);
     if (looking.last)
       return looking.last;
     before = point.time;
@@ -338,8 +447,10 @@ std::optional<Time> Machine::findLast(const std::function<std::unique_ptr<Watche
 std::optional<Time> Machine::startOf(size_t n) const { return starts_[n]; }
 
 const Thread *Machine::find(GangPlace place) const {
-  if (state_ != State::stopped)
-    return nullptr;
+  return state_ == State::stopped ? living(place) : nullptr;
+}
+
+const Thread *Machine::living(GangPlace place) const {
   const auto found = byPlace_.find(key(place));
   return found == byPlace_.end() ? nullptr : found->second;
 }

@@ -4,8 +4,10 @@
 // Time is the number of instructions that all threads together have executed since the first launch
 // began; one that gives way to other threads before it accesses memory counts twice. The schedule
 // repeats itself, so a time names one state. Going back is executing again: from the beginning, or
-// from a checkpoint. Checkpoints hold memory (pages that differ from the beginning) and are taken
-// between blocks, where no thread lives, some tens of millions of instructions apart.
+// from a checkpoint. Checkpoints hold memory (pages that differ from the beginning); those between
+// blocks nothing else, as no thread lives there, those within blocks also what the runtime has of
+// them (rt::LaunchCheckpoint). They are taken some tens of millions of instructions apart, and on
+// the way to a time that is known ever closer before it, so that the next step back is short.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -46,6 +48,8 @@ struct Thread {
   uint32_t instruction() const { return calls.empty() ? 0 : calls.back().instruction; }
 };
 
+class Machine;
+
 /// Looks at the execution as it goes on. All run on the machine's thread.
 class Watcher {
  public:
@@ -55,6 +59,11 @@ class Watcher {
   virtual bool step(const Thread &, Time) { return false; }
   /// Backwards: the time to stop at, after step() said so at `time`: that, or one before.
   virtual Time stopTime(Time time) const { return time; }
+  /// Execution begins, or goes on where threads live already.
+  virtual void begins(const Machine &) {}
+  /// It has come to where it was to stop. True: something had happened after `after` that step()
+  /// could not tell yet; stopTime() says when.
+  virtual bool ends(const Machine &, Time /*after*/) { return false; }
   virtual void enter(const Thread &) {}
   /// Before the call is taken off.
   virtual void leave(const Thread &, bool /*isExit*/) {}
@@ -72,7 +81,8 @@ class Machine final : rt::Stepper {
     failed     ///< outcome() says how; what follows was not launched
   };
 
-  explicit Machine(Program &);
+  /// `spacing`: instructions between checkpoints, about; 0: as suits.
+  explicit Machine(Program &, Time spacing = 0);
   ~Machine() override;
 
   Program &program() { return program_; }
@@ -87,6 +97,8 @@ class Machine final : rt::Stepper {
   /// A thread that lives; null where it has not begun, has ended, or nothing is stopped.
   const Thread *find(GangPlace) const;
   bool hasEnded(GangPlace) const;
+  /// As find(), for watchers.
+  const Thread *living(GangPlace) const;
   const device::Outcome &outcome() const { return outcome_; }
 
   /// Executes until the watcher says stop, `until`, or the end. The first instruction that is
@@ -116,12 +128,19 @@ class Machine final : rt::Stepper {
     uint64_t clocks = 0;
     std::vector<rt::HeapBlock> heap;
     std::map<uint64_t, std::string> pages; ///< by address: those that differ from the beginning
+    size_t bytes = 0;
+    // Within blocks:
+    std::shared_ptr<const rt::LaunchCheckpoint> inFlight;
+    std::unordered_map<rt::GangState *, Thread> threads;
+    std::vector<bool> ended;
+    uint64_t clearedGroup = ~uint64_t{0};
   };
   enum class Turn : uint8_t { session, kernel };
 
   void groupStarts(uint64_t group) override;
   void enter(rt::SteppedThread, const uint64_t *frame, uint32_t function) override;
-  bool step(rt::SteppedThread, uint32_t instruction) override;
+  Answer step(rt::SteppedThread, uint32_t instruction) override;
+  void keep(std::shared_ptr<const rt::LaunchCheckpoint>) override;
   bool goOn(rt::SteppedThread) override;
   bool look(Thread &);
   void access(rt::SteppedThread, uint64_t address, uint32_t bytes, uint32_t kind) override;
@@ -137,7 +156,12 @@ class Machine final : rt::Stepper {
   /// Ends what is running, and puts memory to where the checkpoint has it.
   void rewind(const Checkpoint &);
   const Checkpoint &checkpointBefore(Time, bool isStrict) const;
-  void takeCheckpoint(uint64_t group);
+  void takeCheckpoint(Checkpoint);
+  void addPages(Checkpoint &) const;
+  void thinOut();
+  void planCheckpoint();
+  void dropOtherLaunches();
+  void beginLaunch();
   void restore(const Checkpoint &);
   uint64_t key(GangPlace place) const { return place.block * 1024 + place.thread; }
 
@@ -147,13 +171,18 @@ class Machine final : rt::Stepper {
   std::vector<rt::HeapBlock> firstHeap_;
   std::string firstHeapContents_;
   std::vector<Checkpoint> checkpoints_; ///< ascending; the first is the beginning
-  Time spacing_;
+  Time spacing_, leastSpacing_;
+  uint64_t costShare_; ///< checkpoints take at most one in so many parts of the time; 0: any
+  Time due_ = 0;       ///< when the next checkpoint is taken between blocks,
+  Time dueWithin_ = 0; ///< and within one
 
   // What follows belongs to whose turn it is.
   State state_ = State::unstarted;
   Time time_ = 0, until_ = 0;
   size_t launch_ = 0, firstLaunch_ = 0;
   uint64_t firstGroup_ = 0;
+  std::shared_ptr<const rt::LaunchCheckpoint> from_; ///< where the next resume() goes on
+  bool hasToBegin_ = false;                          ///< the watcher is yet to be told
   std::vector<std::optional<Time>> starts_;
   Watcher *watcher_ = nullptr;
   Thread *current_ = nullptr;

@@ -47,8 +47,10 @@ class Program {
   /// All memory that the kernels can write to, malloc's of kernels excepted. The same at every
   /// call.
   virtual std::vector<Memory> memory() const = 0;
-  /// Runs launch n, debugged, from its group `firstGroup` on, on the calling thread.
-  virtual LaunchResult run(size_t n, rt::Stepper &, uint64_t firstGroup) = 0;
+  /// Runs launch n, debugged, on the calling thread: from its group `firstGroup` on, or from where
+  /// `from` (or null) was taken.
+  virtual LaunchResult run(size_t n, rt::Stepper &, uint64_t firstGroup,
+                           const rt::LaunchCheckpoint *from) = 0;
   /// After the last launch: what is not as it should be, if that is known.
   virtual std::string check() { return {}; }
 };

@@ -108,14 +108,30 @@ class RunWatcher final : public Watcher {
     }
   }
   /// Where the execution it watches goes on from.
-  void begin(const Thread *thread) {
-    if (needsLines())
-      lines_.begin(thread, session_.module());
+  void begin() {
     if (session_.machine_.state() == Machine::State::stopped)
       for (auto &[point, memory] : watched_)
         memory.note(*session_.machine_.thread(), session_.machine_.time());
   }
 
+  void begins(const Machine &machine) override {
+    if (needsLines())
+      lines_.begin(machine.living(wanted_.thread), session_.module());
+    for (auto &[point, watched] : registers_)
+      watched.begin(machine);
+  }
+  bool ends(const Machine &machine, Time after) override {
+    for (auto &[point, watched] : registers_) {
+      const Thread *thread = machine.living(watched.thread());
+      if (!thread || thread->last <= after || !watched.hasChanged(*thread))
+        continue;
+      hit(*point, watched.before(), watched.now(), thread->last, thread->place);
+      if (record_ && stopTime_ < before_)
+        *record_ = stop;
+      return true;
+    }
+    return false;
+  }
   bool step(const Thread &thread, Time time) override {
     launch_ = session_.machine_.launch();
     stopTime_ = time;
@@ -315,7 +331,7 @@ class WriteWatcher final : public Watcher {
 
 // --- The session -------------------------------------------------------------------------------
 
-Session::Session(Program &program) : machine_(program) {
+Session::Session(Program &program, Time spacing) : machine_(program, spacing) {
   std::map<const device::Module *, std::shared_ptr<ModuleSight>> known;
   for (size_t i = 0; i < program.launches(); ++i) {
     const LaunchFacts &facts = program.launch(i);
@@ -377,7 +393,7 @@ Stop Session::forwards(const Wanted &wanted) {
   if (machine_.state() == Machine::State::ended || machine_.state() == Machine::State::failed)
     return stopBecause(Stop::Why::notRunning);
   RunWatcher watcher(*this, wanted, Direction::forwards);
-  watcher.begin(wanted.step ? machine_.find(wanted.thread) : nullptr);
+  watcher.begin();
   machine_.forward(&watcher);
   const GangPlace before = focus_;
   Stop stop = atStop(watcher.stop);

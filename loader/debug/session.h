@@ -102,7 +102,8 @@ enum class Step : uint8_t {
 
 class Session {
  public:
-  explicit Session(Program &);
+  /// `spacing`: as Machine has it.
+  explicit Session(Program &, Time spacing = 0);
 
   Machine &machine() { return machine_; }
   Program &program() { return machine_.program(); }

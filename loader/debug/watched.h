@@ -81,10 +81,14 @@ class WatchedMemory {
 class WatchedRegister {
  public:
   WatchedRegister(Session &session, const RegisterPlace &where, const std::string &expression)
-      : session_(session), where_(where), expression_(expression) {
-    if (const Thread *thread = session.machine().find(where.thread))
+      : session_(session), where_(where), expression_(expression) {}
+
+  /// Execution begins or goes on.
+  void begin(const Machine &machine) {
+    if (const Thread *thread = machine.living(where_.thread))
       now_ = valueIn(*thread);
   }
+  GangPlace thread() const { return where_.thread; }
 
   /// Before an instruction of any thread: whether the one before gave it another value.
   bool hasChanged(const Thread &thread) {

@@ -365,9 +365,8 @@ std::string Module::scheduleDependence(const KernelInfo &kernel, const LaunchOpt
   const ScheduleDependence &known = scheduleDependence(kernel);
   if (!known.amongThreads.empty())
     return known.amongThreads;
-  if (uint64_t{options.grid.x} * options.grid.y * options.grid.z == 1)
-    return {};
-  if (!known.amongBlocks.empty())
+  const bool isOneBlock = uint64_t{options.grid.x} * options.grid.y * options.grid.z == 1;
+  if (!isOneBlock && !known.amongBlocks.empty())
     return known.amongBlocks;
   const auto written = allocationsOf(known.writes, kernel, options.params);
   const auto read = allocationsOf(known.reads, kernel, options.params);

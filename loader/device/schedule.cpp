@@ -32,13 +32,18 @@ std::vector<std::string> wordsOf(std::string line) {
   return words;
 }
 
+/// "B T P" at the beginning of the words.
+bool readPoint(const std::vector<std::string> &words, rt::GangPlace &place, uint64_t &point) {
+  return words.size() >= 3 && readNumber(words[0], place.block) &&
+         readNumber(words[1], place.thread) && readNumber(words[2], point) && point > 0;
+}
+
 /// "B T P -> B T" or "start -> B T"; false for anything else.
 bool readSwitch(const std::vector<std::string> &words, rt::ScheduleSwitch &s) {
   const bool isStart = words.size() == 4 && words[0] == "start";
   if (isStart)
     s.at = rt::kScheduleStart;
-  else if (words.size() != 6 || !readNumber(words[0], s.at.block) ||
-           !readNumber(words[1], s.at.thread) || !readNumber(words[2], s.point) || s.point == 0)
+  else if (words.size() != 6 || !readPoint(words, s.at, s.point))
     return false;
   const size_t arrow = words.size() - 3;
   return words[arrow] == "->" && readNumber(words[arrow + 1], s.next.block) &&
@@ -64,6 +69,10 @@ bool readLine(const std::vector<std::string> &words, ScheduleFile &file,
     return false;
   if (words.size() == 2 && words[0] == "resident")
     return readNumber(words[1], launch->resident) && launch->resident > 0;
+  if (words.size() == 4 && words[3] == "unordered") {
+    launch->unordered.push_back({});
+    return readPoint(words, launch->unordered.back().at, launch->unordered.back().point);
+  }
   rt::ScheduleSwitch s;
   if (!readSwitch(words, s))
     return false;
@@ -86,8 +95,8 @@ std::string parseScheduleFile(const std::string &name, std::string_view text, Sc
     const bool isGood = hasHeader ? readLine(words, file, launch) : isHeader;
     if (!isGood)
       return name + ":" + std::to_string(number) + ": " +
-             (hasHeader ? "expected `launch N`, `resident N` or `BLOCK THREAD POINT -> BLOCK "
-                          "THREAD`, not `"
+             (hasHeader ? "expected `launch N`, `resident N`, `BLOCK THREAD POINT -> BLOCK "
+                          "THREAD` or `BLOCK THREAD POINT unordered`, not `"
                         : "a schedule begins with `ptxrun-schedule 1`, not `") +
              line + "`";
     hasHeader = true;
@@ -109,6 +118,8 @@ std::string writeScheduleFile(const ScheduleFile &file) {
       text += (s.at == rt::kScheduleStart ? std::string("start")
                                           : place(s.at) + " " + std::to_string(s.point)) +
               " -> " + place(s.next) + "\n";
+    for (const rt::SchedulePoint &p : script.unordered)
+      text += place(p.at) + " " + std::to_string(p.point) + " unordered\n";
   }
   return text;
 }

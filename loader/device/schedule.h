@@ -7,6 +7,8 @@
 //   start -> 0 3        # thread 3 of block 0 begins
 //   0 3 17 -> 1 0       # at its 17th access or wait, thread 3 of block 0 gives way to thread 0 of
 //   block 1
+//   0 3 20 unordered    # its 20th is out of order: a store that others see late, a load made early
+//   (rt/launch/weak_memory.h)
 //
 // Blocks and threads are linear numbers, x fastest. Everything that is not listed happens as under
 // `serial`. Launches without a section run serially. `#` begins a comment.

@@ -81,11 +81,13 @@ class RecordedProgram final : public debug::Program {
   const debug::LaunchFacts &launch(size_t) const override { return facts_; }
   uint64_t numberOf(size_t) const override { return number_; }
   std::vector<Memory> memory() const override { return memory_; }
-  debug::LaunchResult run(size_t, rt::Stepper &stepper, uint64_t firstGroup) override {
+  debug::LaunchResult run(size_t, rt::Stepper &stepper, uint64_t firstGroup,
+                          const rt::LaunchCheckpoint *from) override {
     device::LaunchOptions options = options_;
     debug::LaunchResult result;
     options.stepper = &stepper;
     options.firstGroup = firstGroup;
+    options.from = from;
     options.printf = [&](std::string_view text) { result.printed += text; };
     result.outcome = facts_.module->launch(*facts_.kernel, options);
     return result;
@@ -336,6 +338,9 @@ void addDebug(CLI::App &app) {
                    "Serve an editor by the debug adapter protocol: on standard input and output, "
                    "or --dap=PORT on 127.0.0.1")
       ->type_name("[=PORT]");
+  command->add_option("--checkpoint-every", given->console.spacing,
+                      "Instructions between the checkpoints that steps back go on from (default: "
+                      "as suits; closer ones take more memory)");
   command->add_flag("--batch", given->console.isBatch,
                     "End after these commands, with 1 where one failed");
   command->footer(kFooter);

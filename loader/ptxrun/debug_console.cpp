@@ -98,7 +98,7 @@ std::string trimmedLine(const std::string &line) {
 } // namespace
 
 Console::Console(debug::Program &program, ConsoleOptions options)
-    : session_(program), options_(std::move(options)) {}
+    : session_(program, options.spacing), options_(std::move(options)) {}
 
 bool Console::run() {
   bool isGood = true;

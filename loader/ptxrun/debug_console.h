@@ -14,6 +14,7 @@ struct ConsoleOptions {
   std::vector<std::string> commands; ///< then these
   bool isBatch = false;              ///< ends after them, at the first error too
   bool isQuiet = false;
+  debug::Time spacing = 0; ///< as debug::Machine has it
   /// More that last-write can say where nobody wrote in what is debugged: who did before; may be
   /// empty.
   std::function<std::string(uint64_t address)> beforeThat;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <set>
+#include <variant>
 
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/race.h"
@@ -17,40 +19,62 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Records = std::vector<rt::ScheduleRecord>;
 
-/// Switches are tried one by one only in scripts this short.
-constexpr size_t kMostSwitches = 20000;
+/// Departures are tried one by one only in scripts this short.
+constexpr size_t kMostDepartures = 20000;
 
-struct NumberedSwitch {
+/// From serial order: a switch, or an access that is out of order.
+struct Departure {
   uint64_t launch;
-  rt::ScheduleSwitch what;
+  std::variant<rt::ScheduleSwitch, rt::SchedulePoint> what;
+  bool isSwitch() const { return what.index() == 0; }
 };
 
-/// A script taken apart, so that switches can be left out.
-struct Switches {
-  std::vector<NumberedSwitch> all;
+/// A script taken apart, so that departures can be left out.
+struct Departures {
+  std::vector<Departure> all;
   std::vector<uint32_t> resident; ///< by launch
   std::string async;
 
-  std::shared_ptr<const device::ScheduleFile>
-  script(const std::vector<NumberedSwitch> &some) const {
+  std::shared_ptr<const device::ScheduleFile> script(const std::vector<Departure> &some) const {
     auto file = std::make_shared<device::ScheduleFile>();
     file->async = async;
     for (size_t i = 0; i < resident.size(); ++i)
       file->launches[i].resident = resident[i];
-    for (const NumberedSwitch &s : some)
-      file->launches[s.launch].switches.push_back(s.what);
+    for (const Departure &one : some)
+      if (rt::ScheduleScript &launch = file->launches[one.launch]; one.isSwitch())
+        launch.switches.push_back(std::get<rt::ScheduleSwitch>(one.what));
+      else
+        launch.unordered.push_back(std::get<rt::SchedulePoint>(one.what));
     return file;
   }
 };
 
-Switches switchesOf(const Records &records) {
-  Switches switches;
+Departures departuresOf(const Records &records) {
+  Departures found;
   for (size_t i = 0; i < records.size(); ++i) {
-    switches.resident.push_back(std::max(records[i].script.resident, 1u));
+    found.resident.push_back(std::max(records[i].script.resident, 1u));
     for (const rt::ScheduleSwitch &s : records[i].script.switches)
-      switches.all.push_back({i, s});
+      found.all.push_back({i, s});
+    for (const rt::SchedulePoint &p : records[i].script.unordered)
+      found.all.push_back({i, p});
   }
-  return switches;
+  return found;
+}
+
+/// Without the accesses out of order that nobody noticed. What two late stores leave can depend on
+/// others, too.
+std::vector<Departure> noticed(const Departures &departures, const Records &records) {
+  std::set<std::pair<uint64_t, rt::SchedulePoint>> seen;
+  for (size_t i = 0; i < records.size(); ++i)
+    for (const rt::UnorderedPair &pair : records[i].unordered) {
+      const rt::ScheduleAccess &one = pair.isReaderEarly ? pair.reader : pair.write;
+      seen.insert({i, {one.at, one.point}});
+    }
+  std::vector<Departure> some;
+  std::ranges::copy_if(departures.all, std::back_inserter(some), [&](const Departure &one) {
+    return one.isSwitch() || seen.contains({one.launch, std::get<rt::SchedulePoint>(one.what)});
+  });
+  return some;
 }
 
 class Exploration {
@@ -115,22 +139,25 @@ class Exploration {
 
   /// The shortest script found, and what it shows.
   void explain() {
-    Switches best;
-    std::vector<NumberedSwitch> left;
+    Departures best;
+    std::vector<Departure> left;
     bool hasScript = false;
     for (ScheduleTry how : differing_) {
       Records records;
       how.records = &records;
       workload_.run(how);
       const bool isCut = std::ranges::any_of(records, &rt::ScheduleRecord::isCut);
-      Switches switches = switchesOf(records);
-      switches.async = how.script ? how.script->async : "";
-      if (isCut || !shows(switches.script(switches.all)))
+      Departures departures = departuresOf(records);
+      departures.async = how.script ? how.script->async : "";
+      if (isCut || !shows(departures.script(departures.all)))
         continue;
-      std::vector<NumberedSwitch> shrunk = shrink(switches);
+      if (std::vector<Departure> some = noticed(departures, records);
+          some.size() < departures.all.size() && shows(departures.script(some)))
+        departures.all = std::move(some);
+      std::vector<Departure> shrunk = shrink(departures);
       if (hasScript && shrunk.size() >= left.size())
         continue;
-      best = std::move(switches);
+      best = std::move(departures);
       left = std::move(shrunk);
       hasScript = true;
     }
@@ -139,25 +166,29 @@ class Exploration {
       return;
     }
     const auto script = best.script(left);
-    std::printf("shrunk to %zu switches\n", left.size());
+    const auto switches = static_cast<size_t>(std::ranges::count_if(left, &Departure::isSwitch));
+    std::printf("shrunk to %zu switches", switches);
+    if (left.size() > switches)
+      std::printf(" and %zu accesses out of order", left.size() - switches);
+    std::printf("\n");
     explainRace(script);
     writeScript(*script);
   }
 
-  /// Leaves out halves, quarters, ... of the switches as long as the result still differs.
-  std::vector<NumberedSwitch> shrink(const Switches &switches) {
-    std::vector<NumberedSwitch> left = switches.all;
+  /// Leaves out halves, quarters, ... of the departures as long as the result still differs.
+  std::vector<Departure> shrink(const Departures &departures) {
+    std::vector<Departure> left = departures.all;
     const auto end = Clock::now() + std::chrono::duration<double>(options_.shrinkSeconds);
-    if (left.empty() || left.size() > kMostSwitches || shows(switches.script({})))
-      return shows(switches.script({})) ? std::vector<NumberedSwitch>{} : left;
+    if (left.empty() || left.size() > kMostDepartures || shows(departures.script({})))
+      return shows(departures.script({})) ? std::vector<Departure>{} : left;
     for (size_t parts = 2; parts <= left.size() * 2 && Clock::now() < end;) {
       const size_t size = std::max<size_t>((left.size() + parts - 1) / parts, 1);
       bool isShorter = false;
       for (size_t at = 0; at < left.size() && Clock::now() < end;) {
-        std::vector<NumberedSwitch> rest(left.begin(), left.begin() + static_cast<long>(at));
+        std::vector<Departure> rest(left.begin(), left.begin() + static_cast<long>(at));
         rest.insert(rest.end(), left.begin() + static_cast<long>(std::min(at + size, left.size())),
                     left.end());
-        if (!shows(switches.script(rest))) {
+        if (!shows(departures.script(rest))) {
           at += size;
           continue;
         }
@@ -181,24 +212,37 @@ class Exploration {
     how.script = script;
     how.records = &other;
     std::printf("with it: %s\n", describe(workload_.run(how)).c_str());
-    for (size_t i = 0; i < std::min(usual.size(), other.size()); ++i)
-      if (const auto race = findRace(usual[i], other[i])) {
-        const Workload::LaunchInfo launch = workload_.launch(i);
-        const auto print = [&](const char *when, const rt::ScheduleAccess &access) {
-          const char *kind = access.kind == abi::AccessKind::load    ? "load"
-                             : access.kind == abi::AccessKind::store ? "store"
-                                                                     : "atomic";
-          std::printf("  %s: %s of %u bytes at %s0x%llx by %s\n      %s\n", when, kind,
-                      access.bytes, access.isShared ? ".shared " : "",
-                      static_cast<unsigned long long>(access.address),
-                      describeThread(access.at, launch.grid, launch.block).c_str(),
-                      describePlace(*launch.module, launch.text, access.line).c_str());
-        };
-        std::printf("two accesses raced in launch %zu, kernel '%s':\n", i, launch.kernel.c_str());
-        print("first ", race->first);
-        print("second", race->second);
+    for (size_t i = 0; i < std::min(usual.size(), other.size()); ++i) {
+      const Workload::LaunchInfo launch = workload_.launch(i);
+      if (!other[i].unordered.empty()) {
+        const rt::UnorderedPair &pair = other[i].unordered.front();
+        std::printf("two accesses raced in launch %zu, kernel '%s': the second does not see what "
+                    "the first wrote.\nNo fence orders them, or its scope is too small "
+                    "(%s out of order):\n",
+                    i, launch.kernel.c_str(),
+                    pair.isReaderEarly ? "the second is" : "the first is");
+        print(launch, "first ", pair.write);
+        print(launch, "second", pair.reader);
         return;
       }
+      if (const auto race = findRace(usual[i], other[i])) {
+        std::printf("two accesses raced in launch %zu, kernel '%s':\n", i, launch.kernel.c_str());
+        print(launch, "first ", race->first);
+        print(launch, "second", race->second);
+        return;
+      }
+    }
+  }
+
+  static void print(const Workload::LaunchInfo &launch, const char *when,
+                    const rt::ScheduleAccess &access) {
+    const char *kind = access.kind == abi::AccessKind::load    ? "load"
+                       : access.kind == abi::AccessKind::store ? "store"
+                                                               : "atomic";
+    std::printf("  %s: %s of %u bytes at %s0x%llx by %s\n      %s\n", when, kind, access.bytes,
+                access.isShared ? ".shared " : "", static_cast<unsigned long long>(access.address),
+                describeThread(access.at, launch.grid, launch.block).c_str(),
+                describePlace(*launch.module, launch.text, access.line).c_str());
   }
 
   void writeScript(const device::ScheduleFile &script) {

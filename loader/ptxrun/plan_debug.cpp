@@ -35,11 +35,13 @@ class DescribedProgram final : public debug::Program {
     return all;
   }
 
-  debug::LaunchResult run(size_t n, rt::Stepper &stepper, uint64_t firstGroup) override {
+  debug::LaunchResult run(size_t n, rt::Stepper &stepper, uint64_t firstGroup,
+                          const rt::LaunchCheckpoint *from) override {
     device::LaunchOptions options = options_[n];
     debug::LaunchResult result;
     options.stepper = &stepper;
     options.firstGroup = firstGroup;
+    options.from = from;
     options.printf = [&](std::string_view text) { result.printed += text; };
     result.outcome = execution_.module_->launch(*facts_[n].kernel, options);
     printed_[n] = result.printed;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rt/exec/group.h"
+#include "rt/exec/launch_checkpoint.h"
 #include "rt/exec/scheduler.h"
 #include "rt/exec/waits.h"
 #include "rt/launch/controller.h"
@@ -25,6 +26,11 @@ class ControlledRun {
   ControlledRun(Worker &worker, LaunchState &launch, Controller &controller)
       : worker_(worker), launch_(launch), controller_(controller) {}
 
+  /// The groups of the checkpoint are in flight again, and its gang runs first.
+  void goOnFrom(const LaunchCheckpoint &checkpoint) {
+    runOne(checkpoint.restore(worker_, launch_));
+  }
+
   void run() {
     while (!launch_.isStopped()) {
       while (worker_.inFlight.size() < controller_.resident() && open()) {
@@ -36,6 +42,7 @@ class ControlledRun {
       else
         settle();
     }
+    controller_.finish(launch_.isStopped());
     for (GroupState *group : worker_.inFlight) {
       reportUnfinished(*group);
       closeGroup(worker_, group);
@@ -64,30 +71,38 @@ class ControlledRun {
   void runOne(GangState &gang) {
     GroupState &group = groupOf(gang);
     runGang(worker_, gang);
+    while (worker_.standing) {
+      worker_.standing = nullptr;
+      launch_.request->stepper->keep(LaunchCheckpoint::take(worker_, gang));
+      runGang(worker_, gang);
+    }
     if (launch_.isStopped() || group.unfinished != 0)
       return;
     std::erase(worker_.inFlight, &group);
+    controller_.close(group);
     closeGroup(worker_, &group);
     countFinished(launch_, 1);
   }
 
   /// No gang is ready: ends what ends only then, or lets those that spin look again.
   void settle() {
+    controller_.noteIdle();
     uint64_t progress = 0;
     for (GroupState *group : worker_.inFlight) {
       if (!settle(*group))
         return; // the launch has failed
       progress += group->progress;
     }
-    if (progress != seenProgress_) {
-      seenProgress_ = progress;
-      idleRounds_ = 0;
+    Controller::Turn &turn = controller_.turnNow();
+    if (progress != turn.seenProgress) {
+      turn.seenProgress = progress;
+      turn.idleRounds = 0;
       return;
     }
-    if (idleRounds_++ == 0)
-      idleSince_ = nowNs();
-    if (idleRounds_ % kPatientRounds == 0 && !open())
-      relax(nowNs() - idleSince_);
+    if (turn.idleRounds++ == 0)
+      turn.idleSince = nowNs();
+    if (turn.idleRounds % kPatientRounds == 0 && !open())
+      relax(nowNs() - turn.idleSince);
   }
 
   bool settle(GroupState &group) {
@@ -109,8 +124,6 @@ class ControlledRun {
   Worker &worker_;
   LaunchState &launch_;
   Controller &controller_;
-  uint64_t seenProgress_ = 0, idleSince_ = 0;
-  uint32_t idleRounds_ = 0;
 };
 
 } // namespace
@@ -118,7 +131,10 @@ class ControlledRun {
 void runControlled(Worker &worker, LaunchState &launch) {
   Controller controller(*launch.request);
   worker.controller = &controller;
-  ControlledRun(worker, launch, controller).run();
+  ControlledRun controlled(worker, launch, controller);
+  if (launch.request->from)
+    controlled.goOnFrom(*launch.request->from);
+  controlled.run();
   worker.controller = nullptr;
 }
 
@@ -132,15 +148,16 @@ extern "C" void ptxrun_access(abi::Gang *gang, uint64_t address, uint32_t bytes,
   GangState &g = stateOf(gang);
   GroupState &group = groupOf(g);
   Worker &worker = *group.worker;
+  const bool isFence = (kind & abi::kAccessKindMask) == uint32_t(abi::AccessKind::fence);
   if (worker.controller) { // else watched code under another schedule: nobody asks
     g.waitPc = __builtin_return_address(0);
-    if (isToYield(worker, group, g)) {
+    if ((!isFence || worker.controller->countsFences()) && isToYield(worker, group, g)) {
       suspendGang(g);
       if (worker.launch->request->stepper)
         announceGoingOn(g);
     }
     worker.controller->noteAccess(g, address, bytes, kind, line);
   }
-  if (worker.launch->request->stepper)
+  if (worker.launch->request->stepper && !isFence)
     announceAccess(g, address, bytes, kind);
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "rt/exec/costs.h"
@@ -206,7 +207,8 @@ Failure run(const LaunchRequest &request) {
   const KernelEnvironment environment;
   if (Failure f = check(request); f.status != Status::ok)
     return f;
-  LaunchState l;
+  std::optional<LaunchState> usual;
+  LaunchState &l = request.stepper ? workerOfThread().debugged.emplace() : usual.emplace();
   fill(l, request);
   l.workers = workersFor(l);
   l.maxInFlight = mostInFlight(l);

@@ -54,30 +54,62 @@ Controller::Controller(const LaunchRequest &request)
       script_.insert_or_assign({s.at, s.point}, s.next);
     if (const auto first = script_.find({kScheduleStart, 0}); first != script_.end())
       scripted_ = &first->second;
+    unordered_.insert(request.script->unordered.begin(), request.script->unordered.end());
+    if (!unordered_.empty())
+      weak_ = std::make_unique<WeakMemory>(*this, record_);
   }
   if (request.isCooperative)
     resident_ = ~0u; // they wait for each other
   if (record_) {
-    record_->script = {resident_, {}};
+    record_->script = {resident_, {}, {}};
     record_->accesses.clear();
+    record_->unordered.clear();
     record_->points = 0;
     record_->isCut = false;
   }
 }
 
 void Controller::drawSeed(uint64_t seed) {
-  random_.state = seed * 0x9e3779b97f4a7c15u;
-  resident_ = 2u << random_.below(4);
+  turn_.random.state = seed * 0x9e3779b97f4a7c15u;
+  drawMemory(seed);
+  resident_ = 2u << turn_.random.below(4);
   isWalk_ = seed % 2 == 1;
   if (isWalk_) {
-    walkShift_ = 1 + random_.below(6);
+    walkShift_ = 1 + turn_.random.below(6);
     return;
   }
-  for (uint32_t left = random_.below(kMostChanges + 1); left; --left) {
-    const uint32_t scale = 1u << random_.below(kChangeExponents);
-    changes_.push_back(uint64_t{scale} + random_.below(scale));
+  for (uint32_t left = turn_.random.below(kMostChanges + 1); left; --left) {
+    const uint32_t scale = 1u << turn_.random.below(kChangeExponents);
+    changes_.push_back(uint64_t{scale} + turn_.random.below(scale));
   }
   std::sort(changes_.begin(), changes_.end());
+}
+
+void Controller::drawMemory(uint64_t seed) {
+  constexpr uint32_t kSeedsInOrder = 2, kOf = 4, kStoreShifts = 3, kLoadShifts = 4;
+  if (seed % kOf < kSeedsInOrder)
+    return;
+  memoryRandom_.state = ~seed * 0x9e3779b97f4a7c15u;
+  storeShift_ = 1 + memoryRandom_.below(kStoreShifts);
+  loadShift_ = 1 + memoryRandom_.below(kLoadShifts);
+  weak_ = std::make_unique<WeakMemory>(*this, record_);
+}
+
+bool Controller::isOutOfOrder(const ScheduleAccess &access) {
+  constexpr uint32_t kNeverLoads = 4;
+  const bool isLoad = access.kind == abi::AccessKind::load;
+  bool isChosen = false;
+  if (schedule_ == Schedule::scripted)
+    isChosen = unordered_.contains({access.at, access.point});
+  else if (!isLoad || loadShift_ != kNeverLoads)
+    isChosen = memoryRandom_.below(1u << (isLoad ? loadShift_ : storeShift_)) == 0;
+  if (!isChosen || !record_)
+    return isChosen;
+  if (record_->script.unordered.size() < record_->mostSwitches)
+    record_->script.unordered.push_back({access.at, access.point});
+  else
+    record_->isCut = true;
+  return true;
 }
 
 void Controller::open(GroupState &group) {
@@ -85,22 +117,24 @@ void Controller::open(GroupState &group) {
   group.controlled.assign(group.gangCount, {});
   for (uint32_t i = 0; i < group.gangCount; ++i) {
     if (schedule_ == Schedule::seeded)
-      group.controlled[i].priority = kUsualPriority | random_.next();
+      group.controlled[i].priority = kUsualPriority | turn_.random.next();
     group.ready.push(&group.gangs[i]);
   }
 }
 
 bool Controller::countPoint(GangState &g) {
+  if (weak_)
+    weak_->settle();
   ControlledGang &state = groupOf(g).controlled[g.index];
-  ++points_;
-  lastPlace_ = placeOf(g);
-  lastPoint_ = ++state.points;
-  hasYielded_ = false;
+  ++turn_.points;
+  turn_.lastPlace = placeOf(g);
+  turn_.lastPoint = ++state.points;
+  turn_.hasYielded = false;
   if (record_)
-    record_->points = points_;
+    record_->points = turn_.points;
   if (script_.empty())
     return false;
-  const auto found = script_.find({lastPlace_, lastPoint_});
+  const auto found = script_.find({turn_.lastPlace, turn_.lastPoint});
   scripted_ = found == script_.end() ? nullptr : &found->second;
   return scripted_ != nullptr;
 }
@@ -110,19 +144,20 @@ bool Controller::isToYield(GangState &g) {
   if (schedule_ == Schedule::lockstep || schedule_ == Schedule::gangs) {
     isAsked = true;
   } else if (schedule_ == Schedule::seeded && isWalk_) {
-    isAsked = random_.below(1u << walkShift_) == 0;
+    isAsked = turn_.random.below(1u << walkShift_) == 0;
   } else if (schedule_ == Schedule::seeded) {
-    const auto due = std::upper_bound(changes_.begin(), changes_.end(), points_) - changes_.begin();
-    isAsked = due > 0 && changes_[static_cast<size_t>(due) - 1] == points_;
+    const auto due =
+        std::upper_bound(changes_.begin(), changes_.end(), turn_.points) - changes_.begin();
+    isAsked = due > 0 && changes_[static_cast<size_t>(due) - 1] == turn_.points;
     if (isAsked)
       groupOf(g).controlled[g.index].priority = kMostChanges - static_cast<uint64_t>(due);
   }
-  hasYielded_ = isAsked;
+  turn_.hasYielded = isAsked;
   return isAsked;
 }
 
 void Controller::noteWait(GangState &g) {
-  if (!hasYielded_) // else the point was counted when it was asked to
+  if (!turn_.hasYielded) // else the point was counted when it was asked to
     countPoint(g);
 }
 
@@ -130,7 +165,7 @@ void Controller::noteWait(GangState &g) {
 /// one.
 GangState *Controller::inOrder(const std::vector<GroupState *> &inFlight) const {
   for (GroupState *group : inFlight)
-    if (group->number == lastGroup_ && group->ready.head)
+    if (group->number == turn_.lastGroup && group->ready.head)
       return group->ready.head;
   for (GroupState *group : inFlight)
     if (group->ready.head)
@@ -140,14 +175,14 @@ GangState *Controller::inOrder(const std::vector<GroupState *> &inFlight) const 
 
 GangState *Controller::anyOf(const std::vector<GroupState *> &inFlight) {
   const auto sizeOf = [&](const GroupState &group) {
-    return group.ready.size() + (mayTakeSpinning_ ? group.spinning.size() : 0);
+    return group.ready.size() + (turn_.mayTakeSpinning ? group.spinning.size() : 0);
   };
   const auto groups = static_cast<uint32_t>(std::ranges::count_if(
       inFlight, [&](const GroupState *group) { return sizeOf(*group) != 0; }));
-  uint32_t skip = random_.below(groups);
+  uint32_t skip = turn_.random.below(groups);
   for (GroupState *group : inFlight)
     if (sizeOf(*group) != 0 && skip-- == 0) {
-      uint32_t position = random_.below(sizeOf(*group));
+      uint32_t position = turn_.random.below(sizeOf(*group));
       const bool isReady = position < group->ready.size();
       GangState *g = isReady ? group->ready.head : group->spinning.head;
       for (position -= isReady ? 0 : group->ready.size(); position--;)
@@ -168,7 +203,7 @@ GangState *Controller::preferred(const std::vector<GroupState *> &inFlight) {
       return (x.number < y.number) == (schedule_ == Schedule::oldestFirst);
     return (a.index < b.index) == (schedule_ == Schedule::oldestFirst);
   };
-  eachReady(inFlight, mayTakeSpinning_, [&](GroupState &, GangState &g) {
+  eachReady(inFlight, turn_.mayTakeSpinning, [&](GroupState &, GangState &g) {
     if (!best || isBetter(g, *best))
       best = &g;
   });
@@ -180,8 +215,8 @@ GangState *Controller::nextOfGang(const std::vector<GroupState *> &inFlight) con
   for (const GroupState *group : inFlight)
     for (GangState *g = group->ready.head; g; g = g->next)
       if (const GangPlace place = placeOf(*g);
-          place.block == lastPlace_.block &&
-          place.thread / gangThreads_ == lastPlace_.thread / gangThreads_)
+          place.block == turn_.lastPlace.block &&
+          place.thread / gangThreads_ == turn_.lastPlace.thread / gangThreads_)
         return g;
   return nullptr;
 }
@@ -208,7 +243,7 @@ GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
     break;
   case Schedule::lockstep:
     for (size_t i = 0; i < inFlight.size(); ++i) // the next group that has anyone
-      if (GroupState *group = inFlight[turn_++ % inFlight.size()]; group->ready.head) {
+      if (GroupState *group = inFlight[turn_.turn++ % inFlight.size()]; group->ready.head) {
         chosen = group->ready.head;
         break;
       }
@@ -218,7 +253,7 @@ GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
       chosen = wanted;
     break;
   case Schedule::seeded:
-    mayTakeSpinning_ = hasYielded_ || random_.below(4) == 0;
+    turn_.mayTakeSpinning = turn_.hasYielded || turn_.random.below(4) == 0;
     chosen = isWalk_ ? anyOf(inFlight) : preferred(inFlight);
     break;
   default:
@@ -228,28 +263,36 @@ GangState *Controller::choose(const std::vector<GroupState *> &inFlight) {
   recordChoice(*chosen, *usual);
   take(*chosen);
   scripted_ = nullptr;
-  hasYielded_ = false;
-  lastGroup_ = groupOf(*chosen).number;
+  turn_.hasYielded = false;
+  turn_.lastGroup = groupOf(*chosen).number;
   return chosen;
 }
 
 void Controller::recordChoice(const GangState &chosen, const GangState &usual) {
-  if (!record_ || (&chosen == &usual && !hasYielded_))
+  if (!record_ || (&chosen == &usual && !turn_.hasYielded))
     return;
-  if (hasYielded_ && placeOf(chosen) == lastPlace_)
+  if (turn_.hasYielded && placeOf(chosen) == turn_.lastPlace)
     return; // it gave way and nobody else was to go first
   if (record_->script.switches.size() < record_->mostSwitches)
-    record_->script.switches.push_back({lastPlace_, lastPoint_, placeOf(chosen)});
+    record_->script.switches.push_back({turn_.lastPlace, turn_.lastPoint, placeOf(chosen)});
   else
     record_->isCut = true;
 }
 
 void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint32_t kind,
                             uint32_t line) {
-  if (!record_ || !record_->keepsAccesses)
+  const ScheduleAccess access{placeOf(g),
+                              groupOf(g).controlled[g.index].points,
+                              address,
+                              bytes,
+                              line,
+                              static_cast<abi::AccessKind>(kind & abi::kAccessKindMask),
+                              (kind & abi::kAccessShared) != 0};
+  if (weak_)
+    weak_->access(g, access, kind);
+  if (!record_ || !record_->keepsAccesses || access.kind == abi::AccessKind::fence)
     return;
-  const bool isShared = (kind & abi::kAccessShared) != 0;
-  const bool isWatched = isShared
+  const bool isWatched = access.isShared
                              ? record_->watchBegin == 0
                              : address < record_->watchEnd && address + bytes > record_->watchBegin;
   if (!isWatched)
@@ -258,9 +301,25 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
     record_->isCut = true;
     return;
   }
-  record_->accesses.push_back({placeOf(g), groupOf(g).controlled[g.index].points, address, bytes,
-                               line, static_cast<abi::AccessKind>(kind & ~abi::kAccessShared),
-                               isShared});
+  record_->accesses.push_back(access);
+}
+
+void Controller::noteIdle() {
+  if (weak_)
+    weak_->publishAll();
+}
+
+void Controller::close(const GroupState &group) {
+  if (weak_)
+    weak_->close(group);
+}
+
+void Controller::finish(bool hasFailed) {
+  if (!weak_)
+    return;
+  if (hasFailed)
+    weak_->abandon();
+  weak_->publishAll();
 }
 
 } // namespace ptxrun::rt

@@ -15,20 +15,45 @@
 // 1..6, to any that can run: each group as likely, and each gang of it. No bound; finds what many
 // gangs do at once (lost updates) soonest.
 //
+// Of four seeds the last two also draw what the memory model allows besides (weak_memory.h): each
+// store, and each load of what others have overwritten, is out of order with a probability drawn
+// for the seed: 1/2, 1/4 or 1/8 for stores, 1/2, 1/4, 1/8 or 0 for loads.
+//
 // Gangs that spin count as such that can run at one choice of four, and where a gang gives way.
 #pragma once
 #include <map>
+#include <memory>
+#include <set>
 #include <vector>
 
 #include "rt/launch/records.h"
 #include "rt/launch/schedule.h"
+#include "rt/launch/weak_memory.h"
 #include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
 
-class Controller {
+class Controller final : public WeakMemory::Chooser {
  public:
+  /// What choices depend on besides the groups in flight, where accesses are in order.
+  struct Turn {
+    Random random;
+    uint64_t points = 0, turn = 0, lastGroup = ~uint64_t{0};
+    GangPlace lastPlace = kScheduleStart; ///< ran last
+    uint64_t lastPoint = 0;
+    bool mayTakeSpinning = false;
+    bool hasYielded = false; ///< the last gang gave way though it need not have waited
+    uint64_t seenProgress = 0, idleSince = 0; ///< of rounds in which nobody could go on
+    uint32_t idleRounds = 0;
+  };
+
   explicit Controller(const LaunchRequest &);
+
+  /// Whether turn() is all that a launch needs to go on from here.
+  bool canBeKept() const { return !weak_ && !record_; }
+  Turn turn() const { return turn_; }
+  void setTurn(const Turn &turn) { turn_ = turn; }
+  Turn &turnNow() { return turn_; }
 
   uint32_t resident() const { return resident_; }
   /// The group is new: its gangs can run.
@@ -39,10 +64,19 @@ class Controller {
   void noteWait(GangState &);
   /// Takes the gang to run next off its list; null if none can.
   GangState *choose(const std::vector<GroupState *> &inFlight);
+  /// Whether it matters who runs between a store and a fence.
+  bool countsFences() const { return weak_ != nullptr; }
   /// The running gang makes an access now (ptxrun_access).
   void noteAccess(GangState &, uint64_t address, uint32_t bytes, uint32_t kind, uint32_t line);
+  /// Every gang spins or waits.
+  void noteIdle();
+  /// The gangs of the group are done.
+  void close(const GroupState &);
+  /// The launch is over: memory is what all see.
+  void finish(bool hasFailed);
 
  private:
+  bool isOutOfOrder(const ScheduleAccess &) override;
   struct Key {
     GangPlace at;
     uint64_t point;
@@ -50,6 +84,7 @@ class Controller {
   };
 
   void drawSeed(uint64_t seed);
+  void drawMemory(uint64_t seed);
   void drawPriority(GangState &);
   /// Counts a point of the gang; true where a switch is asked for there.
   bool countPoint(GangState &);
@@ -66,16 +101,14 @@ class Controller {
   ScheduleRecord *const record_;
   std::map<Key, GangPlace> script_;
   const GangPlace *scripted_ = nullptr; ///< whom the script wants now
-  Random random_;
+  Turn turn_;
+  std::unique_ptr<WeakMemory> weak_; ///< null: all accesses are in order
+  std::set<SchedulePoint> unordered_;
+  Random memoryRandom_;
+  uint32_t storeShift_ = 0, loadShift_ = 0;
   bool isWalk_ = false;
   uint32_t walkShift_ = 1;
   std::vector<uint64_t> changes_; ///< points of the launch, ascending
-  uint64_t points_ = 0, turn_ = 0;
-  uint64_t lastGroup_ = ~uint64_t{0};
-  GangPlace lastPlace_ = kScheduleStart; ///< ran last
-  uint64_t lastPoint_ = 0;
-  bool mayTakeSpinning_ = false;
-  bool hasYielded_ = false; ///< the last gang gave way though it need not have waited
 };
 
 } // namespace ptxrun::rt

@@ -86,6 +86,8 @@ struct RunOptions {
   class Stepper *stepper = nullptr;         ///< of debugged code; not under Schedule::fast
   uint64_t firstGroup =
       0; ///< under Schedule::serial and gangs: groups before it are left out, as if they had run
+  /// Goes on from there: of the same code, shape and schedule, taken on the calling thread.
+  const class LaunchCheckpoint *from = nullptr;
   AsyncCopies asyncCopies = AsyncCopies::eager;
   uint64_t asyncSeed = 0; ///< of AsyncCopies::seeded
   /// Receives device printf text (null: stdout): once at the end of the launch, by the calling

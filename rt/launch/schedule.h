@@ -42,11 +42,19 @@ struct ScheduleSwitch {
   auto operator<=>(const ScheduleSwitch &) const = default;
 };
 
-/// The switches of one launch, in any order, and how many groups (blocks or clusters) are in flight
-/// at a time.
+/// The access at a gang's point that is out of order (weak_memory.h).
+struct SchedulePoint {
+  GangPlace at;
+  uint64_t point = 0;
+  auto operator<=>(const SchedulePoint &) const = default;
+};
+
+/// The switches of one launch, in any order, how many groups (blocks or clusters) are in flight
+/// at a time, and the accesses that are out of order.
 struct ScheduleScript {
   uint32_t resident = 1;
   std::vector<ScheduleSwitch> switches;
+  std::vector<SchedulePoint> unordered;
 };
 
 /// An access as a gang announced it.
@@ -59,6 +67,12 @@ struct ScheduleAccess {
   bool isShared = false;
 };
 
+/// A write that a later reader did not see, since nothing orders them.
+struct UnorderedPair {
+  ScheduleAccess write, reader;
+  bool isReaderEarly = false; ///< the reader, not the write, was out of order
+};
+
 /// What a launch tells of its schedule as it runs. Owned by the caller.
 struct ScheduleRecord {
   ScheduleScript script; ///< the same order again
@@ -69,6 +83,8 @@ struct ScheduleRecord {
   size_t mostAccesses = 1 << 22;
   std::vector<ScheduleAccess> accesses; ///< in the order in which they happened
   size_t mostSwitches = 1 << 20;
+  std::vector<UnorderedPair> unordered; ///< in the order in which they happened
+  size_t mostUnordered = 1 << 16;
   bool isCut = false; ///< there were more switches or accesses than are kept
 };
 

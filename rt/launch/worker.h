@@ -3,6 +3,7 @@
 #pragma once
 #include <csignal>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rt/launch/fiber.h"
@@ -43,6 +44,9 @@ struct Worker {
   LaunchState *launch = nullptr;
   const abi::KernelCode *code = nullptr; ///< what CTAs that it starts run
   uint64_t toldNs = 0;                   ///< when it last told the launch's CodeUpgrade
+  std::optional<LaunchState> debugged; ///< the launch of debugged code: checkpoints know its place
+  GangState *standing = nullptr; ///< it left for its native stack between two instructions, to be
+                                 ///< gone on with
   /// The gang that runs, for entry points that are not told and for reports of faults.
   GangState *running = nullptr;
   bool isInRuntimeForGuest =

@@ -39,6 +39,17 @@ void announceGoingOn(GangState &gang) {
 
 namespace {
 Stepper *stepperOf(GangState &gang) { return groupOf(gang).launch->request->stepper; }
+
+/// To the native stack, where the launch is kept, and back.
+void standStill(GangState &gang, Stepper &stepper) {
+  Worker &worker = *groupOf(gang).worker;
+  if (!worker.controller)
+    return stepper.keep(nullptr);
+  worker.standing = &gang;
+  worker.running = nullptr;
+  worker.current = &worker.native;
+  switchFiber(*gang.fiber, worker.native);
+}
 } // namespace
 
 } // namespace ptxrun::rt
@@ -57,7 +68,14 @@ void ptxrun_debug_enter(abi::Gang *gang, const void *frame, uint32_t function) {
 void ptxrun_debug_step(abi::Gang *gang, uint32_t instruction) {
   GangState &g = stateOf(gang);
   Stepper *stepper = stepperOf(g);
-  if (stepper && !stepper->step(SteppedThread(g), instruction))
+  if (!stepper)
+    return;
+  Stepper::Answer answer = stepper->step(SteppedThread(g), instruction);
+  while (answer == Stepper::Answer::keep) {
+    standStill(g, *stepper);
+    answer = stepper->step(SteppedThread(g), instruction);
+  }
+  if (answer == Stepper::Answer::giveUp)
     leaveForDebugger(g);
 }
 

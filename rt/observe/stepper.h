@@ -2,12 +2,15 @@
 // still.
 #pragma once
 #include <cstdint>
+#include <memory>
 
 #include "intrinsics/abi.h"
 #include "rt/launch/records.h"
 #include "rt/launch/schedule.h"
 
 namespace ptxrun::rt {
+
+class LaunchCheckpoint;
 
 /// A thread of debugged code (W = 1) as a Stepper meets it. Cheap to make.
 struct SteppedThread {
@@ -27,10 +30,18 @@ class Stepper {
   virtual void groupStarts(uint64_t /*group*/) {}
   /// A call of function number `function` begins; `frame` is laid out as check::DebugFrame says.
   virtual void enter(SteppedThread, const uint64_t *frame, uint32_t function) = 0;
-  /// The instruction of that number comes next. False: the launch is given up (Status::cancelled).
-  virtual bool step(SteppedThread, uint32_t instruction) = 0;
+  enum class Answer : uint8_t {
+    goOn,
+    giveUp, ///< the launch (Status::cancelled)
+    keep    ///< as it stands, by keep(); then the same instruction is announced again
+  };
+  /// The instruction of that number comes next.
+  virtual Answer step(SteppedThread, uint32_t instruction) = 0;
+  /// What LaunchRequest::from takes, from just before that instruction; null where there is no such
+  /// thing for the launch.
+  virtual void keep(std::shared_ptr<const LaunchCheckpoint>) {}
   /// The thread gave way before an access of the instruction announced last, and goes on with it
-  /// now. As step().
+  /// now. False: the launch is given up.
   virtual bool goOn(SteppedThread) = 0;
   /// The instruction announced last accesses memory now, as ptxrun_access says.
   virtual void access(SteppedThread, uint64_t address, uint32_t bytes, uint32_t kind) = 0;

@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 class Session:
-    def __init__(self, ptxrun, *what):
-        self.process = subprocess.Popen([ptxrun, "debug", *what, "--schedule", "serial"], cwd=Path(__file__).parent,
+    def __init__(self, ptxrun, *what, order="serial"):
+        self.process = subprocess.Popen([ptxrun, "debug", *what, "--schedule", order], cwd=Path(__file__).parent,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def perform(self, command):
@@ -75,6 +75,24 @@ def checkpoints(ptxrun):
     print("%d instructions in %.3f s, a step back in %.3f s" % (end, whole, back))
 
 
+def long_block(ptxrun):
+    """One block of tens of millions of instructions: steps back from its end, each from a checkpoint within it, and many stops."""
+    session = Session(ptxrun, "kernels_debug.ptx", "-k", "_Z7collatzPy", "-g", "1", "-b", "32", "--arg", "u64[32]", order="gangs:32")
+    session.perform("break kernels.cu:66 if threadIdx.x == 31")
+    _, whole = session.perform("run")
+    end = session.now()
+    assert end > 15000000, end
+    first, *others = [session.perform("reverse-stepi")[1] for _ in range(10)]
+    session.perform("break kernels.cu:61")
+    stops = [session.perform("reverse-continue") for _ in range(100)]
+    assert all("Breakpoint 2" in said for said, _ in stops), stops[-1]
+    seconds = sorted(seconds for _, seconds in stops)
+    session.end()
+    print("%d instructions of one block in %.3f s, a step back in %.3f s, others %.3f s; 100 stops back in %.3f s"
+          % (end, whole, first, max(others), sum(seconds)))
+    assert sorted(others)[4] < whole / 2 and seconds[50] < whole / 4, (whole, first, others, seconds)
+
+
 def interrupted(ptxrun):
     """Ctrl-C stops a kernel that runs long, and it can be walked through from there."""
     session = Session(ptxrun, "kernels_debug.ptx", "-k", "_Z7collatzPy", "-g", "100000", "-b", "64", "--arg", "u64[64]")
@@ -92,6 +110,7 @@ def main():
     interrupted(sys.argv[1])
     worst = back_and_forth(sys.argv[1])
     checkpoints(sys.argv[1])
+    long_block(sys.argv[1])
     return 0 if worst <= 1 else 1
 
 

@@ -30,23 +30,52 @@ class Watcher {
 
   void watch(llvm::Instruction &i) {
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
-      announce(i, load->getPointerOperand(), load->getType(), AccessKind::load);
+      announce(i, load->getPointerOperand(), load->getType(), AccessKind::load,
+               orderBits(load->getOrdering(), load->getSyncScopeID()));
     else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
       announce(i, store->getPointerOperand(), store->getValueOperand()->getType(),
-               AccessKind::store);
+               AccessKind::store, orderBits(store->getOrdering(), store->getSyncScopeID()));
     else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&i))
-      announce(i, update->getPointerOperand(), update->getType(), AccessKind::atomic);
+      announce(i, update->getPointerOperand(), update->getType(), AccessKind::atomic,
+               orderBits(update->getOrdering(), update->getSyncScopeID()));
     else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i))
       announce(i, exchange->getPointerOperand(), exchange->getCompareOperand()->getType(),
-               AccessKind::atomic);
+               AccessKind::atomic,
+               orderBits(exchange->getMergedOrdering(), exchange->getSyncScopeID()));
     else if (auto *copy = llvm::dyn_cast<llvm::MemTransferInst>(&i))
       announceCopy(*copy);
+    else if (auto *fence = llvm::dyn_cast<llvm::FenceInst>(&i))
+      announceFence(i, orderBits(fence->getOrdering(), fence->getSyncScopeID()));
     else if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i))
-      if (touchesMemory(*call))
-        announceOther(i);
+      watchCall(*call);
   }
 
  private:
+  static constexpr uint32_t kOrdersAll =
+      abi::kAccessAcquires | abi::kAccessReleases | abi::kAccessBeyondCta;
+
+  uint32_t orderBits(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope) const {
+    const bool isOfCta = scope == module_.getContext().getOrInsertSyncScopeID("cta") ||
+                         scope == llvm::SyncScope::SingleThread;
+    return (llvm::isAcquireOrStronger(ordering) ? abi::kAccessAcquires : 0) |
+           (llvm::isReleaseOrStronger(ordering) ? abi::kAccessReleases : 0) |
+           (isOfCta ? 0 : abi::kAccessBeyondCta);
+  }
+
+  void watchCall(llvm::CallInst &call) {
+    const llvm::Function *callee = call.getCalledFunction();
+    const llvm::StringRef name = callee && callee->isDeclaration() ? callee->getName() : "";
+    if (touchesMemory(call))
+      announceOther(call);
+    else if (!name.starts_with("ptx.") || name.starts_with("ptx.debug.") || callee->doesNotReturn())
+      return;
+    else if (name.starts_with("ptx.bar.") ||
+             (callee->isConvergent() && callee->onlyAccessesInaccessibleMemory()))
+      announceFence(call, abi::kAccessAcquires | abi::kAccessReleases);
+    else if (!callee->doesNotAccessMemory() && !callee->onlyAccessesInaccessibleMemory())
+      announceFence(call, kOrdersAll); // matrices, printf, malloc: more than they must
+  }
+
   /// A word of the runtime that reads or writes memory.
   static bool touchesMemory(const llvm::CallInst &call) {
     const llvm::Function *callee = call.getCalledFunction();
@@ -60,23 +89,29 @@ class Watcher {
   void announceCopy(llvm::MemTransferInst &copy) {
     auto *length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
     llvm::Type *bytes = llvm::ArrayType::get(b_.getInt8Ty(), length ? length->getZExtValue() : 1);
-    announce(copy, copy.getSource(), bytes, AccessKind::load);
-    announce(copy, copy.getDest(), bytes, AccessKind::store);
+    announce(copy, copy.getSource(), bytes, AccessKind::load, 0);
+    announce(copy, copy.getDest(), bytes, AccessKind::store, 0);
   }
 
-  void announce(llvm::Instruction &i, llvm::Value *pointer, llvm::Type *type, AccessKind kind) {
+  void announce(llvm::Instruction &i, llvm::Value *pointer, llvm::Type *type, AccessKind kind,
+                uint32_t order) {
     if (isOwnMemory(pointer))
       return;
     const bool isShared = pointer->getType()->getPointerAddressSpace() == lower::kShared;
     b_.SetInsertPoint(&i);
     call(i, b_.CreatePtrToInt(pointer, b_.getInt64Ty()),
          uint32_t(module_.getDataLayout().getTypeStoreSize(type)),
-         uint32_t(kind) | (isShared ? abi::kAccessShared : 0));
+         uint32_t(kind) | (isShared ? abi::kAccessShared : 0) | order);
   }
 
   void announceOther(llvm::Instruction &i) {
     b_.SetInsertPoint(&i);
-    call(i, b_.getInt64(0), 0, uint32_t(AccessKind::other));
+    call(i, b_.getInt64(0), 0, uint32_t(AccessKind::other) | kOrdersAll);
+  }
+
+  void announceFence(llvm::Instruction &i, uint32_t order) {
+    b_.SetInsertPoint(&i);
+    call(i, b_.getInt64(0), 0, uint32_t(AccessKind::fence) | order);
   }
 
   void call(const llvm::Instruction &at, llvm::Value *address, uint32_t bytes, uint32_t kind) {
