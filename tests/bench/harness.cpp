@@ -139,6 +139,9 @@ bool Table::rateMisses(const Subject &subject, double ms) const {
 void Table::measure(const Subject &subject) {
   if (!wants(subject.name))
     return;
+  names_.push_back(subject.name);
+  if (options_.isAsProgram)
+    return runAsProgram(subject, options_.rounds);
   auto prepared = [&](const std::function<void()> &run) {
     if (subject.prepare)
       subject.prepare();

@@ -15,14 +15,22 @@
 
 namespace ptxrun::bench {
 
+/// The buffers that there are, for runAsProgram.
+void noteBuffer(void *base, size_t bytes);
+void forgetBuffer(void *base);
+
 /// A buffer as all implementations get it: 2 MiB-aligned, huge pages (device::allocateMemory).
 template <class T> class Data {
  public:
   explicit Data(size_t count)
       : count_(count), data_(static_cast<T *>(device::allocateMemory(count * sizeof(T)))) {
     std::memset(static_cast<void *>(data_), 0, count * sizeof(T));
+    noteBuffer(data_, bytes());
   }
-  ~Data() { device::freeMemory(data_); }
+  ~Data() {
+    forgetBuffer(data_);
+    device::freeMemory(data_);
+  }
   Data(const Data &) = delete;
   T *get() { return data_; }
   T &operator[](size_t k) { return data_[k]; }
@@ -86,9 +94,10 @@ struct Subject {
 
 struct Options {
   int rounds = 11;
-  std::string only; ///< part of a subject's name
+  std::string only; ///< part of a subject's name; "=NAME": all of it
   bool hasOpenCl = true;
   int threads = 0;
+  bool isAsProgram = false; ///< copies, kernels and copies back, one line for all
 };
 
 /// What to print behind a number that has a bar; those above theirs are counted.
@@ -105,8 +114,12 @@ class Table {
   /// are is held to kScalingBar (of two threads).
   void expectScaling() { expectsScaling_ = true; }
   bool wants(const std::string &name) const {
+    if (options_.only.starts_with('='))
+      return name == options_.only.substr(1);
     return options_.only.empty() || name.find(options_.only) != std::string::npos;
   }
+  /// Of the subjects that were measured.
+  const std::vector<std::string> &names() const { return names_; }
   /// Geometric means and what missed its bar.
   void summary() const;
   bool isAllRight() const { return failures_ == 0 && missed_ == 0; }
@@ -118,6 +131,7 @@ class Table {
   /// Prints it; true if it is below the goal.
   bool rateMisses(const Subject &, double ms) const;
   bool expectsScaling_ = false;
+  std::vector<std::string> names_;
   std::vector<double> toLoop_, toOpenCl_;
   unsigned failures_ = 0, missed_ = 0;
 };
@@ -154,6 +168,13 @@ void measureAtomics();
 void measureLatencies();
 /// Asynchronous copies against memcpy.
 void measureCopies();
+/// What recordings of these subjects cost.
+void measureRecordings(const std::vector<std::string> &subjects, const Options &);
+/// The subject as a program that copies to the device, launches and copies back. Prints seconds,
+/// the bytes of memory written and the number of rounds.
+void runAsProgram(const Subject &, int rounds);
+/// A program of 2,000 small launches. Prints the same.
+void runManyLaunches();
 /// ldmatrix and tcgen05.ld.
 void measureFragments();
 
