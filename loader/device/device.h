@@ -104,12 +104,17 @@ enum class Tiers {
 bool readTiers(std::string_view text, Tiers &);
 
 /// How to load.
+class Module;
+
 struct LoadOptions {
   std::string dumpDirectory;  ///< numbered files of every stage; empty: none
   std::string stopAfter;      ///< stage name (parse, check, lower, simt, jit); empty: run all
   bool useCache = true;       ///< the on-disk code cache
   std::string cacheDirectory; ///< empty: the default place
   Tiers tiers = Tiers::optimised;
+  /// A module of the same text, longer-lived, whose managed variables are this one's, too: of
+  /// another device.
+  const Module *managedOf = nullptr;
   /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran
   /// it; `kernel` is empty for stages of the whole module.
   std::function<void(std::string_view stage, std::string_view kernel, double milliseconds)> onStage;
@@ -129,6 +134,9 @@ struct Variant {
   bool needsStacks = false; ///< every gang that waits keeps a native stack
   bool isFromCache = false;
   bool isBaseline = false; ///< compiled quickly, not thoroughly
+
+  /// There is better code by now, or it is worth waiting for: compile() gives it.
+  bool isOutdated() const;
 };
 
 /// Whether what a kernel computes can depend on who runs first, and which memory it touches.

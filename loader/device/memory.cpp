@@ -5,6 +5,7 @@
 
 #include "loader/device/observer.h"
 #include "loader/device/summary.h"
+#include "loader/machine/device_info.h"
 #include "loader/machine/memory_size.h"
 #include "rt/memory/device_heap.h"
 #include "rt/memory/device_memory.h"
@@ -21,13 +22,21 @@ constexpr size_t kLarge = 64 << 20;
 
 size_t totalMemory() { return machine::totalMemory(); }
 
-size_t availableMemory() { return machine::availableMemory(allocatedBytes()); }
+size_t memoryOfAllDevices() {
+  const unsigned devices = machine::deviceCount();
+  return totalMemory() > SIZE_MAX / devices ? SIZE_MAX : totalMemory() * devices;
+}
+
+size_t availableMemory() {
+  const size_t all = memoryOfAllDevices(), used = allocatedBytes();
+  return std::min(all > used ? all - used : 0, machine::unusedHostMemory());
+}
 
 size_t allocatedBytes() { return rt::deviceBytesInUse(); }
 
 void *allocateMemory(size_t bytes) {
   bytes = std::max<size_t>(bytes, 1);
-  if (bytes > totalMemory() || allocatedBytes() + bytes > totalMemory())
+  if (bytes > totalMemory() || allocatedBytes() + bytes > memoryOfAllDevices())
     return nullptr;
   if (bytes >= kLarge && bytes > machine::unusedHostMemory())
     return nullptr;

@@ -19,11 +19,11 @@ struct MemoryRange {
 /// The allocation that contains `address`.
 std::optional<MemoryRange> findAllocation(const void *address);
 
-/// Bytes now allocated; the device's size (PTXRUN_MEMORY, or half of what the process may use); what
-/// it could still give.
+/// Bytes now allocated, of all devices; what all could still give; the size of one (PTXRUN_MEMORY,
+/// or its share of half of what the process may use).
 size_t allocatedBytes();
-size_t totalMemory();
 size_t availableMemory();
+size_t totalMemory();
 
 /// What malloc in kernels may hold at once (CU_LIMIT_MALLOC_HEAP_SIZE).
 void setDeviceHeapLimit(size_t bytes);

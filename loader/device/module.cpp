@@ -108,7 +108,9 @@ class LoadedModule final : public Module {
       told->moduleGone(*this);
   }
 
-  Outcome placeVariables() { return source_->variables.place(checked()); }
+  Outcome placeVariables(const Module *managedOf) {
+    return source_->variables.place(checked(), managedOf);
+  }
   void *variableMemory() const { return source_->variables.base(); }
 
   const std::string &name() const override { return name_; }
@@ -312,13 +314,15 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
       std::make_unique<LoadedModule>(std::move(name), std::move(translated), options.tiers);
   if (told)
     told->moduleLoading();
-  outcome = module->placeVariables();
+  outcome = module->placeVariables(options.managedOf);
   if (told)
     told->moduleLoaded(outcome.isOk() ? module.get() : nullptr, kept, module->variableMemory());
   if (!outcome.isOk())
     return nullptr;
   return module;
 }
+
+bool Variant::isOutdated() const { return upgrade && upgrade->isDue(); }
 
 bool readTiers(std::string_view text, Tiers &tiers) {
   if (text == "optimised")

@@ -20,14 +20,14 @@ abi::Dim3 dim3(const std::array<uint32_t, 3> &shape) {
 }
 
 std::string findProblem(const KernelInfo &kernel, abi::Dim3 own, abi::Dim3 asked) {
-  const std::string name = "kernel '" + kernel.name + "' ";
+  const auto name = [&] { return "kernel '" + kernel.name + "' "; };
   if (asked.x != 0 && own.x != 0 && !areEqual(asked, own))
-    return name + "has .reqnctapercluster " + text(own) + " and is launched in clusters of " +
+    return name() + "has .reqnctapercluster " + text(own) + " and is launched in clusters of " +
            text(asked);
   if (asked.x == 0 && own.x == 0 && kernel.isExplicitCluster)
-    return name + "has .explicitcluster and is launched without clusters";
+    return name() + "has .explicitcluster and is launched without clusters";
   if (kernel.maxClusterRank != 0 && volume(asked) > kernel.maxClusterRank)
-    return name + "has .maxclusterrank " + std::to_string(kernel.maxClusterRank) +
+    return name() + "has .maxclusterrank " + std::to_string(kernel.maxClusterRank) +
            " and is launched in clusters of " + text(asked);
   return {};
 }

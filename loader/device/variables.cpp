@@ -48,7 +48,12 @@ VariableMemory::~VariableMemory() {
     freeMemory(block_);
 }
 
-Outcome VariableMemory::place(const check::Module &module) {
+Outcome VariableMemory::place(const check::Module &module, const Module *managedOf) {
+  const auto sharedAddressOf = [&](const check::Variable &variable) -> char * {
+    const VariableInfo *info =
+        managedOf && variable.isManaged ? managedOf->findVariable(variable.name) : nullptr;
+    return info ? static_cast<char *>(info->address) : nullptr;
+  };
   const auto variables = collect(module);
   uint64_t bytes = 0;
   std::vector<uint64_t> offsets;
@@ -68,7 +73,8 @@ Outcome VariableMemory::place(const check::Module &module) {
   std::memset(base, 0, bytes);
   for (size_t i = 0; i < variables.size(); ++i) {
     const check::Variable &variable = *variables[i];
-    char *address = base + offsets[i];
+    char *shared = sharedAddressOf(variable);
+    char *address = shared ? shared : base + offsets[i];
     addresses_.emplace(std::string(variable.name), address);
     const abi::ImageKind image = imageKindOf(variable);
     uint64_t handle = 0;
@@ -82,11 +88,13 @@ Outcome VariableMemory::place(const check::Module &module) {
       infos_.push_back({std::string(variable.name), address, variable.bytes,
                         variable.space == isa::StateSpace::constant, variable.isManaged, image,
                         handle});
-    if (!variable.initializer.empty())
+    if (!variable.initializer.empty() && !shared)
       std::memcpy(address, variable.initializer.data(),
                   std::min<size_t>(variable.initializer.size(), variable.bytes));
   }
-  for (size_t i = 0; i < variables.size(); ++i)
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (sharedAddressOf(*variables[i]))
+      continue;
     for (const check::Relocation &relocation : variables[i]->relocations) {
       if (relocation.function) {
         storeAddress(base + offsets[i], relocation,
@@ -103,6 +111,7 @@ Outcome VariableMemory::place(const check::Module &module) {
                                    "', which nothing defines");
       storeAddress(base + offsets[i], relocation, reinterpret_cast<uint64_t>(target));
     }
+  }
   return {};
 }
 

@@ -20,7 +20,9 @@ class VariableMemory {
 
   /// Allocates all variables in one piece, fills in initialisers, then the addresses that these
   /// hold. The checked module must outlive this.
-  Outcome place(const check::Module &);
+  ///   managedOf   null, or the module of the same text, longer-lived, whose managed variables are
+  ///               this one's, too
+  Outcome place(const check::Module &, const Module *managedOf);
   const std::vector<VariableInfo> &infos() const { return infos_; }
   void *base() const { return block_; } ///< of all variables; null if there are none
   /// By its name in the PTX, functions' own variables included; null if there is none.

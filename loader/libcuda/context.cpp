@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/device/device.h"
+#include "loader/libcuda/device_info.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/module.h"
 #include "loader/libcuda/stream_capture.h"
@@ -57,9 +58,9 @@ constexpr size_t kDefaultHeapBytes = 8u << 20;
 
 } // namespace
 
-Context::Context(unsigned contextFlags, bool isPrimary)
+Context::Context(unsigned contextFlags, bool isPrimary, CUdevice device)
     : Object(kKind), flags(contextFlags), id_(nextContextId++), isPrimary_(isPrimary),
-      isActive_(!isPrimary) {
+      device_(device), isActive_(!isPrimary) {
   for (auto &limit : limits)
     limit = 0;
   limits[CU_LIMIT_STACK_SIZE] = kDefaultStackBytes;
@@ -70,9 +71,10 @@ Context::Context(unsigned contextFlags, bool isPrimary)
   limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
 }
 
-Context *Context::create(unsigned flags, bool isPrimary) {
+Context *Context::create(unsigned flags, bool isPrimary, CUdevice device) {
   device::readyCompiler();
-  std::unique_ptr<Context> context(new Context(flags, isPrimary)); // until nothing fails any more
+  std::unique_ptr<Context> context(
+      new Context(flags, isPrimary, device)); // until nothing fails any more
   context->legacy_ = std::make_shared<Stream>(*context, Stream::Role::legacy, 0, 0);
   static std::mutex mutex;
   static auto *all = new std::vector<Context *>; // keeps them in sight of leak checkers
@@ -87,17 +89,30 @@ Context *Context::create(unsigned flags, bool isPrimary) {
   return context.release();
 }
 
-Context *Context::createGreen(unsigned multiprocessors) {
-  Context *context = create(0, false);
+Context *Context::createGreen(unsigned multiprocessors, CUdevice device) {
+  Context *context = create(0, false, device);
   context->greenMultiprocessors_ = multiprocessors;
   return context;
 }
 
-Context &Context::owner() { return isGreen() ? primaryContext() : *this; }
+Context &Context::owner() { return isGreen() ? primaryContext(device_) : *this; }
 
 bool Context::sharesEventsWith(const Context &other) const {
   const auto isOfPrimary = [](const Context &c) { return c.isPrimary() || c.isGreen(); };
-  return this == &other || (isOfPrimary(*this) && isOfPrimary(other));
+  return this == &other || (device_ == other.device_ && isOfPrimary(*this) && isOfPrimary(other));
+}
+
+bool Context::enablePeer(const Context &peer) {
+  std::lock_guard lock(queueMutex_);
+  if (std::ranges::find(peers_, &peer) != peers_.end())
+    return false;
+  peers_.push_back(&peer);
+  return true;
+}
+
+bool Context::disablePeer(const Context &peer) {
+  std::lock_guard lock(queueMutex_);
+  return std::erase(peers_, &peer) != 0;
 }
 
 void Context::fail(CUresult result, const std::string &message) {
@@ -211,6 +226,10 @@ void Context::reset() {
       stream->close();
     }
   releaseOwned();
+  {
+    std::lock_guard lock(queueMutex_);
+    peers_.clear();
+  }
   error_ = CUDA_SUCCESS;
 }
 
@@ -258,8 +277,15 @@ CUresult enter(CUstream handle, Context *&context, std::shared_ptr<Stream> &stre
   return context->error();
 }
 
-Context &primaryContext() {
-  static auto *context = Context::create(0, true);
+Context &primaryContext(CUdevice device) {
+  static std::mutex mutex;
+  static std::array<std::atomic<Context *>, machine::kMostDevices> contexts;
+  auto &context = contexts[static_cast<size_t>(device)];
+  if (Context *made = context.load(std::memory_order_acquire))
+    return *made;
+  std::lock_guard lock(mutex);
+  if (!context)
+    context.store(Context::create(0, true, device), std::memory_order_release);
   return *context;
 }
 

@@ -19,15 +19,16 @@ class Context : public Object {
   static constexpr Kind kKind = Kind::context;
 
   /// Made and registered; the handle is the object's address.
-  static Context *create(unsigned flags, bool isPrimary);
+  static Context *create(unsigned flags, bool isPrimary, CUdevice device);
 
   uint64_t id() const { return id_; }
+  CUdevice device() const { return device_; }
   bool isPrimary() const { return isPrimary_; }
   /// Green contexts are what they are from their creation on: the multiprocessors they were given;
   /// 0 for other contexts.
   unsigned greenMultiprocessors() const { return greenMultiprocessors_; }
   bool isGreen() const { return greenMultiprocessors_ != 0; }
-  static Context *createGreen(unsigned multiprocessors);
+  static Context *createGreen(unsigned multiprocessors, CUdevice device);
   /// Whether events of the one can be recorded in the other: a green context is a part of the
   /// primary one.
   bool sharesEventsWith(const Context &) const;
@@ -41,6 +42,11 @@ class Context : public Object {
   std::atomic<int> cacheConfig{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<int> sharedConfig{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE};
   std::array<std::atomic<size_t>, CU_LIMIT_MAX> limits;
+
+  /// Contexts whose memory this one may use (cuCtxEnablePeerAccess); on a CPU it always could.
+  /// False where that is so already, or not so.
+  bool enablePeer(const Context &);
+  bool disablePeer(const Context &);
 
   /// The first error of a kernel stays; every later call answers it until the context is gone.
   CUresult error() const { return error_.load(std::memory_order_acquire); }
@@ -73,12 +79,13 @@ class Context : public Object {
 
  private:
   friend class Stream;
-  Context(unsigned flags, bool isPrimary);
+  Context(unsigned flags, bool isPrimary, CUdevice device);
   std::vector<std::shared_ptr<Stream>> allStreams();
   void releaseOwned();
 
   const uint64_t id_;
   const bool isPrimary_;
+  const CUdevice device_;
   unsigned greenMultiprocessors_ = 0;
   std::atomic<CUresult> error_{CUDA_SUCCESS};
   std::atomic<bool> isDestroyed_{false};
@@ -88,6 +95,7 @@ class Context : public Object {
   std::mutex queueMutex_;
   std::shared_ptr<Stream> legacy_;
   std::vector<std::shared_ptr<Stream>> streams_; // created and per-thread ones
+  std::vector<const Context *> peers_;
 };
 
 /// The calling thread's current context, null if none.
@@ -103,7 +111,7 @@ CUresult enter(Context *&context);
 /// The same, and the stream's handle is understood.
 CUresult enter(CUstream handle, Context *&context, std::shared_ptr<Stream> &stream);
 
-/// The device's primary context; made when first asked for.
-Context &primaryContext();
+/// A device's primary context; made when first asked for.
+Context &primaryContext(CUdevice);
 
 } // namespace ptxrun::driver

@@ -33,7 +33,7 @@ CUresult createContext(CUcontext *handle, unsigned flags, CUdevice device) {
   if (!handle || (flags & ~CU_CTX_FLAGS_MASK))
     return CUDA_ERROR_INVALID_VALUE;
   PTXRUN_TRY(checkDevice(device));
-  Context *context = Context::create(flags, false);
+  Context *context = Context::create(flags, false, device);
   pushContext(context);
   *handle = handleOf<CUcontext>(context);
   return CUDA_SUCCESS;
@@ -126,7 +126,7 @@ PTXRUN_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle) {
   PTXRUN_TRY(resolveOrTakeCurrent(handle, context));
   if (!device)
     return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
+  *device = context->device();
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuCtxGetDevice(CUdevice *device) { return cuCtxGetDevice_v2(device, nullptr); }
@@ -280,11 +280,15 @@ PTXRUN_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   if (flags != 0)
     return CUDA_ERROR_INVALID_VALUE;
   PTXRUN_TRY(resolveContext(peer, other));
-  return context == other ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  if (context == other)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->device() == other->device())
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  return context->enablePeer(*other) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 PTXRUN_API CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   Context *context = nullptr, *other = nullptr;
   PTXRUN_TRY(enter(context));
   PTXRUN_TRY(resolveContext(peer, other));
-  return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  return context->disablePeer(*other) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }

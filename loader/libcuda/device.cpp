@@ -1,4 +1,5 @@
-// Devices: there is one, the CPU.
+// Devices: the CPU, as often as PTXRUN_DEVICES says. All run on the same processors and see all
+// memory; each has its own contexts, variables, pools and size of memory.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -18,8 +19,8 @@ CUresult enterDevice(CUdevice device) {
   return checkDevice(device);
 }
 
-bool attributeValue(int attribute, int &value) {
-  const machine::DeviceInfo &device = deviceInfo();
+bool attributeValue(CUdevice number, int attribute, int &value) {
+  const machine::DeviceInfo &device = deviceInfo(number);
   switch (attribute) {
 #define ATTRIBUTE(name, number, expression)                                                        \
   case number:                                                                                     \
@@ -55,7 +56,7 @@ PTXRUN_API CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!name || length <= 0)
     return CUDA_ERROR_INVALID_VALUE;
-  snprintf(name, static_cast<size_t>(length), "%s", deviceInfo().name.c_str());
+  snprintf(name, static_cast<size_t>(length), "%s", deviceInfo(device).name.c_str());
   return CUDA_SUCCESS;
 }
 
@@ -63,7 +64,7 @@ PTXRUN_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!uuid)
     return CUDA_ERROR_INVALID_VALUE;
-  memcpy(uuid->bytes, deviceInfo().uuid.data(), sizeof uuid->bytes);
+  memcpy(uuid->bytes, deviceInfo(device).uuid.data(), sizeof uuid->bytes);
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
@@ -74,14 +75,14 @@ PTXRUN_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!bytes)
     return CUDA_ERROR_INVALID_VALUE;
-  *bytes = deviceInfo().totalMemory;
+  *bytes = deviceInfo(device).totalMemory;
   return CUDA_SUCCESS;
 }
 
 PTXRUN_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                          CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
-  if (!value || !attributeValue(attribute, *value))
+  if (!value || !attributeValue(device, attribute, *value))
     return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
@@ -99,9 +100,9 @@ PTXRUN_API CUresult cuDeviceGetProperties(CUdevprop *properties, CUdevice device
   PTXRUN_TRY(enterDevice(device));
   if (!properties)
     return CUDA_ERROR_INVALID_VALUE;
-  const auto get = [](CUdevice_attribute attribute) {
+  const auto get = [device](CUdevice_attribute attribute) {
     int value = 0;
-    attributeValue(attribute, value);
+    attributeValue(device, attribute, value);
     return value;
   };
   properties->maxThreadsPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
@@ -125,7 +126,7 @@ PTXRUN_API CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!id || length <= 0)
     return CUDA_ERROR_INVALID_VALUE;
-  const machine::PciAddress &pci = deviceInfo().pci;
+  const machine::PciAddress &pci = deviceInfo(device).pci;
   snprintf(id, static_cast<size_t>(length), "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.slot);
   return CUDA_SUCCESS;
 }
@@ -137,9 +138,10 @@ PTXRUN_API CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id) {
   machine::PciAddress address;
   if (!machine::readPciAddress(id, address))
     return CUDA_ERROR_INVALID_VALUE;
-  if (address != deviceInfo().pci)
-    return CUDA_ERROR_INVALID_DEVICE;
-  return cuDeviceGet(device, 0);
+  for (CUdevice i = 0; i < deviceCount(); ++i)
+    if (address == deviceInfo(i).pci)
+      return cuDeviceGet(device, i);
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 PTXRUN_API CUresult cuDeviceCanAccessPeer(int *canAccess, CUdevice device, CUdevice peer) {
@@ -147,18 +149,24 @@ PTXRUN_API CUresult cuDeviceCanAccessPeer(int *canAccess, CUdevice device, CUdev
   PTXRUN_TRY(checkDevice(peer));
   if (!canAccess)
     return CUDA_ERROR_INVALID_VALUE;
-  *canAccess = 0; // a device is no peer of itself
+  *canAccess = device != peer; // a device is no peer of itself
   return CUDA_SUCCESS;
 }
 
-PTXRUN_API CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute, CUdevice source,
-                                            CUdevice destination) {
+/// Two different devices are asked for. Every one reaches all memory, with all atomics.
+PTXRUN_API CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute,
+                                            CUdevice source, CUdevice destination) {
   PTXRUN_TRY(enterDevice(source));
   PTXRUN_TRY(checkDevice(destination));
-  // Two different devices are asked for, and there is only one.
   if (value)
     *value = 0;
-  return CUDA_ERROR_INVALID_DEVICE;
+  if (source == destination)
+    return CUDA_ERROR_INVALID_DEVICE;
+  if (!value || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
+      attribute > CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED)
+    return CUDA_ERROR_INVALID_VALUE;
+  *value = attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK; // the best rank is 0
+  return CUDA_SUCCESS;
 }
 
 PTXRUN_API CUresult cuDeviceGetExecAffinitySupport(int *isSupported, int, CUdevice device) {

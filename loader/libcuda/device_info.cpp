@@ -1,7 +1,10 @@
 #include "loader/libcuda/device_info.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "loader/libcuda/report.h"
 
@@ -9,19 +12,51 @@ namespace ptxrun::driver {
 
 namespace {
 
-/// CUDA_VISIBLE_DEVICES: unset shows the device; a list shows it if its first entry is 0 or our
-/// UUID's form.
-bool readVisibility() {
+/// The device that an entry of CUDA_VISIBLE_DEVICES names: by number, or by the beginning of a
+/// UUID. Another machine's UUID names the first device that is not shown yet: schedulers of jobs
+/// set them. -1 for anything else.
+int namedDevice(const std::string &entry, const std::vector<unsigned> &shown) {
+  const int count = static_cast<int>(machine::deviceCount());
+  if (!entry.starts_with("GPU-")) {
+    char *end = nullptr;
+    const long number = strtol(entry.c_str(), &end, 10);
+    return end != entry.c_str() && number >= 0 && number < count ? static_cast<int>(number) : -1;
+  }
+  for (int i = 0; i < count; ++i)
+    if (machine::uuidText(machine::deviceInfo(static_cast<unsigned>(i))).starts_with(entry))
+      return i;
+  for (int i = 0; i < count; ++i)
+    if (std::ranges::find(shown, static_cast<unsigned>(i)) == shown.end())
+      return i;
+  return -1;
+}
+
+/// CUDA_VISIBLE_DEVICES: unset shows all devices; a list shows those it names, in its order, up to
+/// the first entry that names none. One that is named twice makes the list void.
+std::vector<unsigned> readVisibility() {
+  std::vector<unsigned> shown;
   const char *value = getenv("CUDA_VISIBLE_DEVICES");
-  if (!value)
-    return true;
-  while (*value == ' ')
-    ++value;
-  if (strncmp(value, "GPU-", 4) == 0)
-    return true;
-  char *end = nullptr;
-  const long first = strtol(value, &end, 10);
-  return end != value && first == 0;
+  if (!value) {
+    for (unsigned i = 0; i < machine::deviceCount(); ++i)
+      shown.push_back(i);
+    return shown;
+  }
+  std::stringstream list(value);
+  for (std::string entry; std::getline(list, entry, ',');) {
+    entry.erase(0, std::min(entry.find_first_not_of(' '), entry.size()));
+    const int device = namedDevice(entry, shown);
+    if (device < 0)
+      break;
+    if (std::ranges::find(shown, static_cast<unsigned>(device)) != shown.end())
+      return {};
+    shown.push_back(static_cast<unsigned>(device));
+  }
+  return shown;
+}
+
+const std::vector<unsigned> &visibleDevices() {
+  static const auto *shown = new std::vector<unsigned>(readVisibility());
+  return *shown;
 }
 
 } // namespace
@@ -36,9 +71,17 @@ const machine::DeviceInfo &deviceInfo() {
   return *info;
 }
 
-int deviceCount() {
-  static const bool isVisible = readVisibility();
-  return isVisible ? 1 : 0;
+const machine::DeviceInfo &deviceInfo(CUdevice device) {
+  deviceInfo(); // complains
+  return machine::deviceInfo(visibleDevices()[static_cast<size_t>(device)]);
+}
+
+int deviceCount() { return static_cast<int>(visibleDevices().size()); }
+
+CUdevice visibleDevice(unsigned machineIndex) {
+  const auto found = std::ranges::find(visibleDevices(), machineIndex);
+  return found == visibleDevices().end() ? -1
+                                         : static_cast<CUdevice>(found - visibleDevices().begin());
 }
 
 CUresult checkDevice(CUdevice device) {

@@ -102,6 +102,7 @@ CUresult setAttribute(CUfunction_attribute attribute, int value, const void *han
       (value < -1 || value > 100))
     return CUDA_ERROR_INVALID_VALUE;
   *stored = value;
+  ++function->attributeChanges;
   return CUDA_SUCCESS;
 }
 

@@ -148,7 +148,7 @@ PTXRUN_API CUresult cuGreenCtxCreate(CUgreenCtx *context, CUdevResourceDesc hand
     return CUDA_ERROR_INVALID_VALUE;
   CUcontext primary = nullptr;
   PTXRUN_TRY(cuDevicePrimaryCtxRetain(&primary, device));
-  *context = handleOf<CUgreenCtx>(Context::createGreen(description->multiprocessors));
+  *context = handleOf<CUgreenCtx>(Context::createGreen(description->multiprocessors, device));
   return CUDA_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include "loader/device/launch_settings.h"
 #include "loader/libcuda/child_launches.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/recycled.h"
 
 namespace ptxrun::driver {
 
@@ -102,56 +103,80 @@ CUresult KernelArguments::readBuffer(const Function &function, void *const *extr
   return CUDA_SUCCESS;
 }
 
-std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function> function,
-                                                       const LaunchShape &shape, CUresult &result) {
-  auto operation = std::make_shared<LaunchOperation>();
-  operation->shape_ = shape;
-  if (shape.cluster.x == 0 && function->clusterWidth != 0)
-    operation->shape_.cluster = {static_cast<uint32_t>(function->clusterWidth),
-                                 static_cast<uint32_t>(std::max(function->clusterHeight.load(), 1)),
-                                 static_cast<uint32_t>(std::max(function->clusterDepth.load(), 1))};
-  result = operation->completeShape(function->info);
-  if (result == CUDA_SUCCESS)
-    result = checkShape(*function, operation->shape_);
-  if (result != CUDA_SUCCESS)
-    return nullptr;
-  device::Outcome outcome;
-  operation->variant_ = function->code.compile(function->info, operation->options(), outcome);
-  if (!operation->variant_.kernel) {
-    reportOnce(outcome.message);
-    result = toResult(outcome.code);
-    return nullptr;
-  }
-  const uint64_t threads = volume(operation->shape_.block), lanes = operation->variant_.needs.lanes;
-  const uint64_t gangs = volume(operation->shape_.grid) * ((threads + lanes - 1) / lanes);
-  if (shape.isCooperative && operation->variant_.needsStacks && gangs > kMaxStacks) {
-    result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return nullptr;
-  }
-  operation->function_ = std::move(function);
-  return operation;
+namespace {
+
+bool areSame(const LaunchShape &a, const LaunchShape &b) {
+  const auto same = [](abi::Dim3 x, abi::Dim3 y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
+  return same(a.grid, b.grid) && same(a.block, b.block) && same(a.cluster, b.cluster) &&
+         a.dynamicSharedBytes == b.dynamicSharedBytes && a.isCooperative == b.isCooperative;
 }
 
-CUresult LaunchOperation::completeShape(const device::KernelInfo &info) {
-  device::LaunchOptions shaped = options();
+/// Without parameters.
+device::LaunchOptions optionsOf(const LaunchShape &shape) {
+  device::LaunchOptions options = environmentOptions();
+  options.grid = shape.grid;
+  options.block = shape.block;
+  options.cluster = shape.cluster;
+  options.dynamicSharedBytes = shape.dynamicSharedBytes;
+  options.isCooperative = shape.isCooperative;
+  return options;
+}
+
+/// Fills in what the kernel's directives say; an error where they do not allow the launch.
+CUresult completeShape(const device::KernelInfo &info, LaunchShape &shape) {
+  device::LaunchOptions shaped = optionsOf(shape);
   const std::string problem = device::shapeLaunch(info, shaped);
-  shape_.grid = shaped.grid;
-  shape_.block = shaped.block;
-  shape_.cluster = shaped.cluster;
+  shape.grid = shaped.grid;
+  shape.block = shaped.block;
+  shape.cluster = shaped.cluster;
   if (problem.empty())
     return CUDA_SUCCESS;
   reportOnce(problem);
   return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
-device::LaunchOptions LaunchOperation::options() const {
-  device::LaunchOptions options = environmentOptions();
-  options.grid = shape_.grid;
-  options.block = shape_.block;
-  options.cluster = shape_.cluster;
-  options.dynamicSharedBytes = shape_.dynamicSharedBytes;
-  options.isCooperative = shape_.isCooperative;
-  return options;
+CUresult prepare(Function &function, PreparedLaunch &launch) {
+  LaunchShape &shape = launch.shape = launch.asked;
+  launch.attributeChanges = function.attributeChanges;
+  if (shape.cluster.x == 0 && function.clusterWidth != 0)
+    shape.cluster = {static_cast<uint32_t>(function.clusterWidth),
+                     static_cast<uint32_t>(std::max(function.clusterHeight.load(), 1)),
+                     static_cast<uint32_t>(std::max(function.clusterDepth.load(), 1))};
+  PTXRUN_TRY(completeShape(function.info, shape));
+  PTXRUN_TRY(checkShape(function, shape));
+  device::Outcome outcome;
+  launch.variant = function.code.compile(function.info, optionsOf(shape), outcome);
+  if (!launch.variant.kernel) {
+    reportOnce(outcome.message);
+    return toResult(outcome.code);
+  }
+  const uint64_t threads = volume(shape.block), lanes = launch.variant.needs.lanes;
+  const uint64_t gangs = volume(shape.grid) * ((threads + lanes - 1) / lanes);
+  return shape.isCooperative && launch.variant.needsStacks && gangs > kMaxStacks
+             ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+             : CUDA_SUCCESS;
+}
+
+} // namespace
+
+std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function> function,
+                                                       const LaunchShape &shape, CUresult &result) {
+  auto prepared = function->lastLaunch();
+  if (!prepared || !areSame(prepared->asked, shape) ||
+      prepared->attributeChanges != function->attributeChanges || prepared->variant.isOutdated()) {
+    auto made = std::make_shared<PreparedLaunch>();
+    made->asked = shape;
+    result = prepare(*function, *made);
+    if (result != CUDA_SUCCESS)
+      return nullptr;
+    prepared = std::move(made);
+    function->setLastLaunch(prepared);
+  }
+  result = CUDA_SUCCESS;
+  auto operation = std::allocate_shared<LaunchOperation>(Recycled<LaunchOperation>());
+  operation->prepared_ = std::move(prepared);
+  operation->function_ = std::move(function);
+  return operation;
 }
 
 CUresult LaunchOperation::run(Context &context) {
@@ -161,20 +186,23 @@ CUresult LaunchOperation::run(Context &context) {
 }
 
 CUresult LaunchOperation::runGrid(Context &context) {
-  device::LaunchOptions options = this->options();
+  device::LaunchOptions options = optionsOf(shape());
   options.params = arguments.data();
   options.stream = stream;
   options.cancel = &shutdownFlag();
   static std::atomic<uint64_t> launches{0};
   options.launchNumber = launches.fetch_add(1, std::memory_order_relaxed);
   device::Outcome outcome;
-  if (hasRun_ && variant_.upgrade) { // of a graph: there may be better code by now
+  if (hasRun_ && prepared_->variant.upgrade) { // of a graph: there may be better code by now
     if (device::Variant now = function_->code.compile(function_->info, options, outcome);
-        now.kernel)
-      variant_ = std::move(now);
+        now.kernel) {
+      auto better = std::make_shared<PreparedLaunch>(*prepared_);
+      better->variant = std::move(now);
+      prepared_ = std::move(better);
+    }
   }
   hasRun_ = true;
-  outcome = function_->code.launch(function_->info, variant_, options);
+  outcome = function_->code.launch(function_->info, prepared_->variant, options);
   if (outcome.isOk() || outcome.code == device::Code::cancelled)
     return CUDA_SUCCESS;
   // What the runtime finds wrong with a launch that is already queued cannot be "invalid argument"
@@ -186,8 +214,8 @@ CUresult LaunchOperation::runGrid(Context &context) {
 }
 
 bool LaunchOperation::isLarge() const {
-  return volume(shape_.grid) * volume(shape_.block) > kManyThreads ||
-         volume(shape_.grid) > kManyBlocks;
+  return volume(shape().grid) * volume(shape().block) > kManyThreads ||
+         volume(shape().grid) > kManyBlocks;
 }
 
 CUresult applyAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue &value,
@@ -222,7 +250,7 @@ bool isLaunchBlocking() {
 CUresult submitLaunch(Context &context, Stream &stream,
                       std::shared_ptr<LaunchOperation> operation) {
   operation->stream = stream.id();
-  stream.submit(std::move(operation));
+  stream.enqueue(std::move(operation));
   if (!isLaunchBlocking())
     return CUDA_SUCCESS;
   stream.synchronise();

@@ -17,6 +17,14 @@ struct LaunchShape {
   bool isCooperative = false;
 };
 
+/// What a launch's shape comes to, found out once for all launches like it.
+struct PreparedLaunch {
+  LaunchShape asked;         ///< by the program
+  unsigned attributeChanges; ///< of the function, when this was made
+  LaunchShape shape;         ///< completed by the kernel's directives
+  device::Variant variant;
+};
+
 /// The kernel's `.param` bytes, copied from what the program passed.
 class KernelArguments {
  public:
@@ -36,27 +44,23 @@ class KernelArguments {
 
 class LaunchOperation final : public Operation {
  public:
-  /// Checks the shape against the kernel and the device, and compiles what is needed. On failure
-  /// null and `result`.
+  /// Checks the shape against the kernel and the device, and compiles what is needed, unless the
+  /// function's last launch was the same. On failure null and `result`.
   static std::shared_ptr<LaunchOperation> make(std::shared_ptr<Function>, const LaunchShape &,
                                                CUresult &result);
   KernelArguments arguments;
   uint64_t stream = 0; ///< number of the stream it was given to
   Function &function() const { return *function_; }
-  const LaunchShape &shape() const { return shape_; }
+  const LaunchShape &shape() const { return prepared_->shape; }
 
   CUresult run(Context &) override;
   bool isLarge() const override;
 
  private:
-  CUresult runGrid(Context &);           ///< without what it launches in turn
-  device::LaunchOptions options() const; ///< without parameters
-  /// Fills in what the kernel's directives say; an error where they do not allow the launch.
-  CUresult completeShape(const device::KernelInfo &);
+  CUresult runGrid(Context &); ///< without what it launches in turn
 
   std::shared_ptr<Function> function_;
-  LaunchShape shape_;
-  device::Variant variant_;
+  std::shared_ptr<const PreparedLaunch> prepared_;
   bool hasRun_ = false;
 };
 

@@ -30,6 +30,10 @@ CUresult getVariable(CUdeviceptr *address, size_t *bytes, CUlibrary handle, cons
   PTXRUN_TRY(enterLibrary(handle, library));
   if (!name || (!address && !bytes))
     return CUDA_ERROR_INVALID_VALUE;
+  if (const Context *context = currentContext())
+    library = library->on(context->device());
+  if (!library)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const ptxrun::device::VariableInfo *variable = library->findVariable(name);
   if (!variable || (isManagedWanted && !variable->isManaged))
     return CUDA_ERROR_NOT_FOUND;
@@ -110,7 +114,12 @@ PTXRUN_API CUresult cuLibraryGetModule(CUmodule *module, CUlibrary handle) {
   PTXRUN_TRY(enterLibrary(handle, library));
   if (!module)
     return CUDA_ERROR_INVALID_VALUE;
-  *module = reinterpret_cast<CUmodule>(handle); // one object, two handles' types
+  const Context *context = currentContext();
+  if (context && context->device() != 0)
+    library = library->on(context->device());
+  if (!library)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *module = handleOf<CUmodule>(library.get()); // one object, two handles' types
   return CUDA_SUCCESS;
 }
 
@@ -131,9 +140,10 @@ PTXRUN_API CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
   PTXRUN_TRY(checkInitialised());
   if (!function)
     return CUDA_ERROR_INVALID_VALUE;
-  if (!resolveFunction(kernel))
+  const auto own = resolveFunction(kernel);
+  if (!own)
     return CUDA_ERROR_INVALID_HANDLE;
-  *function = reinterpret_cast<CUfunction>(kernel);
+  *function = handleOf<CUfunction>(own.get());
   return CUDA_SUCCESS;
 }
 
@@ -144,6 +154,6 @@ PTXRUN_API CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel) {
   auto function = resolveFunction(kernel);
   if (!function || function->module.kind() != Kind::library)
     return CUDA_ERROR_INVALID_HANDLE;
-  *library = handleOf<CUlibrary>(&function->module);
+  *library = handleOf<CUlibrary>(&static_cast<Library &>(function->module).published());
   return CUDA_SUCCESS;
 }

@@ -122,8 +122,13 @@ PTXRUN_STREAM_API(cuMemcpyPeer, _ptds,
                   (CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext,
                    size_t bytes),
                   (to, toContext, from, fromContext, bytes)) {
-  if (!resolve<Context>(toContext) || !resolve<Context>(fromContext))
+  const auto toEnd = resolve<Context>(toContext), fromEnd = resolve<Context>(fromContext);
+  if (!toEnd || !fromEnd)
     return CUDA_ERROR_INVALID_CONTEXT;
+  // It begins when everything that either device was given before is done.
+  for (Context *context : {toEnd.get(), fromEnd.get()})
+    if (context != currentContext() && !context->isDestroyed())
+      context->synchronise();
   return copy(deviceRange(to), deviceRange(from), bytes, nullptr, Completion::waits,
               Call::synchronous);
 }

@@ -1,5 +1,6 @@
 #include "loader/libcuda/memory.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -7,6 +8,7 @@
 
 #include "loader/capture/recorder.h"
 #include "loader/libcuda/context.h"
+#include "loader/libcuda/device_info.h"
 #include "loader/libcuda/external_memory.h"
 #include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory_advice.h"
@@ -41,13 +43,34 @@ void remember(void *base, size_t bytes, MemoryRecord record) {
   std::unique_lock lock(all.mutex);
   record.base = base;
   record.bytes = bytes;
+  if (record.device < 0)
+    record.device = record.context ? record.context->device() : 0;
   record.id = all.nextId++;
   all.byAddress[reinterpret_cast<uintptr_t>(base)] = record;
 }
 
 } // namespace
 
+size_t heldBytes(CUdevice device) {
+  if (deviceCount() == 1)
+    return device::allocatedBytes(); // variables of modules, too
+  Records &all = records();
+  std::shared_lock lock(all.mutex);
+  size_t held = 0;
+  for (const auto &[address, record] : all.byAddress)
+    if (record.device == device &&
+        (record.use == MemoryUse::device || record.use == MemoryUse::managed ||
+         record.use == MemoryUse::pool))
+      held += record.bytes;
+  return held;
+}
+
 CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
+  if (deviceCount() > 1 && record.use != MemoryUse::host) {
+    const size_t held = heldBytes(record.context ? record.context->device() : 0);
+    if (held > device::totalMemory() || bytes > device::totalMemory() - held)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   void *base = device::allocateMemory(bytes);
   if (!base)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -129,9 +152,15 @@ void releaseMemoryOf(Context &context) {
   {
     Records &all = records();
     std::shared_lock lock(all.mutex);
-    for (const auto &[address, record] : all.byAddress)
-      if (record.context && &record.context->owner() == &context)
+    for (const auto &[address, record] : all.byAddress) {
+      if (!record.context)
+        continue;
+      // Memory of the device's pools outlives the contexts that took it, until the primary's reset.
+      const bool isOrphan = context.isPrimary() && record.pool && record.context->isDestroyed() &&
+                            record.context->device() == context.device();
+      if (&record.context->owner() == &context || isOrphan)
         owned.push_back(record);
+    }
   }
   for (const MemoryRecord &record : owned) {
     const auto address = reinterpret_cast<CUdeviceptr>(record.base);
@@ -168,6 +197,7 @@ std::optional<MemoryRecord> findMemory(const void *address) {
   // Module variables are device memory that no call allocated.
   if (const auto range = device::findAllocation(address)) {
     MemoryRecord record;
+    record.device = 0;
     record.base = range->base;
     record.bytes = range->bytes;
     record.id = reinterpret_cast<uint64_t>(range->base);

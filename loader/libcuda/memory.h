@@ -25,13 +25,15 @@ struct MemoryRecord {
   MemoryUse use = MemoryUse::device;
   unsigned flags = 0; ///< as given to cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged
   Context *context = nullptr;
+  CUdevice device = -1; ///< where it lies; the context's, or the first, unless it is said
   void *pool = nullptr; ///< the pool's handle
   void *base = nullptr; ///< filled in by the functions below
   size_t bytes = 0;
   uint64_t id = 0;
 };
 
-/// Allocates and remembers; CUDA_ERROR_OUT_OF_MEMORY.
+/// Allocates and remembers; CUDA_ERROR_OUT_OF_MEMORY, also where the record's device has not so
+/// much.
 CUresult allocate(CUdeviceptr *, size_t bytes, MemoryRecord);
 /// Frees; CUDA_ERROR_INVALID_VALUE for what is not the start of an allocation (host memory
 /// included: freed by address).
@@ -51,6 +53,8 @@ CUresult releaseToSharedPool(CUdeviceptr);
 void releaseMemoryOf(Context &);
 /// Gives memory of a pool back to it.
 void releasePooled(const MemoryRecord &);
+/// The bytes of a device that allocations hold.
+size_t heldBytes(CUdevice);
 /// What lies at an address; nullopt for memory that the driver knows nothing of.
 std::optional<MemoryRecord> findMemory(const void *);
 

@@ -23,7 +23,7 @@ PTXRUN_API CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *totalBytes) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
   if (freeBytes)
-    *freeBytes = freeDeviceMemory();
+    *freeBytes = freeDeviceMemory(context->device());
   if (totalBytes)
     *totalBytes = device::totalMemory();
   return CUDA_SUCCESS;

@@ -10,6 +10,7 @@
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
 #include "loader/image/readable.h"
+#include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/device_runtime.h"
 #include "loader/libcuda/report.h"
@@ -128,24 +129,73 @@ CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
   if (ptx.size() > 1 && std::any_of(ptx.begin(), ptx.end(), image::refersElsewhere)) {
     device::Outcome outcome;
     if (auto merged = image::mergeTexts(ptx))
-      if (auto whole =
-              device::Module::load(sourceName(name, *merged), *merged, loadOptions(), outcome)) {
-        parts_.push_back(std::move(whole));
+      if (loadPart(std::move(*merged), name, outcome) == CUDA_SUCCESS)
         return CUDA_SUCCESS;
-      }
     if (isVerbose())
       report("the objects do not link: %s", outcome.message.c_str());
   }
   for (std::string &text : ptx) {
     device::Outcome outcome;
-    auto part = device::Module::load(sourceName(name, text), text, loadOptions(), outcome);
-    if (!part) {
+    const CUresult result = loadPart(std::move(text), name, outcome);
+    if (result != CUDA_SUCCESS) {
       errorLog = outcome.message;
-      return toResult(outcome.code);
+      return result;
     }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Module::loadPart(std::string text, const std::string &name, device::Outcome &outcome) {
+  Source source{sourceName(name, text), {}};
+  if (kind() == Kind::library && deviceCount() > 1)
+    source.text = text;
+  auto part = device::Module::load(source.name, std::move(text), loadOptions(), outcome);
+  if (!part)
+    return toResult(outcome.code);
+  parts_.push_back(std::move(part));
+  sources_.push_back(std::move(source));
+  return CUDA_SUCCESS;
+}
+
+CUresult Module::loadCopyOf(const Module &other) {
+  for (size_t i = 0; i < other.sources_.size(); ++i) {
+    device::LoadOptions options = loadOptions();
+    options.managedOf = other.parts_[i].get();
+    device::Outcome outcome;
+    auto part =
+        device::Module::load(other.sources_[i].name, other.sources_[i].text, options, outcome);
+    if (!part)
+      return toResult(outcome.code);
     parts_.push_back(std::move(part));
   }
   return CUDA_SUCCESS;
+}
+
+std::shared_ptr<Library> Library::on(CUdevice device) {
+  auto self = std::static_pointer_cast<Library>(shared_from_this());
+  if (device == 0 || original_)
+    return self;
+  std::lock_guard lock(copiesMutex_);
+  std::shared_ptr<Library> &copy = copies_[device];
+  if (copy)
+    return copy;
+  auto made = std::make_shared<Library>();
+  if (made->loadCopyOf(*this) != CUDA_SUCCESS)
+    return nullptr;
+  made->original_ = std::move(self);
+  publish<CUlibrary>(made);
+  return copy = std::move(made);
+}
+
+void Library::unload() {
+  Module::unload();
+  std::lock_guard lock(copiesMutex_);
+  for (const auto &[device, copy] : copies_)
+    if (copy) {
+      copy->Module::unload();
+      withdraw<Library>(handleOf<CUlibrary>(copy.get()));
+    }
+  copies_.clear();
 }
 
 Function *Module::functionFor(device::Module &part, const device::KernelInfo &info) {
@@ -215,7 +265,16 @@ std::shared_ptr<Module> resolveModule(CUmodule handle) {
 }
 
 std::shared_ptr<Function> resolveFunction(const void *handle) {
-  return std::static_pointer_cast<Function>(Registry::instance().find(handle, Kind::function));
+  auto function =
+      std::static_pointer_cast<Function>(Registry::instance().find(handle, Kind::function));
+  if (!function || function->module.kind() != Kind::library)
+    return function;
+  const Context *context = currentContext();
+  if (!context || context->device() == 0)
+    return function;
+  const auto library = static_cast<Library &>(function->module).on(context->device());
+  Function *own = library ? library->findFunction(function->info.name) : nullptr;
+  return own ? std::shared_ptr<Function>(library, own) : nullptr;
 }
 
 void JitOptions::writeErrorLog(const std::string &text) const {

@@ -3,6 +3,7 @@
 // Function.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@
 namespace ptxrun::driver {
 
 class Module;
+struct PreparedLaunch;
 
 /// One kernel of a loaded image; part of its module (a shared_ptr to it keeps the whole module).
 class Function : public Object {
@@ -41,6 +43,18 @@ class Function : public Object {
   std::atomic<int> clusterWidth, clusterHeight, clusterDepth; ///< required; 0: none is
   std::atomic<int> clusterSchedulingPolicy{0};
   std::atomic<int> isClusterSizeRequired; ///< a launch has to name it
+  /// Counts changes of the above.
+  std::atomic<unsigned> attributeChanges{0};
+
+  /// The last launch that was prepared; null where there was none.
+  std::shared_ptr<const PreparedLaunch> lastLaunch() const {
+    std::lock_guard lock(lastLaunchMutex_);
+    return lastLaunch_;
+  }
+  void setLastLaunch(std::shared_ptr<const PreparedLaunch> launch) {
+    std::lock_guard lock(lastLaunchMutex_);
+    std::swap(lastLaunch_, launch); // the other goes without the lock
+  }
 
   /// Of modules whose kernels launch (device_runtime.h), else null: the list of what was launched,
   /// how many bytes that takes, and the handle of the graph that runs.
@@ -51,6 +65,8 @@ class Function : public Object {
 
  private:
   void findDeviceRuntime();
+  mutable std::mutex lastLaunchMutex_;
+  std::shared_ptr<const PreparedLaunch> lastLaunch_;
 };
 
 /// A loaded image: one or more PTX modules, their functions and variables.
@@ -73,11 +89,22 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   /// Held while a kernel that may launch others runs, and what it launched: they share one list.
   std::recursive_mutex childMutex;
   /// Withdraws the handles of its functions. The module goes when the last launch of it has ended.
-  void unload();
+  virtual void unload();
+
+ protected:
+  /// Loads what the other has loaded, for another device: the same code with variables of its own,
+  /// but for managed ones. The other must live longer.
+  CUresult loadCopyOf(const Module &);
 
  private:
+  CUresult loadPart(std::string text, const std::string &name, device::Outcome &);
   Function *functionFor(device::Module &, const device::KernelInfo &);
   std::vector<std::unique_ptr<device::Module>> parts_;
+  /// Of each part, where there are other devices to load it for.
+  struct Source {
+    std::string name, text;
+  };
+  std::vector<Source> sources_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Function>> functions_; // those asked for
   std::unordered_map<uint64_t, Function *> byNumber_;
@@ -88,15 +115,27 @@ class LoadedModule : public Module {
   static constexpr Kind kKind = Kind::module;
   LoadedModule() : Module(kKind) {}
 };
+/// Belongs to no context: every device has variables of its own, made when they are first used.
 class Library : public Module {
  public:
   static constexpr Kind kKind = Kind::library;
   Library() : Module(kKind) {}
+  /// What the device's contexts use; the library itself for the first. Null: there is no memory.
+  std::shared_ptr<Library> on(CUdevice);
+  /// The library whose handle programs have.
+  Library &published() { return original_ ? *original_ : *this; }
+  void unload() override;
+
+ private:
+  std::mutex copiesMutex_;
+  std::map<CUdevice, std::shared_ptr<Library>> copies_; ///< until it is unloaded
+  std::shared_ptr<Library> original_;                   ///< of a copy
 };
 
 /// The module behind a CUmodule, also behind one that came out of a library.
 std::shared_ptr<Module> resolveModule(CUmodule);
-/// The function behind a CUfunction or CUkernel; keeps its module alive.
+/// The function behind a CUfunction or CUkernel, of a library that of the current context's device;
+/// keeps its module alive.
 std::shared_ptr<Function> resolveFunction(const void *handle);
 
 /// JIT options as the API passes them.

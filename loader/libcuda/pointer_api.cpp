@@ -42,7 +42,7 @@ CUresult attributeOf(const MemoryRecord &record, CUpointer_attribute attribute, 
   case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     return store(data, record.use == MemoryUse::managed ? 1u : 0u);
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-    return store(data, 0);
+    return store(data, record.device);
   case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     return store(data, record.use == MemoryUse::device ? 1u : 0u);
   case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:

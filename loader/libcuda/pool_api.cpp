@@ -1,8 +1,10 @@
 // Stream-ordered allocation. Memory is taken at the call and given back when the stream gets to the
 // free; a pool only keeps count, the memory comes from the one allocator.
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
@@ -22,7 +24,8 @@ constexpr size_t kArenaUnit = 2 << 20;
 class Pool final : public Object {
  public:
   static constexpr Kind kKind = Kind::pool;
-  Pool() : Object(kKind) {}
+  explicit Pool(CUdevice device) : Object(kKind), device(device) {}
+  const CUdevice device;            ///< where its memory lies
   std::unique_ptr<PoolArena> arena; ///< of one that processes share
 
   void take(size_t bytes) {
@@ -66,22 +69,42 @@ class KeepOperation final : public Operation {
   std::shared_ptr<GraphAllocation> kept_;
 };
 
-std::shared_ptr<Pool> defaultPool() {
-  static const auto *pool = [] {
-    auto *made = new std::shared_ptr<Pool>(std::make_shared<Pool>());
-    publish<CUmemoryPool>(*made);
-    return made;
-  }();
-  return *pool;
+/// What each device has: the pool it came with, and the one that programs chose.
+struct DevicePools {
+  std::shared_ptr<Pool> first;
+  CUmemoryPool current = nullptr;
+};
+std::mutex devicePoolsMutex;
+
+/// Called with the mutex held.
+DevicePools &poolsOf(CUdevice device) {
+  static auto *all = new std::array<DevicePools, ptxrun::machine::kMostDevices>;
+  DevicePools &pools = (*all)[static_cast<size_t>(device)];
+  if (!pools.first) {
+    pools.first = std::make_shared<Pool>(device);
+    publish<CUmemoryPool>(pools.first);
+  }
+  return pools;
 }
 
-std::mutex currentPoolMutex;
-CUmemoryPool currentPoolHandle = nullptr;
+std::shared_ptr<Pool> defaultPool(CUdevice device) {
+  std::lock_guard lock(devicePoolsMutex);
+  return poolsOf(device).first;
+}
 
-std::shared_ptr<Pool> currentPool() {
-  std::lock_guard lock(currentPoolMutex);
-  auto pool = currentPoolHandle ? resolve<Pool>(currentPoolHandle) : nullptr;
-  return pool ? pool : defaultPool();
+std::shared_ptr<Pool> currentPool(CUdevice device) {
+  std::lock_guard lock(devicePoolsMutex);
+  DevicePools &pools = poolsOf(device);
+  auto pool = pools.current ? resolve<Pool>(pools.current) : nullptr;
+  return pool ? pool : pools.first;
+}
+
+/// The device of a location, the first for the host's.
+CUresult deviceAt(const CUmemLocation *location, CUdevice &device) {
+  if (!location)
+    return CUDA_ERROR_INVALID_VALUE;
+  device = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? location->id : 0;
+  return checkDevice(device);
 }
 
 CUresult allocateShared(Pool &pool, CUdeviceptr *address, size_t bytes, MemoryRecord record) {
@@ -101,7 +124,7 @@ CUresult captureAllocation(Context &context, const Stream &stream, CUdeviceptr *
   AllocationNode node;
   PTXRUN_TRY(GraphAllocation::make(&context, bytes, node.allocation));
   node.description.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  node.description.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  node.description.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, context.device()};
   node.description.bytesize = bytes;
   node.description.dptr = *address = node.allocation->address;
   return captureNode(stream, std::move(node));
@@ -118,18 +141,20 @@ CUresult freeFromGraph(Context &context, Stream &stream, std::shared_ptr<GraphAl
                  Completion::async);
 }
 
-CUresult allocateFrom(std::shared_ptr<Pool> pool, CUdeviceptr *address, size_t bytes,
+/// From the pool of that handle, or the current one of the stream's device.
+CUresult allocateFrom(std::optional<CUmemoryPool> handle, CUdeviceptr *address, size_t bytes,
                       CUstream streamHandle) {
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
+  auto pool = handle ? resolve<Pool>(*handle) : currentPool(context->device());
   if (!address || !pool)
     return CUDA_ERROR_INVALID_VALUE;
   bool isCaptured = false;
   PTXRUN_TRY(routeWork(*stream, isCaptured));
   if (isCaptured)
     return captureAllocation(*context, *stream, address, bytes);
-  MemoryRecord record{MemoryUse::pool, 0, context};
+  MemoryRecord record{MemoryUse::pool, 0, context, pool->device};
   record.pool = handleOf<void *>(pool.get());
   if (pool->arena)
     return allocateShared(*pool, address, bytes, record);
@@ -147,12 +172,12 @@ CUresult enterDevice(CUdevice device) {
 
 PTXRUN_STREAM_API(cuMemAllocAsync, _ptsz, (CUdeviceptr * address, size_t bytes, CUstream stream),
                   (address, bytes, stream)) {
-  return allocateFrom(currentPool(), address, bytes, stream);
+  return allocateFrom(std::nullopt, address, bytes, stream);
 }
 PTXRUN_STREAM_API(cuMemAllocFromPoolAsync, _ptsz,
                   (CUdeviceptr * address, size_t bytes, CUmemoryPool pool, CUstream stream),
                   (address, bytes, pool, stream)) {
-  return allocateFrom(resolve<Pool>(pool), address, bytes, stream);
+  return allocateFrom(pool, address, bytes, stream);
 }
 
 PTXRUN_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream streamHandle),
@@ -185,7 +210,9 @@ PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pr
     return CUDA_ERROR_INVALID_VALUE;
   if (properties->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return notSupported("a memory pool with handles other than file descriptors");
-  auto made = std::make_shared<Pool>();
+  CUdevice device = 0;
+  PTXRUN_TRY(deviceAt(&properties->location, device));
+  auto made = std::make_shared<Pool>(device);
   if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     const size_t bytes = properties->maxSize ? properties->maxSize : device::totalMemory();
     made->arena = PoolArena::make((bytes + kArenaUnit - 1) / kArenaUnit * kArenaUnit);
@@ -238,7 +265,7 @@ PTXRUN_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *handle, voi
   PTXRUN_TRY(checkInitialised());
   if (!handle || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_INVALID_VALUE;
-  auto pool = std::make_shared<Pool>();
+  auto pool = std::make_shared<Pool>(0);
   pool->arena = PoolArena::import(static_cast<int>(reinterpret_cast<intptr_t>(shareable)));
   if (!pool->arena)
     return CUDA_ERROR_INVALID_VALUE;
@@ -289,7 +316,8 @@ PTXRUN_API CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool po
 
 PTXRUN_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   PTXRUN_TRY(checkInitialised());
-  if (resolve<Pool>(handle) == defaultPool())
+  const auto pool = resolve<Pool>(handle);
+  if (!pool || pool == defaultPool(pool->device))
     return CUDA_ERROR_INVALID_VALUE;
   return withdraw<Pool>(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -383,31 +411,39 @@ PTXRUN_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice devic
   PTXRUN_TRY(enterDevice(device));
   if (!pool)
     return CUDA_ERROR_INVALID_VALUE;
-  *pool = handleOf<CUmemoryPool>(defaultPool().get());
+  *pool = handleOf<CUmemoryPool>(defaultPool(device).get());
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!pool)
     return CUDA_ERROR_INVALID_VALUE;
-  *pool = handleOf<CUmemoryPool>(currentPool().get());
+  *pool = handleOf<CUmemoryPool>(currentPool(device).get());
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   PTXRUN_TRY(enterDevice(device));
   if (!resolve<Pool>(pool))
     return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard lock(currentPoolMutex);
-  currentPoolHandle = pool;
+  std::lock_guard lock(devicePoolsMutex);
+  poolsOf(device).current = pool;
   return CUDA_SUCCESS;
 }
-PTXRUN_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *,
+PTXRUN_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                            CUmemAllocationType) {
-  return cuDeviceGetDefaultMemPool(pool, 0);
+  CUdevice device = 0;
+  PTXRUN_TRY(deviceAt(location, device));
+  return cuDeviceGetDefaultMemPool(pool, device);
 }
-PTXRUN_API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *, CUmemAllocationType) {
-  return cuDeviceGetMemPool(pool, 0);
+PTXRUN_API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
+                                    CUmemAllocationType) {
+  CUdevice device = 0;
+  PTXRUN_TRY(deviceAt(location, device));
+  return cuDeviceGetMemPool(pool, device);
 }
-PTXRUN_API CUresult cuMemSetMemPool(CUmemLocation *, CUmemAllocationType, CUmemoryPool pool) {
-  return cuDeviceSetMemPool(0, pool);
+PTXRUN_API CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType,
+                                    CUmemoryPool pool) {
+  CUdevice device = 0;
+  PTXRUN_TRY(deviceAt(location, device));
+  return cuDeviceSetMemPool(device, pool);
 }

@@ -1,5 +1,6 @@
-// The primary context, which the runtime API shares with everybody. It is active while somebody
-// retains it.
+// The primary context of each device, which the runtime API shares with everybody. It is active
+// while somebody retains it.
+#include <array>
 #include <mutex>
 
 #include "loader/libcuda/api.h"
@@ -11,7 +12,9 @@ using namespace ptxrun::driver;
 namespace {
 
 std::mutex primaryMutex;
-unsigned retainCount = 0;
+std::array<unsigned, ptxrun::machine::kMostDevices> retainCounts{};
+
+unsigned &retainCountOf(CUdevice device) { return retainCounts[static_cast<size_t>(device)]; }
 
 CUresult enterDevice(CUdevice device) {
   PTXRUN_TRY(checkInitialised());
@@ -25,9 +28,9 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device)
   if (!handle)
     return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(primaryMutex);
-  Context &context = primaryContext();
+  Context &context = primaryContext(device);
   context.setActive(true);
-  ++retainCount;
+  ++retainCountOf(device);
   *handle = handleOf<CUcontext>(&context);
   return CUDA_SUCCESS;
 }
@@ -35,11 +38,11 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device)
 PTXRUN_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   std::lock_guard lock(primaryMutex);
-  if (retainCount == 0)
+  if (retainCountOf(device) == 0)
     return CUDA_ERROR_INVALID_CONTEXT;
-  if (--retainCount == 0) {
-    primaryContext().reset();
-    primaryContext().setActive(false);
+  if (--retainCountOf(device) == 0) {
+    primaryContext(device).reset();
+    primaryContext(device).setActive(false);
   }
   return CUDA_SUCCESS;
 }
@@ -50,7 +53,7 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 PTXRUN_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   std::lock_guard lock(primaryMutex);
-  primaryContext().reset();
+  primaryContext(device).reset();
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDevicePrimaryCtxReset(CUdevice device) {
@@ -61,7 +64,7 @@ PTXRUN_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flag
   PTXRUN_TRY(enterDevice(device));
   if (flags & ~CU_CTX_FLAGS_MASK)
     return CUDA_ERROR_INVALID_VALUE;
-  primaryContext().flags = flags;
+  primaryContext(device).flags = flags;
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
@@ -72,8 +75,8 @@ PTXRUN_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags,
   PTXRUN_TRY(enterDevice(device));
   std::lock_guard lock(primaryMutex);
   if (flags)
-    *flags = primaryContext().flags;
+    *flags = primaryContext(device).flags;
   if (isActive)
-    *isActive = retainCount != 0;
+    *isActive = retainCountOf(device) != 0;
   return CUDA_SUCCESS;
 }

@@ -124,7 +124,7 @@ void Stream::append(Work work) {
   context_->pending_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-Ticket Stream::announce(bool isLarge) {
+void Stream::announce(bool isLarge) {
   try {
     if (isLarge || entries_.size() >= kQueueWorthAWorker)
       wakeWorkerLocked();
@@ -132,14 +132,21 @@ Ticket Stream::announce(bool isLarge) {
       Watcher::instance().watch(shared_from_this());
   } catch (const std::exception &) { // no memory, no thread: whoever waits runs it
   }
-  return lastTicket();
 }
 
 Ticket Stream::submit(std::shared_ptr<Operation> operation, std::vector<Ticket> after) {
   const bool isLarge = operation && operation->isLarge();
   std::lock_guard lock(context_->queueMutex());
   append({std::move(operation), std::move(after)});
-  return announce(isLarge);
+  announce(isLarge);
+  return lastTicket();
+}
+
+void Stream::enqueue(std::shared_ptr<Operation> operation) {
+  const bool isLarge = operation->isLarge();
+  std::lock_guard lock(context_->queueMutex());
+  append({std::move(operation), {}});
+  announce(isLarge);
 }
 
 Ticket Stream::submitTogether(std::vector<Work> work) {
@@ -149,7 +156,8 @@ Ticket Stream::submitTogether(std::vector<Work> work) {
   std::lock_guard lock(context_->queueMutex());
   for (Work &one : work)
     append(std::move(one));
-  return announce(isLarge);
+  announce(isLarge);
+  return lastTicket();
 }
 
 /// Some of the first operations of a stream, taken out and run without the lock: a queue of many

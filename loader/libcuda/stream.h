@@ -88,6 +88,8 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   };
   /// Appends an operation. The context's rules for the legacy default stream are added to `after`.
   Ticket submit(std::shared_ptr<Operation>, std::vector<Ticket> after = {});
+  /// The same for who has no use for the ticket.
+  void enqueue(std::shared_ptr<Operation>);
   /// Appends several that nothing gets between. The ticket is the last one's; the others' numbers
   /// are those before it.
   Ticket submitTogether(std::vector<Work>);
@@ -115,7 +117,7 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   friend class Watcher;
   friend class CaptureState;
   void append(Work);
-  Ticket announce(bool isLarge);
+  void announce(bool isLarge);
   class Running;
   void runHead(std::unique_lock<std::mutex> &, uint64_t last);
   void waitUntil(std::unique_lock<std::mutex> &, uint64_t sequence);

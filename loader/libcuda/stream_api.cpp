@@ -255,7 +255,7 @@ PTXRUN_STREAM_API(cuStreamGetCtx_v2, _ptsz,
   if (greenContext)
     *greenContext = isGreen ? *context : nullptr;
   if (isGreen)
-    *context = handleOf<CUcontext>(&primaryContext());
+    *context = handleOf<CUcontext>(&primaryContext(found->device()));
   return CUDA_SUCCESS;
 }
 PTXRUN_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (handle, device)) {
@@ -264,7 +264,7 @@ PTXRUN_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device),
   PTXRUN_TRY(enter(handle, context, stream));
   if (!device)
     return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
+  *device = context->device();
   return CUDA_SUCCESS;
 }
 

@@ -1,28 +1,32 @@
 #include "loader/libcuda/usage_table.h"
 
-#include <algorithm>
-
-#include "loader/device/memory.h"
 #include "loader/libcuda/api.h"
+#include "loader/libcuda/device_info.h"
+#include "loader/libcuda/memory.h"
 #include "loader/libcuda/virtual_memory.h"
+#include "loader/machine/memory_size.h"
 
 namespace ptxrun::driver {
 
-size_t heldDeviceMemory() { return device::allocatedBytes() + createdPhysicalBytes(); }
+size_t heldDeviceMemory(CUdevice device) {
+  return heldBytes(device) + createdPhysicalBytes(device);
+}
 
-size_t freeDeviceMemory() {
-  const size_t available = device::availableMemory();
-  return available - std::min(available, createdPhysicalBytes());
+size_t freeDeviceMemory(CUdevice device) {
+  return machine::availableMemory(heldDeviceMemory(device));
 }
 
 const UsageTable &usageTable() {
-  static constexpr UsageTable table{sizeof(UsageTable), [](size_t *held, size_t *free) {
-                                      if (checkInitialised() != CUDA_SUCCESS)
-                                        return false;
-                                      *held = heldDeviceMemory();
-                                      *free = freeDeviceMemory();
-                                      return true;
-                                    }};
+  static constexpr UsageTable table{
+      sizeof(UsageTable), [](unsigned machineIndex, size_t *held, size_t *free) {
+        const CUdevice device =
+            checkInitialised() == CUDA_SUCCESS ? visibleDevice(machineIndex) : -1;
+        if (device < 0)
+          return false;
+        *held = heldDeviceMemory(device);
+        *free = freeDeviceMemory(device);
+        return true;
+      }};
   return table;
 }
 

@@ -10,17 +10,20 @@ namespace ptxrun::driver {
 
 struct UsageTable {
   size_t bytes; ///< of this structure
-  /// What this process holds of the device's memory and what cuMemGetInfo calls free. False, and
+  /// What this process holds of a device's memory and what cuMemGetInfo calls free. False, and
   /// nothing written, before cuInit and in a fork's child. Thread-safe, needs no context.
-  bool (*memory)(size_t *held, size_t *free);
+  ///   machineIndex   of the device (machine::deviceInfo); false for one that this process does not
+  ///                  see
+  bool (*memory)(unsigned machineIndex, size_t *held, size_t *free);
 };
 
 inline constexpr CUuuid kUsageTableId = {
-    {'p', 't', 'x', 'r', 'u', 'n', ' ', 'u', 's', 'a', 'g', 'e', ' ', 'v', '1', 0}};
+    {'p', 't', 'x', 'r', 'u', 'n', ' ', 'u', 's', 'a', 'g', 'e', ' ', 'v', '2', 0}};
 
-/// The bytes that allocations and physical memory objects of this process hold, and what is left.
-size_t heldDeviceMemory();
-size_t freeDeviceMemory();
+/// The bytes of a device that allocations and physical memory objects of this process hold, and
+/// what is left of it.
+size_t heldDeviceMemory(CUdevice);
+size_t freeDeviceMemory(CUdevice);
 /// The table, for the process's life.
 const UsageTable &usageTable();
 

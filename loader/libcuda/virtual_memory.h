@@ -2,9 +2,11 @@
 #pragma once
 #include <cstddef>
 
+#include "loader/libcuda/cuda_abi.h"
+
 namespace ptxrun::driver {
 
-/// Bytes that cuMemCreate made and that are still held, by handles or mappings.
-size_t createdPhysicalBytes();
+/// Bytes that cuMemCreate made on a device and that are still held, by handles or mappings.
+size_t createdPhysicalBytes(CUdevice);
 
 } // namespace ptxrun::driver

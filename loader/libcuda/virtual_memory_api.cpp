@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 
@@ -14,6 +15,7 @@
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/shared_memory.h"
+#include "loader/libcuda/usage_table.h"
 #include "loader/libcuda/virtual_memory.h"
 
 namespace ptxrun::driver {
@@ -21,7 +23,12 @@ namespace ptxrun::driver {
 namespace {
 
 constexpr size_t kGranularity = 2 << 20;
-std::atomic<size_t> physicalBytes{0};
+std::array<std::atomic<size_t>, machine::kMostDevices> physicalBytes{};
+
+/// Where memory of these properties counts; the host's counts as the first device's.
+CUdevice deviceOf(const CUmemAllocationProp &properties) {
+  return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : 0;
+}
 
 /// Handles and mappings hold it; handles are counted by how often they were given out.
 class PhysicalMemory : public Object {
@@ -29,15 +36,17 @@ class PhysicalMemory : public Object {
   static constexpr Kind kKind = Kind::physicalMemory;
   PhysicalMemory(OwnedFile file, size_t bytes, const CUmemAllocationProp &properties)
       : Object(kKind), file(std::move(file)), bytes(bytes), properties(properties) {
-    physicalBytes += bytes;
+    physicalBytes[static_cast<size_t>(device())] += bytes;
     if (device::summary::isOn())
       device::summary::noteMappedMemory(static_cast<int64_t>(bytes));
   }
   ~PhysicalMemory() override {
-    physicalBytes -= bytes;
+    physicalBytes[static_cast<size_t>(device())] -= bytes;
     if (device::summary::isOn())
       device::summary::noteMappedMemory(-static_cast<int64_t>(bytes));
   }
+
+  CUdevice device() const { return deviceOf(properties); }
 
   const OwnedFile file;
   const size_t bytes;
@@ -158,7 +167,7 @@ int protectionOf(unsigned access) {
 
 } // namespace
 
-size_t createdPhysicalBytes() { return physicalBytes; }
+size_t createdPhysicalBytes(CUdevice device) { return physicalBytes[static_cast<size_t>(device)]; }
 
 } // namespace ptxrun::driver
 
@@ -210,7 +219,7 @@ PTXRUN_API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t byt
   if (!handle || !isWhole(bytes) || flags != 0)
     return CUDA_ERROR_INVALID_VALUE;
   PTXRUN_TRY(checkProperties(properties));
-  if (bytes > device::availableMemory() || physicalBytes > device::availableMemory() - bytes)
+  if (bytes > freeDeviceMemory(deviceOf(*properties)))
     return CUDA_ERROR_OUT_OF_MEMORY;
   OwnedFile file = OwnedFile::make(bytes);
   if (!file.isOpen())
@@ -292,7 +301,8 @@ PTXRUN_API CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
     const bool wasOpen = m.access != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     const bool isOpen = access != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (isOpen && !wasOpen)
-      noteMapped(pointer(at), m.bytes, {MemoryUse::mapped, 0, currentContext()});
+      noteMapped(pointer(at), m.bytes,
+                 {MemoryUse::mapped, 0, currentContext(), m.memory->device()});
     else if (wasOpen && !isOpen)
       forgetMapped(pointer(at));
     m.access = access;

@@ -204,12 +204,30 @@ PTXRUN_RUNTIME_STREAM_API(cudaMemcpyAsync, _ptsz,
                           (to, from, bytes, kind, stream)) {
   return perform([&] { return copyAsync(to, from, bytes, kind, streamOf(stream)); });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaMemcpyPeer(void *to, int, const void *from, int, size_t bytes) {
-  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+PTXRUN_RUNTIME_API cudaError_t cudaMemcpyPeer(void *to, int toPeer, const void *from, int fromPeer,
+                                              size_t bytes) {
+  return perform([&] {
+    CUcontext ends[2] = {};
+    CUresult result = contextOf(toPeer, ends[0]);
+    if (result == CUDA_SUCCESS)
+      result = contextOf(fromPeer, ends[1]);
+    return result == CUDA_SUCCESS
+               ? cuMemcpyPeer(toDevice(to), ends[0], toDevice(from), ends[1], bytes)
+               : result;
+  });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int,
-                                                   size_t bytes, cudaStream_t stream) {
-  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+PTXRUN_RUNTIME_API cudaError_t cudaMemcpyPeerAsync(void *to, int toPeer, const void *from,
+                                                   int fromPeer, size_t bytes,
+                                                   cudaStream_t stream) {
+  return perform([&] {
+    CUcontext ends[2] = {};
+    CUresult result = contextOf(toPeer, ends[0]);
+    if (result == CUDA_SUCCESS)
+      result = contextOf(fromPeer, ends[1]);
+    return result == CUDA_SUCCESS ? cuMemcpyPeerAsync(toDevice(to), ends[0], toDevice(from),
+                                                      ends[1], bytes, streamOf(stream))
+                                  : result;
+  });
 }
 
 PTXRUN_RUNTIME_STREAM_API(cudaMemcpyToSymbol, _ptds,

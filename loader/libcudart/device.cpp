@@ -1,4 +1,4 @@
-// Devices and their properties.
+// Devices and their properties. What devices have in common is asked of the first.
 #include <cstring>
 
 #include "loader/libcudart/runtime.h"
@@ -122,6 +122,14 @@ cudaError_t getProperties(cudaDeviceProp *properties, int device) {
       result = cuDeviceComputeCapability(&p.major, &p.minor, device);
     if (result != CUDA_SUCCESS)
       return result;
+    const auto ofDevice = [&](CUdevice_attribute which) {
+      int value = 0;
+      cuDeviceGetAttribute(&value, which, device);
+      return value;
+    };
+    p.pciDomainID = ofDevice(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+    p.pciBusID = ofDevice(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+    p.pciDeviceID = ofDevice(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
     fillSizes(p);
     fillAbilities(p);
     fillTextureLimits(p);
@@ -152,14 +160,12 @@ PTXRUN_RUNTIME_API cudaError_t cudaGetDeviceCount(int *count) {
 PTXRUN_RUNTIME_API cudaError_t cudaGetDevice(int *device) {
   return perform([&] { return cuCtxGetDevice(device); });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaSetDevice(int device) {
-  return perform([&] {
-    CUdevice found = 0;
-    return cuDeviceGet(&found, device);
-  });
-}
+PTXRUN_RUNTIME_API cudaError_t cudaSetDevice(int device) { return finish(chooseDevice(device)); }
 PTXRUN_RUNTIME_API cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
-  return cudaSetDevice(device);
+  return perform([&] {
+    CUcontext context = nullptr;
+    return contextOf(device, context);
+  });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaSetValidDevices(int *, int) {
   return perform([] { return CUDA_SUCCESS; });
@@ -168,7 +174,7 @@ PTXRUN_RUNTIME_API cudaError_t cudaChooseDevice(int *device, const cudaDevicePro
   return cudaGetDevice(device);
 }
 PTXRUN_RUNTIME_API cudaError_t cudaSetDeviceFlags(unsigned flags) {
-  return perform([&] { return cuDevicePrimaryCtxSetFlags(0, flags); });
+  return perform([&] { return cuDevicePrimaryCtxSetFlags(currentDevice(), flags); });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaGetDeviceFlags(unsigned *flags) {
   return perform([&] { return cuCtxGetFlags(flags); });
@@ -191,11 +197,23 @@ PTXRUN_RUNTIME_API cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *
 PTXRUN_RUNTIME_API cudaError_t cudaDeviceCanAccessPeer(int *canAccess, int device, int peer) {
   return perform([&] { return cuDeviceCanAccessPeer(canAccess, device, peer); });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  return finish(cudaErrorInvalidDevice);
+PTXRUN_RUNTIME_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return perform([&] {
+    CUcontext context = nullptr;
+    if (peer == currentDevice())
+      return CUDA_ERROR_INVALID_DEVICE;
+    const CUresult found = contextOf(peer, context);
+    return found == CUDA_SUCCESS ? cuCtxEnablePeerAccess(context, flags) : found;
+  });
 }
-PTXRUN_RUNTIME_API cudaError_t cudaDeviceDisablePeerAccess(int) {
-  return finish(cudaErrorPeerAccessNotEnabled);
+PTXRUN_RUNTIME_API cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return perform([&] {
+    CUcontext context = nullptr;
+    if (peer == currentDevice())
+      return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    const CUresult found = contextOf(peer, context);
+    return found == CUDA_SUCCESS ? cuCtxDisablePeerAccess(context) : found;
+  });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute which,
                                                          int source, int destination) {

@@ -15,6 +15,8 @@ struct CallConfiguration {
   cudaStream_t stream;
 };
 thread_local std::vector<CallConfiguration> callConfigurations;
+/// Why the kernel that is about to be launched was not found: stubs go on with a null one.
+thread_local cudaError_t lookupError = cudaSuccess;
 
 /// Whether no block or grid of this shape can run on the device, or not of this kernel.
 bool isBadShape(CUfunction function, dim3 grid, dim3 block) {
@@ -89,7 +91,8 @@ PTXRUN_RUNTIME_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *bloc
 }
 
 PTXRUN_RUNTIME_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
-  return perform([&] { return static_cast<CUresult>(findKernel(hostStub, *kernel)); });
+  return lookupError =
+             perform([&] { return static_cast<CUresult>(findKernel(hostStub, *kernel)); });
 }
 PTXRUN_RUNTIME_API cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
   return __cudaGetKernel(kernel, hostStub);
@@ -103,7 +106,7 @@ PTXRUN_RUNTIME_STREAM_API(__cudaLaunchKernel, _ptsz,
                            size_t sharedBytes, cudaStream_t stream),
                           (kernel, grid, block, arguments, sharedBytes, stream)) {
   if (!kernel)
-    return finish(cudaErrorInvalidDeviceFunction);
+    return finish(lookupError != cudaSuccess ? lookupError : cudaErrorInvalidDeviceFunction);
   return perform(
       [&] { return launch(kernel, grid, block, arguments, sharedBytes, stream, false); });
 }

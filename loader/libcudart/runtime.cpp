@@ -1,6 +1,10 @@
 // Errors, initialisation, versions.
-#include "loader/libcudart/runtime.h"
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
 #include "loader/libcudart/registration.h"
+#include "loader/libcudart/runtime.h"
 
 namespace ptxrun::runtime {
 
@@ -32,33 +36,63 @@ bool isSticky(cudaError_t error) {
          error == cudaErrorIllegalInstruction;
 }
 
-CUcontext primaryContext(CUresult &result) {
-  static CUresult retained = CUDA_ERROR_NOT_INITIALIZED;
-  static const CUcontext context = [] {
-    CUcontext made = nullptr;
-    retained = cuInit(0);
-    if (retained == CUDA_SUCCESS)
-      retained = cuDevicePrimaryCtxRetain(&made, 0);
-    return made;
-  }();
-  result = retained;
-  return context;
+/// The device that the calling thread chose; -1 before it has.
+thread_local CUdevice chosenDevice = -1;
+
+/// The devices' primary contexts, retained when first asked for.
+CUresult primaryContext(CUdevice device, CUcontext &context) {
+  static std::mutex mutex;
+  static std::vector<CUcontext> known; // by device
+  std::lock_guard lock(mutex);
+  int count = 0;
+  CUresult result = cuInit(0);
+  if (result == CUDA_SUCCESS)
+    result = cuDeviceGetCount(&count);
+  if (result == CUDA_SUCCESS && count == 0)
+    result = CUDA_ERROR_NO_DEVICE;
+  if (result == CUDA_SUCCESS && (device < 0 || device >= count))
+    result = CUDA_ERROR_INVALID_DEVICE;
+  if (result != CUDA_SUCCESS)
+    return result;
+  known.resize(static_cast<size_t>(count), nullptr);
+  CUcontext &found = known[static_cast<size_t>(device)];
+  if (!found)
+    result = cuDevicePrimaryCtxRetain(&found, device);
+  context = found;
+  return result;
 }
 
 } // namespace
 
 CUresult enter() {
-  CUresult result = CUDA_SUCCESS;
-  CUcontext context = primaryContext(result);
-  if (result == CUDA_ERROR_INVALID_DEVICE)
-    return CUDA_ERROR_NO_DEVICE;
+  CUcontext current = nullptr;
+  if (chosenDevice >= 0 && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current)
+    return CUDA_SUCCESS;
+  CUcontext context = nullptr;
+  const CUdevice device = std::max(chosenDevice, 0);
+  CUresult result = primaryContext(device, context);
   if (result != CUDA_SUCCESS)
     return result;
-  CUcontext current = nullptr;
+  chosenDevice = device;
   result = cuCtxGetCurrent(&current);
   if (result == CUDA_SUCCESS && !current)
     result = cuCtxSetCurrent(context);
   return result;
+}
+
+CUresult chooseDevice(CUdevice device) {
+  CUcontext context = nullptr;
+  if (const CUresult result = primaryContext(device, context); result != CUDA_SUCCESS)
+    return result;
+  chosenDevice = device;
+  return cuCtxSetCurrent(context);
+}
+
+CUresult contextOf(CUdevice device, CUcontext &context) { return primaryContext(device, context); }
+
+CUdevice currentDevice() {
+  CUdevice device = 0;
+  return cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
 cudaError_t finish(cudaError_t error) {
@@ -103,7 +137,7 @@ PTXRUN_RUNTIME_API cudaError_t cudaDriverGetVersion(int *version) {
 PTXRUN_RUNTIME_API cudaError_t cudaDeviceReset() {
   return perform([] {
     lastError = cudaSuccess;
-    const CUresult result = cuDevicePrimaryCtxReset(0);
+    const CUresult result = cuDevicePrimaryCtxReset(currentDevice());
     loadAfresh();
     return result;
   });

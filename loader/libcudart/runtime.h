@@ -42,9 +42,15 @@ inline CUstream streamOf(cudaStream_t stream) {
   return !stream && PerThreadDefaultStream::isActive() ? CU_STREAM_PER_THREAD : stream;
 }
 
-/// The driver is initialised and the calling thread has a context (the primary one unless it chose
-/// another).
+/// The driver is initialised and the calling thread has a context (the primary one of the first
+/// device unless it chose another).
 CUresult enter();
+/// cudaSetDevice: the calling thread goes on with the device's primary context.
+CUresult chooseDevice(CUdevice);
+/// The primary context of a device, retained for good.
+CUresult contextOf(CUdevice, CUcontext &);
+/// The device of the calling thread's context; behind enter().
+CUdevice currentDevice();
 /// enter(), then the call; the usual body of a function.
 template <class Call> cudaError_t perform(Call call) {
   const CUresult entered = enter();

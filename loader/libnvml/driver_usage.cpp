@@ -36,10 +36,10 @@ const driver::UsageTable *table() {
 
 } // namespace
 
-std::optional<DriverUsage> driverUsage() {
+std::optional<DriverUsage> driverUsage(unsigned index) {
   DriverUsage usage;
   const auto *found = table();
-  if (!found || found->bytes < sizeof *found || !found->memory(&usage.held, &usage.free))
+  if (!found || found->bytes < sizeof *found || !found->memory(index, &usage.held, &usage.free))
     return std::nullopt;
   return usage;
 }

@@ -26,23 +26,31 @@ nvmlReturn_t findByIndex(unsigned index, nvmlDevice_t *device) {
   });
 }
 
-/// The one device where it is what was asked for.
-nvmlReturn_t storeIf(bool isMeant, nvmlDevice_t *device) {
-  if (!isMeant || deviceCount() == 0)
-    return NVML_ERROR_NOT_FOUND;
-  *device = handleOf(0);
-  return NVML_SUCCESS;
+/// The first device that is what was asked for.
+template <class IsMeant> nvmlReturn_t storeIf(IsMeant isMeant, nvmlDevice_t *device) {
+  for (unsigned index = 0; index < deviceCount(); ++index)
+    if (isMeant(index)) {
+      *device = handleOf(index);
+      return NVML_SUCCESS;
+    }
+  return NVML_ERROR_NOT_FOUND;
 }
 
 /// With or without "GPU-", as NVIDIA's library has it (seen on an H100).
-bool isUuid(const std::string &text) {
-  const std::string uuid = uuidText();
-  return text == uuid || text == uuid.substr(strlen("GPU-"));
+nvmlReturn_t findByUuid(const std::string &text, nvmlDevice_t *device) {
+  const auto isMeant = [&](unsigned index) {
+    const std::string uuid = uuidText(index);
+    return text == uuid || text == uuid.substr(strlen("GPU-"));
+  };
+  return storeIf(isMeant, device);
 }
 
-bool isUuid(const unsigned char *bytes) {
-  const auto &uuid = machine::deviceInfo().uuid;
-  return memcmp(bytes, uuid.data(), uuid.size()) == 0;
+nvmlReturn_t findByUuid(const unsigned char *bytes, nvmlDevice_t *device) {
+  const auto isMeant = [&](unsigned index) {
+    const auto &uuid = machine::deviceInfo(index).uuid;
+    return memcmp(bytes, uuid.data(), uuid.size()) == 0;
+  };
+  return storeIf(isMeant, device);
 }
 
 /// The domain must be there, as NVIDIA's library has it (seen on an H100).
@@ -52,7 +60,8 @@ nvmlReturn_t findByPciAddress(const char *id, nvmlDevice_t *device) {
     if (!id || !device || std::count(id, id + strlen(id), ':') != 2 ||
         !machine::readPciAddress(id, address))
       return NVML_ERROR_INVALID_ARGUMENT;
-    return storeIf(address == machine::deviceInfo().pci, device);
+    return storeIf([&](unsigned index) { return address == machine::deviceInfo(index).pci; },
+                   device);
   });
 }
 
@@ -72,7 +81,7 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDev
   return answer([&] {
     if (!uuid || !device)
       return NVML_ERROR_INVALID_ARGUMENT;
-    return storeIf(isUuid(std::string(uuid)), device);
+    return findByUuid(std::string(uuid), device);
   });
 }
 
@@ -85,10 +94,10 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const nvmlUUID_v1_t *uui
       return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     switch (uuid->type) {
     case NVML_UUID_TYPE_ASCII:
-      return storeIf(isUuid({uuid->value.str, strnlen(uuid->value.str, sizeof uuid->value.str)}),
-                     device);
+      return findByUuid(
+          std::string(uuid->value.str, strnlen(uuid->value.str, sizeof uuid->value.str)), device);
     case NVML_UUID_TYPE_BINARY:
-      return storeIf(isUuid(uuid->value.bytes), device);
+      return findByUuid(uuid->value.bytes, device);
     default:
       return NVML_ERROR_INVALID_ARGUMENT;
     }

@@ -11,22 +11,10 @@
 
 namespace ptxrun::nvml {
 
-std::string uuidText() {
-  std::string text = "GPU";
-  char digits[3];
-  size_t at = 0;
-  for (const char byte : machine::deviceInfo().uuid) {
-    if (at == 0 || at == 4 || at == 6 || at == 8 || at == 10)
-      text += '-';
-    snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-    text += digits;
-    ++at;
-  }
-  return text;
-}
+std::string uuidText(unsigned index) { return machine::uuidText(machine::deviceInfo(index)); }
 
-std::string pciText(int domainDigits) {
-  const machine::PciAddress &pci = machine::deviceInfo().pci;
+std::string pciText(unsigned index, int domainDigits) {
+  const machine::PciAddress &pci = machine::deviceInfo(index).pci;
   char text[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
   snprintf(text, sizeof text, "%0*X:%02X:%02X.0", domainDigits, pci.domain, pci.bus, pci.slot);
   return text;
@@ -54,18 +42,18 @@ nvmlDeviceArchitecture_t architecture() {
 
 /// The fields that all versions of the structure have; the rest becomes zero. The device has
 /// neither device nor subsystem number.
-template <class Info> Info pciInfo() {
+template <class Info> Info pciInfo(unsigned index) {
   Info info{};
-  const machine::PciAddress &pci = machine::deviceInfo().pci;
+  const machine::PciAddress &pci = machine::deviceInfo(index).pci;
   info.domain = pci.domain;
   info.bus = pci.bus;
   info.device = pci.slot;
   return info;
 }
 
-nvmlPciInfo_v2_t pciInfoOfVersion2() {
-  auto info = pciInfo<nvmlPciInfo_v2_t>();
-  pciText(4).copy(info.busId, sizeof info.busId - 1);
+nvmlPciInfo_v2_t pciInfoOfVersion2(unsigned index) {
+  auto info = pciInfo<nvmlPciInfo_v2_t>(index);
+  pciText(index, 4).copy(info.busId, sizeof info.busId - 1);
   return info;
 }
 
@@ -81,7 +69,7 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, 
 }
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
-  return answerFor(device, [&] { return copyText(uuidText(), uuid, length); });
+  return answerFor(device, [&] { return copyText(uuidText(indexOf(device)), uuid, length); });
 }
 
 /// The first version ends before the subsystem's number.
@@ -89,21 +77,21 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciIn
   return answerFor(device, [&] {
     if (!info)
       return NVML_ERROR_INVALID_ARGUMENT;
-    const nvmlPciInfo_v2_t read = pciInfoOfVersion2();
+    const nvmlPciInfo_v2_t read = pciInfoOfVersion2(indexOf(device));
     memcpy(info, &read, offsetof(nvmlPciInfo_v2_t, pciSubSystemId));
     return NVML_SUCCESS;
   });
 }
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_v2_t *info) {
-  return answerFor(device, [&] { return store(info, pciInfoOfVersion2()); });
+  return answerFor(device, [&] { return store(info, pciInfoOfVersion2(indexOf(device))); });
 }
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *info) {
   return answerFor(device, [&] {
-    auto read = pciInfo<nvmlPciInfo_t>();
-    pciText(4).copy(read.busIdLegacy, sizeof read.busIdLegacy - 1);
-    pciText(8).copy(read.busId, sizeof read.busId - 1);
+    auto read = pciInfo<nvmlPciInfo_t>(indexOf(device));
+    pciText(indexOf(device), 4).copy(read.busIdLegacy, sizeof read.busIdLegacy - 1);
+    pciText(indexOf(device), 8).copy(read.busId, sizeof read.busId - 1);
     return store(info, read);
   });
 }
@@ -115,21 +103,21 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device,
       return NVML_ERROR_INVALID_ARGUMENT;
     if (info->version != NVML_STRUCT_VERSION(nvmlPciInfoExt_v1_t, 1))
       return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    auto read = pciInfo<nvmlPciInfoExt_v1_t>();
+    auto read = pciInfo<nvmlPciInfoExt_v1_t>(indexOf(device));
     read.version = info->version;
-    pciText(8).copy(read.busId, sizeof read.busId - 1);
+    pciText(indexOf(device), 8).copy(read.busId, sizeof read.busId - 1);
     return store(info, read);
   });
 }
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned *index) {
-  return storeFor(device, index, 0);
+  return answerFor(device, [&] { return store(index, indexOf(device)); });
 }
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *number) {
-  return storeFor(device, number, 0);
+  return answerFor(device, [&] { return store(number, indexOf(device)); });
 }
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetBoardId(nvmlDevice_t device, unsigned *id) {
-  return storeFor(device, id, 0);
+  return answerFor(device, [&] { return store(id, indexOf(device)); });
 }
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetMultiGpuBoard(nvmlDevice_t device, unsigned *isMulti) {
   return storeFor(device, isMulti, 0);

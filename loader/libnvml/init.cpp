@@ -6,6 +6,7 @@
 #include "loader/libnvml/library.h"
 #include "loader/libnvml/nvml_api.h"
 #include "loader/libnvml/utilisation.h"
+#include "loader/machine/device_info.h"
 
 /// What a device's handle points to: handles are compared, never looked into.
 struct nvmlDevice_st {};
@@ -14,8 +15,7 @@ namespace ptxrun::nvml {
 
 namespace {
 
-constexpr unsigned kDevices = 1;
-nvmlDevice_st devices[kDevices];
+nvmlDevice_st devices[machine::kMostDevices];
 
 std::mutex mutex;
 unsigned users = 0; ///< nvmlInit* without their nvmlShutdown
@@ -31,7 +31,7 @@ nvmlReturn_t initialise(unsigned flags) {
       utilisationMeter().start();
     if (users++ > 0)
       return NVML_SUCCESS;
-    shownDevices = flags & NVML_INIT_FLAG_NO_GPUS ? 0 : kDevices;
+    shownDevices = flags & NVML_INIT_FLAG_NO_GPUS ? 0 : machine::deviceCount();
     isReady = true;
     return NVML_SUCCESS;
   });
@@ -55,6 +55,8 @@ bool isInitialised() { return isReady; }
 unsigned deviceCount() { return shownDevices; }
 
 nvmlDevice_t handleOf(unsigned index) { return &devices[index]; }
+
+unsigned indexOf(nvmlDevice_t device) { return static_cast<unsigned>(device - devices); }
 
 nvmlReturn_t checkDevice(nvmlDevice_t device) {
   if (!isInitialised())

@@ -12,10 +12,12 @@ namespace ptxrun::nvml {
 
 /// Between the first nvmlInit* and the last nvmlShutdown.
 bool isInitialised();
-/// 1; 0 before nvmlInit* and where the first of them was given NVML_INIT_FLAG_NO_GPUS.
+/// PTXRUN_DEVICES; 0 before nvmlInit* and where the first of them was given NVML_INIT_FLAG_NO_GPUS.
 unsigned deviceCount();
 /// The handle of the device with this index, below deviceCount().
 nvmlDevice_t handleOf(unsigned index);
+/// Of a handle that checkDevice() takes.
+unsigned indexOf(nvmlDevice_t);
 /// NVML_ERROR_UNINITIALIZED, or NVML_ERROR_INVALID_ARGUMENT for what is no device's handle.
 nvmlReturn_t checkDevice(nvmlDevice_t);
 

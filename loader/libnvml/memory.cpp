@@ -10,8 +10,8 @@ namespace machine = ptxrun::machine;
 namespace {
 
 /// What cuMemGetInfo answers in this process. Memory that the host uses otherwise is used, too.
-nvmlMemory_t readMemory() {
-  const auto usage = driverUsage();
+nvmlMemory_t readMemory(nvmlDevice_t device) {
+  const auto usage = driverUsage(indexOf(device));
   const size_t total = machine::totalMemory();
   const size_t free = usage ? usage->free : machine::availableMemory(0);
   return {total, free, total - free};
@@ -23,7 +23,7 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMe
   return answerFor(device, [&] {
     if (!memory)
       return NVML_ERROR_INVALID_ARGUMENT;
-    *memory = readMemory();
+    *memory = readMemory(device);
     return NVML_SUCCESS;
   });
 }
@@ -37,7 +37,7 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device,
       return NVML_ERROR_INVALID_ARGUMENT;
     if (memory->version != NVML_STRUCT_VERSION(nvmlMemory_v2_t, 2))
       return NVML_ERROR_FUNCTION_NOT_FOUND;
-    const nvmlMemory_t read = readMemory();
+    const nvmlMemory_t read = readMemory(device);
     *memory = {memory->version, read.total, 0, read.free, read.used};
     return NVML_SUCCESS;
   });
@@ -49,7 +49,7 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device,
   return answerFor(device, [&] {
     if (!memory)
       return NVML_ERROR_INVALID_ARGUMENT;
-    const nvmlMemory_t read = readMemory();
+    const nvmlMemory_t read = readMemory(device);
     *memory = {read.total, read.free, read.used};
     return NVML_SUCCESS;
   });

@@ -13,13 +13,13 @@ using namespace ptxrun::nvml;
 
 namespace {
 
-std::vector<nvmlProcessInfo_t> computeProcesses() {
-  const auto usage = driverUsage();
+std::vector<nvmlProcessInfo_t> computeProcesses(nvmlDevice_t device) {
+  const auto usage = driverUsage(indexOf(device));
   if (!usage)
     return {};
   return {{static_cast<unsigned>(getpid()), usage->held, UINT_MAX, UINT_MAX}};
 }
-std::vector<nvmlProcessInfo_t> noProcesses() { return {}; }
+std::vector<nvmlProcessInfo_t> noProcesses(nvmlDevice_t) { return {}; }
 
 void write(const nvmlProcessInfo_t &process, nvmlProcessInfo_v1_t &to) {
   to = {process.pid, process.usedGpuMemory};
@@ -32,7 +32,7 @@ nvmlReturn_t storeProcesses(nvmlDevice_t device, unsigned *count, Info *infos, L
   return answerFor(device, [&] {
     if (!count || (*count > 0 && !infos))
       return NVML_ERROR_INVALID_ARGUMENT;
-    const std::vector<nvmlProcessInfo_t> processes = list();
+    const std::vector<nvmlProcessInfo_t> processes = list(device);
     const unsigned room = *count;
     *count = static_cast<unsigned>(processes.size());
     if (room < processes.size())

@@ -1,4 +1,4 @@
-// Where the device stands: among the processors that it is made of, and beside no other device.
+// Where a device stands: among the processors that it is made of, which all are.
 #include <algorithm>
 
 #include "loader/libnvml/affinity.h"
@@ -57,7 +57,8 @@ PTXRUN_NVML_API nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned cpu, unsigned 
   });
 }
 
-/// A device is no peer of itself, and there is no other.
+/// A device is no peer of itself; all others reach all memory, with all atomics, and with none of
+/// NVIDIA's links.
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t peer,
                                                     nvmlGpuP2PCapsIndex_t capability,
                                                     nvmlGpuP2PStatus_t *status) {
@@ -65,7 +66,9 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDev
     return checked;
   if (capability >= NVML_P2P_CAPS_INDEX_UNKNOWN)
     return NVML_ERROR_INVALID_ARGUMENT;
-  return store(status, NVML_P2P_STATUS_NOT_SUPPORTED);
+  const bool isReached = device != peer && capability != NVML_P2P_CAPS_INDEX_NVLINK &&
+                         capability != NVML_P2P_CAPS_INDEX_PCI;
+  return store(status, isReached ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED);
 }
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device,
@@ -77,10 +80,21 @@ PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t de
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device,
                                                               nvmlGpuTopologyLevel_t level,
-                                                              unsigned *count, nvmlDevice_t *) {
+                                                              unsigned *count,
+                                                              nvmlDevice_t *devices) {
   if (isInitialised() && level > NVML_TOPOLOGY_SYSTEM)
     return NVML_ERROR_INVALID_ARGUMENT;
-  return storeFor(device, count, 0);
+  return answerFor(device, [&] {
+    if (!count)
+      return NVML_ERROR_INVALID_ARGUMENT;
+    // Every other device is the same processors.
+    const unsigned room = *count, others = level == NVML_TOPOLOGY_INTERNAL ? deviceCount() - 1 : 0;
+    *count = others;
+    for (unsigned index = 0, at = 0; devices && index < deviceCount(); ++index)
+      if (handleOf(index) != device && at < std::min(room, others))
+        devices[at++] = handleOf(index);
+    return NVML_SUCCESS;
+  });
 }
 
 PTXRUN_NVML_API nvmlReturn_t nvmlDeviceOnSameBoard(nvmlDevice_t device, nvmlDevice_t other,

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "loader/machine/memory_size.h"
 
@@ -98,14 +100,59 @@ DeviceInfo makeDeviceInfo() {
     info.threadsPerMultiprocessor = 1536;
   memcpy(info.uuid.data(), "ptxrun-cpu-dev-0", info.uuid.size());
   info.totalMemory = totalMemory();
+  if (const char *devices = getenv("PTXRUN_DEVICES");
+      devices && *devices && !readDeviceCount(devices))
+    info.complaint += (info.complaint.empty() ? "" : "; ") + std::string("PTXRUN_DEVICES=") +
+                      devices + " is no number from 1 to " + std::to_string(kMostDevices) +
+                      "; using 1";
   return info;
 }
 
 } // namespace
 
-const DeviceInfo &deviceInfo() {
-  static const auto *info = new DeviceInfo(makeDeviceInfo());
-  return *info;
+std::optional<unsigned> readDeviceCount(const char *text) {
+  unsigned count = 0;
+  const char *end = text + strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, count);
+  if (error != std::errc() || rest != end || count == 0 || count > kMostDevices)
+    return std::nullopt;
+  return count;
+}
+
+unsigned deviceCount() {
+  static const unsigned count = [] {
+    const char *value = getenv("PTXRUN_DEVICES");
+    return value && *value ? readDeviceCount(value).value_or(1) : 1;
+  }();
+  return count;
+}
+
+const DeviceInfo &deviceInfo(unsigned index) {
+  static const auto *devices = [] {
+    const DeviceInfo first = makeDeviceInfo();
+    auto *all = new std::vector<DeviceInfo>(deviceCount(), first);
+    for (unsigned i = 1; i < all->size(); ++i) {
+      (*all)[i].uuid.back() = "0123456789abcdef"[i];
+      (*all)[i].pci.bus = i;
+      (*all)[i].complaint.clear();
+    }
+    return all;
+  }();
+  return (*devices)[index];
+}
+
+std::string uuidText(const DeviceInfo &info) {
+  std::string text = "GPU";
+  char digits[3];
+  size_t at = 0;
+  for (const char byte : info.uuid) {
+    if (at == 0 || at == 4 || at == 6 || at == 8 || at == 10)
+      text += '-';
+    snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+    text += digits;
+    ++at;
+  }
+  return text;
 }
 
 bool readPciAddress(const char *text, PciAddress &address) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "loader/machine/device_info.h"
+
 namespace ptxrun::machine {
 
 namespace {
@@ -62,7 +64,7 @@ size_t defaultTotal() { return std::min(readMeminfo("MemTotal:"), readLimit()) /
 size_t totalMemory() {
   static const size_t bytes = [] {
     const size_t setting = readSetting();
-    return setting ? setting : defaultTotal();
+    return setting ? setting : defaultTotal() / deviceCount();
   }();
   return bytes;
 }

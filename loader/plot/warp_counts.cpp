@@ -88,11 +88,11 @@ void WarpCounter::enter(rt::SteppedThread thread, const uint64_t *, uint32_t) {
   ++threadOf(thread).depth;
 }
 
-bool WarpCounter::step(rt::SteppedThread thread, uint32_t instruction) {
+rt::Stepper::Answer WarpCounter::step(rt::SteppedThread thread, uint32_t instruction) {
   Thread &t = threadOf(thread);
   t.steps.push_back({instruction, t.depth, t.accesses.size()});
   isGivenUp_ = isGivenUp_ || ++steps_ > limit_;
-  return !isGivenUp_;
+  return isGivenUp_ ? Answer::giveUp : Answer::goOn;
 }
 
 void WarpCounter::access(rt::SteppedThread thread, uint64_t address, uint32_t bytes,

@@ -53,7 +53,7 @@ class WarpCounter final : public rt::Stepper {
 
   void groupStarts(uint64_t) override { finish(); }
   void enter(rt::SteppedThread, const uint64_t *frame, uint32_t function) override;
-  bool step(rt::SteppedThread, uint32_t instruction) override;
+  Answer step(rt::SteppedThread, uint32_t instruction) override;
   bool goOn(rt::SteppedThread) override { return true; }
   void access(rt::SteppedThread, uint64_t address, uint32_t bytes, uint32_t kind) override;
   void leave(rt::SteppedThread, bool isExit) override;

@@ -234,20 +234,28 @@ void examineMemory(Diagnosis &diagnosis) {
   const std::string huge = open != std::string::npos && end != std::string::npos
                                ? pages.substr(open + 1, end - open - 1)
                                : "unknown";
-  diagnosis.know(
-      "memory",
-      readableBytes(all) + ", " + readableBytes(available) + " available; the device has " +
-          readableBytes(device) + "; huge pages: " + huge,
-      {{"bytes", all}, {"available", available}, {"device", device}, {"hugePages", huge}});
+  const unsigned devices = machine::deviceCount();
+  const std::string have =
+      devices == 1 ? "the device has " : "each of " + std::to_string(devices) + " devices has ";
+  diagnosis.know("memory",
+                 readableBytes(all) + ", " + readableBytes(available) + " available; " + have +
+                     readableBytes(device) + "; huge pages: " + huge,
+                 {{"bytes", all},
+                  {"available", available},
+                  {"device", device},
+                  {"devices", devices},
+                  {"hugePages", huge}});
   if (huge == "never")
     diagnosis.notes.push_back(
         "huge pages are switched off: kernels that touch much memory are slower "
         "(/sys/kernel/mm/transparent_hugepage/enabled)");
-  if (device > all)
-    diagnosis.find("memory",
-                   "PTXRUN_MEMORY is " + readableBytes(device) + ", and the machine has " +
-                       readableBytes(all),
-                   "set PTXRUN_MEMORY to less");
+  if (device > all / devices)
+    diagnosis.find(
+        "memory",
+        "PTXRUN_MEMORY is " + readableBytes(device) +
+            (devices == 1 ? "" : " for each of " + std::to_string(devices) + " devices") +
+            ", and the machine has " + readableBytes(all),
+        "set PTXRUN_MEMORY to less");
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < 64 * kGiB)

@@ -15,7 +15,7 @@ void plotLaunches(debug::Program &program, const std::string &file) {
   for (size_t n = 0; n < program.launches() && problem.empty(); ++n) {
     const debug::LaunchFacts &facts = program.launch(n);
     plot::WarpCounter counter;
-    const debug::LaunchResult result = program.run(n, counter, 0);
+    const debug::LaunchResult result = program.run(n, counter, 0, nullptr);
     counter.finish();
     std::fputs(result.printed.c_str(), stdout);
     problem = counter.isGivenUp() ? "kernel '" + facts.kernel->name +

@@ -7,6 +7,7 @@
 
 #include "loader/capture/recorder.h"
 #include "loader/device/launch_settings.h"
+#include "loader/machine/device_info.h"
 #include "loader/ptxrun/hints.h"
 
 namespace ptxrun::command {
@@ -59,6 +60,12 @@ std::string ofMemory(std::string_view value) {
   if (!number.empty() && std::string_view("KMGT").find(number.back()) != std::string_view::npos)
     number.remove_suffix(1);
   return isNumber(number) ? "" : "takes bytes, or a number with K, M, G or T behind it";
+}
+
+std::string ofDevices(std::string_view value) {
+  return value.empty() || machine::readDeviceCount(std::string(value).c_str())
+             ? ""
+             : "takes a number from 1 to " + std::to_string(machine::kMostDevices);
 }
 
 std::string ofGuard(std::string_view value) {

@@ -1,5 +1,5 @@
-// What graph launches, captured calls and queued launches cost. Prints the times beside the bars;
-// exit code 1 if one is missed. Medians, since machines are shared.
+// What graph launches, captured calls, queued launches and launches by kernels cost. Prints the
+// times beside the bars; exit code 1 if one is missed. Medians, since machines are shared.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,6 +21,58 @@ namespace {
       exit(1);                                                                                     \
     }                                                                                              \
   } while (0)
+
+/// launches(n): launches n kernels of one thread that do nothing.
+constexpr const char *kLaunches = R"(.version 8.3
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 func_retval0) __cudaCDP2GetParameterBufferV2
+(.param .b64 p0, .param .align 4 .b8 p1[12], .param .align 4 .b8 p2[12], .param .b32 p3)
+;
+.extern .func (.param .b32 func_retval0) __cudaCDP2LaunchDeviceV2
+(.param .b64 p0, .param .b64 p1)
+;
+.visible .entry child() { ret; }
+.visible .entry launches(.param .u32 n)
+{
+  .reg .pred %p1;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<3>;
+  ld.param.u32 %r1, [n];
+  mov.u64 %rd1, child;
+$next:
+  {
+  .param .b64 a0;
+  st.param.b64 [a0], %rd1;
+  .param .align 4 .b8 a1[12];
+  st.param.b32 [a1+0], 1;
+  st.param.b32 [a1+4], 1;
+  st.param.b32 [a1+8], 1;
+  .param .align 4 .b8 a2[12];
+  st.param.b32 [a2+0], 1;
+  st.param.b32 [a2+4], 1;
+  st.param.b32 [a2+8], 1;
+  .param .b32 a3;
+  st.param.b32 [a3], 0;
+  .param .b64 r0;
+  call.uni (r0), __cudaCDP2GetParameterBufferV2, (a0, a1, a2, a3);
+  ld.param.b64 %rd2, [r0];
+  }
+  {
+  .param .b64 a0;
+  st.param.b64 [a0], %rd2;
+  .param .b64 a1;
+  st.param.b64 [a1], 0;
+  .param .b32 r0;
+  call.uni (r0), __cudaCDP2LaunchDeviceV2, (a0, a1);
+  ld.param.b32 %r2, [r0];
+  }
+  sub.u32 %r1, %r1, 1;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra $next;
+  ret;
+}
+)";
 
 constexpr int kNodes = 100, kRounds = 501;
 
@@ -116,5 +168,20 @@ int main() {
              },
              [] {}),
          30);
+
+  CUfunction launches = nullptr;
+  CHECK(cuModuleLoadData(&module, kLaunches));
+  CHECK(cuModuleGetFunction(&launches, module, "launches"));
+  const auto timeChildren = [&](unsigned n) {
+    void *arguments[] = {&n};
+    return median(
+        [&] {
+          CHECK(cuLaunchKernel(launches, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
+          synchronise();
+        },
+        [] {});
+  };
+  const double one = timeChildren(1);
+  report("a kernel launched by a kernel", (timeChildren(kNodes + 1) - one) / kNodes, 1);
   return missed != 0;
 }

@@ -2,6 +2,8 @@
 // by hand.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/driver/fat_binary_writer.h"
 #include "tests/driver/guarded_bytes.h"
 #include "tests/driver/kernels.h"
@@ -36,6 +38,12 @@ int cudaGetLastError();
 int cudaPeekAtLastError();
 const char *cudaGetErrorName(int);
 int cudaRuntimeGetVersion(int *);
+int cudaGetDevice(int *);
+int cudaGetDeviceCount(int *);
+int cudaSetDevice(int);
+int cudaDeviceCanAccessPeer(int *, int, int);
+int cudaDeviceEnablePeerAccess(int, unsigned);
+int cudaMemcpyPeer(void *, int, const void *, int, size_t);
 int cudaImportExternalSemaphore(void **, const void *);
 }
 
@@ -146,6 +154,47 @@ TEST(Runtime, CallsALaunchOfTooMuchSharedMemoryAnInvalidValue) {
   EXPECT_EQ(cudaLaunchKernel(&program.readStub, {1, 0, 1}, {1, 1, 1}, arguments, 0, nullptr),
             kInvalidConfiguration);
   cudaGetLastError();
+}
+
+/// With PTXRUN_DEVICES=3.
+TEST(RuntimeDevices, AreChosenByThreads) {
+  int count = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&count), 0);
+  if (count != 3)
+    GTEST_SKIP() << "PTXRUN_DEVICES=3";
+  RegisteredProgram program;
+  void *out[3] = {};
+  const int kInvalidDevice = 101;
+  EXPECT_EQ(cudaSetDevice(3), kInvalidDevice);
+  cudaGetLastError();
+  for (int device = 0; device < 3; ++device) {
+    ASSERT_EQ(cudaSetDevice(device), 0);
+    const uint32_t scale = 100 + static_cast<unsigned>(device);
+    ASSERT_EQ(cudaMalloc(&out[device], 12), 0);
+    ASSERT_EQ(cudaMemcpyToSymbol(&program.scaleShadow, &scale, 4, 0, kToDevice), 0);
+  }
+  for (int device = 0; device < 3; ++device) {
+    ASSERT_EQ(cudaSetDevice(device), 0);
+    void *arguments[] = {&out[device]};
+    ASSERT_EQ(launchAsCompiled(&program.readStub, arguments), 0);
+    uint32_t values[3] = {};
+    ASSERT_EQ(cudaMemcpy(values, out[device], 12, kToHost), 0);
+    EXPECT_EQ(values[0], 30u);
+    EXPECT_EQ(values[2], 100u + static_cast<unsigned>(device));
+  }
+  int current = -1, can = -1;
+  EXPECT_EQ(cudaGetDevice(&current), 0);
+  EXPECT_EQ(current, 2);
+  std::thread([&] { EXPECT_EQ(cudaGetDevice(&current), 0); }).join();
+  EXPECT_EQ(current, 0);
+  EXPECT_EQ(cudaDeviceCanAccessPeer(&can, 2, 0), 0);
+  EXPECT_EQ(can, 1);
+  EXPECT_EQ(cudaDeviceEnablePeerAccess(0, 0), 0);
+  EXPECT_EQ(cudaMemcpyPeer(out[0], 0, out[2], 2, 12), 0);
+  uint32_t values[3] = {};
+  ASSERT_EQ(cudaMemcpy(values, out[0], 12, kToHost), 0);
+  EXPECT_EQ(values[2], 102u);
+  ASSERT_EQ(cudaSetDevice(0), 0);
 }
 
 TEST(Runtime, TellsWhatIsNotThere) {

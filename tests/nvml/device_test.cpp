@@ -240,4 +240,52 @@ TEST_F(NvmlDevice, HasNoInstancesAndNoFabric) {
   }
 }
 
+/// With PTXRUN_DEVICES=3.
+TEST(NvmlDevices, AreTheDriversInItsOrder) {
+  ASSERT_NE(nvmlLibrary(), nullptr) << dlerror();
+  ASSERT_NVML(NVML(nvmlInit_v2)());
+  unsigned count = 0;
+  EXPECT_NVML(NVML(nvmlDeviceGetCount_v2)(&count));
+  int known = 0;
+  ASSERT_DRIVER(cuInit(0));
+  ASSERT_DRIVER(cuDeviceGetCount(&known));
+  EXPECT_EQ(count, static_cast<unsigned>(known));
+  if (count != 3) {
+    EXPECT_NVML(NVML(nvmlShutdown)());
+    GTEST_SKIP() << "PTXRUN_DEVICES=3";
+  }
+  nvmlDevice_t devices[3] = {};
+  for (unsigned i = 0; i < 3; ++i) {
+    ASSERT_NVML(NVML(nvmlDeviceGetHandleByIndex_v2)(i, &devices[i]));
+    unsigned index = 9;
+    EXPECT_NVML(NVML(nvmlDeviceGetIndex)(devices[i], &index));
+    EXPECT_EQ(index, i);
+    char address[32] = "";
+    ASSERT_DRIVER(cuDeviceGetPCIBusId(address, sizeof address, static_cast<int>(i)));
+    nvmlDevice_t found = nullptr;
+    EXPECT_NVML(NVML(nvmlDeviceGetHandleByPciBusId_v2)(address, &found));
+    EXPECT_EQ(found, devices[i]);
+    char uuid[96] = "";
+    EXPECT_NVML(NVML(nvmlDeviceGetUUID)(devices[i], uuid, sizeof uuid));
+    EXPECT_NVML(NVML(nvmlDeviceGetHandleByUUID)(uuid, &found));
+    EXPECT_EQ(found, devices[i]);
+  }
+  nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
+  EXPECT_NVML(
+      NVML(nvmlDeviceGetP2PStatus)(devices[0], devices[2], NVML_P2P_CAPS_INDEX_READ, &status));
+  EXPECT_EQ(status, NVML_P2P_STATUS_OK);
+  // What this process holds of the second device is not held of the others.
+  CUcontext context = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_DRIVER(cuCtxCreate(&context, nullptr, 0, 1));
+  ASSERT_DRIVER(cuMemAlloc(&memory, 1 << 20));
+  nvmlMemory_t read[2] = {};
+  for (unsigned i = 0; i < 2; ++i)
+    EXPECT_NVML(NVML(nvmlDeviceGetMemoryInfo)(devices[i], &read[i]));
+  EXPECT_EQ(read[0].total, read[1].total);
+  EXPECT_GE(read[1].used, read[0].used + (1 << 20));
+  ASSERT_DRIVER(cuCtxDestroy(context));
+  EXPECT_NVML(NVML(nvmlShutdown)());
+}
+
 } // namespace ptxrun::tests
