@@ -28,6 +28,7 @@ struct PreparedLaunch {
 /// The kernel's `.param` bytes, copied from what the program passed.
 class KernelArguments {
  public:
+  KernelArguments() {} // leaves the bytes alone, as `= default` would not
   /// From an array of pointers, one per parameter; sizes are the PTX declaration's.
   CUresult readPointers(const Function &, void *const *pointers);
   /// From `extra`: {BUFFER_POINTER, buffer, BUFFER_SIZE, &size, END}.
@@ -44,6 +45,7 @@ class KernelArguments {
 
 class LaunchOperation final : public Operation {
  public:
+  LaunchOperation() {} // as above
   /// Checks the shape against the kernel and the device, and compiles what is needed, unless the
   /// function's last launch was the same. On failure null and `result`.
   static std::shared_ptr<LaunchOperation> make(std::shared_ptr<Function>, const LaunchShape &,

@@ -339,15 +339,16 @@ PTXRUN_STREAM_API(cuStreamEndCapture, _ptsz, (CUstream handle, CUgraph *graph), 
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(handle, context, stream));
-  if (!graph)
-    return CUDA_ERROR_INVALID_VALUE;
-  *graph = nullptr;
+  if (graph)
+    *graph = nullptr;
   std::shared_ptr<Graph> captured;
   Lock lock(state().mutex);
   StreamCapture *capture = CaptureState::of(*stream);
   if (!capture)
-    return CUDA_ERROR_ILLEGAL_STATE;
+    return graph ? CUDA_ERROR_ILLEGAL_STATE : CUDA_ERROR_INVALID_VALUE;
   const std::shared_ptr<CaptureSequence> sequence = capture->sequence;
+  if (!graph && !sequence->isIntoGraph) // the program has its own graph already
+    return CUDA_ERROR_INVALID_VALUE;
   if (sequence->origin != stream.get()) {
     sequence->isInvalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -362,10 +363,10 @@ PTXRUN_STREAM_API(cuStreamEndCapture, _ptsz, (CUstream handle, CUgraph *graph), 
     result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   state().end(sequence);
   captured = std::move(sequence->graph);
-  if (result == CUDA_SUCCESS)
-    *graph = handleOf<CUgraph>(captured.get());
-  else if (!sequence->isIntoGraph)
+  if (result != CUDA_SUCCESS && !sequence->isIntoGraph)
     captured->withdrawHandles();
+  if (result == CUDA_SUCCESS && graph)
+    *graph = handleOf<CUgraph>(captured.get());
   return result;
 }
 

@@ -86,11 +86,11 @@ PTXRUN_RUNTIME_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a
     *attributes = {};
     unsigned type = 0, isManaged = 0;
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
-    void *data[] = {&type, &isManaged};
-    const CUresult result = cuPointerGetAttributes(2, names, data, toDevice(pointer));
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *data[] = {&type, &isManaged, &attributes->device};
+    const CUresult result = cuPointerGetAttributes(3, names, data, toDevice(pointer));
     auto *address = const_cast<void *>(pointer);
-    attributes->device = type == 0 ? -2 : 0;
     attributes->type = type == 0                    ? cudaMemoryTypeUnregistered
                        : isManaged                  ? cudaMemoryTypeManaged
                        : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost

@@ -203,6 +203,14 @@ TEST_F(Capture, GoesIntoAGraphThatIsThere) {
   EXPECT_EQ(countEdges(graph_), 1u);
   run(instantiate(graph_));
   EXPECT_EQ(read(), 12u);
+  // Who has the graph need not be given it.
+  ASSERT_CUDA(cuStreamBeginCaptureToGraph(stream_, graph_, nullptr, nullptr, 0,
+                                          CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_CUDA(cuStreamEndCapture(stream_, nullptr));
+  begin(stream_);
+  EXPECT_RESULT(cuStreamEndCapture(stream_, nullptr), CUDA_ERROR_INVALID_VALUE);
+  CUgraph captured = end(stream_);
+  EXPECT_CUDA(cuGraphDestroy(captured));
 }
 
 TEST_F(Capture, IsInvalidatedByWaitingForItsStream) {

@@ -43,6 +43,7 @@ int cudaGetDeviceCount(int *);
 int cudaSetDevice(int);
 int cudaDeviceCanAccessPeer(int *, int, int);
 int cudaDeviceEnablePeerAccess(int, unsigned);
+int cudaPointerGetAttributes(void *, const void *);
 int cudaMemcpyPeer(void *, int, const void *, int, size_t);
 int cudaImportExternalSemaphore(void **, const void *);
 }
@@ -179,6 +180,13 @@ TEST(RuntimeDevices, AreChosenByThreads) {
     ASSERT_EQ(launchAsCompiled(&program.readStub, arguments), 0);
     uint32_t values[3] = {};
     ASSERT_EQ(cudaMemcpy(values, out[device], 12, kToHost), 0);
+    struct {
+      int type, device;
+      void *addresses[2];
+      long reserved[8];
+    } attributes{};
+    EXPECT_EQ(cudaPointerGetAttributes(&attributes, out[device]), 0);
+    EXPECT_EQ(attributes.device, device);
     EXPECT_EQ(values[0], 30u);
     EXPECT_EQ(values[2], 100u + static_cast<unsigned>(device));
   }
