@@ -18,6 +18,8 @@ namespace ptxrun::bench {
 /// The buffers that there are, for runAsProgram.
 void noteBuffer(void *base, size_t bytes);
 void forgetBuffer(void *base);
+/// The copy that a program makes, of host memory, told to a recording.
+void copyToDevice(char *to, const std::string &from);
 
 /// A buffer as all implementations get it: 2 MiB-aligned, huge pages (device::allocateMemory).
 template <class T> class Data {
