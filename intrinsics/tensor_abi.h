@@ -1,4 +1,4 @@
-// Entry points of the runtime for wgmma and tcgen05 (PTX ISA 9.7.15, 9.7.16); abi.h has all others.
+// Entry points of the runtime for wgmma and tcgen05 (PTX ISA 9.7.15, 9.7.16), and for several mma together; abi.h has all others.
 //
 // Operations of a warp take its registers where generated code has them: parts[l] is the address of the rows of the gang that has
 // lane l of the warp (zero where there is none), row i its i-th register of W lanes. At W = 32 only parts[0] is set. Operands that
@@ -11,8 +11,11 @@ struct Gang;
 }
 
 extern "C" {
-/// wgmma.mma_async of one warp at once: uniform (WgmmaForm, descriptor of A, of B, whether D counts); registers D, then A's four
-/// (where they are registers), then the metadata (of .sp). D's receive the result.
+/// Several mma or wmma.mma (9.7.14) of a whole warp: matrix::multiplyGroup (intrinsics/matrix/group.h).
+void ptxrun_matrix_group(const void *group, const void *in, void *const *accumulators);
+
+/// wgmma.mma_async of one warp at once: uniform (WgmmaForm, then for each product descriptor of A, of B, whether D counts); registers
+/// D, then A's four of each product (where they are registers), then the metadata (of .sp). D's receive the result.
 void ptxrun_wgmma(ptxrun::abi::Gang *, uint32_t mask, const uint64_t *uniform, const uint64_t *parts, uint32_t lanes);
 /// Where asynchronous operations are put off, registers of products are known by numbers. wgmma.fence: uniform (count); all of them.
 void ptxrun_wgmma_fence(ptxrun::abi::Gang *, uint32_t mask, const uint64_t *uniform, const uint64_t *parts, uint32_t lanes);

@@ -23,9 +23,16 @@ struct WgmmaForm {
   uint64_t isTransposedB : 1 = 0; ///< N-major
   uint64_t saturates : 1 = 0;
   uint64_t hasRegistersA : 1 = 0;
-  uint64_t policy : 4 = 0; ///< matrix::Policy
-  uint64_t unused : 18 = 0;
+  uint64_t policy : 4 = 0;        ///< matrix::Policy
+  uint64_t productsLess1 : 3 = 0; ///< more than one: they continue each other (canContinue)
+  uint64_t unused : 15 = 0;
 
+  static constexpr unsigned kMostProducts = 8;
+  unsigned products() const { return static_cast<unsigned>(productsLess1) + 1; }
+  /// Whether a product of this form that adds to the D of one before can be done with it.
+  bool canContinue() const {
+    return !isSparse && elementA() != matrix::Element::b1 && elementD() != matrix::Element::f16;
+  }
   matrix::Element elementA() const { return static_cast<matrix::Element>(a); }
   matrix::Element elementB() const { return static_cast<matrix::Element>(b); }
   matrix::Element elementD() const { return static_cast<matrix::Element>(d); }

@@ -60,6 +60,7 @@ namespace ptxrun::matrix {
 
 HWY_EXPORT(chain);
 HWY_EXPORT(fused);
+HWY_EXPORT(doubles);
 HWY_EXPORT(transpose);
 HWY_EXPORT(fragments);
 HWY_EXPORT(widen);
@@ -67,12 +68,15 @@ HWY_EXPORT(narrow);
 HWY_EXPORT(nearestHalves);
 HWY_EXPORT(rows);
 HWY_EXPORT(columns);
-HWY_EXPORT(panel);
+HWY_EXPORT(panelTiles);
 HWY_EXPORT(exponents);
 HWY_EXPORT(chosenChain);
+HWY_EXPORT(scaledChain);
 HWY_EXPORT(integerRows);
 HWY_EXPORT(integerColumns);
-HWY_EXPORT(integerPanel);
+HWY_EXPORT(integerTiles);
+HWY_EXPORT(bitTiles);
+HWY_EXPORT(nibbles);
 HWY_EXPORT(integerTile);
 
 namespace {
@@ -169,9 +173,14 @@ void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) 
     HWY_DYNAMIC_DISPATCH(exponents)(count, role == Role::a ? sum.leastA : sum.leastB, prepared);
 }
 
-void multiplyPrepared(const Sum &sum, unsigned k, unsigned blocks, const float *rows,
-                      const float *columns, const float *c, float *d) {
-  HWY_DYNAMIC_DISPATCH(panel)(sum, k, blocks, rows, columns, c, d);
+void multiplyTiles(const Sum &sum, unsigned k, const PanelTiles &tiles) {
+  HWY_DYNAMIC_DISPATCH(panelTiles)(sum, k, tiles);
+}
+
+bool multiplyScaledChain(unsigned k, unsigned block, const float *rows, const float *columns,
+                         const float *scaleRows, const float *scaleColumns, const float *c,
+                         float *d) {
+  return HWY_DYNAMIC_DISPATCH(scaledChain)(k, block, rows, columns, scaleRows, scaleColumns, c, d);
 }
 
 bool multiplyChosen(const Sum &sum, unsigned products, const float *rows, const float *columns,
@@ -189,12 +198,20 @@ void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uin
   HWY_DYNAMIC_DISPATCH(integerColumns)(isSigned, hasSignedA, k, registers, columns);
 }
 
-void multiplyPreparedIntegers(unsigned k, unsigned blocks, bool isSaturating, const int32_t *rows,
-                              const int32_t *columns, const int32_t *c, int32_t *d) {
+void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating,
+                          const PanelTiles &tiles) {
   static const bool isVnni = hasVnni() && (wantedLevel().empty() || wantedLevel() == "avx512");
   if (isVnni)
-    return vnniPanel(k, blocks, isSaturating, rows, columns, c, d);
-  HWY_DYNAMIC_DISPATCH(integerPanel)(k, blocks, isSaturating, rows, columns, c, d);
+    return vnniTiles(k, hasUnsignedB, isSaturating, tiles);
+  HWY_DYNAMIC_DISPATCH(integerTiles)(k, hasUnsignedB, isSaturating, tiles);
+}
+
+void multiplyBitTiles(unsigned k, BitOperation operation, const PanelTiles &tiles) {
+  HWY_DYNAMIC_DISPATCH(bitTiles)(k, operation == BitOperation::bitXor, tiles);
+}
+
+void unpackNibbles(bool isSigned, bool isA, unsigned registers, const uint32_t *in, uint32_t *out) {
+  HWY_DYNAMIC_DISPATCH(nibbles)(isSigned, isA, registers, in, out);
 }
 
 void multiplyIntegerTile(const IntegerTile &tile) { HWY_DYNAMIC_DISPATCH(integerTile)(tile); }
@@ -206,6 +223,11 @@ bool multiplyFragments(const FragmentTile &x) {
       x.elementA != Element::f64;
   return isPossible &&
          HWY_DYNAMIC_DISPATCH(fragments)(x, byteTable(x.elementA), byteTable(x.elementB));
+}
+
+bool multiplyDoubleFragments(unsigned halves, unsigned k, const double *a, const double *b,
+                             const double *c, double *d) {
+  return HWY_DYNAMIC_DISPATCH(doubles)(halves, k, a, b, c, d);
 }
 
 void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,

@@ -50,11 +50,11 @@ size_t narrowInVectors(const float *values, size_t count, uint16_t *out);
 size_t roundInVectors(float *values, size_t count);
 
 /// m16 in parts, for chains and fused steps with f32 results: prepared rows[half][k / 4][8 rows][k
-/// % 4], prepared columns[k][even 4, odd 4] of each block of 8 columns, 8 * k apart; c and d are
-/// the lanes of four registers for each block, and may be the same.
+/// % 4], prepared columns[k][even 4, odd 4] of each block of 8 columns; c and d are the lanes of
+/// four registers for each block.
 void prepareRows(Element, unsigned k, const uint32_t *registers, float *rows);
 void prepareColumns(Element, unsigned k, const uint32_t *registers, float *columns);
-/// Whether multiplyPrepared() can sum so.
+/// Whether multiplyTiles() can sum so.
 constexpr bool isPanel(const Sum &sum) {
   return sum.method == Sum::Method::chain ||
          (sum.method == Sum::Method::fused && sum.narrowing == Narrowing::none &&
@@ -62,22 +62,68 @@ constexpr bool isPanel(const Sum &sum) {
 }
 /// Fused steps need the exponents too: of all that was prepared, behind it (and a word more).
 void prepareExponents(const Sum &, Role, size_t count, float *prepared);
-void multiplyPrepared(const Sum &, unsigned k, unsigned blocks, const float *rows,
-                      const float *columns, const float *c, float *d);
+/// Floats of `count` prepared ones with what lies behind them, in whole vectors.
+constexpr unsigned preparedFloats(const Sum &sum, unsigned count) {
+  return sum.method == Sum::Method::fused ? 2 * count + 16 : count;
+}
+
+/// Prepared rows, and those columns of each block of the tile that they meet, by their numbers.
+struct PanelStep {
+  uint16_t a, b[2];
+};
+/// One or two blocks of accumulators, and what is added to them, one instruction after the other.
+struct PanelTile {
+  uint16_t blocks, d[2];
+  uint16_t firstStep, stepCount;
+};
+/// Prepared operands `pitch` floats apart, and tiles of them.
+struct PanelTiles {
+  const PanelTile *tiles = nullptr;
+  unsigned count = 0;
+  const PanelStep *steps = nullptr;
+  const float *rows = nullptr, *columns = nullptr;
+  size_t rowPitch = 0, columnPitch = 0;
+  float *const *homes = nullptr; ///< of accumulators, `blocks` of them each
+  unsigned blocks = 1;
+  bool hasHalves = false; ///< f16 accumulators, rounded behind each instruction: two registers
+
+  const float *rowsOf(const PanelStep &s) const { return rows + s.a * rowPitch; }
+  const float *columnsOf(const PanelStep &s, size_t n) const {
+    return columns + s.b[n] * columnPitch;
+  }
+  float *accumulators(unsigned block) const {
+    return homes[block / blocks] + block % blocks * (hasHalves ? 64 : 128);
+  }
+};
+/// Adds to the accumulators of all tiles.
+void multiplyTiles(const Sum &, unsigned k, const PanelTiles &);
+
+/// One block of columns with block scales, the fast policy's (multiplyScaled): `scaleRows` has [k /
+/// block][half][8 rows][4 times], `scaleColumns` [k / block][even 4, odd 4]. False where the CPU
+/// has no fma.
+bool multiplyScaledChain(unsigned k, unsigned block, const float *rows, const float *columns,
+                         const float *scaleRows, const float *scaleColumns, const float *c,
+                         float *d);
 
 /// One block of columns, where product p of row i meets row chosen[i * products + p] of B: chains
 /// (Sum::Method::chain) with f32 results. False where the CPU's vectors cannot (multiplyChain).
 bool multiplyChosen(const Sum &, unsigned products, const float *rows, const float *columns,
                     const uint8_t *chosen, const float *c, float *d);
 
-/// The same as multiplyPrepared of 8-bit integers, signed or not, in as many words as floats of a
-/// quarter of k, and 64 (rows) or 8 (columns, of each block) more.
+/// The same of 8-bit integers, signed or not, as words. Behind the numbers lies what is to be added
+/// to the sums: 64 words of rows, where B is not signed, 8 of columns.
 void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
                         int32_t *rows);
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
                            int32_t *columns);
-void multiplyPreparedIntegers(unsigned k, unsigned blocks, bool isSaturating, const int32_t *rows,
-                              const int32_t *columns, const int32_t *c, int32_t *d);
+constexpr unsigned preparedIntegersA(unsigned k) { return 4 * k + 64; }
+constexpr unsigned preparedIntegersB(unsigned k) { return 2 * k + 16; }
+void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);
+
+/// Adds the number of ones in the words of A and B, combined; `k` counts bytes.
+void multiplyBitTiles(unsigned k, BitOperation, const PanelTiles &);
+/// Registers of 4-bit integers to twice as many of bytes, of A (two for each 32 k) or of B.
+void unpackNibbles(bool isSigned, bool isA, unsigned registers, const uint32_t *in, uint32_t *out);
 
 /// A tile of bytes, k even and up to 512, n a multiple of 8; everything with columns side by side.
 struct IntegerTile {
@@ -93,6 +139,11 @@ struct IntegerTile {
   bool isSignedA, isSignedB, isSaturating;
 };
 void multiplyIntegerTile(const IntegerTile &);
+
+/// Fragments of f64 as mma has them, 8 or 16 rows and 8 columns: chains of fma. False where the CPU
+/// has none.
+bool multiplyDoubleFragments(unsigned halves, unsigned k, const double *a, const double *b,
+                             const double *c, double *d);
 
 /// out[column * outRow + row] = in[row * inRow + column], rows and columns multiples of 4.
 void transposeFloats(const float *in, ptrdiff_t inRow, size_t rows, size_t columns, float *out,

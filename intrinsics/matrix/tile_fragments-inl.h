@@ -188,25 +188,41 @@ HWY_INLINE ByteFormat byteFormat(Element element) {
 }
 
 using Halves16 = hn::FixedTag<uint16_t, 16>;
+using Halves32 = hn::FixedTag<uint16_t, 32>;
 
-HWY_INLINE hn::Vec<Floats16> floatsOfHalves(hn::Vec<Halves16> bits) {
-  const hn::Rebind<hwy::float16_t, Floats16> half;
-  return hn::PromoteTo(Floats16(), hn::BitCast(half, bits));
+/// Two vectors of floats out of 32 f16.
+HWY_INLINE void storeHalves(__m512i bits, float *out) {
+  _mm512_storeu_ps(out, _mm512_cvtph_ps(_mm512_castsi512_si256(bits)));
+  _mm512_storeu_ps(out + 16, _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1)));
 }
 
-HWY_INLINE hn::Vec<Floats16> floatsOfBytes(const ByteFormat &f, hn::Vec<Halves16> bytes) {
-  const Halves16 d;
-  const Floats16 df;
-  const auto magnitude = hn::And(bytes, hn::Set(d, f.magnitude));
-  const auto bits = hn::Or(hn::ShiftLeftSame(hn::And(bytes, hn::Set(d, f.sign)), f.signUp),
+/// The same of bf16.
+HWY_INLINE void storeShorts(__m512i bits, float *out) {
+  const auto wide = [](__m256i half) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+  };
+  _mm512_storeu_ps(out, wide(_mm512_castsi512_si256(bits)));
+  _mm512_storeu_ps(out + 16, wide(_mm512_extracti64x4_epi64(bits, 1)));
+}
+
+/// The f16 whose `scale`-fold a format's numbers are, of those numbers in words of 16 bits.
+HWY_INLINE __m512i halvesOfBytes(const ByteFormat &f, __m512i bytes) {
+  const Halves32 d;
+  const hn::Vec<Halves32> in{bytes};
+  const auto magnitude = hn::And(in, hn::Set(d, f.magnitude));
+  const auto bits = hn::Or(hn::ShiftLeftSame(hn::And(in, hn::Set(d, f.sign)), f.signUp),
                            hn::ShiftLeftSame(magnitude, f.magnitudeUp));
-  const auto numbers = hn::Mul(floatsOfHalves(bits), hn::Set(df, f.scale));
   if (!f.hasNaN)
-    return numbers;
-  const auto wide = hn::PromoteTo(hn::FixedTag<int32_t, 16>(), magnitude);
-  const auto isNaN = hn::Eq(wide, hn::Set(hn::FixedTag<int32_t, 16>(), f.magnitude));
-  return hn::IfThenElse(hn::RebindMask(df, isNaN), hn::BitCast(df, hn::Set(Words16(), kNaNBits)),
-                        numbers);
+    return bits.raw;
+  const auto isNaN = hn::Eq(magnitude, hn::Set(d, f.magnitude));
+  return hn::IfThenElse(isNaN, hn::Set(d, uint16_t{0x7fff}), bits).raw;
+}
+
+HWY_INLINE void storeScaled(const ByteFormat &f, __m512i halves, float *out) {
+  const __m512 scale = _mm512_set1_ps(f.scale);
+  const auto number = [&](__m256i half) { return _mm512_mul_ps(_mm512_cvtph_ps(half), scale); };
+  _mm512_storeu_ps(out, number(_mm512_castsi512_si256(halves)));
+  _mm512_storeu_ps(out + 16, number(_mm512_extracti64x4_epi64(halves, 1)));
 }
 
 /// A register's 32 words, two of the vectors that permutations of them make.
@@ -240,44 +256,41 @@ HWY_INLINE void rowsByPermutation(Element element, size_t k, const uint32_t *wor
                                                          14, 15, 18, 19, 22, 23, 26, 27, 30, 31};
       hn::Vec<Words16> pair[2];
       permuted(words, kPairs, pair[0], pair[1]);
-      for (size_t g = 0; g < 2; ++g, to += 32) {
-        if (element == Element::f16) {
-          const hn::FixedTag<uint16_t, 32> all;
-          const auto bits = hn::BitCast(all, pair[g]);
-          hn::StoreU(floatsOfHalves(hn::LowerHalf(Halves16(), bits)), df, to);
-          hn::StoreU(floatsOfHalves(hn::UpperHalf(Halves16(), bits)), df, to + 16);
-        } else {
-          const hn::FixedTag<uint16_t, 32> all;
-          const auto bits = hn::BitCast(all, pair[g]);
-          const auto low = hn::PromoteTo(d, hn::LowerHalf(Halves16(), bits)),
-                     high = hn::PromoteTo(d, hn::UpperHalf(Halves16(), bits));
-          hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(low)), df, to);
-          hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(high)), df, to + 16);
-        }
-      }
+      for (size_t g = 0; g < 2; ++g, to += 32)
+        if (element == Element::f16)
+          storeHalves(pair[g].raw, to);
+        else
+          storeShorts(pair[g].raw, to);
     } else { // one word of each row
       alignas(64) static constexpr int32_t kSingles[32] = {
           0, 4, 8,  12, 16, 20, 24, 28, 1, 5, 9,  13, 17, 21, 25, 29,
           2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31};
       hn::Vec<Words16> single[2];
       permuted(words, kSingles, single[0], single[1]);
-      HWY_ALIGN uint8_t bytes[128];
-      hn::Store(single[0], d, reinterpret_cast<uint32_t *>(bytes));
-      hn::Store(single[1], d, reinterpret_cast<uint32_t *>(bytes + 64));
-      const hn::Rebind<uint8_t, Halves16> narrow;
-      for (size_t b = 0; b < 128; b += 16)
-        hn::StoreU(floatsOfBytes(format, hn::PromoteTo(Halves16(), hn::Load(narrow, bytes + b))),
-                   df, to + b);
+      for (size_t word = 0; word < 2; ++word, to += 64) {
+        const __m256i half[2] = {_mm512_castsi512_si256(single[word].raw),
+                                 _mm512_extracti64x4_epi64(single[word].raw, 1)};
+        for (size_t g = 0; g < 2; ++g)
+          storeScaled(format, halvesOfBytes(format, _mm512_cvtepu8_epi16(half[g])), to + 32 * g);
+      }
     }
   }
 }
 
-/// Low and high halves of a vector: two k of 8 columns.
-HWY_INLINE void storeColumns(hn::Vec<Floats16> x, float *first, float *second) {
-  const hn::FixedTag<float, 8> d;
-  hn::StoreU(hn::LowerHalf(d, x), d, first);
-  hn::StoreU(hn::UpperHalf(d, x), d, second);
-}
+/// Words of 8 columns, even ones first, two k on end.
+alignas(64) constexpr int32_t kColumnOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
+                                                  25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
+                                                  22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
+
+/// Of 16 words, 8 and 8: the low halves of 8, then their high halves.
+alignas(64) constexpr int16_t kHalvesOfWords[32] = {0,  2,  4,  6,  8,  10, 12, 14, 1,  3,  5,
+                                                    7,  9,  11, 13, 15, 16, 18, 20, 22, 24, 26,
+                                                    28, 30, 17, 19, 21, 23, 25, 27, 29, 31};
+/// Of such words' even bytes and, from 32 on, odd ones: 8 times the first, the second, ...
+alignas(64) constexpr int16_t kBytesOfWords[64] = {
+    0,  2,  4,  6,  8,  10, 12, 14, 32, 34, 36, 38, 40, 42, 44, 46, 1,  3,  5,  7,  9,  11,
+    13, 15, 33, 35, 37, 39, 41, 43, 45, 47, 16, 18, 20, 22, 24, 26, 28, 30, 48, 50, 52, 54,
+    56, 58, 60, 62, 17, 19, 21, 23, 25, 27, 29, 31, 49, 51, 53, 55, 57, 59, 61, 63};
 
 /// As columns() below. A register is 8 columns of 4 words; even ones first, a vector has two words.
 HWY_INLINE void columnsByPermutation(Element element, size_t k, const uint32_t *words, float *out) {
@@ -285,29 +298,27 @@ HWY_INLINE void columnsByPermutation(Element element, size_t k, const uint32_t *
   const Floats16 df;
   const size_t registers = rowRegisters(element, k) / 2, perWord = k / registers / 4;
   const ByteFormat format = byteFormat(element);
-  alignas(64) static constexpr int32_t kOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
-                                                     25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
-                                                     22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
   for (size_t i = 0; i < registers; ++i, words += 32) {
     hn::Vec<Words16> pair[2];
-    permuted(words, kOrder, pair[0], pair[1]);
+    permuted(words, kColumnOrder, pair[0], pair[1]);
     for (size_t g = 0; g < 2; ++g) { // words 2g and 2g + 1 of each column
-      float *to = out + (4 * i + 2 * g) * perWord * 8, *next = to + perWord * 8;
+      float *to = out + (4 * i + 2 * g) * perWord * 8;
+      const __m512i bits = pair[g].raw;
       if (perWord == 1) {
-        storeColumns(hn::BitCast(df, hn::And(pair[g], hn::Set(d, 0xffffe000u))), to, next);
-      } else if (element == Element::f16) {
-        const Halves16 half;
-        storeColumns(floatsOfHalves(hn::TruncateTo(half, pair[g])), to, next);
-        storeColumns(floatsOfHalves(hn::TruncateTo(half, hn::ShiftRight<16>(pair[g]))), to + 8,
-                     next + 8);
+        hn::StoreU(hn::BitCast(df, hn::And(pair[g], hn::Set(d, 0xffffe000u))), df, to);
       } else if (perWord == 2) {
-        storeColumns(hn::BitCast(df, hn::ShiftLeft<16>(pair[g])), to, next);
-        storeColumns(hn::BitCast(df, hn::And(pair[g], hn::Set(d, 0xffff0000u))), to + 8, next + 8);
+        const __m512i inOrder = _mm512_permutexvar_epi16(_mm512_load_si512(kHalvesOfWords), bits);
+        if (element == Element::f16)
+          storeHalves(inOrder, to);
+        else
+          storeShorts(inOrder, to);
       } else {
-        for (int b = 0; b < 4; ++b) {
-          const auto byte = hn::And(hn::ShiftRightSame(pair[g], 8 * b), hn::Set(d, 0xff));
-          storeColumns(floatsOfBytes(format, hn::TruncateTo(Halves16(), byte)), to + 8 * b,
-                       next + 8 * b);
+        const __m512i low = _mm512_set1_epi16(0xff);
+        const __m512i even = halvesOfBytes(format, _mm512_and_si512(bits, low)),
+                      odd = halvesOfBytes(format, _mm512_srli_epi16(bits, 8));
+        for (size_t word = 0; word < 2; ++word) {
+          const __m512i order = _mm512_load_si512(kBytesOfWords + 32 * word);
+          storeScaled(format, _mm512_permutex2var_epi16(even, order, odd), to + 32 * word);
         }
       }
     }
@@ -358,17 +369,18 @@ constexpr size_t kLaneVectors = 32 / hn::MaxLanes(Lanes());
 constexpr size_t kPanelVectors = hn::MaxLanes(Lanes()) == 16 ? 2 * kLaneVectors : kLaneVectors;
 
 template <int kInBlock, size_t kBlocks>
-HWY_INLINE void panelStep(const float *const *rows, const float *columns, size_t pitch,
+HWY_INLINE void panelStep(const float *const *rows, const float *const *columns, size_t at,
                           hn::Vec<Lanes> (&acc)[kBlocks][2][kPanelVectors]) {
   const Lanes d;
   hn::Vec<Lanes> even[kBlocks], odd[kBlocks];
   for (size_t n = 0; n < kBlocks; ++n) {
-    even[n] = hn::LoadDup128(d, columns + n * pitch + kInBlock * 8);
-    odd[n] = hn::LoadDup128(d, columns + n * pitch + kInBlock * 8 + 4);
+    even[n] = hn::LoadDup128(d, columns[n] + at + kInBlock * 8);
+    odd[n] = hn::LoadDup128(d, columns[n] + at + kInBlock * 8 + 4);
   }
   for (size_t v = 0; v < kPanelVectors; ++v) {
     const size_t half = v / kLaneVectors, inHalf = v % kLaneVectors;
-    const auto a = hn::Broadcast<kInBlock>(hn::LoadU(d, rows[half] + inHalf * hn::MaxLanes(d)));
+    const auto a =
+        hn::Broadcast<kInBlock>(hn::LoadU(d, rows[half] + at + inHalf * hn::MaxLanes(d)));
     for (size_t n = 0; n < kBlocks; ++n) {
       acc[n][0][v] = hn::MulAdd(a, even[n], acc[n][0][v]);
       acc[n][1][v] = hn::MulAdd(a, odd[n], acc[n][1][v]);
@@ -376,34 +388,142 @@ HWY_INLINE void panelStep(const float *const *rows, const float *columns, size_t
   }
 }
 
-/// kBlocks blocks of 8 columns, rows of kPanelVectors vectors from `half` on.
-template <size_t kBlocks>
-HWY_INLINE void panelBlocks(size_t k, const float *rows, const float *columns, size_t half,
-                            const float *c, float *out) {
+/// Where vector `v` of the rows from `half` on is among a block's accumulators.
+HWY_INLINE size_t panelPlace(size_t half, size_t parity, size_t v) {
+  return (2 * (half + v / kLaneVectors) + parity) * 32 + v % kLaneVectors * hn::MaxLanes(Lanes());
+}
+
+using LaneWords = hn::RebindToUnsigned<Lanes>;
+using LaneHalves = hn::Rebind<uint16_t, Lanes>;
+
+/// f16 bits, one to a word, to numbers and back: to nearest even, NaN is 0x7fff.
+HWY_INLINE hn::Vec<Lanes> numbersOfHalves(hn::Vec<LaneWords> bits) {
+#if HWY_TARGET >= HWY_SSE4 // Highway's substitutes know no infinities
+  const LaneWords d;
+  HWY_ALIGN uint32_t words[hn::MaxLanes(LaneWords())];
+  HWY_ALIGN float numbers[hn::MaxLanes(LaneWords())];
+  hn::Store(bits, d, words);
+  for (size_t i = 0; i < hn::MaxLanes(LaneWords()); ++i)
+    numbers[i] = lane::widen<lane::F16>(words[i]);
+  return hn::Load(Lanes(), numbers);
+#else
+  const hn::Rebind<hwy::float16_t, Lanes> half;
+  return hn::PromoteTo(Lanes(), hn::BitCast(half, hn::TruncateTo(LaneHalves(), bits)));
+#endif
+}
+
+HWY_INLINE hn::Vec<LaneWords> halvesOfNumbers(hn::Vec<Lanes> numbers) {
+#if HWY_TARGET >= HWY_SSE4
+  HWY_ALIGN uint32_t words[hn::MaxLanes(LaneWords())];
+  HWY_ALIGN float values[hn::MaxLanes(LaneWords())];
+  hn::Store(numbers, Lanes(), values);
+  for (size_t i = 0; i < hn::MaxLanes(LaneWords()); ++i)
+    words[i] = lane::narrow<lane::F16, lane::Narrow::nearestEven, false>(values[i]);
+  return hn::Load(LaneWords(), words);
+#else
+  const hn::Rebind<hwy::float16_t, Lanes> half;
+  const auto bits = hn::BitCast(LaneHalves(), hn::DemoteTo(half, numbers));
+  const auto isNaN = hn::RebindMask(LaneWords(), hn::IsNaN(numbers));
+  return hn::IfThenElse(isNaN, hn::Set(LaneWords(), 0x7fff), hn::PromoteTo(LaneWords(), bits));
+#endif
+}
+
+/// The accumulators of a block, rows of kPanelVectors vectors from `half` on. Halves: even columns
+/// in the low bits of a word, odd ones in its high bits.
+HWY_INLINE void loadPanel(bool hasHalves, const float *from, size_t half,
+                          hn::Vec<Lanes> (&acc)[2][kPanelVectors]) {
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    if (!hasHalves) {
+      acc[0][v] = hn::LoadU(Lanes(), from + panelPlace(half, 0, v));
+      acc[1][v] = hn::LoadU(Lanes(), from + panelPlace(half, 1, v));
+      continue;
+    }
+    const LaneWords d;
+    const auto both =
+        hn::LoadU(d, reinterpret_cast<const uint32_t *>(from) + half * 32 + v * hn::MaxLanes(d));
+    acc[0][v] = numbersOfHalves(hn::And(both, hn::Set(d, 0xffff)));
+    acc[1][v] = numbersOfHalves(hn::ShiftRight<16>(both));
+  }
+}
+
+HWY_INLINE void storePanel(bool hasHalves, const hn::Vec<Lanes> (&acc)[2][kPanelVectors],
+                           size_t half, float *to) {
   const Lanes d;
-  const size_t pitch = 8 * k;
-  const auto place = [&](size_t n, size_t parity, size_t v) {
-    return n * 128 + (2 * (half + v / kLaneVectors) + parity) * 32 +
-           v % kLaneVectors * hn::MaxLanes(d);
-  };
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    if (!hasHalves) {
+      hn::StoreU(withOneNan(d, acc[0][v]), d, to + panelPlace(half, 0, v));
+      hn::StoreU(withOneNan(d, acc[1][v]), d, to + panelPlace(half, 1, v));
+      continue;
+    }
+    const auto even = halvesOfNumbers(acc[0][v]), odd = halvesOfNumbers(acc[1][v]);
+    hn::StoreU(hn::Or(even, hn::ShiftLeft<16>(odd)), LaneWords(),
+               reinterpret_cast<uint32_t *>(to) + half * 32 + v * hn::MaxLanes(d));
+  }
+}
+
+/// Chains of kBlocks blocks of 8 columns from block `first` on through all steps, rows of
+/// kPanelVectors vectors from `half` on.
+template <size_t kBlocks, bool hasHalves>
+HWY_INLINE void panelTile(size_t k, const PanelTiles &t, const PanelTile &tile, size_t first,
+                          size_t half) {
   hn::Vec<Lanes> acc[kBlocks][2][kPanelVectors];
   for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kPanelVectors; ++v)
-        acc[n][parity][v] = hn::LoadU(d, c + place(n, parity, v));
-  const float *halves[2] = {rows + half * (k / 4) * 32, rows + (k / 4) * 32};
-  for (size_t q = 0; q < k / 4; ++q) {
-    panelStep<0>(halves, columns + q * 32, pitch, acc);
-    panelStep<1>(halves, columns + q * 32, pitch, acc);
-    panelStep<2>(halves, columns + q * 32, pitch, acc);
-    panelStep<3>(halves, columns + q * 32, pitch, acc);
-    halves[0] += 32;
-    halves[1] += 32;
+    loadPanel(hasHalves, t.accumulators(tile.d[first + n]), half, acc[n]);
+  const PanelStep *step = t.steps + tile.firstStep;
+  for (const PanelStep *end = step + tile.stepCount; step != end; ++step) {
+    const float *rows[2] = {t.rowsOf(*step) + half * k * 8, t.rowsOf(*step) + k * 8};
+    const float *columns[kBlocks];
+    for (size_t n = 0; n < kBlocks; ++n)
+      columns[n] = t.columnsOf(*step, first + n);
+    for (size_t at = 0; at < 8 * k; at += 32) {
+      panelStep<0>(rows, columns, at, acc);
+      panelStep<1>(rows, columns, at, acc);
+      panelStep<2>(rows, columns, at, acc);
+      panelStep<3>(rows, columns, at, acc);
+    }
+    for (size_t n = 0; hasHalves && n < kBlocks; ++n)
+      for (auto &parity : acc[n])
+        for (auto &numbers : parity)
+          numbers = numbersOfHalves(halvesOfNumbers(numbers));
   }
   for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kPanelVectors; ++v)
-        hn::StoreU(withOneNan(d, acc[n][parity][v]), d, out + place(n, parity, v));
+    storePanel(hasHalves, acc[n], half, t.accumulators(tile.d[first + n]));
+}
+
+/// A block of columns with scales: the chain of each block of k from +0, scaled and added.
+bool scaledChain(size_t k, size_t block, const float *rows, const float *columns,
+                 const float *scaleRows, const float *scaleColumns, const float *c, float *out) {
+  if (HWY_TARGET >= HWY_SSE4) // MulAdd rounds twice
+    return false;
+  const Lanes d;
+  constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
+  for (size_t half = 0; half < kHalves; ++half) {
+    hn::Vec<Lanes> acc[2][kPanelVectors];
+    loadPanel(false, c, half, acc);
+    const float *ofRows[2] = {rows + half * k * 8, rows + k * 8};
+    for (size_t n = 0; n < k / block; ++n) {
+      hn::Vec<Lanes> dots[1][2][kPanelVectors];
+      for (auto &parity : dots[0])
+        for (auto &dot : parity)
+          dot = hn::Zero(d);
+      for (size_t at = 8 * n * block; at < 8 * (n + 1) * block; at += 32) {
+        panelStep<0>(ofRows, &columns, at, dots);
+        panelStep<1>(ofRows, &columns, at, dots);
+        panelStep<2>(ofRows, &columns, at, dots);
+        panelStep<3>(ofRows, &columns, at, dots);
+      }
+      const auto even = hn::LoadDup128(d, scaleColumns + n * 8),
+                 odd = hn::LoadDup128(d, scaleColumns + n * 8 + 4);
+      for (size_t v = 0; v < kPanelVectors; ++v) {
+        const auto scale = hn::LoadU(d, scaleRows + n * 64 + (half + v / kLaneVectors) * 32 +
+                                            v % kLaneVectors * hn::MaxLanes(d));
+        acc[0][v] = hn::MulAdd(hn::Mul(dots[0][0][v], scale), even, acc[0][v]);
+        acc[1][v] = hn::MulAdd(hn::Mul(dots[0][1][v], scale), odd, acc[1][v]);
+      }
+    }
+    storePanel(false, acc, half, out);
+  }
+  return true;
 }
 
 /// The fma of each product where MulAdd is none.
@@ -546,39 +666,95 @@ HWY_INLINE bool fusedPanelBlock(const Sum &sum, size_t k, const float *rows,
 }
 
 template <Rounding rounding>
-void fusedPanel(const Sum &sum, size_t k, size_t blocks, const float *rows, const float *columns,
-                const float *c, float *out) {
+void fusedPanel(const Sum &sum, size_t k, const float *rows, const float *columns, float *out) {
   constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
   const auto *rowExponents = reinterpret_cast<const int32_t *>(rows + 16 * k),
-             *columnExponents = reinterpret_cast<const int32_t *>(columns + blocks * 8 * k);
-  const bool isFit = rowExponents[16 * k] && columnExponents[blocks * 8 * k];
-  for (size_t n = 0; n < blocks; ++n)
-    for (size_t half = 0; half < kHalves; ++half)
-      if (!isFit ||
-          !fusedPanelBlock<rounding>(sum, k, rows, rowExponents, columns + n * 8 * k,
-                                     columnExponents + n * 8 * k, half, c + n * 128, out + n * 128))
-        fusePanelOneByOne(sum, k, rows, columns + n * 8 * k, half, kPanelVectors / kLaneVectors,
-                          c + n * 128, out + n * 128);
+             *columnExponents = reinterpret_cast<const int32_t *>(columns + 8 * k);
+  const bool isFit = rowExponents[16 * k] && columnExponents[8 * k];
+  for (size_t half = 0; half < kHalves; ++half)
+    if (!isFit || !fusedPanelBlock<rounding>(sum, k, rows, rowExponents, columns, columnExponents,
+                                             half, out, out))
+      fusePanelOneByOne(sum, k, rows, columns, half, kPanelVectors / kLaneVectors, out, out);
 }
 
-void panel(const Sum &sum, size_t k, size_t blocks, const float *rows, const float *columns,
-           const float *c, float *out) {
-  if (sum.method == Sum::Method::fused)
-    return sum.rounding == Rounding::zeroSingle
-               ? fusedPanel<Rounding::zeroSingle>(sum, k, blocks, rows, columns, c, out)
-               : fusedPanel<Rounding::zeroShort>(sum, k, blocks, rows, columns, c, out);
-  if (!isChainExact(sum)) {
-    for (size_t n = 0; n < blocks; ++n)
-      preparedOneByOne(k, rows, columns + n * 8 * k, c + n * 128, out + n * 128);
-    return;
+/// A block of columns, step by step.
+void panelOneByOne(const Sum &sum, size_t k, const PanelTiles &t, const PanelTile &tile,
+                   size_t block) {
+  float *out = t.accumulators(tile.d[block]);
+  const PanelStep *step = t.steps + tile.firstStep;
+  for (const PanelStep *end = step + tile.stepCount; step != end; ++step) {
+    const float *rows = t.rowsOf(*step), *columns = t.columnsOf(*step, block);
+    if (sum.method != Sum::Method::fused)
+      preparedOneByOne(k, rows, columns, out, out);
+    else if (sum.rounding == Rounding::zeroSingle)
+      fusedPanel<Rounding::zeroSingle>(sum, k, rows, columns, out);
+    else
+      fusedPanel<Rounding::zeroShort>(sum, k, rows, columns, out);
   }
+}
+
+template <bool hasHalves>
+HWY_INLINE void chainTile(size_t k, const PanelTiles &t, const PanelTile &tile) {
   constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors; // runs over the rows
-  constexpr size_t kAtOnce = hn::MaxLanes(Lanes()) == 16 ? 2 : 1;
-  size_t n = 0;
-  for (; n + kAtOnce <= blocks; n += kAtOnce)
+  constexpr bool hasRoomForTwo = hn::MaxLanes(Lanes()) == 16;
+  if (hasRoomForTwo && tile.blocks == 2)
+    return panelTile<2, hasHalves>(k, t, tile, 0, 0);
+  for (size_t n = 0; n < tile.blocks; ++n)
     for (size_t half = 0; half < kHalves; ++half)
-      panelBlocks<kAtOnce>(k, rows, columns + n * 8 * k, half, c + n * 128, out + n * 128);
-  for (; n < blocks; ++n)
-    for (size_t half = 0; half < kHalves; ++half)
-      panelBlocks<1>(k, rows, columns + n * 8 * k, half, c + n * 128, out + n * 128);
+      panelTile<1, hasHalves>(k, t, tile, n, half);
+}
+
+void panelTiles(const Sum &sum, size_t k, const PanelTiles &t) {
+  const bool isInVectors = sum.method == Sum::Method::chain && isChainExact(sum);
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
+    if (!isInVectors)
+      for (size_t n = 0; n < tile->blocks; ++n)
+        panelOneByOne(sum, k, t, *tile, n);
+    else if (t.hasHalves)
+      chainTile<true>(k, t, *tile);
+    else
+      chainTile<false>(k, t, *tile);
+}
+
+/// Registers of A are 8 rows of 4 k, of B 8 columns of 4 k, of C the even and the odd columns of 8
+/// rows. Here a row of D is its even and then its odd columns.
+bool doubles(size_t halves, size_t k, const double *a, const double *b, const double *c,
+             double *out) {
+  if (HWY_TARGET >= HWY_SSE4) // MulAdd rounds twice
+    return false;
+  const hn::CappedTag<double, 8> d;
+  const hn::CappedTag<double, 4> quad;
+  constexpr size_t kLanesHere = hn::MaxLanes(hn::CappedTag<double, 8>()), kVectors = 8 / kLanesHere,
+                   kRowsAtOnce = 8 / kVectors, kMostDepthHere = 16;
+  HWY_ALIGN double columns[kMostDepthHere * 8], rows[8 * 8];
+  for (size_t i = 0; i < k * 8; ++i)
+    columns[(i / 32 * 4 + i % 4) * 8 + i / 4 % 8 % 2 * 4 + i / 4 % 8 / 2] = b[i];
+  for (size_t half = 0; half < halves; ++half) {
+    const double *from = c + half * 64;
+    double *to = out + half * 64;
+    for (size_t row = 0; row < 8; ++row)
+      for (size_t i = 0; i < 8; i += hn::MaxLanes(quad))
+        hn::Store(hn::LoadU(quad, from + i / 4 * 32 + row * 4 + i % 4), quad, rows + row * 8 + i);
+    for (size_t row = 0; row < 8; row += kRowsAtOnce) {
+      hn::Vec<decltype(d)> acc[kRowsAtOnce][kVectors];
+      for (size_t r = 0; r < kRowsAtOnce; ++r)
+        for (size_t v = 0; v < kVectors; ++v)
+          acc[r][v] = hn::Load(d, rows + (row + r) * 8 + v * kLanesHere);
+      for (size_t n = 0; n < k; ++n) {
+        const double *factors = a + (n / 4 * halves + half) * 32 + row * 4 + n % 4;
+        for (size_t v = 0; v < kVectors; ++v) {
+          const auto column = hn::Load(d, columns + n * 8 + v * kLanesHere);
+          for (size_t r = 0; r < kRowsAtOnce; ++r)
+            acc[r][v] = hn::MulAdd(hn::Set(d, factors[r * 4]), column, acc[r][v]);
+        }
+      }
+      for (size_t r = 0; r < kRowsAtOnce; ++r)
+        for (size_t v = 0; v < kVectors; ++v)
+          hn::Store(acc[r][v], d, rows + (row + r) * 8 + v * kLanesHere);
+    }
+    for (size_t row = 0; row < 8; ++row)
+      for (size_t i = 0; i < 8; i += hn::MaxLanes(quad))
+        hn::StoreU(hn::Load(quad, rows + row * 8 + i), quad, to + i / 4 * 32 + row * 4 + i % 4);
+  }
+  return true;
 }

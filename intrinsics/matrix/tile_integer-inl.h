@@ -51,19 +51,54 @@ void integerRows(bool isSigned, bool hasUnsignedB, size_t k, const uint32_t *wor
             d, hn::LoadU(hn::RebindToUnsigned<Lanes32>(), words + (2 * piece + half) * 32 + at));
         const auto unsigneds = isSigned ? hn::Xor(raw, hn::Set(d, int32_t(kTopBits))) : raw;
         hn::StoreU(unsigneds, d, out + (half * pieces + piece) * 32 + at);
-        sum = addProducts(d, sum, unsigneds, hn::BitCast(d, hn::Set(bytes, 1)));
+        if (hasUnsignedB)
+          sum = addProducts(d, sum, unsigneds, hn::BitCast(d, hn::Set(bytes, 1)));
       }
+      if (!hasUnsignedB)
+        continue;
       // The four words of a row are neighbours.
       sum = hn::Add(sum, hn::BitCast(d, hn::Shuffle1032(sum)));
       sum = hn::Add(sum, hn::BitCast(d, hn::Shuffle2301(sum)));
       const auto own = hn::Sub(sum, hn::Set(d, isSigned ? int32_t(128 * k) : 0));
-      hn::StoreU(hasUnsignedB ? hn::ShiftLeft<7>(own) : hn::Zero(d), d, sums + half * 32 + at);
+      hn::StoreU(hn::ShiftLeft<7>(own), d, sums + half * 32 + at);
     }
 }
+
+#ifdef PTXRUN_MATRIX_PERMUTES
+/// Sums of the four signed bytes of each word, added to acc.
+HWY_INLINE __m512i addBytes(__m512i acc, __m512i bytes) {
+  const __m512i pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), bytes);
+  return _mm512_add_epi32(acc, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+}
+
+/// As integerColumns() below: a vector has two words of each column.
+HWY_INLINE void integerColumnsByPermutation(uint32_t flipped, bool hasSignedA, size_t k,
+                                            const uint32_t *words, int32_t *out) {
+  const Words16 d;
+  __m512i sums = _mm512_setzero_si512();
+  for (size_t i = 0; i < k / 16; ++i, words += 32) {
+    hn::Vec<Words16> pair[2];
+    permuted(words, kColumnOrder, pair[0], pair[1]);
+    for (size_t g = 0; g < 2; ++g) {
+      const auto numbers = hn::Xor(pair[g], hn::Set(d, flipped));
+      _mm512_storeu_si512(out + i * 32 + g * 16, numbers.raw);
+      sums = addBytes(sums, numbers.raw);
+    }
+  }
+  const __m256i sum =
+      _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
+  const __m256i own = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sum, 7));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + 2 * k),
+                      hasSignedA ? own : _mm256_setzero_si256());
+}
+#endif
 
 /// Registers of B (8 columns of 16 bytes) to [k / 4][even 4, odd 4] words, signed; behind them what
 /// belongs to each column's sums.
 void integerColumns(bool isSigned, bool hasSignedA, size_t k, const uint32_t *words, int32_t *out) {
+#ifdef PTXRUN_MATRIX_PERMUTES
+  return integerColumnsByPermutation(isSigned ? 0 : kTopBits, hasSignedA, k, words, out);
+#else
   const hn::FixedTag<int32_t, 4> d;
   const hn::FixedTag<int8_t, 16> bytes;
   auto evenSum = hn::Zero(d), oddSum = evenSum;
@@ -86,6 +121,7 @@ void integerColumns(bool isSigned, bool hasSignedA, size_t k, const uint32_t *wo
   };
   hn::StoreU(correction(evenSum), d, out + 2 * k);
   hn::StoreU(correction(oddSum), d, out + 2 * k + 4);
+#endif
 }
 
 template <int kInBlock>
@@ -103,34 +139,121 @@ HWY_INLINE void integerStep(const int32_t *const *rows, const int32_t *columns,
   }
 }
 
-void integerPanel(size_t k, size_t blocks, bool isSaturating, const int32_t *rows,
-                  const int32_t *columns, const int32_t *c, int32_t *out) {
+/// One instruction of one block of columns.
+HWY_INLINE void integerBlock(size_t k, bool hasUnsignedB, bool isSaturating, const int32_t *rows,
+                             const int32_t *columns, int32_t *out) {
   const Lanes32 d;
-  const size_t pieces = k / 16, pitch = 2 * k + 8;
+  const size_t pieces = k / 16;
   constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
-  for (size_t n = 0; n < blocks * kHalves; ++n) {
-    const size_t half = n % kHalves, block = n / kHalves;
-    const int32_t *own = columns + block * pitch;
+  for (size_t half = 0; half < kHalves; ++half) {
     hn::Vec<Lanes32> acc[2][kPanelVectors];
     for (size_t v = 0; v < kPanelVectors; ++v) {
-      const auto ofRow = hn::LoadU(d, rows + 4 * k + (half + v / kLaneVectors) * 32 +
-                                          v % kLaneVectors * hn::MaxLanes(d));
-      acc[0][v] = hn::Add(ofRow, hn::LoadDup128(d, own + 2 * k));
-      acc[1][v] = hn::Add(ofRow, hn::LoadDup128(d, own + 2 * k + 4));
+      const int32_t *ofRows =
+          rows + 4 * k + (half + v / kLaneVectors) * 32 + v % kLaneVectors * hn::MaxLanes(d);
+      const auto own = hasUnsignedB ? hn::LoadU(d, ofRows) : hn::Zero(d);
+      acc[0][v] = hn::Add(own, hn::LoadDup128(d, columns + 2 * k));
+      acc[1][v] = hn::Add(own, hn::LoadDup128(d, columns + 2 * k + 4));
     }
     for (size_t piece = 0; piece < pieces; ++piece) {
       const int32_t *at[2] = {rows + (half * pieces + piece) * 32, rows + (pieces + piece) * 32};
-      integerStep<0>(at, own + piece * 32, acc);
-      integerStep<1>(at, own + piece * 32, acc);
-      integerStep<2>(at, own + piece * 32, acc);
-      integerStep<3>(at, own + piece * 32, acc);
+      integerStep<0>(at, columns + piece * 32, acc);
+      integerStep<1>(at, columns + piece * 32, acc);
+      integerStep<2>(at, columns + piece * 32, acc);
+      integerStep<3>(at, columns + piece * 32, acc);
     }
     for (size_t parity = 0; parity < 2; ++parity)
       for (size_t v = 0; v < kPanelVectors; ++v) {
-        const size_t place = block * 128 + (2 * (half + v / kLaneVectors) + parity) * 32 +
-                             v % kLaneVectors * hn::MaxLanes(d);
-        hn::StoreU(addTo(d, hn::LoadU(d, c + place), acc[parity][v], isSaturating), d, out + place);
+        int32_t *to = out + panelPlace(half, parity, v);
+        hn::StoreU(addTo(d, hn::LoadU(d, to), acc[parity][v], isSaturating), d, to);
       }
+  }
+}
+
+void integerTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t) {
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
+    for (size_t n = 0; n < tile->blocks; ++n)
+      for (size_t s = 0; s < tile->stepCount; ++s) {
+        const PanelStep &step = t.steps[tile->firstStep + s];
+        integerBlock(k, hasUnsignedB, isSaturating,
+                     reinterpret_cast<const int32_t *>(t.rowsOf(step)),
+                     reinterpret_cast<const int32_t *>(t.columnsOf(step, n)),
+                     reinterpret_cast<int32_t *>(t.accumulators(tile->d[n])));
+      }
+}
+
+template <int kInBlock, bool isXor>
+HWY_INLINE void bitStep(const int32_t *const *rows, const int32_t *columns,
+                        hn::Vec<hn::RebindToUnsigned<Lanes32>> (&acc)[2][kPanelVectors]) {
+  const hn::RebindToUnsigned<Lanes32> d;
+  const Lanes df;
+  const auto *from = reinterpret_cast<const uint32_t *>(columns) + kInBlock * 8;
+  const auto even = hn::LoadDup128(d, from), odd = hn::LoadDup128(d, from + 4);
+  const auto count = [](auto a, auto b) {
+    return hn::PopulationCount(isXor ? hn::Xor(a, b) : hn::And(a, b));
+  };
+  for (size_t v = 0; v < kPanelVectors; ++v) {
+    const auto *at = reinterpret_cast<const uint32_t *>(rows[v / kLaneVectors]) +
+                     v % kLaneVectors * hn::MaxLanes(d);
+    const auto a = hn::BitCast(d, hn::Broadcast<kInBlock>(hn::BitCast(df, hn::LoadU(d, at))));
+    acc[0][v] = hn::Add(acc[0][v], count(a, even));
+    acc[1][v] = hn::Add(acc[1][v], count(a, odd));
+  }
+}
+
+template <bool isXor>
+HWY_INLINE void bitBlock(size_t k, const int32_t *rows, const int32_t *columns, uint32_t *out) {
+  const hn::RebindToUnsigned<Lanes32> d;
+  const size_t pieces = k / 16;
+  constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
+  for (size_t half = 0; half < kHalves; ++half) {
+    hn::Vec<decltype(d)> acc[2][kPanelVectors];
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kPanelVectors; ++v)
+        acc[parity][v] = hn::LoadU(d, out + panelPlace(half, parity, v));
+    for (size_t piece = 0; piece < pieces; ++piece) {
+      const int32_t *at[2] = {rows + (half * pieces + piece) * 32, rows + (pieces + piece) * 32};
+      bitStep<0, isXor>(at, columns + piece * 32, acc);
+      bitStep<1, isXor>(at, columns + piece * 32, acc);
+      bitStep<2, isXor>(at, columns + piece * 32, acc);
+      bitStep<3, isXor>(at, columns + piece * 32, acc);
+    }
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kPanelVectors; ++v)
+        hn::StoreU(acc[parity][v], d, out + panelPlace(half, parity, v));
+  }
+}
+
+void bitTiles(size_t k, bool isXor, const PanelTiles &t) {
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
+    for (size_t n = 0; n < tile->blocks; ++n)
+      for (size_t s = 0; s < tile->stepCount; ++s) {
+        const PanelStep &step = t.steps[tile->firstStep + s];
+        const auto *rows = reinterpret_cast<const int32_t *>(t.rowsOf(step)),
+                   *columns = reinterpret_cast<const int32_t *>(t.columnsOf(step, n));
+        auto *out = reinterpret_cast<uint32_t *>(t.accumulators(tile->d[n]));
+        isXor ? bitBlock<true>(k, rows, columns, out) : bitBlock<false>(k, rows, columns, out);
+      }
+}
+
+/// A register has 8 rows (columns) of 32 numbers: of bytes, two registers with 16 each. A's come by
+/// halves of the rows.
+void nibbles(bool isSigned, bool isA, size_t registers, const uint32_t *in, uint32_t *out) {
+  const hn::CappedTag<uint8_t, 64> d;
+  const hn::Repartition<uint16_t, decltype(d)> pairs;
+  constexpr size_t kBytes = hn::MaxLanes(hn::CappedTag<uint8_t, 64>());
+  const auto low4 = hn::Set(d, 15), sign = hn::Set(d, isSigned ? 8 : 0);
+  const auto number = [&](auto x) { return hn::Sub(hn::Xor(hn::And(x, low4), sign), sign); };
+  for (size_t i = 0; i < registers; ++i) {
+    const size_t first = isA ? i / 2 * 4 + i % 2 : 2 * i, second = first + (isA ? 2 : 1);
+    for (size_t at = 0; at < 128; at += kBytes) {
+      const auto both = hn::LoadU(d, reinterpret_cast<const uint8_t *>(in + i * 32) + at);
+      const auto even = number(both),
+                 odd = number(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(pairs, both))));
+      hn::StoreU(hn::InterleaveLower(d, even, odd), d,
+                 reinterpret_cast<uint8_t *>(out + first * 32) + at);
+      hn::StoreU(hn::InterleaveUpper(d, even, odd), d,
+                 reinterpret_cast<uint8_t *>(out + second * 32) + at);
+    }
   }
 }
 

@@ -7,6 +7,7 @@ namespace ptxrun::matrix {
 namespace {
 
 #define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define VNNI_INLINE VNNI __attribute__((always_inline)) inline // sums stay in registers
 
 constexpr size_t kVectors = 4; ///< of the 16 rows, each 4 rows times 4 columns
 
@@ -16,16 +17,16 @@ template <size_t kBlocks> struct Sums {
 
 /// Word kWord of each row's four, times the columns' words.
 template <int kWord, size_t kBlocks>
-VNNI inline void step(const int32_t *const *rows, const int32_t *columns, size_t pitch,
-                      Sums<kBlocks> &sums) {
+VNNI_INLINE void addWord(const int32_t *const *rows, const int32_t *const *columns, size_t at,
+                         Sums<kBlocks> &sums) {
   __m512i even[kBlocks], odd[kBlocks];
   for (size_t n = 0; n < kBlocks; ++n) {
-    const auto *at = reinterpret_cast<const __m128i *>(columns + n * pitch + kWord * 8);
-    even[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(at));
-    odd[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(at + 1));
+    const auto *from = reinterpret_cast<const __m128i *>(columns[n] + at + kWord * 8);
+    even[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(from));
+    odd[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(from + 1));
   }
   for (size_t v = 0; v < kVectors; ++v) {
-    const __m512i four = _mm512_loadu_si512(rows[v / 2] + v % 2 * 16);
+    const __m512i four = _mm512_loadu_si512(rows[v / 2] + at + v % 2 * 16);
     const __m512i a = _mm512_shuffle_epi32(four, static_cast<_MM_PERM_ENUM>(kWord * 0x55));
     for (size_t n = 0; n < kBlocks; ++n) {
       sums.at[n][0][v] = _mm512_dpbusd_epi32(sums.at[n][0][v], a, even[n]);
@@ -34,11 +35,9 @@ VNNI inline void step(const int32_t *const *rows, const int32_t *columns, size_t
   }
 }
 
-/// c + sum modulo 2^32, or the nearest i32.
-VNNI inline __m512i addTo(__m512i c, __m512i sum, bool isSaturating) {
+/// The i32 nearest to c + sum.
+VNNI_INLINE __m512i addSaturating(__m512i c, __m512i sum) {
   const __m512i total = _mm512_add_epi32(c, sum);
-  if (!isSaturating)
-    return total;
   const __m512i overflows =
       _mm512_and_si512(_mm512_xor_si512(total, c), _mm512_xor_si512(total, sum));
   const __m512i limit = _mm512_xor_si512(_mm512_srai_epi32(c, 31), _mm512_set1_epi32(INT32_MAX));
@@ -46,34 +45,106 @@ VNNI inline __m512i addTo(__m512i c, __m512i sum, bool isSaturating) {
                                limit);
 }
 
+template <size_t kBlocks> struct Columns { const int32_t *of[kBlocks]; };
+
+/// What one instruction adds.
 template <size_t kBlocks>
-VNNI void multiplyBlocks(size_t k, bool isSaturating, const int32_t *rows, const int32_t *columns,
-                         const int32_t *c, int32_t *d) {
-  const size_t pieces = k / 16, pitch = 2 * k + 8;
-  Sums<kBlocks> sums;
+VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const int32_t *rows,
+                         const Columns<kBlocks> &columns, Sums<kBlocks> &sums) {
+  const size_t pieces = k / 16;
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t parity = 0; parity < 2; ++parity) {
-      const int32_t *own = columns + n * pitch + 2 * k + 4 * parity;
+      const int32_t *own = columns.of[n] + 2 * k + 4 * parity;
       const __m512i ofColumn =
           _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i *>(own)));
-      for (size_t v = 0; v < kVectors; ++v)
+      for (__m512i &sum : sums.at[n][parity])
+        sum = _mm512_add_epi32(sum, ofColumn);
+      for (size_t v = 0; v < kVectors && hasUnsignedB; ++v)
         sums.at[n][parity][v] =
-            _mm512_add_epi32(ofColumn, _mm512_loadu_si512(rows + 4 * k + v * 16));
+            _mm512_add_epi32(sums.at[n][parity][v], _mm512_loadu_si512(rows + 4 * k + v * 16));
     }
-  for (size_t piece = 0; piece < pieces; ++piece) {
-    const int32_t *at[2] = {rows + piece * 32, rows + (pieces + piece) * 32};
-    step<0>(at, columns + piece * 32, pitch, sums);
-    step<1>(at, columns + piece * 32, pitch, sums);
-    step<2>(at, columns + piece * 32, pitch, sums);
-    step<3>(at, columns + piece * 32, pitch, sums);
+  const int32_t *halves[2] = {rows, rows + pieces * 32};
+  for (size_t at = 0; at < pieces * 32; at += 32) {
+    addWord<0>(halves, columns.of, at, sums);
+    addWord<1>(halves, columns.of, at, sums);
+    addWord<2>(halves, columns.of, at, sums);
+    addWord<3>(halves, columns.of, at, sums);
   }
+}
+
+constexpr size_t placeOf(size_t parity, size_t v) {
+  return (2 * (v / 2) + parity) * 32 + v % 2 * 16;
+}
+
+template <size_t kBlocks> VNNI_INLINE void load(int32_t *const *from, Sums<kBlocks> &sums) {
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kVectors; ++v) {
-        const size_t place = n * 128 + (2 * (v / 2) + parity) * 32 + v % 2 * 16;
-        _mm512_storeu_si512(
-            d + place, addTo(_mm512_loadu_si512(c + place), sums.at[n][parity][v], isSaturating));
-      }
+      for (size_t v = 0; v < kVectors; ++v)
+        sums.at[n][parity][v] = _mm512_loadu_si512(from[n] + placeOf(parity, v));
+}
+
+template <size_t kBlocks> VNNI_INLINE void store(const Sums<kBlocks> &sums, int32_t *const *to) {
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kVectors; ++v)
+        _mm512_storeu_si512(to[n] + placeOf(parity, v), sums.at[n][parity][v]);
+}
+
+template <size_t kBlocks> VNNI_INLINE void addTo(const Sums<kBlocks> &sums, Sums<kBlocks> &all) {
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kVectors; ++v)
+        all.at[n][parity][v] = addSaturating(all.at[n][parity][v], sums.at[n][parity][v]);
+}
+
+/// A tile and what one instruction adds to it.
+template <size_t kBlocks>
+VNNI_INLINE void addInstruction(size_t k, bool hasUnsignedB, const PanelTiles &t,
+                                const PanelStep &step, Sums<kBlocks> &sums) {
+  const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
+  Columns<kBlocks> columns;
+  for (size_t n = 0; n < kBlocks; ++n)
+    columns.of[n] = words(t.columnsOf(step, n));
+  addStep(k, hasUnsignedB, words(t.rowsOf(step)), columns, sums);
+}
+
+/// Sums that wrap run through all instructions.
+template <size_t kBlocks>
+VNNI void multiplyBlocks(size_t k, bool hasUnsignedB, const PanelTiles &t, const PanelTile &tile) {
+  int32_t *out[kBlocks];
+  for (size_t n = 0; n < kBlocks; ++n)
+    out[n] = reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]));
+  Sums<kBlocks> sums;
+  load(out, sums);
+  const PanelStep *step = t.steps + tile.firstStep;
+  for (const PanelStep *end = step + tile.stepCount; step != end; ++step)
+    addInstruction(k, hasUnsignedB, t, *step, sums);
+  store(sums, out);
+}
+
+template <size_t kBlocks>
+VNNI void multiplySaturating(size_t k, bool hasUnsignedB, const PanelTiles &t,
+                             const PanelTile &tile) {
+  int32_t *out[kBlocks];
+  for (size_t n = 0; n < kBlocks; ++n)
+    out[n] = reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]));
+  const PanelStep *step = t.steps + tile.firstStep;
+  for (const PanelStep *end = step + tile.stepCount; step != end; ++step) {
+    Sums<kBlocks> all, own = {};
+    addInstruction(k, hasUnsignedB, t, *step, own);
+    load(out, all);
+    addTo(own, all);
+    store(all, out);
+  }
+}
+
+template <size_t kBlocks>
+VNNI void multiplyTile(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t,
+                       const PanelTile &tile) {
+  if (isSaturating)
+    multiplySaturating<kBlocks>(k, hasUnsignedB, t, tile);
+  else
+    multiplyBlocks<kBlocks>(k, hasUnsignedB, t, tile);
 }
 
 } // namespace
@@ -83,14 +154,12 @@ bool hasVnni() {
          __builtin_cpu_supports("avx512vnni");
 }
 
-void vnniPanel(size_t k, size_t blocks, bool isSaturating, const int32_t *rows,
-               const int32_t *columns, const int32_t *c, int32_t *d) {
-  const size_t pitch = 2 * k + 8;
-  size_t n = 0;
-  for (; n + 2 <= blocks; n += 2)
-    multiplyBlocks<2>(k, isSaturating, rows, columns + n * pitch, c + n * 128, d + n * 128);
-  for (; n < blocks; ++n)
-    multiplyBlocks<1>(k, isSaturating, rows, columns + n * pitch, c + n * 128, d + n * 128);
+void vnniTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t) {
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
+    if (tile->blocks == 2)
+      multiplyTile<2>(k, hasUnsignedB, isSaturating, t, *tile);
+    else
+      multiplyTile<1>(k, hasUnsignedB, isSaturating, t, *tile);
 }
 
 } // namespace ptxrun::matrix

@@ -1,4 +1,5 @@
 #include "intrinsics/matrix/warp.h"
+#include "intrinsics/matrix/group.h"
 #include "intrinsics/matrix/tile.h"
 
 #include <array>
@@ -123,6 +124,11 @@ class Metadata {
     }
   }
 
+  /// Whether each 4 k of a row have two elements, the first at bits 0 and 1 of twoOfFour(), the
+  /// second at bits 2 and 3.
+  bool hasTwoOfFour() const { return !isOneOfTwo_ && perPlace_ == 1; }
+  unsigned twoOfFour(unsigned row, unsigned chunk) const { return nibble(row, chunk); }
+
   unsigned columnOf(unsigned row, unsigned product) const {
     if (isOneOfTwo_)
       return 2 * product + ((nibble(row, product) & 3) >> 1);
@@ -197,6 +203,43 @@ struct ScaleArrays {
     }
   }
 };
+
+/// Registers of 4-bit floats as twice as many with one in the middle of each byte; others as they
+/// are.
+const uint32_t *inBytes(const WarpOperation &w, bool isA, const uint32_t *registers,
+                        uint32_t *memory) {
+  const unsigned count = isA ? w.registersA : w.registersB;
+  if (w.isByteEach || bitsOf(isA ? w.operation.a : w.operation.b) != 4)
+    return registers;
+  unpackNibbles(false, isA, count, registers, memory);
+  for (unsigned i = 0; i < 2 * count * kWarpLanes; ++i)
+    memory[i] <<= 2;
+  return memory;
+}
+
+/// Chains with block scales in vectors; false where the scalar code is needed.
+bool scaledChains(const WarpOperation &w, const Operands &in, uint32_t *out) {
+  const Operation &o = w.operation;
+  if (!o.isScaled || o.isSparse || w.sum.method != Sum::Method::chain || o.m != 16 || o.n != 8 ||
+      o.c != Element::f32 || o.d != Element::f32)
+    return false;
+  constexpr unsigned kDepth = 64, kMostScales = 4;
+  alignas(64) uint32_t bytesA[8 * kWarpLanes], bytesB[4 * kWarpLanes];
+  alignas(64) float rows[16 * kDepth], columns[8 * kDepth], scaleRows[64 * kMostScales],
+      scaleColumns[8 * kMostScales];
+  prepareRows(o.a, o.k, inBytes(w, true, in.a, bytesA), rows);
+  prepareColumns(o.b, o.k, inBytes(w, false, in.b, bytesB), columns);
+  const ScaleArrays arrays(w, in.scales);
+  const unsigned count = w.scaleVector;
+  for (unsigned i = 0; i < count; ++i) {
+    for (unsigned at = 0; at < 64; ++at)
+      scaleRows[i * 64 + at] = arrays.a[at / 4 * count + i];
+    for (unsigned column = 0; column < 8; ++column)
+      scaleColumns[i * 8 + column % 2 * 4 + column / 2] = arrays.b[i * 8 + column];
+  }
+  return multiplyScaledChain(o.k, o.k / count, rows, columns, scaleRows, scaleColumns,
+                             reinterpret_cast<const float *>(in.c), reinterpret_cast<float *>(out));
+}
 
 using Floats = Product<float, float>;
 
@@ -279,19 +322,80 @@ bool byteBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
   if (!isByteInteger(o.a) || !isByteInteger(o.b))
     return false;
-  int32_t rows[4 * kMostDepth + 64], columns[2 * kMostDepth + 8];
+  alignas(64) int32_t rows[preparedIntegersA(kMostDepth)], columns[preparedIntegersB(kMostDepth)];
   return forEachBlock(w, in, out, [&](auto *a, auto *b, auto *c, auto *d) {
     prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, a, rows);
     prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, b, columns);
-    multiplyPreparedIntegers(o.k, 1, o.isSaturating, rows, columns,
-                             reinterpret_cast<const int32_t *>(c), reinterpret_cast<int32_t *>(d));
+    std::memcpy(d, c, 4 * kWarpLanes * sizeof *d);
+    const PanelTile tile = {1, {0, 0}, 0, 1};
+    const PanelStep step = {0, {0, 0}};
+    auto *home = reinterpret_cast<float *>(d);
+    PanelTiles t;
+    t.tiles = &tile;
+    t.count = 1;
+    t.steps = &step;
+    t.rows = reinterpret_cast<const float *>(rows);
+    t.columns = reinterpret_cast<const float *>(columns);
+    t.homes = &home;
+    multiplyIntegerTiles(o.k, !isSigned(o.b), o.isSaturating, t);
     return true;
   });
 }
 
+/// Sparse integers: A with its zeros, as registers of bytes.
+bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
+  WarpOperation dense = w;
+  Operation &o = dense.operation;
+  const unsigned products = productsOf(o), pieces = o.k / 16u;
+  if (!o.isSparse || o.m != 16 || o.k > kMostDepth)
+    return false;
+  alignas(64) uint32_t registers[(16 + 8) * kMostDepth / 4] = {};
+  uint32_t compressed[8 * kWarpLanes];
+  const uint32_t *from = in.a;
+  if (bitsOf(o.a) == 4) {
+    unpackNibbles(isSigned(o.a), true, w.registersA, in.a, compressed);
+    from = compressed;
+  }
+  const auto place = [](unsigned row, unsigned k) {
+    return ((k / 16 * 2 + row / 8) * 8 + row % 8) * 16 + k % 16;
+  };
+  const Metadata metadata(w, in.metadata);
+  const auto *numbers = reinterpret_cast<const uint8_t *>(from);
+  auto *bytes = reinterpret_cast<uint8_t *>(registers);
+  uint8_t columns[kMostDepth];
+  for (unsigned row = 0; row < 16; ++row) {
+    for (unsigned chunk = 0; chunk < products / 2 && metadata.hasTwoOfFour(); ++chunk) {
+      const unsigned two = metadata.twoOfFour(row, chunk);
+      const uint8_t *pair = numbers + place(row, 2 * chunk);
+      registers[place(row, 4 * chunk) / 4] =
+          uint32_t(pair[0]) << 8 * (two & 3) | uint32_t(pair[1]) << 8 * (two >> 2);
+    }
+    if (metadata.hasTwoOfFour())
+      continue;
+    metadata.columnsOf(row, products, columns);
+    for (unsigned k = 0; k < products; ++k)
+      bytes[place(row, columns[k])] = numbers[place(row, k)];
+  }
+  uint32_t *columnRegisters = registers + 2 * pieces * kWarpLanes;
+  if (bitsOf(o.b) == 4)
+    unpackNibbles(isSigned(o.b), false, w.registersB, in.b, columnRegisters);
+  else
+    std::memcpy(columnRegisters, in.b, w.registersB * kWarpLanes * sizeof(uint32_t));
+  o.isSparse = false;
+  o.a = isSigned(o.a) ? Element::s8 : Element::u8;
+  o.b = isSigned(o.b) ? Element::s8 : Element::u8;
+  dense.registersA = uint8_t(2 * pieces);
+  dense.registersB = uint8_t(pieces);
+  alignas(64) uint32_t all[(16 + 8) * kMostDepth / 4 + 4 * kWarpLanes];
+  std::memcpy(all, registers, 3 * pieces * kWarpLanes * sizeof(uint32_t));
+  std::memcpy(all + 3 * pieces * kWarpLanes, in.c, 4 * kWarpLanes * sizeof(uint32_t));
+  multiplyAlone(dense, all, out);
+  return true;
+}
+
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const Operation &o = w.operation;
-  if (floatBlocks(w, in, out) || sparseChains(w, in, out))
+  if (floatBlocks(w, in, out) || sparseChains(w, in, out) || scaledChains(w, in, out))
     return;
   const Sum &sum = w.sum;
   const Fragment a = fragmentOf(w, Role::a), b = fragmentOf(w, Role::b),
@@ -331,7 +435,7 @@ void withIntegers(const WarpOperation &w, const Operands &in, uint32_t *out, Mul
 }
 
 void integerWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
-  if (byteBlocks(w, in, out))
+  if (byteBlocks(w, in, out) || sparseBytes(w, in, out))
     return;
   const Operation &o = w.operation;
   const unsigned products = productsOf(o);
@@ -384,7 +488,18 @@ void bitWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
   });
 }
 
+/// Fragments of f64 in vectors, to nearest; false where the scalar code is needed.
+bool doublesInVectors(const WarpOperation &w, const double *in, double *out) {
+  const Operation &o = w.operation;
+  if (w.rounding != DoubleRounding::nearest || o.n != 8 || (o.m != 8 && o.m != 16))
+    return false;
+  const double *b = in + w.registersA * kWarpLanes, *c = b + w.registersB * kWarpLanes;
+  return multiplyDoubleFragments(o.m / 8u, o.k, in, b, c, out);
+}
+
 void doubleWarp(const WarpOperation &w, const double *in, double *out) {
+  if (doublesInVectors(w, in, out))
+    return;
   const Operation &o = w.operation;
   double matrices[3][16 * 16];
   const Role roles[] = {Role::a, Role::b, Role::accumulator};
@@ -411,61 +526,9 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 
 } // namespace
 
-bool isPreparable(const WarpOperation &w) {
-  const Operation &o = w.operation;
-  if (columnBlocks(w) == 0)
-    return false;
-  if (isByteInteger(o.a) && isByteInteger(o.b))
-    return true;
-  return isPanel(w.sum) && o.a != Element::f64 && !isInteger(o.a) && o.c == Element::f32 &&
-         o.d == Element::f32 && !o.isSaturating;
-}
-
-namespace {
-
-/// The parts of a product of bytes.
-void integerPhase(const WarpOperation &w, const void *in, int32_t *out) {
-  const Operation &o = w.operation;
-  const auto *registers = static_cast<const uint32_t *>(in);
-  if (w.phase == Phase::prepareA)
-    return prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, registers, out);
-  if (w.phase == Phase::prepareB) {
-    for (unsigned block = 0; block < columnBlocks(w); ++block)
-      prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k,
-                            registers + block * blockRegistersB(w) * kWarpLanes,
-                            out + block * (2u * o.k + 8));
-    return;
-  }
-  const auto &prepared = *static_cast<const PreparedOperands *>(in);
-  const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
-  multiplyPreparedIntegers(o.k, columnBlocks(w), o.isSaturating, words(prepared.a),
-                           words(prepared.b), words(prepared.c), out);
-}
-
-} // namespace
-
 void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
-  const Operation &o = w.operation;
-  if (w.phase != Phase::whole && isInteger(o.a))
-    return integerPhase(w, in, static_cast<int32_t *>(out));
-  switch (w.phase) {
-  case Phase::prepareA:
-    prepareRows(o.a, o.k, static_cast<const uint32_t *>(in), static_cast<float *>(out));
-    return prepareExponents(w.sum, Role::a, 16u * o.k, static_cast<float *>(out));
-  case Phase::prepareB:
-    for (unsigned block = 0; block < columnBlocks(w); ++block)
-      prepareColumns(o.b, o.k,
-                     static_cast<const uint32_t *>(in) + block * blockRegistersB(w) * kWarpLanes,
-                     static_cast<float *>(out) + block * 8u * o.k);
-    return prepareExponents(w.sum, Role::b, columnBlocks(w) * 8u * o.k, static_cast<float *>(out));
-  case Phase::multiply: {
-    const auto &prepared = *static_cast<const PreparedOperands *>(in);
-    return multiplyPrepared(w.sum, o.k, columnBlocks(w), prepared.a, prepared.b, prepared.c,
-                            static_cast<float *>(out));
-  }
-  case Phase::whole:
-    break;
-  }
+  if (isGroupable(w))
+    return multiplyAlone(w, in, out);
   if (w.operation.a == Element::f64)
     return doubleWarp(w, static_cast<const double *>(in), static_cast<double *>(out));
   const Operands operands(w, in);

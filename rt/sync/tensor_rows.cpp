@@ -102,9 +102,16 @@ __attribute__((always_inline)) inline void moveLine(uint32_t mix, char *line, ch
 /// mixes: of the eight lines that the pattern repeats after.
 template <uint32_t Bytes, bool IsLoad>
 __attribute__((always_inline)) inline void moveLines(TensorRows r, const uint32_t *mixes) {
-  for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += kLine)
+  constexpr ptrdiff_t kAhead = 6; // rows lie too far from each other for the CPU to see a pattern
+  for (uint32_t i = 0; i < r.count; ++i, r.global += r.step, r.shared += kLine) {
+    if (IsLoad) {
+      const char *next = r.global + kAhead * static_cast<ptrdiff_t>(r.step);
+      __builtin_prefetch(next);
+      __builtin_prefetch(next + kLine / 2);
+    }
     moveLine<Bytes, IsLoad>(mixes[reinterpret_cast<uint64_t>(r.shared) >> 7 & 7], r.shared,
                             r.global);
+  }
 }
 
 using MoveLines = void(TensorRows, const uint32_t *mixes, bool isLoad);

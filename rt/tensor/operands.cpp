@@ -81,9 +81,17 @@ matrix::Sum sumFor(const ProductRule &rule, bool isSparse) {
   return matrix::sumOf(rule.policy, o);
 }
 
-Numbers decodeRows(Element element, matrix::Packing packing, const char *packed, unsigned rows,
-                   unsigned columns, size_t pitch, bool negates) {
-  Numbers n{rows, columns, {}, {}, {}};
+static void clear(Numbers &n, unsigned rows, unsigned columns) {
+  n.rows = rows;
+  n.columns = columns;
+  n.integers.clear();
+  n.bits.clear();
+}
+
+void decodeRows(Element element, matrix::Packing packing, const char *packed, unsigned rows,
+                unsigned columns, size_t pitch, bool negates, Numbers &n) {
+  clear(n, rows, columns);
+  n.floats.resize(matrix::isInteger(element) ? 0 : size_t{rows} * columns);
   const unsigned bits = packing == matrix::Packing::byteEach ? 8 : matrix::bitsOf(element);
   // Rows on end are one.
   const bool isWhole = pitch == size_t{columns} * bits / 8;
@@ -98,36 +106,32 @@ Numbers decodeRows(Element element, matrix::Packing packing, const char *packed,
     for (unsigned i = 0; i < pieces; ++i)
       matrix::decodeIntegers(element, packed + i * pitch, each, &n.integers[size_t{i} * each]);
   } else {
-    n.floats.resize(size_t{rows} * columns);
     for (unsigned i = 0; i < pieces; ++i)
       matrix::decode(element, packing, packed + i * pitch, each, &n.floats[size_t{i} * each]);
     if (negates)
       for (float &x : n.floats)
         x = -x;
   }
-  return n;
 }
 
-template <class T>
-static void transposeInto(const std::vector<T> &in, unsigned rows, unsigned columns,
-                          std::vector<T> &out) {
+template <class Vector>
+static void transposeInto(const Vector &in, unsigned rows, unsigned columns, Vector &out) {
   out.resize(in.size());
   for (unsigned i = 0; i < rows && !in.empty(); ++i)
     for (unsigned j = 0; j < columns; ++j)
       out[size_t{j} * rows + i] = in[size_t{i} * columns + j];
 }
 
-Numbers transpose(const Numbers &n) {
-  Numbers t{n.columns, n.rows, {}, {}, {}};
+void transpose(const Numbers &n, Numbers &t) {
+  clear(t, n.columns, n.rows);
   if (n.rows % 4 == 0 && n.columns % 4 == 0 && !n.floats.empty()) {
     t.floats.resize(n.floats.size());
     matrix::transposeFloats(n.floats.data(), n.columns, n.rows, n.columns, t.floats.data(), n.rows);
-    return t;
+    return;
   }
   transposeInto(n.floats, n.rows, n.columns, t.floats);
   transposeInto(n.integers, n.rows, n.columns, t.integers);
   transposeInto(n.bits, n.rows, n.columns, t.bits);
-  return t;
 }
 
 void multiplyNumbers(const ProductRule &rule, const Numbers &a, const Numbers &b,

@@ -1,6 +1,9 @@
 // Operands of matrix products as numbers: decoded, A row by row, B as k rows of n.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "intrinsics/matrix/decode.h"
@@ -16,12 +19,43 @@ struct Selection {
   const uint16_t *row(unsigned i) const { return k.data() + size_t{i} * perRow; }
 };
 
-/// One matrix, `rows` times `columns`.
+/// Floats in whole cache lines, which are what was there before.
+class FloatBuffer {
+ public:
+  /// At least so many.
+  float *get(size_t count) {
+    constexpr size_t kLine = 64;
+    if (count > size_) {
+      size_ = (count * sizeof(float) + kLine - 1) / kLine * kLine / sizeof(float);
+      data_.reset(static_cast<float *>(std::aligned_alloc(kLine, size_ * sizeof(float))));
+    }
+    return data_.get();
+  }
+  const float *data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(float *p) const { std::free(p); }
+  };
+  std::unique_ptr<float, Free> data_;
+  size_t size_ = 0;
+};
+
+/// Vectors that begin with a cache line.
+template <class T> struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  T *allocate(size_t count) { return static_cast<T *>(operator new(count * sizeof(T), kLine)); }
+  void deallocate(T *data, size_t) { operator delete(data, kLine); }
+  bool operator==(const LineAllocator &) const = default;
+};
+
+/// One matrix, `rows` times `columns`. What one instruction filled is filled again by the next.
 struct Numbers {
   unsigned rows = 0, columns = 0;
-  std::vector<float> floats;     ///< of float elements
-  std::vector<uint8_t> integers; ///< of 8-bit integers
-  std::vector<uint32_t> bits;    ///< of single bits: 32 to a word, `columns` counts words
+  std::vector<float, LineAllocator<float>> floats; ///< of float elements
+  std::vector<uint8_t> integers;                   ///< of 8-bit integers
+  std::vector<uint32_t> bits; ///< of single bits: 32 to a word, `columns` counts words
 };
 
 /// How the products of one instruction are summed, and what becomes of D.
@@ -40,10 +74,10 @@ struct ProductRule {
 matrix::Sum sumFor(const ProductRule &, bool isSparse);
 
 /// Rows of packed elements, K on end and `pitch` bytes apart, as numbers.
-Numbers decodeRows(matrix::Element, matrix::Packing, const char *packed, unsigned rows,
-                   unsigned columns, size_t pitch, bool negates);
+void decodeRows(matrix::Element, matrix::Packing, const char *packed, unsigned rows,
+                unsigned columns, size_t pitch, bool negates, Numbers &out);
 /// The matrix on its side.
-Numbers transpose(const Numbers &);
+void transpose(const Numbers &, Numbers &out);
 
 /// D, 32 bits an element: f32, s32, or f16 as the f32 of the same value.
 struct Accumulators {

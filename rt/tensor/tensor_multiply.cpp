@@ -97,9 +97,34 @@ void readRows(GangState &g, const SharedMatrix &m, bool isTransposed, unsigned b
 /// Products that are multiplied together: their K one behind the other.
 using Run = std::span<const TensorMmaOperands>;
 
+/// Whether the matrices' `bytes` along K lie one behind the other.
+bool areOnEnd(std::span<const SharedMatrix> matrices, unsigned bytes) {
+  const SharedMatrix &first = matrices.front();
+  if (!first.swizzle.bits || first.isAbsoluteLeading || first.packedBits)
+    return false;
+  for (size_t i = 1; i < matrices.size(); ++i) {
+    const SharedMatrix &m = matrices[i];
+    if (m.start != first.start + i * bytes || m.stride != first.stride ||
+        m.rowBytes != first.rowBytes || m.patternOffset != first.patternOffset)
+      return false;
+  }
+  return true;
+}
+
+/// Rows of all products of a run, `bytes` of K of each product beside the next one's.
+void readRun(GangState &g, std::span<const SharedMatrix> matrices, bool isTransposed, unsigned bits,
+             unsigned first, unsigned count, unsigned bytes, char *out) {
+  const size_t pitch = bytes * matrices.size();
+  if (!isTransposed && areOnEnd(matrices, bytes))
+    return readRows(g, matrices.front(), false, bits, first, count, static_cast<unsigned>(pitch),
+                    out, pitch);
+  for (size_t i = 0; i < matrices.size(); ++i)
+    readRows(g, matrices[i], isTransposed, bits, first, count, bytes, out + i * bytes, pitch);
+}
+
 /// A's rows as the block's lanes need them.
-Numbers decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &block,
-                TensorScratch &scratch) {
+const Numbers &decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &block,
+                       TensorScratch &scratch) {
   const TensorMmaOperands &o = run.front();
   const TensorMma &i = o.instruction;
   const unsigned bits = elementBits(o, i.a), bytes = i.compressedK * bits / 8;
@@ -113,45 +138,52 @@ Numbers decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &block,
       std::memcpy(scratch.a + row * bytes, &memory.cells[from][at.column], bytes);
     }
   } else {
+    SharedMatrix matrices[kLongestRun];
     for (size_t n = 0; n < run.size(); ++n)
-      readRows(g, describe(g, cta.window, o, run[n].a, i.a, "A"), i.isTransposedA, bits, block.row,
-               block.count, bytes, scratch.a + n * bytes, pitch);
+      matrices[n] = describe(g, cta.window, o, run[n].a, i.a, "A");
+    readRun(g, {matrices, run.size()}, i.isTransposedA, bits, block.row, block.count, bytes,
+            scratch.a);
   }
-  return decodeRows(i.a, packingOf(o), scratch.a, block.count,
-                    i.compressedK * static_cast<unsigned>(run.size()), pitch, i.negatesA);
+  decodeRows(i.a, packingOf(o), scratch.a, block.count,
+             i.compressedK * static_cast<unsigned>(run.size()), pitch, i.negatesA,
+             scratch.numbersA);
+  return scratch.numbersA;
 }
 
 /// B as k rows of n; of a pair, each CTA has half of the columns.
-Numbers decodeB(GangState &g, Run run, const ZeroColumns &zeros, TensorScratch &scratch) {
+const Numbers &decodeB(GangState &g, Run run, const ZeroColumns &zeros, TensorScratch &scratch) {
   const TensorMmaOperands &o = run.front();
   const TensorMma &i = o.instruction;
   const unsigned bits = elementBits(o, i.b), bytes = i.k * bits / 8;
   const size_t pitch = bytes * run.size();
-  for (size_t product = 0; product < run.size(); ++product) {
-    const uint64_t b = run[product].b;
-    char *out = scratch.b + product * bytes;
-    if (!o.form.isPair) {
-      const SharedMatrix m = describe(g, g.cta->window, o, b, i.b, "B");
-      const unsigned perPiece = i.isTransposedB ? 128 / bits : 1;
-      const unsigned first = zeros.shift / perPiece * perPiece;
-      readRows(g, m, i.isTransposedB, bits, first, zeros.shift - first + i.n, bytes, out, pitch);
-      if (zeros.shift != first) // of a single product: runs have no shifts
-        std::memmove(scratch.b, scratch.b + (zeros.shift - first) * bytes, size_t{i.n} * bytes);
+  GroupState &group = groupOf(g);
+  const unsigned parts = o.form.isPair ? 2 : 1, columns = i.n / parts;
+  for (unsigned part = 0; part < parts; ++part) {
+    const CtaState &cta =
+        o.form.isPair ? group.ctas[(g.cta->cta.clusterRank & ~1u) + part] : *g.cta;
+    SharedMatrix matrices[kLongestRun];
+    for (size_t n = 0; n < run.size(); ++n)
+      matrices[n] = describe(g, cta.window, o, run[n].b, i.b, "B");
+    char *out = scratch.b + part * columns * pitch;
+    if (zeros.shift == 0) {
+      readRun(g, {matrices, run.size()}, i.isTransposedB, bits, 0, columns, bytes, out);
       continue;
     }
-    GroupState &group = groupOf(g);
-    for (unsigned half = 0; half < 2; ++half) {
-      CtaState &cta = group.ctas[(g.cta->cta.clusterRank & ~1u) + half];
-      const SharedMatrix m = describe(g, cta.window, o, b, i.b, "B");
-      readRows(g, m, i.isTransposedB, bits, 0, i.n / 2, bytes, out + half * (i.n / 2) * pitch,
-               pitch);
-    }
+    const unsigned perPiece =
+        i.isTransposedB ? 128 / bits : 1; // a single product: runs do not shift
+    const unsigned first = zeros.shift / perPiece * perPiece;
+    readRows(g, matrices[0], i.isTransposedB, bits, first, zeros.shift - first + columns, bytes,
+             out, pitch);
+    if (zeros.shift != first)
+      std::memmove(out, out + (zeros.shift - first) * bytes, size_t{columns} * bytes);
   }
   for (unsigned n = 0; n < i.n; ++n)
     if (zeros.mask[n / 64] >> n % 64 & 1)
       std::memset(scratch.b + n * pitch, 0, bytes);
-  return transpose(decodeRows(i.b, packingOf(o), scratch.b, i.n,
-                              i.k * static_cast<unsigned>(run.size()), pitch, i.negatesB));
+  decodeRows(i.b, packingOf(o), scratch.b, i.n, i.k * static_cast<unsigned>(run.size()), pitch,
+             i.negatesB, scratch.rowsB);
+  transpose(scratch.rowsB, scratch.numbersB);
+  return scratch.numbersB;
 }
 
 /// Block scales of one quarter of the lanes: of row or column i, lane i % 32 of the quarter, column
@@ -316,7 +348,7 @@ void multiplyIn(GangState &g, CtaState &cta, Run run, const Numbers &b, TensorSc
   TensorMemory &memory = requireColumns(g, cta, kMma, "D", o.d.column, blocks.all[0].columns);
   const ProductRule rule = ruleOf(o);
   for (const LaneBlock &block : blocks) {
-    scratch.numbersA = decodeA(g, cta, run, block, scratch);
+    const Numbers &a = decodeA(g, cta, run, block, scratch);
     if (o.form.isSparse)
       scratch.selection = selectionOf(g, cta, o, block);
     BlockScales scales;
@@ -330,7 +362,7 @@ void multiplyIn(GangState &g, CtaState &cta, Run run, const Numbers &b, TensorSc
     // Scales of B count from the block's first column.
     if (scales.b)
       scales.b -= size_t{block.column} * scales.perRow;
-    multiplyNumbers(rule, scratch.numbersA, b, block.column, block.columns,
+    multiplyNumbers(rule, a, b, block.column, block.columns,
                     o.form.isSparse ? &scratch.selection : nullptr,
                     o.form.scaleBlock ? &scales : nullptr, o.hasInput, d);
     if (!isInPlace(o))
@@ -391,10 +423,10 @@ void multiplyTensor(GangState &g, std::span<const TensorMmaOperands> run) {
   ZeroColumns zeros;
   if (o.form.isStationary && o.zeroColumns)
     zeros = zeroColumnsOf(o.zeroColumns, o.instruction.m, o.instruction.n);
-  scratch.numbersB = decodeB(g, run, zeros, scratch);
-  multiplyIn(g, *g.cta, run, scratch.numbersB, scratch);
+  const Numbers &b = decodeB(g, run, zeros, scratch);
+  multiplyIn(g, *g.cta, run, b, scratch);
   if (o.form.isPair)
-    multiplyIn(g, peerOf(g, kMma), run, scratch.numbersB, scratch);
+    multiplyIn(g, peerOf(g, kMma), run, b, scratch);
 }
 
 } // namespace ptxrun::rt

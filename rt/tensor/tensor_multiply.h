@@ -18,6 +18,9 @@ struct TensorMmaOperands {
   uint32_t disabledLanes[8] = {}; ///< of the even and the odd CTA of a pair, four words each
 };
 
+/// Products that are multiplied together, at most: rows of 64 bytes have room for them.
+inline constexpr size_t kLongestRun = 4;
+
 /// Multiplies, in the memory of the gang's CTA or of both CTAs of its pair. More than one product:
 /// a run, each of which continues the one before.
 void multiplyTensor(GangState &, std::span<const TensorMmaOperands>);

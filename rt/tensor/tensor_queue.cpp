@@ -28,9 +28,8 @@ bool isTensorEager(GangState &g) {
 }
 
 void multiplySoon(GangState &g, const TensorMmaOperands &o) {
-  constexpr size_t kLongest = 4; // rows of 64 bytes have room for it
   TensorQueue &queue = queueOf(g);
-  if (queue.runner == &g && queue.run.size() < kLongest && !queue.run.empty() &&
+  if (queue.runner == &g && queue.run.size() < kLongestRun && !queue.run.empty() &&
       continuesRun(queue.run.back(), o)) {
     checkTensorProduct(g, o);
     queue.run.push_back(o);

@@ -18,9 +18,9 @@ struct TensorScratch {
   char a[128 * kMaxRowBytes];
   char b[kMaxRows * kMaxRowBytes];
   uint32_t accumulators[128 * 256];
-  alignas(64) float rows[2 * 16 * 32 + 16]; ///< A of a warp, as prepareRows() has it
-  /// Operands of tcgen05.mma: here, since a stack may be abandoned while they are read.
-  Numbers numbersA, numbersB;
+  FloatBuffer rows; ///< A of a warp, as prepareRows() has it
+  /// Operands: here, since a stack may be abandoned while they are read.
+  Numbers numbersA, numbersB, rowsB; ///< B as k rows of n, and as it was
   Selection selection;
   std::vector<float> scalesA, scalesB;
 };

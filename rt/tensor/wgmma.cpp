@@ -46,23 +46,25 @@ void gatherA(ConstWarpRegisters registers, char *rows) {
                   &registers[i][lane], 4);
 }
 
-Numbers decodeA(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorScratch &scratch) {
+const Numbers &decodeA(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorScratch &scratch) {
   const unsigned columns = kRowBytes * 8 / matrix::bitsOf(o.form.elementA());
   if (o.form.hasRegistersA)
     gatherA(o.registersA, scratch.a);
   const char *rows =
       o.form.hasRegistersA ? scratch.a : tiles.bytesA.data() + kRows * o.warp * kRowBytes;
-  return decodeRows(o.form.elementA(), matrix::Packing::dense, rows, kRows, columns, kRowBytes,
-                    o.form.negatesA);
+  decodeRows(o.form.elementA(), matrix::Packing::dense, rows, kRows, columns, kRowBytes,
+             o.form.negatesA, scratch.numbersA);
+  return scratch.numbersA;
 }
 
 /// B as k rows of n, for all four warps.
-const Numbers &decodeB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
-  if (!tiles.isPrepared)
-    tiles.numbers =
-        transpose(decodeRows(form.elementB(), matrix::Packing::dense, tiles.bytesB.data(), form.n,
-                             form.k, bytesOfB(form), form.negatesB));
-  tiles.isPrepared = true;
+const Numbers &decodeB(const abi::WgmmaForm &form, WgmmaTiles &tiles, TensorScratch &scratch) {
+  if (!tiles.isDecoded) {
+    decodeRows(form.elementB(), matrix::Packing::dense, tiles.bytesB.data(), form.n, form.k,
+               bytesOfB(form), form.negatesB, scratch.rowsB);
+    transpose(scratch.rowsB, tiles.numbers);
+  }
+  tiles.isDecoded = true;
   return tiles.numbers;
 }
 
@@ -186,16 +188,17 @@ bool isOnFragments(const abi::WgmmaForm &form, const matrix::Sum &sum) {
          matrix::isPanel(sum);
 }
 
+/// `count` rows as blocks of 8, each their first 16 bytes and then the next ones.
 void readFragments(uint64_t descriptor, const char *window, Element element, bool isTransposed,
                    unsigned count, TensorScratch &scratch, char *out) {
   const SharedMatrix m = describeForWgmma(descriptor, window);
   if (!isTransposed)
     return readFragmentsAlongK(m, count, kRowBytes, out);
-  readTile(m, element, true, 0, count, kRowBytes, scratch.b);
+  readTile(m, element, true, 0, count, kRowBytes, scratch.a);
   for (unsigned row = 0; row < count; ++row)
     for (unsigned piece = 0; piece < kRowBytes / kPiece; ++piece)
       std::memcpy(out + (row / 8 * 2 + piece) * kFragment + row % 8 * kPiece,
-                  scratch.b + row * kRowBytes + piece * kPiece, kPiece);
+                  scratch.a + row * kRowBytes + piece * kPiece, kPiece);
 }
 
 void negate(float *numbers, size_t count) {
@@ -203,66 +206,111 @@ void negate(float *numbers, size_t count) {
     numbers[i] = -numbers[i];
 }
 
-/// B's columns, block by block, for all four warps.
-const float *prepareB(const abi::WgmmaForm &form, WgmmaTiles &tiles) {
-  if (tiles.isPrepared)
-    return tiles.columns.data();
-  const auto block = [&](unsigned n) {
-    return reinterpret_cast<const uint32_t *>(tiles.bytesB.data() + n * 2 * kFragment);
-  };
-  if (isBytes(form)) {
-    const unsigned pitch = 2 * static_cast<unsigned>(form.k) + 8;
-    tiles.columns.resize(size_t{form.n} / 8 * pitch);
-    for (unsigned n = 0; n < form.n / 8; ++n)
-      matrix::prepareIntegerColumns(matrix::isSigned(form.elementB()),
-                                    matrix::isSigned(form.elementA()), form.k, block(n),
-                                    reinterpret_cast<int32_t *>(&tiles.columns[n * pitch]));
-    tiles.isPrepared = true;
-    return tiles.columns.data();
-  }
-  const size_t count = size_t{form.n} * form.k;
-  tiles.columns.resize(matrix::preparedFloats(tiles.sum, static_cast<unsigned>(count)));
-  for (unsigned n = 0; n < form.n / 8; ++n)
-    matrix::prepareColumns(form.elementB(), form.k, block(n),
-                           &tiles.columns[size_t{n} * 8 * form.k]);
+/// A's fragments of a warp, apart and with what their sums need.
+void prepareA(const abi::WgmmaForm &form, const matrix::Sum &sum, const uint32_t *fragments,
+              float *out) {
+  if (isBytes(form))
+    return matrix::prepareIntegerRows(matrix::isSigned(form.elementA()),
+                                      !matrix::isSigned(form.elementB()), form.k, fragments,
+                                      reinterpret_cast<int32_t *>(out));
+  matrix::prepareRows(form.elementA(), form.k, fragments, out);
+  if (form.negatesA)
+    negate(out, size_t{kRows} * form.k);
+  matrix::prepareExponents(sum, matrix::Role::a, size_t{kRows} * form.k, out);
+}
+
+/// The same of a block of B's columns.
+void prepareB(const abi::WgmmaForm &form, const matrix::Sum &sum, const uint32_t *fragments,
+              float *out) {
+  if (isBytes(form))
+    return matrix::prepareIntegerColumns(matrix::isSigned(form.elementB()),
+                                         matrix::isSigned(form.elementA()), form.k, fragments,
+                                         reinterpret_cast<int32_t *>(out));
+  matrix::prepareColumns(form.elementB(), form.k, fragments, out);
   if (form.negatesB)
-    negate(tiles.columns.data(), count);
-  matrix::prepareExponents(tiles.sum, matrix::Role::b, count, tiles.columns.data());
-  tiles.isPrepared = true;
-  return tiles.columns.data();
+    negate(out, size_t{8} * form.k);
+  matrix::prepareExponents(sum, matrix::Role::b, size_t{8} * form.k, out);
 }
 
-/// A's fragments of the warp: registers have rows 0 to 7, 8 to 15, and the same 16 bytes on.
-const uint32_t *fragmentsOfA(const WgmmaOperands &o, const WgmmaTiles &tiles,
-                             TensorScratch &scratch) {
-  const char *rows = tiles.bytesA.data() + 4 * kFragment * o.warp;
-  for (unsigned i = 0; i < 4; ++i)
-    std::memcpy(scratch.a + i * kFragment, rows + (i % 2 * 2 + i / 2) * kFragment, kFragment);
-  return reinterpret_cast<const uint32_t *>(scratch.a);
+const uint32_t *words(const char *bytes) { return reinterpret_cast<const uint32_t *>(bytes); }
+
+/// Rows of all four warps. Registers have rows 0 to 7, 8 to 15, and the same 16 bytes on.
+void prepareRowsOfWarps(const abi::WgmmaForm &form, const char *fragments, unsigned product,
+                        WgmmaTiles &tiles, float *rows) {
+  alignas(64) char ordered[4 * kFragment];
+  for (unsigned warp = 0; warp < 4; ++warp, fragments += 4 * kFragment) {
+    for (unsigned i = 0; i < 4; ++i)
+      std::memcpy(ordered + i * kFragment, fragments + (i % 2 * 2 + i / 2) * kFragment, kFragment);
+    prepareA(form, tiles.sum, words(ordered),
+             rows + (warp * form.products() + product) * tiles.rowPitch);
+  }
 }
 
-void multiplyFragments(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch &scratch,
+void readOnFragments(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles) {
+  const abi::WgmmaForm &form = o.form;
+  const auto k = static_cast<unsigned>(form.k);
+  const unsigned products = form.products(), blocks = form.n / 8;
+  tiles.rowPitch =
+      isBytes(form) ? matrix::preparedIntegersA(k) : matrix::preparedFloats(tiles.sum, kRows * k);
+  tiles.columnPitch =
+      isBytes(form) ? matrix::preparedIntegersB(k) : matrix::preparedFloats(tiles.sum, 8 * k);
+  float *rows = form.hasRegistersA ? nullptr : tiles.rows.get(4 * products * tiles.rowPitch);
+  float *columns = tiles.columns.get(products * blocks * tiles.columnPitch);
+  for (unsigned i = 0; i < products; ++i) {
+    if (rows) {
+      readFragments(o.a[i], o.window, form.elementA(), form.isTransposedA, 4 * kRows, scratch,
+                    scratch.b);
+      prepareRowsOfWarps(form, scratch.b, i, tiles, rows);
+    }
+    readFragments(o.b[i], o.window, form.elementB(), form.isTransposedB, form.n, scratch,
+                  scratch.b);
+    for (unsigned n = 0; n < blocks; ++n, columns += tiles.columnPitch)
+      prepareB(form, tiles.sum, words(scratch.b + n * 2 * kFragment), columns);
+  }
+}
+
+/// Two blocks of columns at once, through all products.
+void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorScratch &scratch,
                        WarpRegisters d) {
   const abi::WgmmaForm &form = o.form;
-  const uint32_t *fragments =
-      form.hasRegistersA ? o.registersA[0] : fragmentsOfA(o, tiles, scratch);
+  const unsigned products = form.products(), blocks = form.n / 8;
   if (!o.hasInput)
     std::memset(d, 0, form.registersD() * sizeof *d);
-  if (isBytes(form)) {
-    auto *rows = reinterpret_cast<int32_t *>(scratch.rows), *lanes = reinterpret_cast<int32_t *>(d);
-    matrix::prepareIntegerRows(matrix::isSigned(form.elementA()),
-                               !matrix::isSigned(form.elementB()), form.k, fragments, rows);
-    return matrix::multiplyPreparedIntegers(
-        form.k, form.n / 8, form.saturates, rows,
-        reinterpret_cast<const int32_t *>(prepareB(form, tiles)), lanes, lanes);
+  constexpr unsigned kMostBlocks = 32;
+  matrix::PanelTile plan[kMostBlocks / 2];
+  matrix::PanelStep steps[kMostBlocks / 2 * WgmmaOperands::kMost];
+  auto *accumulators = reinterpret_cast<float *>(d);
+  matrix::PanelTiles t;
+  unsigned count = 0;
+  for (unsigned n = 0; n < blocks; n += 2) {
+    plan[t.count++] = {static_cast<uint16_t>(n + 1 < blocks ? 2 : 1),
+                       {static_cast<uint16_t>(n), static_cast<uint16_t>(n + 1)},
+                       static_cast<uint16_t>(count),
+                       static_cast<uint16_t>(products - o.first)};
+    for (unsigned i = o.first; i < products; ++i) {
+      const unsigned column = i * blocks + n;
+      steps[count++] = {static_cast<uint16_t>(i),
+                        {static_cast<uint16_t>(column), static_cast<uint16_t>(column + 1)}};
+    }
   }
-  matrix::prepareRows(form.elementA(), form.k, fragments, scratch.rows);
-  if (form.negatesA)
-    negate(scratch.rows, size_t{kRows} * form.k);
-  matrix::prepareExponents(tiles.sum, matrix::Role::a, size_t{kRows} * form.k, scratch.rows);
-  const float *columns = prepareB(form, tiles);
-  auto *lanes = reinterpret_cast<float *>(d);
-  matrix::multiplyPrepared(tiles.sum, form.k, form.n / 8, scratch.rows, columns, lanes, lanes);
+  t.tiles = plan;
+  t.steps = steps;
+  t.rows = tiles.rows.data() + o.warp * products * tiles.rowPitch;
+  t.rowPitch = tiles.rowPitch;
+  t.columns = tiles.columns.data();
+  t.columnPitch = tiles.columnPitch;
+  t.homes = &accumulators;
+  t.blocks = blocks;
+  if (form.hasRegistersA) {
+    float *rows = scratch.rows.get(products * tiles.rowPitch);
+    for (unsigned i = 0; i < products; ++i)
+      prepareA(form, tiles.sum, o.registersA[4 * i], rows + i * tiles.rowPitch);
+    t.rows = rows;
+  }
+  if (isBytes(form))
+    matrix::multiplyIntegerTiles(form.k, !matrix::isSigned(form.elementB()), form.saturates, t);
+  else
+    matrix::multiplyTiles(tiles.sum, form.k, t);
 }
 
 } // namespace
@@ -270,23 +318,17 @@ void multiplyFragments(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch 
 void readTiles(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles) {
   constexpr unsigned kAllRows = 4 * kRows;
   const abi::WgmmaForm &form = o.form;
-  tiles.isPrepared = false;
-  tiles.bytesA.resize(form.hasRegistersA ? 0 : kAllRows * kRowBytes);
-  tiles.bytesB.resize(size_t{form.n} * bytesOfB(form));
+  tiles.isDecoded = false;
   tiles.sum = sumFor(ruleOf(form), form.isSparse);
   tiles.isOnFragments = isOnFragments(form, tiles.sum);
-  if (tiles.isOnFragments) {
-    if (!form.hasRegistersA)
-      readFragments(o.a, o.window, form.elementA(), form.isTransposedA, kAllRows, scratch,
-                    tiles.bytesA.data());
-    readFragments(o.b, o.window, form.elementB(), form.isTransposedB, form.n, scratch,
-                  tiles.bytesB.data());
-    return;
-  }
+  if (tiles.isOnFragments)
+    return readOnFragments(o, scratch, tiles);
+  tiles.bytesA.resize(form.hasRegistersA ? 0 : kAllRows * kRowBytes);
+  tiles.bytesB.resize(size_t{form.n} * bytesOfB(form));
   if (!form.hasRegistersA)
-    readTile(describeForWgmma(o.a, o.window), form.elementA(), form.isTransposedA, 0, kAllRows,
+    readTile(describeForWgmma(o.a[0], o.window), form.elementA(), form.isTransposedA, 0, kAllRows,
              kRowBytes, tiles.bytesA.data());
-  readTile(describeForWgmma(o.b, o.window), form.elementB(), form.isTransposedB, 0, form.n,
+  readTile(describeForWgmma(o.b[0], o.window), form.elementB(), form.isTransposedB, 0, form.n,
            bytesOfB(form), tiles.bytesB.data());
 }
 
@@ -297,7 +339,7 @@ void multiplyWarp(const WgmmaOperands &o, WgmmaTiles &tiles, TensorScratch &scra
   uint32_t *accumulators = scratch.accumulators;
   if (o.hasInput)
     gatherD(o.form, d, accumulators);
-  const Numbers a = decodeA(o, tiles, scratch), &b = decodeB(o.form, tiles);
+  const Numbers &a = decodeA(o, tiles, scratch), &b = decodeB(o.form, tiles, scratch);
   Selection selection;
   if (o.form.isSparse)
     selection = selectionOf(o);

@@ -10,36 +10,43 @@
 namespace ptxrun::rt {
 
 struct WgmmaOperands {
+  static constexpr unsigned kMost = abi::WgmmaForm::kMostProducts;
   abi::WgmmaForm form;
-  uint64_t a = 0, b = 0; ///< descriptors
-  bool hasInput = true;  ///< scale-d
-  unsigned warp = 0;     ///< in its warpgroup
+  uint64_t a[kMost] = {}, b[kMost] = {}; ///< descriptors of each product
+  unsigned first = 0;   ///< those before are without effect: this one's scale-d is zero
+  bool hasInput = true; ///< scale-d of the first one
+  unsigned warp = 0;    ///< in its warpgroup
   const char *window = nullptr;
-  ConstWarpRegisters registersA = nullptr;
-  const uint32_t *metadata = nullptr; ///< sp-meta of the lanes
+  ConstWarpRegisters registersA = nullptr; ///< four of each product
+  const uint32_t *metadata = nullptr;      ///< sp-meta of the lanes
 };
 
 struct TensorScratch;
 
-/// The operands in shared memory of one product of a warpgroup. Its warps multiply one after the
-/// other; the kernel may overwrite the tiles as soon as one of them has waited for the product, so
-/// the first warp reads for all four.
+/// The operands in shared memory of one call. A warpgroup's warps multiply one after the other; the
+/// kernel may overwrite the tiles as soon as one of them has waited for the product, so the first
+/// warp reads for all four.
 struct WgmmaTiles {
   uint64_t number = 0; ///< of the warpgroup's products; 0: none
   uint64_t form = 0, a = 0, b = 0;
-  std::vector<char> bytesA, bytesB; ///< 64 rows of A and n of B, 32 bytes along K and more
-  bool isOnFragments = false;       ///< both in the order of readFragmentsAlongK()
-  matrix::Sum sum;                  ///< of floats on fragments
-  bool isPrepared = false;          ///< of B:
-  Numbers numbers;                  ///< k rows of n,
-  std::vector<float> columns;       ///< or as prepareColumns() has it
+  bool isOnFragments = false; ///< as prepareRows() and prepareColumns() have them:
+  matrix::Sum sum;            ///< of floats
+  FloatBuffer rows, columns;  ///< warp by warp of A (where it is there), of B; product by product
+  size_t rowPitch = 0, columnPitch = 0;
+  std::vector<char> bytesA, bytesB; ///< or 64 rows of A and n of B, 32 bytes along K and more
+  bool isDecoded = false;           ///< of B:
+  Numbers numbers;                  ///< k rows of n
 };
 
 /// Of a warpgroup, by the number of the product that each warp has come to.
 class WarpgroupTiles {
  public:
-  /// The number of the next product of a warp (0 to 3), from 1 on.
-  uint64_t next(unsigned warp) { return ++counts_[warp]; }
+  /// The number of the next product of a warp (0 to 3), from 1 on, and of `products` behind it.
+  uint64_t next(unsigned warp, unsigned products = 1) {
+    const uint64_t first = counts_[warp] + 1;
+    counts_[warp] += products;
+    return first;
+  }
   /// The product's tiles, or those of an older one in their place.
   WgmmaTiles &at(uint64_t number) { return tiles_[number % kKept]; }
   void forget() {
@@ -57,7 +64,8 @@ class WarpgroupTiles {
 
 /// Reads the operands from the kernel's memory: all 64 rows of A, where it is there, and B.
 void readTiles(const WgmmaOperands &, TensorScratch &, WgmmaTiles &);
-/// d = a * b + d on fragments of one warp, as the figures of 9.7.15.5.1.1 have them.
+/// d = a * b + d, product by product, on fragments of one warp, as the figures of 9.7.15.5.1.1 have
+/// them.
 void multiplyWarp(const WgmmaOperands &, WgmmaTiles &, TensorScratch &, WarpRegisters d);
 
 } // namespace ptxrun::rt

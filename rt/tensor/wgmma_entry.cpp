@@ -12,13 +12,16 @@ namespace ptxrun::rt {
 
 namespace {
 
-/// uniform: (form, a, b, hasInput, ...), as lowering writes them.
+/// uniform: (form, {a, b, hasInput} of each product, ...), as lowering writes them.
 WgmmaOperands operandsOf(GangState &g, const uint64_t *uniform) {
   WgmmaOperands o;
   o.form = abi::fromWord<abi::WgmmaForm>(uniform[0]);
-  o.a = uniform[1];
-  o.b = uniform[2];
-  o.hasInput = uniform[3] != 0;
+  for (unsigned i = 0; i < o.form.products(); ++i) {
+    o.a[i] = uniform[1 + 3 * i];
+    o.b[i] = uniform[2 + 3 * i];
+    o.first = uniform[3 + 3 * i] ? o.first : i;
+  }
+  o.hasInput = uniform[3 + 3 * o.first] != 0;
   o.warp = g.warp % 4;
   o.window = g.cta->window;
   return o;
@@ -35,13 +38,13 @@ void multiply(GangState &g, const WgmmaOperands &o, uint64_t number, WarpRegiste
   TensorScratch &scratch = tensorScratchOf(g);
   WgmmaTiles &tiles = warpgroupOf(g).at(number);
   if (const uint64_t form = abi::toWord(o.form);
-      tiles.number != number || tiles.form != form || tiles.a != o.a || tiles.b != o.b) {
+      tiles.number != number || tiles.form != form || tiles.a != o.a[0] || tiles.b != o.b[0]) {
     tiles.number = 0; // until all is there
     GuestAccess access(*groupOf(g).worker);
     readTiles(o, scratch, tiles);
     tiles.form = form;
-    tiles.a = o.a;
-    tiles.b = o.b;
+    tiles.a = o.a[0];
+    tiles.b = o.b[0];
     tiles.number = number;
   }
   multiplyWarp(o, tiles, scratch, d);
@@ -102,11 +105,12 @@ void ptxrun_wgmma(abi::Gang *gang, uint32_t, const uint64_t *uniform, const uint
   WgmmaOperands o = operandsOf(g, uniform);
   const unsigned registers = o.form.registersD();
   HandedRegisters handed(tensorStateOf(g).registers, parts, lanes);
-  const unsigned inputs = registers + (o.form.hasRegistersA ? 4 : 0) + o.form.isSparse;
+  const unsigned registersA = o.form.hasRegistersA ? 4 * o.form.products() : 0;
+  const unsigned inputs = registers + registersA + o.form.isSparse;
   WarpRegisters d = handed.rows(inputs, inputs);
   o.registersA = d + registers;
-  o.metadata = d[registers + (o.form.hasRegistersA ? 4 : 0)];
-  multiply(g, o, warpgroupOf(g).next(o.warp), d);
+  o.metadata = d[registers + registersA];
+  multiply(g, o, warpgroupOf(g).next(o.warp, o.form.products()), d);
   handed.store(registers);
 }
 

@@ -45,20 +45,27 @@ double medianMs(std::vector<double> seconds) {
   return seconds.empty() ? 0 : seconds[seconds.size() / 2] * 1e3;
 }
 
-std::unique_ptr<device::Module> loadModule(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
+static std::unique_ptr<device::Module> loadText(const std::string &name, const std::string &text) {
   device::Outcome outcome;
-  auto module = device::Module::load(path, text.str(), {}, outcome);
+  auto module = device::Module::load(name, text, {}, outcome);
   if (!module)
     stop(outcome.message);
   return module;
 }
 
+std::unique_ptr<device::Module> loadModule(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return loadText(path, text.str());
+}
+
 Sample::Sample(const std::string &name) : name_(name) {
   module_ = loadModule(std::string(PTXRUN_SAMPLES) + "/" + name + ".ptx");
 }
+
+Sample::Sample(const std::string &name, const std::string &text)
+    : name_(name), module_(loadText(name, text)) {}
 
 const device::KernelInfo &Sample::find(const std::string &kernel, size_t arguments) {
   const device::KernelInfo *info = module_->findKernel(kernel);

@@ -52,6 +52,8 @@ class Sample {
  public:
   /// `name` is the file in samples/ without .ptx. Exits with a message when it does not load.
   explicit Sample(const std::string &name);
+  /// Of a text.
+  Sample(const std::string &name, const std::string &text);
   struct Launch {
     std::string kernel;
     abi::Dim3 grid, block;
@@ -166,6 +168,8 @@ template <class T> void expectBits(Subject &subject, Data<T> &data) {
 void measureMemoryKernels(Table &);
 void measureComputeKernels(Table &);
 void measureMatrixKernels(Table &);
+/// mma, type by type.
+void measureMatrixTypes(Table &);
 void measureAtomics();
 void measureLatencies();
 /// Asynchronous copies against memcpy.

@@ -26,8 +26,9 @@ void nbody(int n, float softening, const float *body, float *acceleration);
 void sgemmInterchanged(int n, const float *a, const float *b, float *c);
 /// n a multiple of 64.
 void sgemmBlocked(int n, const float *a, const float *b, float *c);
-/// c = a b^T modulo 2^32, a and b n x n bytes by rows; n a multiple of 128.
-void gemmBytes(int n, const int8_t *a, const int8_t *b, int32_t *c);
+/// c = a b^T modulo 2^32, a of rows x depth and b of columns x depth bytes by rows; multiples of
+/// 128.
+void gemmBytes(int rows, int columns, int depth, const int8_t *a, const int8_t *b, int32_t *c);
 /// o = softmax(q k^T / 8) v of length x 64 each, length a multiple of 64.
 void attention(int length, const float *q, const float *k, const float *v, float *o);
 /// Sorts each run of `run` keys with std::sort.

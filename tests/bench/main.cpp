@@ -14,6 +14,7 @@ void measureSubjects(ptxrun::bench::Table &table) {
   measureMemoryKernels(table);
   measureComputeKernels(table);
   measureMatrixKernels(table);
+  measureMatrixTypes(table);
 }
 } // namespace
 

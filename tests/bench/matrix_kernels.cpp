@@ -131,7 +131,7 @@ void bytes(Table &table) {
   auto launch = sample.bind("gemmInt8", Dim{8, 8}, Dim{128}, a.get(), b.get(), ones.get(),
                             ones.get(), c.get(), kSize, kSize);
   Subject s{"gemm_int8", 1.2, 1.2, [&] { sample.run(launch); }, {}, {}, {}, {}, {}};
-  s.loop = [&] { loops::gemmBytes(kSize, a.get(), b.get(), sums.get()); };
+  s.loop = [&] { loops::gemmBytes(kSize, kSize, kSize, a.get(), b.get(), sums.get()); };
   auto expected = std::make_shared<std::vector<float>>();
   s.snapshot = [&, expected] {
     expected->assign(sums.get(), sums.get() + kCount);

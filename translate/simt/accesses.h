@@ -111,6 +111,7 @@ class Accesses : protected ValueMap {
                                                         int64_t n) const;
   llvm::SmallVector<Value *> interleave(llvm::ArrayRef<Value *>);
   bool storeStrided(const llvm::StoreInst &, const Address &);
+  bool storeRows(const llvm::StoreInst &, const Address &);
   void storeStructures(const llvm::StoreInst &, const Address &,
                        llvm::ArrayRef<const llvm::StoreInst *>, unsigned n);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);

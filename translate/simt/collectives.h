@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "intrinsics/matrix/warp.h"
 #include "translate/simt/accesses.h"
 #include "translate/simt/accumulators.h"
+#include "translate/simt/matrix_groups.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -61,11 +61,12 @@ class Collectives : protected Accesses {
   Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
   Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
   Value *emitMatrix(const llvm::CallBase &, const Word &);
-  Value *emitPreparedMatrix(const llvm::CallBase &, const matrix::WarpOperation &);
-  Value *preparedOperand(const llvm::CallBase &, const matrix::WarpOperation &, bool isA);
+  MatrixRun matrixRunFrom(const llvm::CallBase &) const;
+  void storeFragmentRegister(const llvm::CallBase &user, const Value *, Value *in, unsigned offset);
+  void emitMatrixGroup(const MatrixRun &);
   llvm::AllocaInst *accumulatorHome(unsigned home, unsigned rows);
   llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
-  Value *operationConstant(const matrix::WarpOperation &);
+  Value *operationConstant(llvm::ArrayRef<std::byte>);
   Value *gatherRegisters(const llvm::CallBase &, Value *in);
   Value *placeInWarp(Value *own, const Warp &);
   Value *takeOwn(Value *whole, const Warp &);
@@ -114,8 +115,9 @@ class Collectives : protected Accesses {
   std::map<std::pair<llvm::Type *, bool>, llvm::AllocaInst *> textureMemory_;
   std::map<std::pair<std::string, llvm::Type *>, llvm::AllocaInst *> matrixMemories_; // by purpose
   llvm::DenseMap<unsigned, llvm::AllocaInst *> accumulatorHomes_;
-  std::map<std::vector<const Value *>, Value *> preparedOperands_; // by block, form and registers
-  bool areOthersGone_ = false; // at the collective being emitted
+  llvm::DenseMap<const llvm::CallBase *, Value *> groupResults_; // of matrix instructions
+  llvm::DenseMap<const Block *, unsigned> matrixGroups_;         // how many, so far
+  bool areOthersGone_ = false;                                   // at the collective being emitted
 };
 
 } // namespace ptxrun::simt

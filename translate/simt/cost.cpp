@@ -179,6 +179,9 @@ constinit const Limits kLimits = {
     .repeatedStores = {.places = 4, .ranges = 12, .instructions = 256},
     // Beyond, the unrolled loop leaves the cache of decoded instructions.
     .rows = {.unrolled = 512},
+    // Room for a warp's tile of 64 by 128 and k 64 in m16n8k16; a register of a fragment takes 128
+    // bytes of the stack.
+    .matrices = {.members = 256, .fragments = 64},
     .unify = {.instructions = 512},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
     // a half threads have few rounds (`reduce`).

@@ -26,6 +26,10 @@ struct Limits {
   struct Rows {
     uint64_t unrolled; ///< instructions
   } rows;
+  /// Matrix instructions that are done together (matrix_groups.cpp).
+  struct Matrices {
+    size_t members, fragments; ///< of a group; fragments of A, and of B
+  } matrices;
   /// One choice of version for all gangs (unify.cpp).
   struct Unify {
     size_t instructions; ///< for one choice, all gangs together

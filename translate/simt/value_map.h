@@ -42,6 +42,9 @@ class ValueMap {
   void define(const llvm::Instruction &, Value *);
   Value *base(const Value *);
   Value *vector(const Value *);
+  /// Behind which instruction of the block being emitted the value came to be `whole`; null:
+  /// elsewhere, or not known.
+  llvm::Instruction *definedBehind(const Value *, const Value *whole) const;
   Value *splat(Value *scalar, llvm::Type *scalarType);
   Value *exactVector(const Value *);
   Value *fromOffsets(Value *base, const Shape &, llvm::Type *scalarType);

@@ -5,6 +5,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
+#include "translate/simt/matrix_groups.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
@@ -304,6 +305,11 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
              [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });
   passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
   passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.target); });
+  if (gang.lanes == abi::kWarpSize)
+    passes.run(Pass::matrixGroups, [&] {
+      gatherMatrices(kernel);
+      joinProducts(kernel);
+    });
 }
 
 struct Bodies {

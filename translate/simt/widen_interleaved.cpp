@@ -346,6 +346,61 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   return true;
 }
 
+/// Lanes that each write several elements on end, wherever they are: a transposition and one store
+/// per lane, where the last of the stores stands. False where the stores nearby are not so.
+bool Accesses::storeRows(const llvm::StoreInst &store, const Address &a) {
+  llvm::Type *type = plain(store.getValueOperand());
+  const unsigned bits = type->getScalarSizeInBits();
+  if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
+      type->isVectorTy() || type->isPointerTy() || (bits != 32 && bits != 64))
+    return false;
+  const unsigned each = elementsPerRegister(type);
+  const int64_t size = bits / 8;
+  auto last = structures_.find(&store);
+  if (last == structures_.end()) {
+    llvm::SmallVector<const llvm::StoreInst *> all;
+    for (unsigned n = each; all.empty() && n * bits >= 128 && lanes_ % each == 0; n /= 2)
+      all = storesNear(store, size, n);
+    if (all.empty())
+      return false;
+    const llvm::StoreInst *end = all[0];
+    for (const llvm::StoreInst *one : all)
+      end = end->comesBefore(one) ? one : end;
+    for (const llvm::StoreInst *one : all)
+      if (one != end)
+        putOff_.insert(one);
+    structures_[end] = all;
+    return true; // it is not the last
+  }
+  const llvm::SmallVector<const llvm::StoreInst *> all = last->second;
+  const unsigned n = unsigned(all.size());
+  const int64_t start = splitAddress(all[0]->getPointerOperand()).bytes -
+                        splitAddress(store.getPointerOperand()).bytes;
+  Value *to = orDummy(pointers(a), n * uint64_t(size), -start);
+  llvm::SmallVector<Value *> wides;
+  for (const llvm::StoreInst *one : all)
+    wides.push_back(vector(one->getValueOperand()));
+  const auto piece = [&](Value *whole, unsigned first, unsigned count) {
+    llvm::SmallVector<int> order;
+    for (unsigned k = 0; k < count; ++k)
+      order.push_back(int(first + k));
+    return length(whole) == count ? whole : b_.CreateShuffleVector(whole, order);
+  };
+  for (unsigned lane = 0; lane < lanes_; lane += each) {
+    llvm::SmallVector<Value *> in;
+    for (Value *w : wides)
+      in.push_back(piece(w, lane, each));
+    for (auto [r, rows] : llvm::enumerate(interleave(in)))
+      for (unsigned k = 0; k < each / n; ++k) {
+        Value *at = b_.CreateExtractElement(to, lane + unsigned(r) * (each / n) + k);
+        b_.CreateAlignedStore(piece(rows, k * n, n),
+                              b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(start)),
+                              store.getAlign());
+      }
+  }
+  return true;
+}
+
 /// Stores structures of n elements: all of them, which `stores` give, or only that of `store`.
 void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
                                llvm::ArrayRef<const llvm::StoreInst *> stores, unsigned n) {

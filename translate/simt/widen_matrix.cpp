@@ -4,7 +4,11 @@
 //   out[register][32]
 //
 // Narrower gangs exchange their lanes' registers first, each computes the whole, and keeps its
-// part.
+// part. Gangs of a whole warp do all instructions of a MatrixRun at once:
+//
+//   in[register][32] = the registers of all fragments, as soon as they are known;
+//   homes[chain] = its registers c, which become d;
+//   ptxrun_matrix_group(plan, in, homes)
 #include <array>
 #include <cstring>
 
@@ -17,20 +21,10 @@ namespace {
 constexpr unsigned kWarp = abi::kWarpSize;
 }
 
-/// The constants at the head of the call.
-static matrix::WarpOperation operationOf(const llvm::CallBase &call) {
-  uint64_t words[lower::kOperationWords];
-  for (unsigned i = 0; i < lower::kOperationWords; ++i)
-    words[i] = llvm::cast<llvm::ConstantInt>(call.getArgOperand(i))->getZExtValue();
-  matrix::WarpOperation operation;
-  std::memcpy(&operation, words, sizeof operation);
-  return operation;
-}
-
-/// The operation as memory.
-llvm::Value *Collectives::operationConstant(const matrix::WarpOperation &operation) {
-  std::array<uint64_t, lower::kOperationWords> words{};
-  std::memcpy(words.data(), &operation, sizeof operation);
+/// Bytes that say what is to be done, as memory.
+llvm::Value *Collectives::operationConstant(llvm::ArrayRef<std::byte> bytes) {
+  std::vector<uint64_t> words((bytes.size() + 7) / 8);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
   llvm::Constant *data = llvm::ConstantDataArray::get(b_.getContext(), words);
   for (llvm::GlobalVariable &known : context_.module.globals())
     if (known.getName().starts_with("operation") && known.getInitializer() == data)
@@ -91,35 +85,6 @@ llvm::Value *Collectives::gatherRegisters(const llvm::CallBase &call, Value *in)
   return first;
 }
 
-/// Registers of a or b, taken apart. Instructions of a block that share them share that.
-llvm::Value *Collectives::preparedOperand(const llvm::CallBase &call,
-                                          const matrix::WarpOperation &operation, bool isA) {
-  const unsigned first = lower::kOperationWords + (isA ? 0 : operation.registersA);
-  const unsigned count = isA ? operation.registersA : operation.registersB;
-  const matrix::Operation &o = operation.operation;
-  std::vector<const Value *> key = {call.getParent(), b_.getInt32(unsigned(isA ? o.a : o.b)),
-                                    b_.getInt32(o.k), b_.getInt1(isA)};
-  for (unsigned i = 0; i < count; ++i)
-    key.push_back(call.getArgOperand(first + i));
-  Value *&prepared = preparedOperands_[key];
-  if (prepared)
-    return prepared;
-  auto *in =
-      matrixMemory("matrix.operand", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), count));
-  for (unsigned i = 0; i < count; ++i)
-    b_.CreateAlignedStore(vector(call.getArgOperand(first + i)),
-                          b_.CreateConstGEP1_32(b_.getInt32Ty(), in, i * kWarp), llvm::Align(64));
-  const unsigned floats =
-      isA ? matrix::preparedFloatsA(operation) : matrix::preparedFloatsB(operation);
-  auto *memory = entryAlloca(llvm::ArrayType::get(b_.getFloatTy(), floats), "prepared");
-  memory->setAlignment(llvm::Align(64));
-  memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
-  matrix::WarpOperation part = operation;
-  part.phase = isA ? matrix::Phase::prepareA : matrix::Phase::prepareB;
-  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(part), in, memory});
-  return prepared = memory;
-}
-
 /// The registers c of mma, and those of wgmma that it adds to.
 static std::optional<Accumulators::Registers> addedTo(const llvm::CallBase &call) {
   const Op op = wordAt(call).op;
@@ -128,12 +93,10 @@ static std::optional<Accumulators::Registers> addedTo(const llvm::CallBase &call
     while (call.getArgOperand(first)->getType()->isIntegerTy(64))
       ++first;
   } else {
-    if (op != Op::warpMatrix)
+    const std::optional<matrix::WarpOperation> operation = matrixOperationOf(call);
+    if (!operation || !matrix::isGroupable(*operation))
       return std::nullopt;
-    const matrix::WarpOperation operation = operationOf(call);
-    if (!matrix::isPreparable(operation))
-      return std::nullopt;
-    first = lower::kOperationWords + operation.registersA + operation.registersB;
+    first = lower::kOperationWords + operation->registersA + operation->registersB;
   }
   Accumulators::Registers registers;
   for (unsigned i = 0; i < call.getType()->getStructNumElements(); ++i)
@@ -165,39 +128,106 @@ llvm::Value *Collectives::accumulatorAt(Accumulators::Place place) {
                                place.part * kWarp);
 }
 
-llvm::Value *Collectives::emitPreparedMatrix(const llvm::CallBase &call,
-                                             const matrix::WarpOperation &operation) {
-  Value *a = preparedOperand(call, operation, true), *b = preparedOperand(call, operation, false);
-  const auto home = accumulators_ ? accumulators_->homeOf(call) : std::nullopt;
-  const unsigned registers = operation.registersD;
-  Value *d =
-      home ? accumulatorHome(*home, registers)
-           : matrixMemory("matrix.d", llvm::ArrayType::get(vec(b_.getInt32Ty(), kWarp), registers));
+/// The instructions that are done together with this one, the first of them, which follows what
+/// the others need.
+MatrixRun Collectives::matrixRunFrom(const llvm::CallBase &call) const {
+  MatrixRun run;
+  llvm::DenseSet<unsigned> homes;
+  for (const llvm::Instruction &i : llvm::make_range(call.getIterator(), call.getParent()->end())) {
+    auto *next = llvm::dyn_cast<llvm::CallBase>(&i);
+    if (!next) {
+      if (!run.addCarrier(i))
+        break;
+      continue;
+    }
+    // Accumulators that find others' in their home wait for those.
+    const auto home = accumulators_ ? accumulators_->homeOf(*next) : std::nullopt;
+    if (home && homes.contains(*home) && !run.continues(*next))
+      break;
+    if (!run.add(*next))
+      break;
+    if (home)
+      homes.insert(*home);
+  }
+  return run;
+}
+
+/// Stores a register of a fragment, behind its definition where that is near.
+void Collectives::storeFragmentRegister(const llvm::CallBase &user, const Value *value, Value *in,
+                                        unsigned offset) {
+  Value *whole = vector(value);
+  auto *defined = llvm::dyn_cast<llvm::Instruction>(value);
+  llvm::Instruction *last = definedBehind(value, whole);
+  const bool isNear = defined && defined->getParent() == user.getParent() && last &&
+                      !llvm::isa<llvm::PHINode>(last);
+  const auto isWaitBetween = [&] {
+    return llvm::any_of(llvm::make_range(defined->getIterator(), user.getIterator()),
+                        [](const llvm::Instruction &i) { return isWaiting(i); });
+  };
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  if (isNear && !isWaitBetween())
+    b_.SetInsertPoint(last->getParent(), std::next(last->getIterator()));
+  b_.CreateAlignedStore(whole, b_.CreateConstGEP1_32(b_.getInt32Ty(), in, offset), llvm::Align(64));
+}
+
+/// Does the instructions of a run; the value of each that somebody wants is in groupResults_.
+void Collectives::emitMatrixGroup(const MatrixRun &run) {
+  const matrix::WarpOperation &operation = run.operation();
+  const llvm::CallBase &call = *run.calls().front();
+  llvm::Type *row = vec(b_.getInt32Ty(), kWarp);
   const auto place = [&](Value *memory, unsigned i) {
     return b_.CreateConstGEP1_32(b_.getInt32Ty(), memory, i * kWarp);
   };
+  const size_t inputs =
+      run.rows().size() * operation.registersA + run.columns().size() * operation.registersB;
+  // Runs of one block may have their fragments at the same time.
+  unsigned &number = matrixGroups_[call.getParent()];
+  auto *in = matrixMemory("matrix.in" + std::to_string(number++),
+                          llvm::ArrayType::get(row, unsigned(inputs)));
+  unsigned next = 0;
+  for (const auto *fragments : {&run.rows(), &run.columns()})
+    for (const MatrixRun::Registers &registers : *fragments)
+      for (const Value *r : registers)
+        storeFragmentRegister(call, r, in, next++ * kWarp);
+  auto *homes = matrixMemory("matrix.homes",
+                             llvm::ArrayType::get(b_.getPtrTy(), unsigned(run.chains().size())));
+  std::vector<Value *> results;
   const unsigned firstC = lower::kOperationWords + operation.registersA + operation.registersB;
-  for (unsigned i = 0; i < registers && !(home && accumulators_->isInPlace(call)); ++i)
-    b_.CreateAlignedStore(vector(call.getArgOperand(firstC + i)), place(d, i), llvm::Align(64));
-  auto *operands = matrixMemory("matrix.prepared", llvm::ArrayType::get(b_.getPtrTy(), 3));
-  unsigned n = 0;
-  for (Value *pointer : {a, b, d})
-    b_.CreateStore(pointer, b_.CreateConstGEP1_32(b_.getPtrTy(), operands, n++));
-  matrix::WarpOperation part = operation;
-  part.phase = matrix::Phase::multiply;
-  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(part), operands, d});
-  Value *all = llvm::PoisonValue::get(wide(&call));
-  for (unsigned i = 0; i < registers; ++i)
-    all = b_.CreateInsertValue(
-        all, b_.CreateAlignedLoad(vec(b_.getInt32Ty(), kWarp), place(d, i), llvm::Align(64)), i);
-  return all;
+  for (const MatrixRun::Chain &chain : run.chains()) {
+    const auto home = accumulators_ ? accumulators_->homeOf(*chain.last) : std::nullopt;
+    const unsigned index = unsigned(results.size());
+    Value *d = home ? accumulatorHome(*home, operation.registersD)
+                    : matrixMemory("matrix.d" + std::to_string(index),
+                                   llvm::ArrayType::get(row, operation.registersD));
+    const bool isInPlace = home && accumulators_->homeOf(*chain.first) == home &&
+                           accumulators_->isInPlace(*chain.first);
+    for (unsigned i = 0; i < operation.registersC && !isInPlace; ++i)
+      b_.CreateAlignedStore(vector(chain.first->getArgOperand(firstC + i)), place(d, i),
+                            llvm::Align(64));
+    b_.CreateStore(d, b_.CreateConstGEP1_32(b_.getPtrTy(), homes, index));
+    results.push_back(d);
+  }
+  const std::vector<std::byte> plan = matrix::planGroup(operation, run.members());
+  runtime("ptxrun_matrix_group", b_.getVoidTy(), {operationConstant(plan), in, homes});
+  for (size_t k = 0; k < run.calls().size(); ++k) {
+    const llvm::CallBase *member = run.calls()[k];
+    const uint16_t chain = run.members()[k].d;
+    Value *all = llvm::PoisonValue::get(wide(member));
+    for (unsigned i = 0; i < operation.registersD && run.chains()[chain].last == member; ++i)
+      all = b_.CreateInsertValue(
+          all, b_.CreateAlignedLoad(row, place(results[chain], i), llvm::Align(64)), i);
+    groupResults_[member] = all;
+  }
 }
 
 llvm::Value *Collectives::emitMatrix(const llvm::CallBase &call, const Word &) {
   noteWhoIsGone(call);
-  const matrix::WarpOperation operation = operationOf(call);
-  if (lanes_ == kWarp && matrix::isPreparable(operation))
-    return emitPreparedMatrix(call, operation);
+  const matrix::WarpOperation operation = *matrixOperationOf(call);
+  if (lanes_ == kWarp && matrix::isGroupable(operation)) {
+    if (!groupResults_.contains(&call))
+      emitMatrixGroup(matrixRunFrom(call));
+    return groupResults_.lookup(&call);
+  }
   auto *results = llvm::cast<llvm::StructType>(call.getType());
   llvm::Type *element = results->getElementType(0);
   const unsigned inputs = call.arg_size() - 1 - lower::kOperationWords;
@@ -206,7 +236,9 @@ llvm::Value *Collectives::emitMatrix(const llvm::CallBase &call, const Word &) {
   };
   auto *in = lanesOf(inputs, "matrix.in"), *out = lanesOf(results->getNumElements(), "matrix.out");
   Value *first = gatherRegisters(call, in);
-  runtime("ptxrun_matrix_warp", b_.getVoidTy(), {operationConstant(operation), in, out});
+  const auto *bytes = reinterpret_cast<const std::byte *>(&operation);
+  runtime("ptxrun_matrix_warp", b_.getVoidTy(),
+          {operationConstant({bytes, sizeof operation}), in, out});
   llvm::Type *own = lanes_ == 1 ? element : vec(element, lanes_);
   Value *all = llvm::PoisonValue::get(wide(&call));
   for (unsigned i = 0; i < results->getNumElements(); ++i) {

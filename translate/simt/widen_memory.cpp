@@ -446,7 +446,8 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
   Value *v = vector(value);
   if (!a.offsets) {
     context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
-    storeEach(store, pointers(a), v);
+    if (!storeRows(store, a))
+      storeEach(store, pointers(a), v);
   } else if (!a.wraps) {
     if (!storeStrided(store, a) && !storeOffsets(store, a, v))
       storeEach(store, pointers(a), v);

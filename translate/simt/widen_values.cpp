@@ -87,6 +87,11 @@ void ValueMap::define(const llvm::Instruction &i, Value *v) {
   definitions_[&i] = {v, block, block->empty() ? nullptr : &block->back()};
 }
 
+llvm::Instruction *ValueMap::definedBehind(const Value *value, const Value *whole) const {
+  const Definition d = definitions_.lookup(value);
+  return d.value == whole && d.block == b_.GetInsertBlock() ? d.last : nullptr;
+}
+
 /// Constants: pointers to `.shared` become offsets, pointers of other spaces lose their space.
 llvm::Value *ValueMap::plainConstant(const llvm::Constant *c) {
   auto *constant = const_cast<llvm::Constant *>(c);
