@@ -67,6 +67,36 @@ class Accesses : protected ValueMap {
   std::optional<int64_t> strideOf(const Value *pointer) const;
   Value *ofLastLane(const Value *, const llvm::Instruction &user);
 
+  // widen_guessed.cpp
+  /// An address that is linear in `index`: scale * index + what is the same for all lanes.
+  struct LinearAddress {
+    const Value *index = nullptr;
+    int64_t scale = 1;
+    const llvm::Instruction *extension = nullptr;       // of `index` to 64 bits, or null
+    llvm::SmallVector<const llvm::Instruction *> steps; // from the address to the index
+  };
+  LinearAddress linearAddress(const Value *pointer) const;
+  Value *addressOf(const LinearAddress &, Value *index);
+  /// What an access of a gang whose lanes are mostly neighbours is known by.
+  struct Guess {
+    LinearAddress linear;
+    Value *lanes = nullptr; // the index of each lane, frozen
+    int64_t step = 0;       // of the index between neighbours
+    int64_t size = 0;       // bytes of one lane's element
+    bool isShared = false;
+    Address row; // as if they were neighbours; `wraps`: they are not
+  };
+  std::optional<Guess> guessNeighbours(const Value *pointer, llvm::Type *);
+  Value *rowFrom(const Guess &, Value *first);
+  Value *leavesRange(const Guess &, Value *index, Value *by, bool isDown);
+  Value *placeOf(const Guess &, Value *index);
+  Value *liesInFewRows(const Guess &);
+  Value *rowByRow(const Guess &, Value *value,
+                  llvm::function_ref<Value *(Value *, Value *, Value *)> access);
+  Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
+  void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
+  bool isMaskedAccessNative(const llvm::Type *) const;
+
   // widen_memory.cpp
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
@@ -77,6 +107,9 @@ class Accesses : protected ValueMap {
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
   bool isGathered(const llvm::Type *);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
+  Value *loadEither(const llvm::LoadInst &, const Address &, llvm::function_ref<Value *()> slowly);
+  void storeEither(const llvm::StoreInst &, const Address &, Value *v,
+                   llvm::function_ref<void()> slowly);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
   void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
 

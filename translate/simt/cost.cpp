@@ -208,13 +208,15 @@ constinit const Limits kLimits = {
                  .leastPiece = 16,
                  .pieceRegister = 64,
                  .piecesPerRegister = 2,
-                 .structureElements = 16},
+                 .structureElements = 16,
+                 // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
+                 .rowsOfGang = 3},
     // The loop over lanes costs a third of a long operation; three of them written out for 32 lanes
     // double the time of compilation. Sixteen registers less pointers and counters are for lanes
     // ahead (`histogram`).
     .atomics = {.writtenOut = 2, .registers = 12, .dense = 4, .denseFrom = 8},
     // The time of the analyses; no kernel of tests/bench comes near.
-    .search = {.operands = 32, .users = 64, .sums = 64, .lanes = 6, .repeated = 6},
+    .search = {.operands = 32, .users = 64, .sums = 64, .lanes = 6, .repeated = 6, .numbers = 48},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,

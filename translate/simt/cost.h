@@ -70,6 +70,7 @@ struct Limits {
     int64_t pieceRegister;      ///< so many bytes of a window weigh ...
     unsigned piecesPerRegister; ///< ... as much as so many runs
     int64_t structureElements;  ///< of a structure that is stored together
+    unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
   } accesses;
   /// Read-modify-write (widen_atomics.cpp).
   struct Atomics {
@@ -85,6 +86,7 @@ struct Limits {
     unsigned sums;     ///< levels of an address in the search for look-back
     unsigned lanes;    ///< levels of arithmetic on %laneid
     unsigned repeated; ///< levels of arithmetic that is done again before a guard
+    unsigned numbers;  ///< values behind an index that is made of the thread's number
   } search;
   /// Optimising and generating code (jit).
   struct Code {

@@ -106,6 +106,10 @@ llvm::Value *Widener::emitVarying(const llvm::Instruction &i) {
   case I::URem:
   case I::SRem:
     return emitVaryingDivision(i);
+  case I::FDiv:
+    if (isQuotientByUniform(i))
+      return emitQuotientByUniform(i);
+    break;
   case I::ExtractElement:
   case I::InsertElement:
   case I::ShuffleVector:
@@ -152,6 +156,32 @@ llvm::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   if (i.getOpcode() == I::UDiv || i.getOpcode() == I::SDiv)
     return q;
   return b_.CreateSub(a, b_.CreateMul(q, d));
+}
+
+/// Whether this is the exact quotient of two integers of at most 32 bits, the divisor one for all
+/// lanes, of which only the integer part is used: how intrinsics/lane divides.
+bool Widener::isQuotientByUniform(const llvm::Instruction &i) const {
+  auto isNarrowInteger = [](const Value *v) {
+    auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
+    return cast && llvm::isa<llvm::UIToFPInst, llvm::SIToFPInst>(cast) &&
+           cast->getSrcTy()->isIntegerTy() && cast->getSrcTy()->getIntegerBitWidth() <= 32;
+  };
+  return i.getType()->isDoubleTy() && isNarrowInteger(i.getOperand(0)) &&
+         isNarrowInteger(i.getOperand(1)) && shapes_.isUniform(i.getOperand(1)) &&
+         llvm::all_of(i.users(), [](const llvm::User *u) {
+           return llvm::isa<llvm::FPToUIInst, llvm::FPToSIInst>(u);
+         });
+}
+
+/// A multiplication, and one division for all lanes, which may leave the loop:
+///   r = (1 / d) * (1 + 2^-50)
+///   a * r, which is above a / d by 2^-51 to 2^-49 of it
+/// That is less than 1 / d, the least that a quotient is away from the integer above: both have the
+/// same integer part.
+llvm::Value *Widener::emitQuotientByUniform(const llvm::Instruction &i) {
+  auto number = [&](double v) { return llvm::ConstantFP::get(b_.getDoubleTy(), v); };
+  Value *r = b_.CreateFMul(b_.CreateFDiv(number(1), base(i.getOperand(1))), number(1 + 0x1p-50));
+  return b_.CreateFMul(vector(i.getOperand(0)), b_.CreateVectorSplat(lanes_, r));
 }
 
 /// Vectors of one thread lie lane by lane in one wide vector: element k of lane l is element l * n

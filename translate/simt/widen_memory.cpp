@@ -50,9 +50,12 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
   if (Value *below = beginsBelowShared(load, a))
     a.wraps = a.wraps ? b_.CreateOr(a.wraps, below) : below;
   Value *result;
+  std::optional<Guess> guess;
   if (!a.offsets) {
     if (loadRows(load, a)) {
       result = neighbours_[&load];
+    } else if (load.isSimple() && (guess = guessNeighbours(pointer, plain(&load)))) {
+      result = loadEither(load, guess->row, [&] { return loadRowsOrEach(load, *guess, a); });
     } else {
       context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
       result = loadEach(load, pointers(a));
@@ -61,27 +64,32 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
     // if the index wraps inside the gang: lane by lane; else as the shape says
-    Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"),
-          *done = newBlock("load.done");
-    b_.CreateCondBr(a.wraps, slow, fast,
-                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-    b_.SetInsertPoint(slow);
-    Value *slowly = loadSlowly(load, a);
-    slow = b_.GetInsertBlock();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(fast);
-    Value *fastly = loadOffsets(load, a);
-    fast = b_.GetInsertBlock();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
-    llvm::PHINode *phi = b_.CreatePHI(fastly->getType(), 2, load.getName());
-    phi->addIncoming(slowly, slow);
-    phi->addIncoming(fastly, fast);
-    result = phi;
+    result = loadEither(load, a, [&] { return loadSlowly(load, a); });
   }
   if (load.isAtomic() && llvm::isAcquireOrStronger(load.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
   define(load, result);
+}
+
+/// As the offsets say, or `slowly` where the test of the address fails.
+llvm::Value *Accesses::loadEither(const llvm::LoadInst &load, const Address &a,
+                                  llvm::function_ref<Value *()> slowly) {
+  Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"), *done = newBlock("load.done");
+  b_.CreateCondBr(a.wraps, slow, fast,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(slow);
+  Value *inSlow = slowly();
+  slow = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(fast);
+  Value *inFast = loadOffsets(load, a);
+  fast = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode *phi = b_.CreatePHI(inFast->getType(), 2, load.getName());
+  phi->addIncoming(inSlow, slow);
+  phi->addIncoming(inFast, fast);
+  return phi;
 }
 
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
@@ -444,7 +452,10 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
   }
   Address a = address(pointer);
   Value *v = vector(value);
-  if (!a.offsets) {
+  std::optional<Guess> guess;
+  if (!a.offsets && store.isSimple() && (guess = guessNeighbours(pointer, plain(value)))) {
+    storeEither(store, guess->row, v, [&] { storeRowsOrEach(store, *guess, a, v); });
+  } else if (!a.offsets) {
     context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
     if (!storeRows(store, a))
       storeEach(store, pointers(a), v);
@@ -452,19 +463,25 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
     if (!storeStrided(store, a) && !storeOffsets(store, a, v))
       storeEach(store, pointers(a), v);
   } else {
-    Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"),
-          *done = newBlock("store.done");
-    b_.CreateCondBr(a.wraps, slow, fast,
-                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-    b_.SetInsertPoint(slow);
-    storeSlowly(store, a, v);
-    b_.CreateBr(done);
-    b_.SetInsertPoint(fast);
-    if (!storeOffsets(store, a, v))
-      storeEach(store, pointers(a), v);
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
+    storeEither(store, a, v, [&] { storeSlowly(store, a, v); });
   }
+}
+
+/// As the offsets say, or `slowly` where the test of the address fails.
+void Accesses::storeEither(const llvm::StoreInst &store, const Address &a, Value *v,
+                           llvm::function_ref<void()> slowly) {
+  Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"),
+        *done = newBlock("store.done");
+  b_.CreateCondBr(a.wraps, slow, fast,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(slow);
+  slowly();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(fast);
+  if (!storeOffsets(store, a, v))
+    storeEach(store, pointers(a), v);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
 }
 
 bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Value *v) {

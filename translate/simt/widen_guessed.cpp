@@ -1,0 +1,319 @@
+// Guesses: a load or store whose lanes' addresses differ in a way that nothing is known of, but are
+// computed from the thread's number alone (an index that wraps round, is cut off twice, or taken
+// apart by division), mostly accesses neighbours. That is tested, one comparison for the gang:
+//
+//     if (all active lanes: index == index[0] + lane, and none of these wraps)
+//       one access of a row at the address of lane 0
+//     else if (the lanes lie in few rows)
+//       while any lane is left: those that lie in a row with the first of them, under a mask
+//     else
+//       a gather or scatter, lane by lane below AVX-512
+//
+// Rows of a block that has 20 threads in one are three rows in a gang of 32. Addresses made of what
+// was loaded scatter: they are not tested.
+#include <llvm/IR/Operator.h>
+
+#include "translate/simt/accesses.h"
+#include "translate/simt/words.h"
+
+namespace ptxrun::simt {
+
+using llvm::Value;
+using I = llvm::Instruction;
+
+namespace {
+
+/// Whether a value depends on nothing but the thread's number and what is the same for all lanes.
+bool isOfThreadNumber(const Value *value, const ShapeAnalysis &shapes) {
+  llvm::SmallVector<const Value *> stack{value};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty()) {
+    const Value *v = stack.pop_back_val();
+    if (llvm::isa<llvm::AllocaInst>(v))
+      return false; // each lane has its own
+    if (!shapes.shape(v).isVarying() || !seen.insert(v).second)
+      continue;
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    if (!i || seen.size() > kLimits.search.numbers || i->mayReadOrWriteMemory() ||
+        i->getType()->isVectorTy())
+      return false;
+    if (auto *call = llvm::dyn_cast<llvm::CallBase>(i);
+        call && !llvm::isa<llvm::IntrinsicInst>(call)) {
+      const Word::Kind kind = wordAt(*call).kind;
+      if (kind != Word::Kind::threadIndex && kind != Word::Kind::specialRegister)
+        return false;
+      continue;
+    }
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return true;
+}
+
+/// x of x + c, x - c, c a value that is the same for all lanes; null where it is otherwise.
+const Value *varyingTerm(const llvm::Instruction &i, const ShapeAnalysis &shapes) {
+  const Value *x = i.getOperand(0), *y = i.getOperand(1);
+  if (shapes.isUniform(y) && shapes.shape(x).isVarying())
+    return x;
+  return i.getOpcode() != I::Sub && shapes.isUniform(x) && shapes.shape(y).isVarying() ? y
+                                                                                       : nullptr;
+}
+
+} // namespace
+
+/// Takes an address apart into an index that varies, and steps that lead from it to the address.
+Accesses::LinearAddress Accesses::linearAddress(const Value *pointer) const {
+  LinearAddress a{pointer, 1, nullptr, {}};
+  while (!a.extension) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(a.index);
+    if (!i)
+      break;
+    const Value *next = nullptr;
+    auto *by =
+        i->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1)) : nullptr;
+    switch (i->getOpcode()) {
+    case I::IntToPtr:
+    case I::PtrToInt:
+      if (widthOf(i) == widthOf(i->getOperand(0)))
+        next = i->getOperand(0);
+      break;
+    case I::Or:
+      if (!llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint())
+        break;
+      [[fallthrough]];
+    case I::Add:
+    case I::Sub:
+      next = varyingTerm(*i, shapes_);
+      break;
+    case I::Shl:
+      if (by && by->getValue().ult(8)) {
+        next = i->getOperand(0);
+        a.scale <<= by->getZExtValue();
+      }
+      break;
+    case I::SExt:
+    case I::ZExt:
+      next = i->getOperand(0);
+      a.extension = i;
+      break;
+    default:
+      break;
+    }
+    if (!next || !shapes_.shape(next).isVarying())
+      break;
+    a.steps.push_back(i);
+    a.index = next;
+  }
+  if (a.extension && (a.steps.empty() || a.steps.back() != a.extension))
+    a.extension = nullptr;
+  return a;
+}
+
+/// The address that the steps make of one lane's index.
+Value *Accesses::addressOf(const LinearAddress &a, Value *index) {
+  Value *v = index;
+  for (const llvm::Instruction *i : llvm::reverse(a.steps)) {
+    llvm::Type *type = plain(i);
+    auto other = [&] { return base(i->getOperand(shapes_.isUniform(i->getOperand(0)) ? 0 : 1)); };
+    switch (i->getOpcode()) {
+    case I::Add:
+    case I::Or:
+      v = b_.CreateAdd(v, other());
+      break;
+    case I::Sub:
+      v = b_.CreateSub(v, other());
+      break;
+    case I::Shl:
+      v = b_.CreateShl(v, base(i->getOperand(1)));
+      break;
+    case I::SExt:
+      v = b_.CreateSExt(v, type);
+      break;
+    case I::ZExt:
+      v = b_.CreateZExt(v, type);
+      break;
+    case I::PtrToInt:
+      v = v->getType()->isPointerTy() ? b_.CreatePtrToInt(v, type) : v;
+      break;
+    default: // IntToPtr
+      v = type->isPointerTy() ? b_.CreateIntToPtr(v, type) : v;
+      break;
+    }
+  }
+  return v;
+}
+
+/// lanes[k] where lane 0 has `first`, and all lie in a row.
+Value *Accesses::rowFrom(const Guess &g, Value *first) {
+  llvm::SmallVector<llvm::Constant *> steps;
+  for (unsigned l = 0; l < lanes_; ++l)
+    steps.push_back(llvm::ConstantInt::get(first->getType(), l * uint64_t(g.step)));
+  return b_.CreateAdd(b_.CreateVectorSplat(lanes_, first), llvm::ConstantVector::get(steps));
+}
+
+/// Whether an index and those of all lanes before (`by` < 0) or behind it leave the range of its
+/// type, which the row in memory does not.
+Value *Accesses::leavesRange(const Guess &g, Value *index, Value *by, bool isDown) {
+  if (index->getType()->isIntegerTy(64))
+    return b_.getFalse();
+  const bool isSigned = !g.linear.extension || g.linear.extension->getOpcode() == I::SExt;
+  const auto id =
+      isDown
+          ? (isSigned ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow)
+          : (isSigned ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow);
+  return b_.CreateExtractValue(b_.CreateBinaryIntrinsic(id, index, by), 1);
+}
+
+/// The place in memory of one lane's index.
+Value *Accesses::placeOf(const Guess &g, Value *index) {
+  Value *at = addressOf(g.linear, index);
+  if (g.isShared)
+    return inArena(at);
+  return at->getType()->isPointerTy() ? at : b_.CreateIntToPtr(at, b_.getPtrTy());
+}
+
+/// The access as that of a row of neighbours, with the test whether it is one; nothing where that
+/// is unlikely.
+std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, llvm::Type *type) {
+  const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
+  if (!context_.passes.isOn(Pass::guesses) || context_.options.tier != Tier::optimised ||
+      lanes_ == 1 || isOffMainLine_ || type->isVectorTy() || bits < 8 || bits > 64 ||
+      !llvm::isPowerOf2_64(bits))
+    return std::nullopt;
+  Guess g;
+  g.linear = linearAddress(pointer);
+  const Value *index = g.linear.index;
+  const int64_t size = int64_t(bits / 8);
+  const unsigned width = widthOf(index);
+  auto *made = llvm::dyn_cast<llvm::Instruction>(index);
+  // A number of the thread times a stride: no neighbours.
+  const bool isStrided = !made || made->getOpcode() == I::Mul || made->getOpcode() == I::Shl;
+  if (width < 16 || width > 64 || size % g.linear.scale != 0 || isStrided ||
+      !isOfThreadNumber(index, shapes_))
+    return std::nullopt;
+  g.isShared = pointer->getType()->getPointerAddressSpace() == lower::kShared;
+  g.step = size / g.linear.scale;
+  g.size = size;
+  g.lanes = b_.CreateFreeze(vector(index));
+  if (g.lanes->getType()->isPtrOrPtrVectorTy())
+    g.lanes = b_.CreatePtrToInt(g.lanes, vec(b_.getInt64Ty(), lanes_));
+  Value *first = b_.CreateExtractElement(g.lanes, uint64_t(0));
+  Value *differs = b_.CreateICmpNE(g.lanes, rowFrom(g, first));
+  Value *last = llvm::ConstantInt::get(first->getType(), uint64_t(lanes_ - 1) * uint64_t(g.step));
+  std::vector<int64_t> offsets;
+  for (unsigned l = 0; l < lanes_; ++l)
+    offsets.push_back(int64_t(l) * size);
+  g.row = {placeOf(g, first), shapes_.intern(std::move(offsets)), nullptr,
+           b_.CreateOr(anyLane(mask() ? b_.CreateAnd(differs, mask()) : differs),
+                       leavesRange(g, first, last, false))};
+  return g;
+}
+
+/// Whether lanes lie in few rows, and accesses under a mask are instructions.
+Value *Accesses::liesInFewRows(const Guess &g) {
+  llvm::SmallVector<int> before{0};
+  for (unsigned l = 1; l < lanes_; ++l)
+    before.push_back(int(l) - 1);
+  Value *next = b_.CreateAdd(b_.CreateShuffleVector(g.lanes, before),
+                             llvm::ConstantInt::get(g.lanes->getType(), uint64_t(g.step)));
+  Value *breaks = b_.CreateICmpNE(g.lanes, next); // lane 0 is one
+  Value *count = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(breaks));
+  return b_.CreateICmpULE(count, b_.getInt32(kLimits.accesses.rowsOfGang));
+}
+
+/// Row after row:
+///   left = mask
+///   do
+///     k = the first lane of left;  start = index[k] - k * step
+///     here = left and index == start + lane * step        (lane k alone where that wraps)
+///     access(where lane 0 of this row is, here)
+///     left = left and not here
+///   while any(left)
+/// `access` is told the place and the mask, and the value so far, and gives the next one.
+Value *Accesses::rowByRow(const Guess &g, Value *value,
+                          llvm::function_ref<Value *(Value *, Value *, Value *)> access) {
+  Block *before = b_.GetInsertBlock(), *loop = newBlock("rows"), *done = newBlock("rows.done");
+  Value *all = maskBits(mask());
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *left = b_.CreatePHI(b_.getInt32Ty(), 2, "left");
+  left->addIncoming(all, before);
+  llvm::PHINode *so = value ? b_.CreatePHI(value->getType(), 2) : nullptr;
+  if (so)
+    so->addIncoming(value, before);
+  Value *k = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue());
+  Value *index = b_.CreateExtractElement(g.lanes, k);
+  llvm::Type *number = index->getType();
+  Value *steps = b_.CreateMul(b_.CreateZExtOrTrunc(k, number),
+                              llvm::ConstantInt::get(number, uint64_t(g.step)));
+  Value *start = b_.CreateSub(index, steps);
+  Value *behind =
+      b_.CreateSub(llvm::ConstantInt::get(number, uint64_t(lanes_ - 1) * uint64_t(g.step)), steps);
+  Value *wraps =
+      b_.CreateOr(leavesRange(g, index, steps, true), leavesRange(g, index, behind, false));
+  Value *rows = maskBits(b_.CreateICmpEQ(g.lanes, rowFrom(g, start)));
+  Value *here = b_.CreateAnd(left, b_.CreateSelect(wraps, b_.CreateShl(b_.getInt32(1), k), rows));
+  Value *place = b_.CreateGEP(
+      b_.getInt8Ty(), placeOf(g, index),
+      b_.CreateNeg(b_.CreateMul(b_.CreateZExt(k, b_.getInt64Ty()), b_.getInt64(uint64_t(g.size)))));
+  Value *next = access(place, bitsToMask(here), so);
+  Value *rest = b_.CreateAnd(left, b_.CreateNot(here));
+  left->addIncoming(rest, b_.GetInsertBlock());
+  if (so)
+    so->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateIsNotNull(rest), loop, done);
+  b_.SetInsertPoint(done);
+  return next;
+}
+
+/// Where the lanes are no neighbours: rows, or each lane by itself.
+Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
+  if (!isMaskedAccessNative(plain(&load)))
+    return loadEach(load, pointers(a));
+  Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
+        *done = newBlock("load.end");
+  b_.CreateCondBr(liesInFewRows(g), inRows, each);
+  b_.SetInsertPoint(inRows);
+  Value *fromRows = rowByRow(
+      g, llvm::Constant::getNullValue(wide(&load)), [&](Value *at, Value *lanes, Value *soFar) {
+        return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
+      });
+  inRows = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(each);
+  Value *fromEach = loadEach(load, pointers(a));
+  each = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode *phi = b_.CreatePHI(fromEach->getType(), 2);
+  phi->addIncoming(fromRows, inRows);
+  phi->addIncoming(fromEach, each);
+  return phi;
+}
+
+void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
+                               Value *v) {
+  if (!isMaskedAccessNative(plain(store.getValueOperand())))
+    return storeEach(store, pointers(a), v);
+  Block *inRows = newBlock("store.rows"), *each = newBlock("store.each"),
+        *done = newBlock("store.end");
+  b_.CreateCondBr(liesInFewRows(g), inRows, each);
+  b_.SetInsertPoint(inRows);
+  rowByRow(g, nullptr, [&](Value *at, Value *lanes, Value *) {
+    return b_.CreateMaskedStore(v, at, store.getAlign(), lanes);
+  });
+  b_.CreateBr(done);
+  b_.SetInsertPoint(each);
+  storeEach(store, pointers(a), v);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+/// Whether a load or store of a row under a mask is one instruction for each register.
+bool Accesses::isMaskedAccessNative(const llvm::Type *type) const {
+  const unsigned bits = type->getScalarSizeInBits();
+  return !type->isPointerTy() &&
+         (context_.target.hasMaskRegisters() ||
+          (context_.target.level == CpuLevel::avx2 && (bits == 32 || bits == 64)));
+}
+
+} // namespace ptxrun::simt
