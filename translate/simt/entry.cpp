@@ -199,7 +199,7 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
   e.b.SetInsertPoint(gangs);
   llvm::PHINode *thread = e.b.CreatePHI(e.b.getInt32Ty(), 2, "first.thread");
   Value *left = e.b.CreateSub(loop.threads, thread);
-  Value *w = e.b.getInt32(context.lanes * gangsPerBody);
+  Value *w = e.b.getInt32(context.gangThreads * gangsPerBody);
   Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
   e.writeFirstThread(thread);
   e.writeLanes(count);

@@ -41,7 +41,10 @@ struct Entry {
                        llvm::Value *mask) {
     return b.CreateCall(body, {launch, cta, gang, ctaid[0], ctaid[1], ctaid[2], firstThread, mask});
   }
+  /// The lanes of a full gang.
   llvm::Value *allLanes() {
+    if (context.gangThreads < context.lanes)
+      return lanesBelow(b.getInt32(context.gangThreads));
     return context.lanes == 1 ? static_cast<llvm::Value *>(b.getTrue())
                               : llvm::Constant::getAllOnesValue(
                                     llvm::FixedVectorType::get(b.getInt1Ty(), context.lanes));

@@ -17,7 +17,8 @@ struct ModuleContext {
   CodeOptions options;
   Target target; ///< of the options' level and model
   PassRun &passes;
-  bool tracksExits = false; ///< barriers count exited lanes
+  unsigned gangThreads = lanes; ///< threads of a full gang: lanes, or fewer where gangs are rows
+  bool tracksExits = false;     ///< barriers count exited lanes
   bool hasBarriers = false;
   bool hasPlainUpdates =
       false; ///< atomics of memory that one thread works on: a load, then a store

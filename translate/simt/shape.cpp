@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "translate/lower/lane_module.h"
 #include "translate/simt/cost.h"
@@ -96,14 +97,21 @@ Shape ShapeAnalysis::shape(const llvm::Value *v) const {
   return it == shapes_.end() ? Shape{} : it->second;
 }
 
-/// %tid: the linear thread number is firstThread + lane with firstThread a multiple of W; where the
-/// block's rows and the gang's lanes divide each other the three coordinates have constant offsets
-/// too.
+/// %tid: of gangs that are rows, the lane. Else the linear thread number is firstThread + lane with
+/// firstThread a multiple of W; where the block's rows and the gang's lanes divide each other the
+/// three coordinates have constant offsets too.
 Shape ShapeAnalysis::threadIndex(unsigned axis) const {
   auto [x, y, z] = gang_.block;
   const unsigned w = gang_.lanes;
   if (x == 0)
     return varying();
+  if (gang_.row) {
+    if (axis != 0)
+      return uniform();
+    std::vector<int64_t> lanes(w);
+    std::iota(lanes.begin(), lanes.end(), 0);
+    return make(std::move(lanes), kMaxAlignment, 32, false);
+  }
   uint64_t below = axis == 0 ? 1 : axis == 1 ? x : uint64_t(x) * y; // threads per step of this axis
   uint64_t extent = axis == 0 ? x : axis == 1 ? y : z;
   uint64_t period = below * extent; // threads until it starts over

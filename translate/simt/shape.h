@@ -66,6 +66,9 @@ struct GangShape {
   /// time, have conditional offsets: those they have where the bound is not reached, or where the
   /// number has none of the bits that differ between lanes.
   bool followsClamps = false;
+  /// Not 0: each gang has one row of the block, of so many threads, in its first lanes; the others
+  /// are empty. 0: gangs have W consecutive threads.
+  uint32_t row = 0;
 };
 
 /// Shapes of all values of a function, and its divergent control. Optimistic data flow to a fixed
@@ -108,6 +111,8 @@ class ShapeAnalysis {
   const std::vector<int64_t> *intern(std::vector<int64_t>) const;
   unsigned lanes() const { return gang_.lanes; }
   const std::array<uint32_t, 3> &block() const { return gang_.block; }
+  /// Gangs are rows of the block (GangShape::row).
+  bool areGangsRows() const { return gang_.row != 0; }
 
  private:
   static Shape uniform(unsigned alignment = 0);

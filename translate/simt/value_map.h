@@ -112,7 +112,7 @@ class ValueMap {
   llvm::DenseMap<const Value *, llvm::AllocaInst *> slots_, incoming_;
   std::vector<llvm::AllocaInst *> promotable_;
   Value *mask_ = nullptr;
-  Value *firstThread_ = nullptr; ///< known to be a multiple of W
+  Value *firstThread_ = nullptr; ///< known to be a multiple of W, unless gangs are rows
 };
 
 } // namespace ptxrun::simt

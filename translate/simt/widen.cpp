@@ -84,6 +84,25 @@ unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   return lanes;
 }
 
+/// Threads of a row of the block where each gang gets one: rows that would lie across gangs, most
+/// of whose lanes they fill, in kernels without anything that knows warps or waits. 0: not so.
+uint32_t rowOfGangs(const llvm::Module &m, const CodeOptions &o, unsigned lanes, bool spins) {
+  const uint32_t row = o.block[0];
+  if (lanes == 1 || row >= lanes || 2 * row <= lanes || lanes % row == 0 ||
+      o.block[1] * o.block[2] == 1 || o.schedulesGangs || o.isWatched || spins)
+    return 0;
+  const bool knowsWarps = llvm::any_of(m, [](const llvm::Function &f) {
+    if (!f.isDeclaration() || f.use_empty())
+      return false;
+    using Kind = Word::Kind;
+    const Word w = wordOf(f);
+    return w.isCollective() || w.kind == Kind::laneId || w.kind == Kind::laneMask ||
+           w.kind == Kind::barrier || w.kind == Kind::schedule || w.kind == Kind::runtimeWait ||
+           w.op == Op::warpid || w.op == Op::nwarpid;
+  });
+  return knowsWarps ? 0 : row;
+}
+
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few
 /// threads: few lanes.
 Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o) {
@@ -105,6 +124,14 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   } else if (o.block[0] == 8 && o.block[1] * o.block[2] > 1) {
     wanted = 8;
     reason = "rows of 8 threads: a gang of 8 has one row";
+  } else if (const unsigned fits = unsigned(llvm::bit_ceil(std::max(o.block[0], 8u)));
+             fits <= 32 && rowOfGangs(m, o, fits, f.spins) != 0) {
+    wanted = fits;
+    reason = "rows of " + std::to_string(o.block[0]) + " threads: a gang has one row";
+  } else if (o.block[0] > 32 && o.block[0] % 32 != 0 && o.block[0] % 8 == 0 &&
+             o.block[1] * o.block[2] > 1) {
+    wanted = o.block[0] % 16 == 0 ? 16 : 8;
+    reason = "rows that gangs of " + std::to_string(wanted) + " divide";
   } else if (unsigned fitting = lanesThatFit(*const_cast<llvm::Function *>(kernel), o);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
@@ -246,7 +273,8 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
                       bool maySuspend) {
   PassRun &passes = context.passes;
   const bool schedulesGangs = context.options.schedulesGangs;
-  const bool isWhole = !schedulesGangs && !partial; // CTAs run by themselves, in full gangs
+  const bool areRows = context.gangThreads != context.lanes;
+  const bool isWhole = !schedulesGangs && !partial && !areRows; // CTAs in full gangs, by themselves
   Jammed jammed;
   if (isWhole && context.lanes > 1 && context.options.tier == Tier::optimised) {
     const auto gangsPerCta = unsigned(threadsOf(context.options) / context.lanes);
@@ -327,13 +355,13 @@ Bodies widenAll(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functio
     if (f != &kernel)
       widenOne(context, *f, gang, context.wide.at(f), false, false);
   const uint64_t threads = threadsOf(context.options);
-  const bool hasPartial = gang.lanes > 1 && threads % gang.lanes != 0;
-  const bool hasFull = threads == 0 || threads >= gang.lanes;
+  const bool hasPartial = gang.row == 0 && gang.lanes > 1 && threads % gang.lanes != 0;
+  const bool hasFull = threads == 0 || threads >= gang.lanes || gang.row != 0;
   Bodies made;
   const std::string name = kernel.getName().str();
   if (hasFull)
     made.full = widenOne(context, kernel, gang, wideFunction(context, kernel, true, name + ".full"),
-                         true, true);
+                         gang.row == 0, true);
   if (hasPartial)
     made.partial = widenOne(context, kernel, gang,
                             wideFunction(context, kernel, true, name + ".partial"), false, true);
@@ -378,12 +406,15 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
   });
   Width width = widthFor(m, kernel, options);
   // Both ways of an access are only worth their compilation where a gather is one instruction.
-  const GangShape gang{width.lanes, options.block,
-                       options.tier == Tier::optimised && target.hasMaskedGather() &&
-                           passes.isOn(Pass::clamps)};
-
-  ModuleContext context{m, width.lanes, options, target, passes};
+  GangShape gang{width.lanes, options.block,
+                 options.tier == Tier::optimised && target.hasMaskedGather() &&
+                     passes.isOn(Pass::clamps)};
   Findings found = examineAll(m, kernel, gang);
+  gang.row = rowOfGangs(m, options, width.lanes, found.spins);
+  if (gang.row != 0)
+    found = examineAll(m, kernel, gang);
+
+  ModuleContext context{m, width.lanes, options, target, passes, gang.row ? gang.row : width.lanes};
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   runLanePasses(context, scalar, *kernel, gang, found.spins);

@@ -428,8 +428,9 @@ void ValueMap::beginFunction() {
   entry_.SetInsertPoint(prologue);
   llvm::Instruction *toFirst = entry_.CreateBr(first);
   entry_.SetInsertPoint(toFirst);
-  firstThread_ =
-      entry_.CreateAnd(target_.getArg(kFirstThread), ~uint64_t(lanes_ - 1), "first.thread");
+  firstThread_ = target_.getArg(kFirstThread);
+  if (!shapes_.areGangsRows())
+    firstThread_ = entry_.CreateAnd(firstThread_, ~uint64_t(lanes_ - 1), "first.thread");
   b_.SetInsertPoint(first);
   for (unsigned n = 0; n < source_.arg_size(); ++n) {
     const llvm::Argument *own = source_.getArg(n);
