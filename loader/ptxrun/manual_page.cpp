@@ -65,6 +65,7 @@ std::string verbatim(const std::string &text) {
 std::string manualPage(const CLI::App &app) {
   const std::vector<CommandText> commands = describe(app);
   std::string page = ".TH PTXRUN 1 \"\" \"ptxrun " PTXRUN_VERSION "\" \"User Commands\"\n"
+                     ".ad l\n" // long lists of values are one word
                      ".SH NAME\nptxrun \\- run CUDA kernels on the CPU\n.SH SYNOPSIS\n" +
                      synopsis(commands.front()) + ".SH DESCRIPTION\n" +
                      escaped(commands.front().description) + "\n.SH COMMANDS\n";

@@ -36,8 +36,10 @@ expect "1 8 16 32" run --lanes ""
 expect "info" capture inf
 expect "bash zsh fish" completion ""
 
-"$ptxrun" help environment | grep -q '^  PTXRUN_CACHE=DIR|off ' || fail "help environment does not tell of PTXRUN_CACHE"
-"$ptxrun" help passes | grep -q '^  - jam ' || fail "help passes does not tell of jam"
+"$ptxrun" help environment >"$scratch/environment" # not into a pipe that grep closes early
+grep -q '^  PTXRUN_CACHE=DIR|off ' "$scratch/environment" || fail "help environment does not tell of PTXRUN_CACHE"
+"$ptxrun" help passes >"$scratch/passes"
+grep -q '^  - jam ' "$scratch/passes" || fail "help passes does not tell of jam"
 "$ptxrun" help capture info | grep -q 'FILE' || fail "help has none of sub-commands"
 told=$("$ptxrun" help enviroment 2>&1)
 [[ $? -eq 2 && $told == *"did you mean 'environment'"* ]] || fail "a wrong topic is not corrected"
