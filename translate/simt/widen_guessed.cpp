@@ -58,6 +58,27 @@ const Value *varyingTerm(const llvm::Instruction &i, const ShapeAnalysis &shapes
                                                                                        : nullptr;
 }
 
+/// A number of the thread times a stride, to which loops may add what is the same for all lanes.
+bool isStrided(const Value *value, const ShapeAnalysis &shapes) {
+  llvm::SmallVector<const Value *> stack{value};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty()) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || i->getOpcode() == I::Mul || i->getOpcode() == I::Shl || !seen.insert(i).second)
+      continue;
+    if (seen.size() > kLimits.search.operands)
+      return false;
+    const bool isSum = i->getOpcode() == I::Add || i->getOpcode() == I::Sub;
+    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i))
+      stack.append(phi->value_op_begin(), phi->value_op_end());
+    else if (const Value *x = isSum ? varyingTerm(*i, shapes) : nullptr)
+      stack.push_back(x);
+    else
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 /// Takes an address apart into an index that varies, and steps that lead from it to the address.
@@ -184,10 +205,7 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
   const Value *index = g.linear.index;
   const int64_t size = int64_t(bits / 8);
   const unsigned width = widthOf(index);
-  auto *made = llvm::dyn_cast<llvm::Instruction>(index);
-  // A number of the thread times a stride: no neighbours.
-  const bool isStrided = !made || made->getOpcode() == I::Mul || made->getOpcode() == I::Shl;
-  if (width < 16 || width > 64 || size % g.linear.scale != 0 || isStrided ||
+  if (width < 16 || width > 64 || size % g.linear.scale != 0 || isStrided(index, shapes_) ||
       !isOfThreadNumber(index, shapes_))
     return std::nullopt;
   g.isShared = pointer->getType()->getPointerAddressSpace() == lower::kShared;
