@@ -37,12 +37,10 @@ InstCombineOptions oneRound() {
 /// in, for each instruction behind, and that time grows with the square of the number of ways.
 /// What is left is folded there.
 struct Combine : PassInfoMixin<Combine> {
-  static constexpr unsigned kManyWays = 64;
-
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     const bool hasManyWays = any_of(function, [](const BasicBlock &block) {
       const auto *phi = dyn_cast<PHINode>(&block.front());
-      return phi && phi->getNumIncomingValues() > kManyWays;
+      return phi && phi->getNumIncomingValues() > simt::kLimits.code.ways;
     });
     if (hasManyWays)
       return InstSimplifyPass().run(function, analyses);

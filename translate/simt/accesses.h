@@ -145,6 +145,7 @@ class Accesses : protected ValueMap {
   llvm::SmallVector<Value *> interleave(llvm::ArrayRef<Value *>);
   bool storeStrided(const llvm::StoreInst &, const Address &);
   bool storeRows(const llvm::StoreInst &, const Address &);
+  void storeAtLast(const llvm::SmallVector<const llvm::StoreInst *> &);
   void storeStructures(const llvm::StoreInst &, const Address &,
                        llvm::ArrayRef<const llvm::StoreInst *>, unsigned n);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);

@@ -220,6 +220,7 @@ constinit const Limits kLimits = {
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,
+             .ways = 64,
              .inlined = 400,
              .unrolled = 32,
              .longBlock = 1000,

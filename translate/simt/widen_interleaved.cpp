@@ -304,6 +304,17 @@ llvm::SmallVector<llvm::Value *> Accesses::interleave(llvm::ArrayRef<Value *> in
   return out;
 }
 
+/// Stores of one block are done where the last of them stands.
+void Accesses::storeAtLast(const llvm::SmallVector<const llvm::StoreInst *> &all) {
+  const llvm::StoreInst *end = all[0];
+  for (const llvm::StoreInst *one : all)
+    end = end->comesBefore(one) ? one : end;
+  for (const llvm::StoreInst *one : all)
+    if (one != end)
+      putOff_.insert(one);
+  structures_[end] = all;
+}
+
 /// A store into an array of structures: together with those to the structures' other elements,
 /// where the last of them stands; on AVX-512 also alone, with a mask that leaves out what lies
 /// between. False where neither will do.
@@ -333,13 +344,7 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
       storeStructures(store, a, {}, unsigned(n));
       return true;
     }
-    const llvm::StoreInst *end = all[0];
-    for (const llvm::StoreInst *one : all)
-      end = end->comesBefore(one) ? one : end;
-    for (const llvm::StoreInst *one : all)
-      if (one != end)
-        putOff_.insert(one);
-    structures_[end] = all;
+    storeAtLast(all);
     return true; // it is not the last
   }
   storeStructures(store, a, last->second, unsigned(n));
@@ -363,13 +368,7 @@ bool Accesses::storeRows(const llvm::StoreInst &store, const Address &a) {
       all = storesNear(store, size, n);
     if (all.empty())
       return false;
-    const llvm::StoreInst *end = all[0];
-    for (const llvm::StoreInst *one : all)
-      end = end->comesBefore(one) ? one : end;
-    for (const llvm::StoreInst *one : all)
-      if (one != end)
-        putOff_.insert(one);
-    structures_[end] = all;
+    storeAtLast(all);
     return true; // it is not the last
   }
   const llvm::SmallVector<const llvm::StoreInst *> all = last->second;

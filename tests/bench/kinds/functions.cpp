@@ -11,18 +11,7 @@ constexpr int kCount = 1 << 20;
 /// y[i] = f(i); results are held against the loop's with a tolerance of some ulp.
 template <class T, class F>
 void map(Kinds::Group &group, int n, Data<T> &y, const Arguments &arguments, F f) {
-  group.measure({.grid = {blocksFor(n, 256)},
-                 .block = {256},
-                 .arguments = arguments,
-                 .loop =
-                     [&] {
-                       const F g = f; // in registers, whatever `to` points at
-                       T *to = y.get();
-#pragma omp simd
-                       for (int i = 0; i < n; ++i)
-                         to[i] = g(i);
-                     },
-                 .outputs = {near(y, 1e-5)}});
+  measureMap(group, n, y, arguments, near(y, 1e-5), f);
 }
 
 void sineCosine(Kinds::Group &group) {

@@ -12,18 +12,7 @@ constexpr int kCount = 1 << 20;
 /// One thread for each of n results: y[i] = f(i).
 template <class T, class F>
 void map(Kinds::Group &group, int n, Data<T> &y, const Arguments &arguments, F f) {
-  group.measure({.grid = {blocksFor(n, 256)},
-                 .block = {256},
-                 .arguments = arguments,
-                 .loop =
-                     [&] {
-                       const F g = f; // in registers, whatever `to` points at
-                       T *to = y.get();
-#pragma omp simd
-                       for (int i = 0; i < n; ++i)
-                         to[i] = g(i);
-                     },
-                 .outputs = {bits(y)}});
+  measureMap(group, n, y, arguments, bits(y), f);
 }
 
 void fillWords(Data<uint64_t> &data, uint64_t seed) {

@@ -128,4 +128,22 @@ void measureGrids(Kinds &);
 void measureDense(Kinds &);
 void measureSimulation(Kinds &);
 
+/// One thread, in blocks of 256, for each of n results: y[i] = f(i).
+template <class T, class F>
+void measureMap(Kinds::Group &group, int n, Data<T> &y, const Arguments &arguments,
+                const Output &output, F f) {
+  group.measure({.grid = {blocksFor(n, 256)},
+                 .block = {256},
+                 .arguments = arguments,
+                 .loop =
+                     [&] {
+                       const F g = f; // in registers, whatever `to` points at
+                       T *to = y.get();
+#pragma omp simd
+                       for (int i = 0; i < n; ++i)
+                         to[i] = g(i);
+                     },
+                 .outputs = {output}});
+}
+
 } // namespace ptxrun::bench::kinds
