@@ -151,6 +151,8 @@ inline constexpr uint32_t kAccessKindMask = 15;
 inline constexpr uint32_t kAccessShared = 16;
 /// How it is ordered: what comes after it in the thread is, what came before is; its scope is more than the CTA.
 inline constexpr uint32_t kAccessAcquires = 32, kAccessReleases = 64, kAccessBeyondCta = 128;
+/// It waits for all threads of the CTA or cluster that have not exited: what those that have did is before it.
+inline constexpr uint32_t kAccessWaitsForAll = 256;
 
 }  // namespace ptxrun::abi
 

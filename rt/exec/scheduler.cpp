@@ -9,6 +9,7 @@
 #include "rt/exec/lockstep.h"
 #include "rt/exec/upgrade.h"
 #include "rt/exec/waits.h"
+#include "rt/launch/controller.h"
 #include "rt/observe/stepper.h"
 #include "rt/observe/trace_events.h"
 #include "rt/sync/async_group.h"
@@ -318,6 +319,8 @@ void finishGang(GangState &gang) {
   GroupState &group = groupOf(gang);
   completeAll(gang);
   gang.wait = WaitKind::done;
+  if (group.worker->controller && !group.launch->isStopped())
+    group.worker->controller->noteExit(gang);
   --group.unfinished;
   if (--gang.cta->unfinishedGangs == 0 && gang.cta->tensor)
     checkTensorMemory(gang);

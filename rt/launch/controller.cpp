@@ -304,6 +304,11 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
   record_->accesses.push_back(access);
 }
 
+void Controller::noteExit(const GangState &g) {
+  if (weak_)
+    weak_->exit(placeOf(g));
+}
+
 void Controller::noteIdle() {
   if (weak_)
     weak_->publishAll();

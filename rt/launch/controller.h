@@ -68,6 +68,8 @@ class Controller final : public WeakMemory::Chooser {
   bool countsFences() const { return weak_ != nullptr; }
   /// The running gang makes an access now (ptxrun_access).
   void noteAccess(GangState &, uint64_t address, uint32_t bytes, uint32_t kind, uint32_t line);
+  /// The gang has returned, and its launch goes on.
+  void noteExit(const GangState &);
   /// Every gang spins or waits.
   void noteIdle();
   /// The gangs of the group are done.

@@ -62,6 +62,9 @@ void WeakMemory::access(const GangState &gang, const ScheduleAccess &told, uint3
   ++now_;
   Thread &thread = threads_[told.at];
   Block &block = blocks_[told.at.block];
+  if (thread.waitsForAll)
+    releaseExited(gang);
+  thread.waitsForAll = kind & abi::kAccessWaitsForAll;
   if (thread.acquires)
     thread.acquired = now_;
   if (thread.acquires || thread.acquiresOfBlock) {
@@ -326,6 +329,24 @@ void WeakMemory::release(GangPlace who, bool isBeyondCta) {
   }
   thread.late.clear();
   publish(isBeyondCta ? block.late : shared);
+}
+
+void WeakMemory::exit(GangPlace who) {
+  settle();
+  if (!threads_[who].late.empty())
+    blocks_[who.block].exited.push_back(who);
+}
+
+/// A barrier was passed by the gang: it is a fence of those that have exited.
+void WeakMemory::releaseExited(const GangState &gang) {
+  const GroupState &group = *gang.cta->group;
+  for (uint32_t c = 0; c < group.ctaCount; ++c) {
+    const std::vector<GangPlace> exited =
+        std::move(blocks_[group.number * group.ctaCount + c].exited);
+    blocks_[group.number * group.ctaCount + c].exited.clear();
+    for (const GangPlace &who : exited)
+      release(who, group.ctaCount > 1);
+  }
 }
 
 void WeakMemory::publish(std::vector<uint64_t> numbers) {

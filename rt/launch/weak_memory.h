@@ -13,10 +13,11 @@
 //                make loads before one, and many programs rely on that
 //
 // A thread always sees its own stores, and what it has seen stays seen. Barriers and collectives of
-// a block are taken to be fences of scope .cta, operations of the runtime (copies, mbarriers,
-// malloc) fences of scope .gpu, and .cluster to be .gpu: nothing that the model forbids is shown,
-// and not all that it allows. What nobody ever orders is seen when nobody else can go on, after
-// kMostDelay further points, or at the end of the launch.
+// a block are taken to be fences of scope .cta (barriers count who has exited among those that
+// arrived, so they are also such a fence at the end of each of these), operations of the runtime
+// (copies, mbarriers, malloc) fences of scope .gpu, and .cluster to be .gpu: nothing that the model
+// forbids is shown, and not all that it allows. What nobody ever orders is seen when nobody else
+// can go on, after kMostDelay further points, or at the end of the launch.
 //
 // How: one thread runs at a time, and tells of each access just before it is made. So a load is
 // given its value by putting it into memory until the thread's next point, and a store is taken
@@ -53,6 +54,8 @@ class WeakMemory {
   void settle();
   /// The access that was told of last was not made: the launch has failed.
   void abandon() { write_.isThere = false; }
+  /// The thread has ended: who waits at a barrier sees what it did, and so far nobody else.
+  void exit(GangPlace);
   /// Nobody can go on: everybody sees everything.
   void publishAll();
   /// Shared memory of the group's blocks is no more.
@@ -88,12 +91,14 @@ class WeakMemory {
   struct Thread {
     uint64_t acquired = 0, acquiredOfBlock = 0;     ///< it sees what all, its block, wrote before
     bool acquires = false, acquiresOfBlock = false; ///< from its next access on
+    bool waitsForAll = false;                       ///< it is at a barrier until its next access
     std::vector<uint64_t> late;
   };
   struct Block {
     uint64_t acquired = 0; ///< what its threads saw when they released
     std::vector<uint64_t> late;
     std::vector<uint64_t> sharedCells;
+    std::vector<GangPlace> exited; ///< and no barrier passed since
   };
   struct Write {
     bool isThere = false, isLate = false, isOfBlock = false;
@@ -113,6 +118,7 @@ class WeakMemory {
   void beginWrite(const ScheduleAccess &, uint64_t address, bool isLate, bool isOfBlock);
   void endWrite();
   void release(GangPlace, bool isBeyondCta);
+  void releaseExited(const GangState &);
   void publish(std::vector<uint64_t> numbers);
   void publishSeen(const ScheduleAccess &, uint64_t address);
   enum class Audience : uint8_t { thread, block, all };

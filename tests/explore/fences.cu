@@ -196,6 +196,13 @@ GLOBAL fixed_shared_message(unsigned *m) {
   if (threadIdx.x == 0) { row[1] = 7; __threadfence_block(); row[0] = 1; }
   if (threadIdx.x == 31) { while (!row[0]) {} __threadfence_block(); m[blockIdx.x] = row[1]; }
 }
+GLOBAL fixed_exit_before_barrier(unsigned *m) { // barriers count who has exited among those that arrived
+  __shared__ unsigned row[32];
+  row[threadIdx.x] = threadIdx.x + 1;
+  if (threadIdx.x >= 8) return;
+  __syncthreads();
+  m[blockIdx.x * 8 + threadIdx.x] = row[threadIdx.x + 9];
+}
 GLOBAL ring_without_fence(vu *m) { // eight values through a slot: full when m[0] is odd
   if (isFirst())
     for (unsigned i = 0; i < 8; ++i) { while (m[0] != 2 * i) {} __threadfence(); m[1] = i + 1; m[0] = 2 * i + 1; }

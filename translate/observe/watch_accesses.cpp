@@ -66,11 +66,12 @@ class Watcher {
     const llvm::Function *callee = call.getCalledFunction();
     const llvm::StringRef name = callee && callee->isDeclaration() ? callee->getName() : "";
     if (touchesMemory(call))
-      announceOther(call);
+      announceOther(call, name == "ptx.cluster.wait" ? abi::kAccessWaitsForAll : 0);
     else if (!name.starts_with("ptx.") || name.starts_with("ptx.debug.") || callee->doesNotReturn())
       return;
-    else if (name.starts_with("ptx.bar.") ||
-             (callee->isConvergent() && callee->onlyAccessesInaccessibleMemory()))
+    else if (name.starts_with("ptx.bar."))
+      announceFence(call, abi::kAccessAcquires | abi::kAccessReleases | abi::kAccessWaitsForAll);
+    else if (callee->isConvergent() && callee->onlyAccessesInaccessibleMemory())
       announceFence(call, abi::kAccessAcquires | abi::kAccessReleases);
     else if (!callee->doesNotAccessMemory() && !callee->onlyAccessesInaccessibleMemory())
       announceFence(call, kOrdersAll); // matrices, printf, malloc: more than they must
@@ -104,9 +105,9 @@ class Watcher {
          uint32_t(kind) | (isShared ? abi::kAccessShared : 0) | order);
   }
 
-  void announceOther(llvm::Instruction &i) {
+  void announceOther(llvm::Instruction &i, uint32_t more) {
     b_.SetInsertPoint(&i);
-    call(i, b_.getInt64(0), 0, uint32_t(AccessKind::other) | kOrdersAll);
+    call(i, b_.getInt64(0), 0, uint32_t(AccessKind::other) | kOrdersAll | more);
   }
 
   void announceFence(llvm::Instruction &i, uint32_t order) {
