@@ -7,6 +7,7 @@
 #include "loader/capture/replayer.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hex.h"
 
 namespace ptxrun::command {
 
@@ -14,12 +15,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 json shapeJson(abi::Dim3 d) { return {d.x, d.y, d.z}; }
 

@@ -24,6 +24,9 @@ void addVersion(CLI::App &);
 void addHelp(CLI::App &);
 void addCompletion(CLI::App &);
 
+/// All of them. The exit code (errors.h); what was wrong has been printed.
+int runCommandLine(int count, char **arguments);
+
 /// Replaces this process by a CUDA program that finds our libraries. Throws UsageError where that fails.
 [[noreturn]] void startProgram(const std::vector<std::string> &words);
 

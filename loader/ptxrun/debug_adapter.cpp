@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hex.h"
 #include "rt/exec/waits.h"
 
 namespace ptxrun::command {
@@ -25,12 +26,6 @@ using debug::View;
 namespace {
 
 constexpr size_t kMostThreads = 1024, kMostChildren = 1000;
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string base64(const std::string &bytes) {
   constexpr const char *kLetters =

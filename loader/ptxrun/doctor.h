@@ -2,6 +2,7 @@
 // what is wrong with them.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -59,6 +60,12 @@ std::string linkerFinds(std::string_view library);
 std::string linkerFinds(std::string_view library, std::string_view runPath, bool isBeforeVariable);
 /// Whether a library is one of this project.
 bool isOurs(const std::string &file);
+
+/// What it is set to; empty where it is not.
+inline std::string variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
 
 /// "1.5 GiB"
 std::string readableBytes(uint64_t bytes);

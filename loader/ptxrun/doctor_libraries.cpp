@@ -24,11 +24,6 @@ constexpr const char *kLibraries[] = {"libcuda.so.1",       "libcudart.so.12",  
                                       "libnvidia-ml.so.1",  "libnvrtc.so.12",    "libnvrtc.so.13",
                                       "libnvJitLink.so.12", "libnvJitLink.so.13"};
 
-std::string variable(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::vector<std::string> foldersOf(std::string_view path) {
   std::vector<std::string> folders;
   while (!path.empty()) {

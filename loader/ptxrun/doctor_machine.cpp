@@ -37,11 +37,6 @@ constexpr int kOldestKernel[] = {4, 17};
 /// Below this, a module of some size and its temporary copy do not fit.
 constexpr uint64_t kLittleCacheSpace = 64 << 20;
 
-std::string variable(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::string firstLine(const fs::path &file) {
   std::ifstream stream(file);
   std::string line;

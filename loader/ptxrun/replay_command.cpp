@@ -19,7 +19,7 @@ namespace ptxrun::command {
 
 namespace {
 
-constexpr const char *kFooter =
+constexpr const char *kReplayFooter =
     R"(Exit codes: 0 every launch gives the same bits as when it was recorded, 1 one differs, 2 the command line or the
 file is wrong. Addresses are those of the recorded program.
 
@@ -240,7 +240,7 @@ void replay(ReplayArguments &given) {
 void addReplay(CLI::App &app) {
   auto *command = app.add_subcommand("replay", "Run a recording again and compare every launch");
   auto given = std::make_shared<ReplayArguments>();
-  command->footer(kFooter);
+  command->footer(kReplayFooter);
   command->add_option("FILE", given->file, "The recording")->required();
   command->add_option("--launch", given->launch, "One launch, by its number from 0 on");
   command->add_option("--from", given->from, "The first launch that is compared");

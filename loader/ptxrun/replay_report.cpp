@@ -1,3 +1,4 @@
+#include "loader/ptxrun/hex.h"
 #include "loader/ptxrun/replay_report.h"
 
 #include <spawn.h>
@@ -18,12 +19,6 @@ namespace ptxrun::command {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string lineOf(const std::string &text, uint32_t number) {
   size_t at = 0;

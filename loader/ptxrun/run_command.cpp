@@ -19,7 +19,7 @@
 namespace ptxrun::command {
 namespace {
 
-constexpr const char *kFooter =
+constexpr const char *kRunFooter =
     R"(An argument (--arg, once per kernel parameter, in order) is, by the parameter's type,
   a number          12  -3  0x1f  2.5  1e-3  inf  nan  0f3F800000 (bits)
   a buffer          [ROLE:]SOURCE, for 64-bit parameters; see below
@@ -138,7 +138,7 @@ void runAsAsked(RunArguments &given) {
 std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
   CLI::App *command = &of;
   auto given = std::make_shared<RunArguments>();
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->add_option("FILE", given->file, "PTX file, or launch description (.toml)")->required();
   command->add_option("-k,--kernel", given->kernel,
                       "Kernel to launch; may be left out where there is one");
