@@ -75,9 +75,8 @@ std::vector<std::string> chosenTexts(const std::vector<FatBinaryContents> &fatBi
       (fatBinary.isOfObject ? ofObjects : texts).push_back(std::move(text));
   if (ofObjects.size() > 1)
     std::erase_if(ofObjects, isDeviceRuntime);
-  if (ofObjects.size() > 1 && std::ranges::any_of(ofObjects, refersElsewhere))
-    if (auto merged = mergeTexts(ofObjects))
-      ofObjects = {std::move(*merged)};
+  if (auto merged = mergeTexts(ofObjects))
+    ofObjects = {std::move(*merged)};
   texts.insert(texts.end(), ofObjects.begin(), ofObjects.end());
   return texts;
 }

@@ -1,281 +1,293 @@
 #include "loader/image/link_text.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
+
+#include "translate/support/diagnostics.h"
+#include "translate/syntax/parser.h"
+#include "translate/syntax/printer.h"
 
 namespace ptxrun::image {
 
 namespace {
 
+namespace ast = syntax::ast;
+using Names = std::set<std::string, std::less<>>;
+
 constexpr std::string_view kMark = "// ptxrun: a linked module begins\n";
-constexpr std::string_view kBlanks = " \t\r", kSpaces = " \t\r\n\f\v";
 
-/// The arguments of a directive that stands at the beginning of a line; nothing if it is another.
-std::optional<std::string_view> argumentsOf(std::string_view line, std::string_view directive) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-  if (!line.starts_with(directive))
-    return std::nullopt;
-  line.remove_prefix(directive.size());
-  const size_t start = line.find_first_not_of(kBlanks);
-  if (start == 0 || start == std::string_view::npos)
-    return std::nullopt;
-  return line.substr(start);
-}
+/// A text and its tree.
+struct Part {
+  explicit Part(std::string_view text)
+      : source("", std::string(text.substr(0, text.find('\0')))), // fat binaries pad texts
+        diagnostics(source), module(syntax::parse(source, diagnostics)) {}
+  Part(const Part &) = delete;
 
-/// The first two numbers in "9.0" or "sm_90a, debug", to compare versions and targets by.
-std::pair<int, int> numbersIn(std::string_view text) {
-  int numbers[2] = {};
-  const char *at = text.data(), *end = at + text.size();
-  for (int &number : numbers) {
-    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
-    at = std::from_chars(at, end, number).ptr;
-  }
-  return {numbers[0], numbers[1]};
-}
+  std::string_view text(support::NameId id) const { return module->names.text(id); }
 
-void keepHigher(std::string &kept, std::string_view other) {
-  if (kept.empty() || numbersIn(kept) < numbersIn(other))
-    kept = other;
-}
-
-bool isNameCharacter(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         c == '$';
-}
-
-/// The names of a module's own variables and functions: what compilers write at the beginning of a
-/// line without a linkage, `.global .align 1 .b8 $str[4] = ...`, `.func (...) name(`.
-std::vector<std::string_view> ownNamesIn(std::string_view text) {
-  std::vector<std::string_view> names;
-  for (size_t start = 0; start < text.size(); start = text.find('\n', start)) {
-    start += text[start] == '\n';
-    std::string_view line = text.substr(start, text.find('\n', start) - start);
-    const bool isFunction = line.starts_with(".func");
-    if (!isFunction && !line.starts_with(".global") && !line.starts_with(".const") &&
-        !line.starts_with(".shared"))
-      continue;
-    if (isFunction && line.find('(') < line.find(')')) // results
-      line.remove_prefix(std::min(line.find(')') + 1, line.size()));
-    line = line.substr(0, line.find_first_of(isFunction ? "(;{" : "=;["));
-    line = line.substr(0, line.find_last_not_of(kBlanks) + 1);
-    size_t begin = line.size();
-    while (begin > 0 && isNameCharacter(line[begin - 1]))
-      --begin;
-    if (begin < line.size())
-      names.push_back(line.substr(begin));
-  }
-  return names;
-}
-
-using Renamings = std::map<std::string, std::string, std::less<>>;
-
-std::string renamed(std::string_view text, const Renamings &names) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at;
-    while (end < text.size() && isNameCharacter(text[end]))
-      ++end;
-    const std::string_view word = text.substr(at, end - at);
-    const auto found = names.find(word);
-    // What follows % is a register, what follows a point a directive.
-    const bool isSymbol = at == 0 || (text[at - 1] != '%' && text[at - 1] != '.');
-    out.append(found != names.end() && isSymbol ? std::string_view(found->second) : word);
-    for (at = end; at < text.size() && !isNameCharacter(text[at]); ++at)
-      out.push_back(text[at]);
-  }
-  return out;
-}
-
-/// The texts with those of their own names changed that an earlier one has too.
-std::vector<std::string> keepOwnNamesApart(std::span<const std::string> texts) {
-  std::vector<std::string> apart;
-  std::set<std::string, std::less<>> taken;
-  for (const std::string &text : texts) {
-    Renamings names;
-    for (std::string_view name : ownNamesIn(text))
-      if (!taken.emplace(name).second)
-        names.emplace(name, std::string(name) + "$" + std::to_string(apart.size()));
-    apart.push_back(names.empty() ? text : renamed(text, names));
-  }
-  return apart;
-}
-
-/// Takes a text apart into what stands at module scope: comments, directives with their line,
-/// declarations up to their `;`, functions and sections up to their last brace.
-class Statements {
- public:
-  explicit Statements(std::string_view text) : rest_(text) {}
-
-  /// The next one without the blanks before it; empty at the end.
-  std::string_view next() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(kSpaces), rest_.size()));
-    const std::string_view statement = rest_.substr(0, length());
-    rest_.remove_prefix(statement.size());
-    return statement;
-  }
-
- private:
-  /// npos for all that is left, here and below.
-  size_t length() const {
-    constexpr std::string_view kNumbered[] = {".version", ".address_size"};
-    for (std::string_view directive : kNumbered) // others may follow on its line
-      if (rest_.starts_with(directive))
-        return rest_.find_first_not_of("0123456789.", rest_.find_first_of("0123456789"));
-    constexpr std::string_view kLines[] = {"//", ".target", ".file", ".loc", "@@"};
-    if (std::any_of(std::begin(kLines), std::end(kLines),
-                    [&](std::string_view line) { return rest_.starts_with(line); }))
-      return rest_.find('\n');
-    if (rest_.starts_with("/*"))
-      return after(rest_.find("*/"), 2);
-    const size_t brace = rest_.find('{'), end = rest_.find(';');
-    if (end < brace)
-      return after(end, 1);
-    const size_t closing = closingBrace(brace);
-    const bool isValue = rest_.substr(0, brace).find('=') != std::string_view::npos;
-    return isValue ? after(rest_.find(';', closing), 1) : after(closing, 1);
-  }
-  static size_t after(size_t at, size_t count) {
-    return at == std::string_view::npos ? at : at + count;
-  }
-  size_t closingBrace(size_t at) const {
-    size_t open = 0;
-    for (; at < rest_.size(); ++at) {
-      if (rest_[at] == '"' || rest_.substr(at, 2) == "//") {
-        at = rest_.find(rest_[at] == '"' ? '"' : '\n', at + 1);
-        if (at == std::string_view::npos)
-          break;
-      } else if (rest_[at] == '{') {
-        ++open;
-      } else if (rest_[at] == '}' && --open == 0) {
-        return at;
-      }
-    }
-    return std::string_view::npos;
-  }
-
-  std::string_view rest_;
+  support::SourceFile source;
+  support::Diagnostics diagnostics;
+  std::unique_ptr<ast::Module> module;
 };
 
-/// What a statement of module scope introduces under a name that other texts may use.
+/// Variables of a space that all threads share: those of others are no module's own.
+bool isModuleSpace(std::string_view space) {
+  return space == "global" || space == "const" || space == "shared" || space == "tex";
+}
+
+/// A function or variable as one of its declarations or its definition has it.
 struct Symbol {
-  std::string_view linkage, name; ///< ".extern", ".visible", ".weak"; empty for anything else
-  bool isFunction = false, isDefined = false;
+  ast::Linkage linkage = ast::Linkage::none;
+  support::NameId name = 0;
+  bool isDefined = false;
+  const ast::Declaration *variable = nullptr; ///< null: a function
+  const ast::Declarator *declarator = nullptr;
 };
 
-Symbol symbolOf(std::string_view statement) {
-  Symbol symbol;
-  for (std::string_view linkage : {".extern", ".visible", ".weak"})
-    if (statement.starts_with(linkage))
-      symbol.linkage = linkage;
-  std::string_view head = statement.substr(0, statement.find_first_of("=;{"));
-  const size_t function = std::min(head.find(".func"), head.find(".entry"));
-  symbol.isFunction = function != std::string_view::npos;
-  if (symbol.isFunction) {
-    head.remove_prefix(head.find_first_of(kSpaces, function));
-    head.remove_prefix(std::min(head.find_first_not_of(kSpaces), head.size()));
-    if (head.starts_with('(')) // results
-      head.remove_prefix(std::min(head.find(')') + 1, head.size()));
-    head = head.substr(0, head.find('('));
-  } else {
-    head = head.substr(0, head.find('['));
+/// Calls visit(Symbol) for each that an item has at module scope.
+template <class Visit> void eachSymbol(const Part &part, const ast::Item &item, Visit visit) {
+  if (item.kind == ast::Item::Kind::function) {
+    const ast::Function &function = *item.function;
+    const bool isForAll = function.linkage == ast::Linkage::none && function.isEntry;
+    visit(Symbol{isForAll ? ast::Linkage::visible : function.linkage, function.name,
+                 function.hasBody});
+  } else if (item.kind == ast::Item::Kind::declaration &&
+             isModuleSpace(part.text(item.declaration->space))) {
+    const ast::Declaration &one = *item.declaration;
+    for (const ast::Declarator &declarator : one.declarators)
+      visit(Symbol{one.linkage, declarator.name, one.linkage != ast::Linkage::external_, &one,
+                   &declarator});
   }
-  head = head.substr(0, head.find_last_not_of(kSpaces) + 1);
-  symbol.name = head.substr(head.find_last_of(" \t\r\n") + 1);
-  symbol.isDefined = symbol.isFunction ? statement.ends_with('}') : symbol.linkage != ".extern";
-  return symbol;
 }
 
-/// The bodies of several texts, one after the other.
-class Merger {
+/// Whether a part needs what it does not define. Shared memory whose size the launch says does not
+/// count.
+bool refersElsewhere(const Part &part) {
+  return std::ranges::any_of(part.module->items, [&](const ast::Item &item) {
+    if (item.kind == ast::Item::Kind::declaration)
+      return item.declaration->linkage == ast::Linkage::external_ &&
+             part.text(item.declaration->space) != "shared";
+    return item.kind == ast::Item::Kind::function &&
+           item.function->linkage == ast::Linkage::external_;
+  });
+}
+
+/// The highest .version of all, and the highest .target: by its number, `a` and `f` above none.
+class Header {
  public:
-  explicit Merger(std::span<const std::string> texts) {
-    for (const std::string &text : texts)
-      for (Statements statements(text); auto statement = nextOf(statements);) {
-        const Symbol symbol = symbolOf(*statement);
-        if (symbol.isFunction && symbol.isDefined && !symbol.linkage.empty())
-          linkage_.emplace(symbol.name, symbol.linkage);
-      }
+  void add(const Part &part) {
+    const ast::Header &header = part.module->header;
+    version_ = std::max(version_, {header.versionMajor, header.versionMinor});
+    const auto level = header.targets.empty() ? Level() : levelOf(part.text(header.targets[0]));
+    if (!target_.empty() && level <= level_)
+      return;
+    level_ = level;
+    target_.clear();
+    for (const support::NameId word : header.targets)
+      (target_ += target_.empty() ? "" : ", ") += part.text(word);
   }
-
-  /// False where the text has no .version or no .target.
-  bool add(std::string_view text) {
-    bool hasVersion = false, hasTarget = false;
-    for (Statements statements(text); auto statement = nextOf(statements);) {
-      if (const auto found = argumentsOf(*statement, ".version")) {
-        keepHigher(version_, *found);
-        hasVersion = true;
-      } else if (const auto wanted = argumentsOf(*statement, ".target")) {
-        keepHigher(target_, *wanted);
-        hasTarget = true;
-      } else if (!argumentsOf(*statement, ".address_size")) {
-        addStatement(*statement);
-      }
-    }
-    return hasVersion && hasTarget;
-  }
-
-  std::string take() {
-    return ".version " + version_ + "\n.target " + target_ + "\n.address_size 64\n" + body_;
+  std::string text() const {
+    return ".version " + std::to_string(version_.first) + "." + std::to_string(version_.second) +
+           "\n.target " + target_ + "\n.address_size 64\n";
   }
 
  private:
-  static std::optional<std::string_view> nextOf(Statements &statements) {
-    const std::string_view statement = statements.next();
-    return statement.empty() ? std::nullopt : std::optional(statement);
+  using Level = std::pair<unsigned long, bool>;
+  /// "sm_90a": 90, and that a letter follows.
+  static Level levelOf(std::string_view target) {
+    const std::string digits(target.substr(std::min(target.find('_') + 1, target.size())));
+    char *end = nullptr;
+    const unsigned long number = std::strtoul(digits.c_str(), &end, 10);
+    return {number, *end != '\0'};
   }
 
-  /// Of several definitions of a .weak name the first counts. A declaration takes the linkage that
-  /// the function has where it is defined, and is left out behind the definition.
-  void addStatement(std::string_view statement) {
-    const Symbol symbol = symbolOf(statement);
-    if (symbol.linkage.empty())
-      return append(statement);
-    const bool isKnown = defined_.contains(symbol.name);
-    if (isKnown && (!symbol.isDefined || symbol.linkage == ".weak"))
+  std::pair<uint32_t, uint32_t> version_;
+  Level level_;
+  std::string target_;
+};
+
+/// Several modules as one.
+class Merger {
+  struct Definition {
+    const Part *part = nullptr;
+    Symbol symbol;
+  };
+
+ public:
+  explicit Merger(std::span<const std::unique_ptr<Part>> parts) : parts_(parts) {
+    for (const auto &part : parts)
+      for (const ast::Item &item : part->module->items)
+        eachSymbol(*part, item, [&](const Symbol &symbol) {
+          if (symbol.linkage == ast::Linkage::none)
+            return;
+          taken_.emplace(part->text(symbol.name));
+          if (symbol.isDefined)
+            definitions_.try_emplace(std::string(part->text(symbol.name)),
+                                     Definition{part.get(), symbol});
+        });
+  }
+
+  std::string merged() {
+    Header header;
+    std::string bodies;
+    for (const auto &part : parts_) {
+      header.add(*part);
+      const syntax::Respellings own = ownNames(*part);
+      bodies += syntax::print(*part->module, itemsOf(*part), own);
+    }
+    return header.text() + bodies;
+  }
+
+ private:
+  /// A part's own names that another part has, too, get others.
+  syntax::Respellings ownNames(const Part &part) {
+    syntax::Respellings respellings;
+    Names mine;
+    for (const ast::Item &item : part.module->items)
+      eachSymbol(part, item, [&](const Symbol &symbol) {
+        const std::string_view text = part.text(symbol.name);
+        if (symbol.linkage != ast::Linkage::none || !mine.emplace(text).second)
+          return;
+        std::string free(text);
+        for (unsigned n = 1; taken_.contains(free) || (n > 1 && part.module->names.find(free)); ++n)
+          free = std::string(text) + "$" + std::to_string(n);
+        if (free != text)
+          respellings.emplace(symbol.name, free);
+        taken_.insert(std::move(free));
+      });
+    return respellings;
+  }
+
+  /// The items that stay. Of several definitions of a .weak name the first counts. A declaration
+  /// takes the linkage that the function has where it is defined, or the type that the variable has
+  /// (compilers write .b64 in the one place and .u64 in the other), and is left out behind the
+  /// definition.
+  std::vector<ast::Item> itemsOf(const Part &part) {
+    std::vector<ast::Item> items;
+    uint32_t lastFile = firstFile_;
+    for (ast::Item item : part.module->items) {
+      if (item.kind == ast::Item::Kind::declaration &&
+          item.declaration->linkage != ast::Linkage::none) {
+        addVariables(part, item, items);
+        continue;
+      }
+      if (item.kind == ast::Item::Kind::function) {
+        if (isLeftOut(part.text(item.function->name), item.function->linkage,
+                      item.function->hasBody))
+          continue;
+        item.function = linked(part, *item.function);
+      } else if (item.kind == ast::Item::Kind::loc) {
+        item.loc = moved(part, *item.loc);
+      } else if (item.kind == ast::Item::Kind::file) {
+        auto *file = part.module->arena.make<ast::FileDirective>(*item.file);
+        lastFile = std::max(lastFile, file->index += firstFile_);
+        item.file = file;
+      }
+      items.push_back(item);
+    }
+    firstFile_ = lastFile;
+    return items;
+  }
+
+  /// Whether a symbol for all is defined before: another definition of it is not wanted where one
+  /// of several may be taken, nor is a declaration.
+  bool isLeftOut(std::string_view name, ast::Linkage linkage, bool isDefined) {
+    if (linkage == ast::Linkage::none)
+      return false;
+    const bool isKnown = defined_.contains(name);
+    if (isDefined)
+      defined_.emplace(name);
+    return isKnown &&
+           (!isDefined || linkage == ast::Linkage::weak || linkage == ast::Linkage::common);
+  }
+
+  const ast::Function *linked(const Part &part, const ast::Function &function) {
+    auto *copy = part.module->arena.make<ast::Function>(function);
+    const auto defined = definitions_.find(part.text(function.name));
+    if (function.linkage == ast::Linkage::external_ && defined != definitions_.end())
+      copy->linkage = defined->second.symbol.linkage;
+    if (firstFile_ != 0)
+      copy->body = moved(part, function.body);
+    return copy;
+  }
+
+  void addVariables(const Part &part, ast::Item item, std::vector<ast::Item> &items) {
+    const ast::Declaration &all = *item.declaration;
+    const bool isDefined = all.linkage != ast::Linkage::external_;
+    for (const ast::Declarator &one : all.declarators) {
+      const std::string_view name = part.text(one.name);
+      if (isLeftOut(name, all.linkage, isDefined))
+        continue;
+      auto *copy = part.module->arena.make<ast::Declaration>(all);
+      copy->declarators = {&one, 1};
+      const auto defined = definitions_.find(name);
+      if (!isDefined && defined != definitions_.end())
+        takeType(part, defined->second, *copy);
+      item.declaration = copy;
+      items.push_back(item);
+    }
+  }
+
+  /// Makes a declaration of one variable agree with the definition, if that is of the same space.
+  static void takeType(const Part &part, const Definition &definition, ast::Declaration &to) {
+    const ast::Declaration *from = definition.symbol.variable;
+    const Part &other = *definition.part;
+    if (!from || other.text(from->space) != part.text(to.space))
       return;
-    if (symbol.isDefined)
-      defined_.emplace(symbol.name);
-    const auto linkage = linkage_.find(symbol.name);
-    if (symbol.linkage != ".extern" || !symbol.isFunction || linkage == linkage_.end())
-      return append(statement);
-    body_.append(linkage->second);
-    append(statement.substr(symbol.linkage.size()));
+    to.type = part.module->names.internCopy(other.text(from->type));
+    to.vector = part.module->names.internCopy(other.text(from->vector));
+    to.hasAlign = from->hasAlign;
+    to.align = from->align;
+    auto *declarator = part.module->arena.make<ast::Declarator>(to.declarators[0]);
+    declarator->dimensions = definition.symbol.declarator->dimensions;
+    to.declarators = {declarator, 1};
   }
-  void append(std::string_view statement) { body_.append(statement).append("\n"); }
 
-  std::string version_, target_, body_;
-  std::map<std::string, std::string, std::less<>> linkage_; ///< of functions, where defined
-  std::set<std::string, std::less<>> defined_;
+  /// The same with the numbers that the part's files have now.
+  const ast::LocDirective *moved(const Part &part, const ast::LocDirective &loc) {
+    auto *copy = part.module->arena.make<ast::LocDirective>(loc);
+    copy->file += firstFile_;
+    copy->inlinedFile += firstFile_;
+    return copy;
+  }
+  std::span<const ast::Statement> moved(const Part &part, std::span<const ast::Statement> body) {
+    const std::span<ast::Statement> copies = part.module->arena.copy(body);
+    for (ast::Statement &one : copies)
+      if (one.kind == ast::Statement::Kind::loc)
+        one.loc = moved(part, *one.loc);
+    return copies;
+  }
+
+  std::span<const std::unique_ptr<Part>> parts_;
+  Names taken_;   ///< names that own ones must keep apart from
+  Names defined_; ///< for all, so far
+  std::map<std::string, Definition, std::less<>> definitions_; ///< of names for all, the first
+  uint32_t firstFile_ = 0; ///< the highest number of a source file in the parts before
 };
 
 } // namespace
 
 std::optional<std::string> mergeTexts(std::span<const std::string> texts) {
-  std::vector<std::string> parts = keepOwnNamesApart(texts);
-  for (std::string &part : parts)
-    part.resize(std::min(part.find('\0'), part.size())); // fat binaries pad texts
-  Merger merger(parts);
-  for (const std::string &part : parts)
-    if (!merger.add(part))
+  const auto mayRefer = [](const std::string &text) { return text.find(".extern") != text.npos; };
+  if (texts.size() < 2 || std::ranges::none_of(texts, mayRefer))
+    return std::nullopt;
+  std::vector<std::unique_ptr<Part>> parts;
+  bool isNeeded = false;
+  for (const std::string &text : texts) {
+    parts.push_back(std::make_unique<Part>(text));
+    if (parts.back()->diagnostics.hasErrors())
       return std::nullopt;
-  return merger.take();
+    isNeeded |= refersElsewhere(*parts.back());
+  }
+  return isNeeded ? std::optional(Merger(parts).merged()) : std::nullopt;
 }
 
 bool isDeviceRuntime(std::string_view text) {
   return text.find("__CNPRT_VERSION_NUMBER__ =") != std::string_view::npos;
-}
-
-bool refersElsewhere(std::string_view text) {
-  constexpr std::string_view kExtern = ".extern", kShared = ".shared";
-  for (size_t at = text.find(kExtern); at != std::string_view::npos; at = text.find(kExtern, at)) {
-    at = text.find_first_not_of(" \t\r\n", at + kExtern.size());
-    if (at != std::string_view::npos && !text.substr(at).starts_with(kShared))
-      return true;
-  }
-  return false;
 }
 
 std::string joinLinked(std::span<const std::string> texts) {

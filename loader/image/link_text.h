@@ -9,14 +9,13 @@
 namespace ptxrun::image {
 
 /// The texts as one module, so that what one declares another may define: the highest .version and
-/// .target of all, then their bodies. Nothing where a text lacks one of the two. Each text's own
-/// names stay its own. Where two texts define the same name for all, the result is no valid module.
+/// .target of all, then their items. Each text's own names stay its own, its source files keep
+/// their lines. Where two texts define the same name for all, the result is no valid module.
+/// Nothing where no text refers to what it does not define, or one is no PTX.
 std::optional<std::string> mergeTexts(std::span<const std::string> texts);
 /// CUDA's device runtime library, which nvcc links to everything. Its functions are provided where
 /// calls are lowered.
 bool isDeviceRuntime(std::string_view text);
-/// Whether a text refers to functions or variables that it does not define.
-bool refersElsewhere(std::string_view text);
 
 /// The texts one after the other behind marks; splitLinked takes them apart again. What is no such
 /// text is its own only part.

@@ -126,11 +126,10 @@ CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
                       std::string &errorLog) {
   for (std::string &text : ptx)
     text = withDeviceRuntime(std::move(text));
-  if (ptx.size() > 1 && std::any_of(ptx.begin(), ptx.end(), image::refersElsewhere)) {
+  if (auto merged = image::mergeTexts(ptx)) {
     device::Outcome outcome;
-    if (auto merged = image::mergeTexts(ptx))
-      if (loadPart(std::move(*merged), name, outcome) == CUDA_SUCCESS)
-        return CUDA_SUCCESS;
+    if (loadPart(std::move(*merged), name, outcome) == CUDA_SUCCESS)
+      return CUDA_SUCCESS;
     if (isVerbose())
       report("the objects do not link: %s", outcome.message.c_str());
   }

@@ -43,8 +43,7 @@ void refuseUnknownCommand(const CLI::App &app, int count, char **arguments) {
   }
   const std::string near = nearestName(arguments[1], names);
   throw UsageError("there is no command '" + std::string(arguments[1]) + "'" +
-                                    (near.empty() ? "" : "; did you mean '" + near + "'?") +
-                                    "\ncommands:" + all);
+                   (near.empty() ? "" : "; did you mean '" + near + "'?") + "\ncommands:" + all);
 }
 
 /// Words that the chosen command does not take.

@@ -1,5 +1,5 @@
-#include "loader/ptxrun/hex.h"
 #include "loader/ptxrun/replay_report.h"
+#include "loader/ptxrun/hex.h"
 
 #include <spawn.h>
 #include <sys/wait.h>

@@ -237,6 +237,51 @@ TEST_F(Linker, TakesTheDeviceRuntimeForItsOwn) {
   EXPECT_CUDA(cuLinkDestroy(state));
 }
 
+// As nvcc -rdc=true writes a variable that holds a function's address: .b64 where it is declared,
+// .u64 where it is defined, with a function that the text declares first.
+TEST_F(Linker, TakesTheTypeOfAVariableFromItsDefinition) {
+  constexpr const char *kUser = R"(.version 8.0
+.target sm_80
+.address_size 64
+.extern .global .align 8 .b64 chosen;
+.visible .entry use(.param .u64 out)
+{
+  .reg .b64 %d<3>;
+  .reg .b32 %r;
+  ld.param.u64 %d1, [out];
+  ld.global.u64 %d2, [chosen];
+  { .param .b32 result; p: .callprototype (.param .b32 _) _ (); call (result), %d2, (), p;
+    ld.param.b32 %r, [result]; }
+  st.global.u32 [%d1], %r;
+  ret;
+}
+)";
+  constexpr const char *kOwner = R"(.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b32 r) five ();
+.visible .global .align 8 .u64 chosen = five;
+.func (.param .b32 r) five () { st.param.b32 [r], 5; ret; }
+)";
+  for (const bool isOwnerFirst : {false, true}) {
+    CUlinkState state = nullptr;
+    ASSERT_CUDA(cuLinkCreate(0, nullptr, nullptr, &state));
+    for (const char *text : {isOwnerFirst ? kOwner : kUser, isOwnerFirst ? kUser : kOwner})
+      ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(text), strlen(text) + 1,
+                                "", 0, nullptr, nullptr));
+    void *image = nullptr;
+    ASSERT_CUDA(cuLinkComplete(state, &image, nullptr));
+    CUmodule module = nullptr;
+    ASSERT_CUDA(cuModuleLoadData(&module, image));
+    EXPECT_CUDA(cuLinkDestroy(state));
+    CUfunction use = nullptr;
+    ASSERT_CUDA(cuModuleGetFunction(&use, module, "use"));
+    const CUdeviceptr out = upload(std::vector<uint32_t>(1));
+    ASSERT_CUDA(launch(use, 1, 1, nullptr, out));
+    EXPECT_EQ(download<uint32_t>(out, 1)[0], 5u);
+  }
+}
+
 TEST_F(Linker, ResolvesWhatOneInputDeclaresAndAnotherDefines) {
   constexpr const char *kCaller = R"(
 .version 8.0

@@ -130,10 +130,10 @@ void Printer::leaf(const Item &item) {
     out_ += "WARP_SZ";
     break;
   case Item::Kind::generic:
-    (out_ += "generic(").append(text(item.name)) += ')';
+    (out_ += "generic(").append(symbol(item.name)) += ')';
     break;
   default:
-    out_ += text(item.name);
+    out_ += symbol(item.name);
     break;
   }
 }
@@ -229,7 +229,7 @@ void Printer::expression(ast::Expression items) {
 }
 
 std::string print(const ast::Module &module, ast::Expression items) {
-  Printer printer(module);
+  Printer printer(module, nullptr);
   printer.expression(items);
   return printer.take();
 }

@@ -7,8 +7,16 @@ namespace ptxrun::syntax {
 using OperandKind = ast::Operand::Kind;
 
 std::string print(const ast::Module &module) {
-  Printer printer(module);
-  printer.module();
+  Printer printer(module, nullptr);
+  printer.header();
+  printer.items(module.items);
+  return printer.take();
+}
+
+std::string print(const ast::Module &module, std::span<const ast::Item> items,
+                  const Respellings &respellings) {
+  Printer printer(module, &respellings);
+  printer.items(items);
   return printer.take();
 }
 
@@ -22,9 +30,15 @@ template <typename Range, typename One> void Printer::list(const Range &range, O
   }
 }
 
-void Printer::module() {
-  header();
-  for (const ast::Item &item : module_.items) {
+std::string_view Printer::symbol(support::NameId id) const {
+  if (respellings_)
+    if (const auto found = respellings_->find(id); found != respellings_->end())
+      return found->second;
+  return text(id);
+}
+
+void Printer::items(std::span<const ast::Item> all) {
+  for (const ast::Item &item : all) {
     switch (item.kind) {
     case ast::Item::Kind::declaration:
       declaration(*item.declaration);
@@ -45,8 +59,8 @@ void Printer::module() {
       loc(*item.loc);
       break;
     case ast::Item::Kind::alias:
-      ((out_ += ".alias ") += text(item.alias->alias)) += ", ";
-      (out_ += text(item.alias->aliasee)) += ";\n";
+      ((out_ += ".alias ") += symbol(item.alias->alias)) += ", ";
+      (out_ += symbol(item.alias->aliasee)) += ";\n";
       break;
     }
   }
@@ -114,7 +128,7 @@ void Printer::declaration(const ast::Declaration &one) {
 }
 
 void Printer::declarator(const ast::Declarator &one) {
-  out_ += text(one.name);
+  out_ += symbol(one.name);
   if (one.hasRange)
     out_ += "<" + std::to_string(one.range) + ">";
   for (const ast::Dimension &size : one.dimensions)
@@ -175,7 +189,7 @@ void Printer::function(const ast::Function &one) {
     parameters(one.prototype.returns);
     out_ += ' ';
   }
-  out_ += text(one.name);
+  out_ += symbol(one.name);
   prototypeTail(one.prototype);
   if (!one.hasBody) {
     out_ += ";\n";
@@ -193,7 +207,7 @@ void Printer::statement(const ast::Statement &one) {
     instruction(*one.instruction);
     break;
   case ast::Statement::Kind::label:
-    (out_ += text(one.label)) += ":\n";
+    (out_ += symbol(one.label)) += ":\n";
     break;
   case ast::Statement::Kind::declaration:
     declaration(*one.declaration);
@@ -218,7 +232,7 @@ void Printer::statement(const ast::Statement &one) {
 
 void Printer::instruction(const ast::Instruction &one) {
   if (one.guard)
-    ((out_ += one.isGuardNegated ? "@!" : "@") += text(one.guard)) += ' ';
+    ((out_ += one.isGuardNegated ? "@!" : "@") += symbol(one.guard)) += ' ';
   out_ += module_.mnemonics[one.mnemonic].text;
   if (!one.operands.empty())
     out_ += ' ';
@@ -263,7 +277,7 @@ void Printer::operand(const ast::Operand &one) {
   case OperandKind::indexed:
     break;
   }
-  out_ += text(one.name);
+  out_ += symbol(one.name);
   if (one.suffix)
     (out_ += '.') += text(one.suffix);
   if (one.kind == OperandKind::nameOffset) {
@@ -275,7 +289,7 @@ void Printer::operand(const ast::Operand &one) {
 }
 
 void Printer::targets(const ast::TargetsDirective &one) {
-  (out_ += text(one.label)) += ": ";
+  (out_ += symbol(one.label)) += ": ";
   if (one.prototype) {
     out_ += ".callprototype ";
     if (one.prototype->hasReturns) {
@@ -287,7 +301,7 @@ void Printer::targets(const ast::TargetsDirective &one) {
   } else {
     out_ += one.kind == ast::TargetsDirective::Kind::branchTargets ? ".branchtargets "
                                                                    : ".calltargets ";
-    list(one.names, [&](const ast::Operand &each) { out_ += text(each.name); });
+    list(one.names, [&](const ast::Operand &each) { out_ += symbol(each.name); });
   }
   out_ += ";\n";
 }
@@ -310,7 +324,7 @@ void Printer::loc(const ast::LocDirective &one) {
   out_ += ".loc " + std::to_string(one.file) + " " + std::to_string(one.line) + " " +
           std::to_string(one.column);
   if (one.hasFunctionName) {
-    (out_ += ", function_name ") += text(one.functionName);
+    (out_ += ", function_name ") += symbol(one.functionName);
     if (one.functionOffset)
       out_ += "+" + std::to_string(one.functionOffset);
   }
@@ -324,7 +338,7 @@ void Printer::section(const ast::SectionDirective &one) {
   ((out_ += ".section .") += text(one.name)) += "\n{\n";
   for (const ast::SectionLine &line : one.lines) {
     if (line.label) {
-      (out_ += text(line.label)) += ":\n";
+      (out_ += symbol(line.label)) += ":\n";
       continue;
     }
     word(line.type);
@@ -333,9 +347,9 @@ void Printer::section(const ast::SectionDirective &one) {
         out_ += value.isNegative ? "-" : "";
         return number(value.number);
       }
-      out_ += text(value.symbol);
+      out_ += symbol(value.symbol);
       if (value.minus)
-        (out_ += '-') += text(value.minus);
+        (out_ += '-') += symbol(value.minus);
       else if (value.number)
         out_ += "+" + std::to_string(value.number);
     });

@@ -1,5 +1,7 @@
 // From syntax tree back to PTX text.
 #pragma once
+#include <map>
+#include <span>
 #include <string>
 
 #include "translate/syntax/ast.h"
@@ -10,6 +12,10 @@ namespace ptxrun::syntax {
 /// parsed without errors; comments, blanks and redundant parentheses are gone, the spelling of
 /// constants is normalised within their base.
 std::string print(const ast::Module &);
+/// Other spellings for symbols (variables, functions, labels) of a module.
+using Respellings = std::map<support::NameId, std::string>;
+/// Some items of a module, without its header.
+std::string print(const ast::Module &, std::span<const ast::Item>, const Respellings &);
 /// One constant expression, for messages and tests.
 std::string print(const ast::Module &, ast::Expression);
 

@@ -8,18 +8,21 @@ namespace ptxrun::syntax {
 
 class Printer {
  public:
-  explicit Printer(const ast::Module &module) : module_(module) {}
-  void module();
+  Printer(const ast::Module &module, const Respellings *respellings)
+      : module_(module), respellings_(respellings) {}
+  void header();
+  void items(std::span<const ast::Item>);
   void expression(ast::Expression);
   std::string take() { return std::move(out_); }
 
  private:
   std::string_view text(support::NameId id) const { return module_.names.text(id); }
+  /// Of what a module names: variables, functions, labels, registers.
+  std::string_view symbol(support::NameId id) const;
   void word(support::NameId id) { (out_ += '.') += text(id), out_ += ' '; }
   void number(uint64_t value) { out_ += std::to_string(value); }
   void leaf(const ast::ExprItem &);
 
-  void header();
   void linkage(ast::Linkage);
   void attributes(std::span<const ast::Attribute>);
   void declaration(const ast::Declaration &);
@@ -40,6 +43,7 @@ class Printer {
   void section(const ast::SectionDirective &);
 
   const ast::Module &module_;
+  const Respellings *respellings_; ///< or null
   std::string out_;
 };
 
