@@ -218,4 +218,19 @@ std::vector<std::byte> packArguments(const device::KernelInfo &kernel,
   return bytes;
 }
 
+std::string notAddresses(const device::KernelInfo &kernel, const std::vector<std::string> &texts) {
+  constexpr uint64_t kFirstAddress = 1 << 16; // nothing is mapped below
+  std::string lines;
+  for (size_t k = 0; k < std::min(texts.size(), kernel.parameters.size()); ++k) {
+    const device::Parameter &parameter = kernel.parameters[k];
+    const auto number = parseInteger(texts[k]);
+    if (parameter.bytes != 8 || parameter.isArray || isa::isFloat(parameter.type) || !number ||
+        number->bits >= kFirstAddress)
+      continue;
+    lines += "\n  argument " + std::to_string(k + 1) + " (" + parameter.name + ") is the number " +
+             texts[k] + "; if it is a pointer, give it a buffer: f32[1024]:zero, a .npy file";
+  }
+  return lines;
+}
+
 } // namespace ptxrun::command

@@ -27,4 +27,8 @@ std::string typeOf(const device::Parameter &);
 std::vector<std::byte> packArguments(const device::KernelInfo &,
                                      const std::vector<std::string> &texts, const BufferLookup &);
 
+/// What is said where a launch with these arguments met an illegal address: which 64-bit parameters
+/// were given as numbers that are no addresses, in lines of their own. Empty: none.
+std::string notAddresses(const device::KernelInfo &, const std::vector<std::string> &texts);
+
 } // namespace ptxrun::command

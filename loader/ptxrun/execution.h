@@ -345,6 +345,8 @@ class Execution final : public Workload {
       ProgressBar bar(kernel.name, blocks, finished, options_.showsProgress);
       start = Clock::now();
       outcome = module_->launch(kernel, variant, options);
+      if (outcome.code == device::Code::illegalAddress)
+        outcome.message += notAddresses(kernel, resolvedArguments(launch, kernel, turn));
       ms += millisecondsSince(start);
     }
     timing.runMs.push_back(ms);

@@ -94,5 +94,15 @@ TEST(Arguments, RefusalsShowTheParameterList) {
   }
 }
 
+TEST(Arguments, NumbersThatAreNoAddressesAreTold) {
+  const auto kernel = kernelWith(
+      {{isa::Type::u32, 0}, {isa::Type::u64, 0}, {isa::Type::u64, 0}, {isa::Type::f64, 0}});
+  EXPECT_EQ(notAddresses(kernel, {"5", "x", "0x7f0000000000", "5"}), "");
+  const std::string told = notAddresses(kernel, {"5", "7", "x", "5"});
+  EXPECT_NE(told.find("argument 2 (p1) is the number 7; if it is a pointer"), std::string::npos)
+      << told;
+  EXPECT_EQ(told.find("argument 1"), std::string::npos) << told;
+}
+
 } // namespace
 } // namespace ptxrun::command
