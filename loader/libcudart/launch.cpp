@@ -90,15 +90,17 @@ PTXRUN_RUNTIME_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *bloc
   return cudaSuccess;
 }
 
-PTXRUN_RUNTIME_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
-  return lookupError =
-             perform([&] { return static_cast<CUresult>(findKernel(hostStub, *kernel)); });
-}
 PTXRUN_RUNTIME_API cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
-  return __cudaGetKernel(kernel, hostStub);
+  return perform([&] { return static_cast<CUresult>(findKernel(hostStub, *kernel)); });
+}
+PTXRUN_RUNTIME_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
+  lookupError = cudaGetKernel(kernel, hostStub);
+  if (lookupError == cudaSuccess)
+    *kernel = lastingHandle(hostStub, *kernel);
+  return lookupError;
 }
 PTXRUN_RUNTIME_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *hostStub) {
-  return __cudaGetKernel(reinterpret_cast<cudaKernel_t *>(function), hostStub);
+  return cudaGetKernel(reinterpret_cast<cudaKernel_t *>(function), hostStub);
 }
 
 PTXRUN_RUNTIME_STREAM_API(__cudaLaunchKernel, _ptsz,
@@ -107,8 +109,12 @@ PTXRUN_RUNTIME_STREAM_API(__cudaLaunchKernel, _ptsz,
                           (kernel, grid, block, arguments, sharedBytes, stream)) {
   if (!kernel)
     return finish(lookupError != cudaSuccess ? lookupError : cudaErrorInvalidDeviceFunction);
-  return perform(
-      [&] { return launch(kernel, grid, block, arguments, sharedBytes, stream, false); });
+  return perform([&] {
+    CUkernel now = nullptr;
+    if (const cudaError_t found = kernelOf(kernel, now); found != cudaSuccess)
+      return static_cast<CUresult>(found);
+    return launch(now, grid, block, arguments, sharedBytes, stream, false);
+  });
 }
 
 PTXRUN_RUNTIME_STREAM_API(cudaLaunchKernel, _ptsz,

@@ -1,5 +1,6 @@
 #include "loader/libcudart/registration.h"
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -29,8 +30,12 @@ struct FatBinary {
 struct Kernel {
   FatBinary *binary;
   std::string name;
-  CUkernel handle = nullptr;
+  std::atomic<CUkernel> handle = nullptr;
+  Kernel(FatBinary *binary, std::string name) : binary(binary), name(std::move(name)) {}
 };
+
+/// Marks lasting handles, which are addresses of the above.
+constexpr uintptr_t kLasting = 1;
 
 struct Variable {
   FatBinary *binary;
@@ -42,7 +47,8 @@ struct Variable {
 struct Registry {
   std::recursive_mutex mutex;
   std::deque<FatBinary> binaries;
-  std::unordered_map<const void *, Kernel> kernels;
+  std::deque<Kernel> allKernels; ///< which stay: stubs keep handles
+  std::unordered_map<const void *, Kernel *> kernels;
   std::unordered_map<const void *, Variable> variables;
 };
 
@@ -70,6 +76,20 @@ CUresult load(FatBinary &binary) {
   return binary.result;
 }
 
+/// The kernel's handle; its fat binary is loaded at the first question. Called with the mutex held.
+cudaError_t loadKernel(Kernel &entry, CUkernel &kernel) {
+  if (!entry.handle.load()) {
+    CUkernel found = nullptr;
+    if (const CUresult result = load(*entry.binary); result != CUDA_SUCCESS)
+      return static_cast<cudaError_t>(result);
+    if (cuLibraryGetKernel(&found, entry.binary->library, entry.name.c_str()) != CUDA_SUCCESS)
+      return cudaErrorInvalidDeviceFunction;
+    entry.handle = found;
+  }
+  kernel = entry.handle;
+  return cudaSuccess;
+}
+
 FatBinary &binaryOf(void **handle) { return *reinterpret_cast<FatBinary *>(handle); }
 
 } // namespace
@@ -84,16 +104,29 @@ cudaError_t findKernel(const void *hostStub, CUkernel &kernel) {
     const bool isHandle = hostStub && cuKernelGetFunction(&function, kernel) == CUDA_SUCCESS;
     return isHandle ? cudaSuccess : cudaErrorInvalidDeviceFunction;
   }
-  Kernel &entry = found->second;
-  if (!entry.handle) {
-    if (const CUresult result = load(*entry.binary); result != CUDA_SUCCESS)
-      return static_cast<cudaError_t>(result);
-    if (cuLibraryGetKernel(&entry.handle, entry.binary->library, entry.name.c_str()) !=
-        CUDA_SUCCESS)
-      return cudaErrorInvalidDeviceFunction;
-  }
-  kernel = entry.handle;
-  return cudaSuccess;
+  return loadKernel(*found->second, kernel);
+}
+
+CUkernel lastingHandle(const void *hostStub, CUkernel kernel) {
+  Registry &all = registry();
+  std::lock_guard lock(all.mutex);
+  const auto found = all.kernels.find(hostStub);
+  if (found == all.kernels.end())
+    return kernel;
+  return reinterpret_cast<CUkernel>(reinterpret_cast<uintptr_t>(found->second) | kLasting);
+}
+
+cudaError_t kernelOf(CUkernel lasting, CUkernel &kernel) {
+  const auto bits = reinterpret_cast<uintptr_t>(lasting);
+  kernel = lasting;
+  if (!(bits & kLasting))
+    return cudaSuccess;
+  auto &entry = *reinterpret_cast<Kernel *>(bits & ~kLasting);
+  kernel = entry.handle.load();
+  if (kernel)
+    return cudaSuccess;
+  std::lock_guard lock(registry().mutex);
+  return loadKernel(entry, kernel);
 }
 
 cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &bytes) {
@@ -115,7 +148,7 @@ void loadAfresh() {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   for (auto &[stub, kernel] : all.kernels)
-    kernel.handle = nullptr;
+    kernel->handle = nullptr;
   for (FatBinary &binary : all.binaries) {
     if (!binary.library)
       continue;
@@ -146,7 +179,12 @@ PTXRUN_RUNTIME_API void __cudaUnregisterFatBinary(void **handle) {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   FatBinary &binary = binaryOf(handle);
-  std::erase_if(all.kernels, [&](const auto &entry) { return entry.second.binary == &binary; });
+  std::erase_if(all.kernels, [&](const auto &entry) {
+    if (entry.second->binary != &binary)
+      return false;
+    entry.second->handle = nullptr;
+    return true;
+  });
   std::erase_if(all.variables, [&](const auto &entry) { return entry.second.binary == &binary; });
   if (binary.library)
     cuLibraryUnload(binary.library);
@@ -167,7 +205,7 @@ PTXRUN_RUNTIME_API void __cudaRegisterFunction(void **handle, const char *hostSt
     return;
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
-  all.kernels[hostStub] = {&binaryOf(handle), name};
+  all.kernels[hostStub] = &all.allKernels.emplace_back(&binaryOf(handle), name);
 }
 
 PTXRUN_RUNTIME_API void __cudaRegisterVar(void **handle, char *hostShadow, char *, const char *name,

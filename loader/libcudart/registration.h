@@ -9,6 +9,11 @@ namespace ptxrun::runtime {
 /// cudaErrorInvalidDeviceFunction if there is none. A handle from cudaGetKernel is answered as it
 /// is.
 cudaError_t findKernel(const void *hostStub, CUkernel &kernel);
+/// A handle for the stub's kernel that is valid as long as the program, as host code by nvcc keeps
+/// it from the first launch on, also over a reset; nothing but kernelOf() knows it.
+CUkernel lastingHandle(const void *hostStub, CUkernel kernel);
+/// The kernel behind such a handle, loaded again if need be; any other is answered as it is.
+cudaError_t kernelOf(CUkernel lasting, CUkernel &kernel);
 /// The device memory behind a host shadow of a __device__, __constant__ or __managed__ variable.
 cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &bytes);
 
