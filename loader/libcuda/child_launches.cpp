@@ -1,6 +1,7 @@
 #include "loader/libcuda/child_launches.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "loader/libcuda/copy.h"
 #include "loader/libcuda/device_runtime.h"
@@ -66,6 +67,34 @@ CUresult runKernel(Context &context, Function &parent, const ChildRecord &record
   return launch->run(context);
 }
 
+/// A cudaMemcpy3DParms as eight-byte words: array, three words of position, pointer with its pitch,
+/// width and height, of the source; the same of the destination; three words of extent.
+CUresult copyBox(Context &context, Function &parent, const uint64_t *words) {
+  struct Side {
+    uint64_t array, x, y, z, pointer, pitch, width, height;
+    CopySide place() const {
+      const size_t slice = pitch * height;
+      return {reinterpret_cast<char *>(pointer) + z * slice + y * pitch + x, pitch, slice};
+    }
+  } from, to;
+  std::memcpy(&from, words, sizeof from);
+  std::memcpy(&to, words + 8, sizeof to);
+  if (from.array || to.array) {
+    context.fail(CUDA_ERROR_NOT_SUPPORTED,
+                 "kernel '" + parent.info.name + "' copies to or from a CUDA array");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CopyOperation(to.place(), from.place(), words[16], words[17], words[18]).run(context);
+}
+
+CUresult fillRows(Context &context, const uint64_t *a) {
+  for (uint64_t z = 0; z < a[6]; ++z)
+    PTXRUN_TRY(FillOperation(reinterpret_cast<char *>(a[0] + z * a[5]), a[1],
+                             static_cast<unsigned char>(a[2]), 1, a[3], a[4])
+                   .run(context));
+  return CUDA_SUCCESS;
+}
+
 CUresult runRecord(Context &context, Function &parent, const ChildRecord &record, uint64_t stream) {
   const uint64_t *arguments = argumentsOf(record);
   auto *to = reinterpret_cast<char *>(arguments[0]);
@@ -78,6 +107,16 @@ CUresult runRecord(Context &context, Function &parent, const ChildRecord &record
   case kFillRecord:
     return FillOperation(to, 0, static_cast<unsigned char>(arguments[1]), 1, arguments[2], 1)
         .run(context);
+  case kCopyRowsRecord: {
+    auto *from = reinterpret_cast<char *>(arguments[2]);
+    return CopyOperation({to, arguments[1], 0}, {from, arguments[3], 0}, arguments[4], arguments[5],
+                         1)
+        .run(context);
+  }
+  case kFillRowsRecord:
+    return fillRows(context, arguments);
+  case kCopyBoxRecord:
+    return copyBox(context, parent, arguments);
   case kGraphRecord:
     return launchFromDevice(context, arguments[0], record.stream, stream);
   default:

@@ -162,8 +162,12 @@ bool isAccessible(const void *address, size_t bytes) {
     const size_t left = record->bytes - static_cast<size_t>(at - static_cast<char *>(record->base));
     if (bytes <= left)
       return true;
-    if (record->use != MemoryUse::mapped)
-      return false;
+    if (record->use != MemoryUse::mapped) {
+      // A managed variable lies in one piece with others.
+      const auto piece = device::findAllocation(at);
+      return piece && bytes <= piece->bytes -
+                                   static_cast<size_t>(at - static_cast<const char *>(piece->base));
+    }
     at += left; // mappings lie side by side
     bytes -= left;
   }

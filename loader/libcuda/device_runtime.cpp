@@ -30,6 +30,20 @@ struct DeviceFunction {
   "[ptxrun_child_used]; setp.gt.u64 %p, %used, 4194304; selp.b32 %e, 69, 0, %p; "                  \
   "st.param.b32 [r], %e; ret; }"
 #define ZERO " st.param.b32 [r], 0; ret; }"
+#define PUSHED PUSH "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"
+// From a parameter, or from memory at %p, into a record.
+#define ARGUMENT(name, to) "ld.param.b64 %x, [" name "]; st.b64 [%rec+" to "], %x; "
+#define NARROW(name, to)                                                                           \
+  "ld.param.b32 %v, [" name "]; cvt.u64.u32 %x, %v; st.b64 [%rec+" to "], %x; "
+#define WORD(from, to) "ld.b64 %x, [%p+" from "]; st.b64 [%rec+" to "], %x; "
+#define NUMBER(value, to) "mov.b64 %x, " value "; st.b64 [%rec+" to "], %x; "
+// The text for %e out of a few; all that these functions return have one.
+#define IF_ERROR(code, text) "setp.eq.b32 %p, %e, " code "; @%p mov.u64 %s, ptxrun_error_" text "; "
+#define ERROR_TEXT(name, kind)                                                                     \
+  ".func (.param .b64 r) " name "(.param .b32 error) { .reg .b32 %e; .reg .b64 %s; "               \
+  ".reg .pred %p; ld.param.b32 %e, [error]; mov.u64 %s, ptxrun_error_other; " IF_ERROR(            \
+      "0", kind "_0") IF_ERROR("1", kind "_1") IF_ERROR("2", kind "_2")                            \
+      IF_ERROR("69", kind "_69") "cvta.global.u64 %s, %s; st.param.b64 [r], %s; ret; }"
 
 constexpr DeviceFunction kFunctions[] = {
     // A conditional handle is the address of the value (graph.h).
@@ -91,6 +105,39 @@ constexpr DeviceFunction kFunctions[] = {
      "ld.param.b64 %x, [to]; st.b64 [%rec+128], %x; ld.param.b32 %v, [value]; "
      "cvt.u64.u32 %x, %v; st.b64 [%rec+136], %x; ld.param.b64 %x, [count]; "
      "st.b64 [%rec+144], %x;" PUSH "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+    {"__cudaCDP2Memcpy2DAsync",
+     ".func (.param .b32 r) __cudaCDP2Memcpy2DAsync(.param .b64 to, .param .b64 topitch, "
+     ".param .b64 from, .param .b64 frompitch, .param .b64 width, .param .b64 height, "
+     ".param .b32 kind, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; .reg .pred %none; "
+     "mov.b64 %n, 176;" ALLOCATE "@%none bra full; " NUMBER("4", "8") ARGUMENT("stream", "48")
+         ARGUMENT("to", "128") ARGUMENT("topitch", "136") ARGUMENT("from", "144") ARGUMENT(
+             "frompitch", "152") ARGUMENT("width", "160") ARGUMENT("height", "168") PUSHED},
+    {"__cudaCDP2Memset2DAsync",
+     ".func (.param .b32 r) __cudaCDP2Memset2DAsync(.param .b64 to, .param .b64 pitch, "
+     ".param .b32 value, .param .b64 width, .param .b64 height, .param .b64 stream) { "
+     ".reg .b64 %n, %rec, %old, %x; .reg .b32 %v; .reg .pred %none; mov.b64 %n, 184;" ALLOCATE
+     "@%none bra full; " NUMBER("5", "8") ARGUMENT("stream", "48") ARGUMENT("to", "128")
+         ARGUMENT("pitch", "136") NARROW("value", "144") ARGUMENT("width", "152")
+             ARGUMENT("height", "160") NUMBER("0", "168") NUMBER("1", "176") PUSHED},
+    // cudaPitchedPtr: pointer, pitch, width, height; cudaExtent: width, height, depth.
+    {"__cudaCDP2Memset3DAsync",
+     ".func (.param .b32 r) __cudaCDP2Memset3DAsync(.param .align 8 .b8 to[32], "
+     ".param .b32 value, .param .align 8 .b8 extent[24], .param .b64 stream) { "
+     ".reg .b64 %n, %rec, %old, %x, %h; .reg .b32 %v; .reg .pred %none; mov.b64 %n, 184;" ALLOCATE
+     "@%none bra full; " NUMBER("5", "8") ARGUMENT("stream", "48") ARGUMENT("to", "128")
+         ARGUMENT("to+8", "136") NARROW("value", "144") ARGUMENT("extent", "152")
+             ARGUMENT("extent+8", "160") "ld.param.b64 %x, [to+8]; ld.param.b64 %h, [to+24]; "
+                                         "mul.lo.u64 %x, %x, %h; st.b64 [%rec+168], %x; " ARGUMENT(
+                                             "extent+16", "176") PUSHED},
+    {"__cudaCDP2Memcpy3DAsync",
+     ".func (.param .b32 r) __cudaCDP2Memcpy3DAsync(.param .b64 p, .param .b64 stream) { "
+     ".reg .b64 %n, %rec, %old, %x, %p; .reg .pred %none; mov.b64 %n, 280;" ALLOCATE
+     "@%none bra full; ld.param.b64 %p, [p]; " NUMBER("6", "8") ARGUMENT("stream", "48")
+         WORD("0", "128") WORD("8", "136") WORD("16", "144") WORD("24", "152") WORD("32", "160")
+             WORD("40", "168") WORD("48", "176") WORD("56", "184") WORD("64", "192")
+                 WORD("72", "200") WORD("80", "208") WORD("88", "216") WORD("96", "224")
+                     WORD("104", "232") WORD("112", "240") WORD("120", "248") WORD("128", "256")
+                         WORD("136", "264") WORD("144", "272") PUSHED},
     // Children run one after the other in the order in which they were launched: that satisfies
     // streams and events, whatever they are.
     {"__cudaCDP2StreamCreateWithFlags",
@@ -119,6 +166,31 @@ constexpr DeviceFunction kFunctions[] = {
     {"__cudaCDP2GetDeviceCount",
      ".func (.param .b32 r) __cudaCDP2GetDeviceCount(.param .b64 p) { .reg .b64 %p; .reg .b32 %x; "
      "ld.param.b64 %p, [p]; mov.b32 %x, 1; st.b32 [%p], %x;" ZERO},
+    {"__cudaCDP2DeviceGetAttribute",
+     ".func (.param .b32 r) __cudaCDP2DeviceGetAttribute(.param .b64 p, .param .b32 attribute, "
+     ".param .b32 device) { .reg .b64 %p, %t, %x; .reg .b32 %a, %v; .reg .pred %bad; "
+     "ld.param.b32 %a, [attribute]; setp.ge.u32 %bad, %a, 160; @%bad bra wrong; "
+     "mov.u64 %t, ptxrun_device_attributes; mul.wide.u32 %x, %a, 4; add.u64 %t, %t, %x; "
+     "ld.global.b32 %v, [%t]; setp.eq.b32 %bad, %v, 0x80000000; @%bad bra wrong; "
+     "ld.param.b64 %p, [p]; st.b32 [%p], %v; st.param.b32 [r], 0; ret; "
+     "wrong: st.param.b32 [r], 1; ret; }"},
+    {"__cudaCDP2DeviceGetLimit",
+     ".func (.param .b32 r) __cudaCDP2DeviceGetLimit(.param .b64 p, .param .b32 limit) { "
+     ".reg .b64 %p, %t, %x; .reg .b32 %l; .reg .pred %bad; ld.param.b32 %l, [limit]; "
+     "setp.ge.u32 %bad, %l, 8; @%bad bra wrong; mov.u64 %t, ptxrun_device_limits; "
+     "mul.wide.u32 %x, %l, 8; add.u64 %t, %t, %x; ld.global.b64 %x, [%t]; ld.param.b64 %p, [p]; "
+     "st.b64 [%p], %x; st.param.b32 [r], 0; ret; wrong: st.param.b32 [r], 215; ret; }"},
+    {"__cudaCDP2DeviceGetCacheConfig",
+     ".func (.param .b32 r) __cudaCDP2DeviceGetCacheConfig(.param .b64 p) { .reg .b64 %p; "
+     ".reg .b32 %x; ld.param.b64 %p, [p]; mov.b32 %x, 0; st.b32 [%p], %x;" ZERO},
+    {"__cudaCDP2DeviceGetSharedMemConfig",
+     ".func (.param .b32 r) __cudaCDP2DeviceGetSharedMemConfig(.param .b64 p) { .reg .b64 %p; "
+     ".reg .b32 %x; ld.param.b64 %p, [p]; mov.b32 %x, 1; st.b32 [%p], %x;" ZERO},
+    {"__cudaCDP2RuntimeGetVersion",
+     ".func (.param .b32 r) __cudaCDP2RuntimeGetVersion(.param .b64 p) { .reg .b64 %p; "
+     ".reg .b32 %x; ld.param.b64 %p, [p]; mov.b32 %x, 13000; st.b32 [%p], %x;" ZERO},
+    {"__cudaCDP2GetErrorName", ERROR_TEXT("__cudaCDP2GetErrorName", "name")},
+    {"__cudaCDP2GetErrorString", ERROR_TEXT("__cudaCDP2GetErrorString", "text")},
     {"__cudaCDP2Malloc",
      ".func (.param .b32 r) __cudaCDP2Malloc(.param .b64 p, .param .b64 size) { "
      ".reg .b64 %n, %rec, %p; .reg .pred %none; ld.param.b64 %n, [size];" MALLOC
@@ -134,6 +206,13 @@ constexpr DeviceFunction kFunctions[] = {
 #undef MALLOC
 #undef ZERO
 #undef LAST_ERROR
+#undef PUSHED
+#undef ARGUMENT
+#undef NARROW
+#undef WORD
+#undef NUMBER
+#undef IF_ERROR
+#undef ERROR_TEXT
 
 constexpr std::string_view kPerThread = "_ptsz"; ///< its stream 0 is no other to us
 
@@ -255,8 +334,40 @@ void replaceDeclaration(std::string &text, std::string_view declaration, std::st
   text.replace(place, declaration.size(), definition + std::string(lines, '\n'));
 }
 
+/// `.b8 name[]` with the text's characters.
+std::string textVariable(std::string_view name, std::string_view text) {
+  std::string s = ".weak .global .align 1 .b8 ptxrun_error_" + std::string(name) + "[" +
+                  std::to_string(text.size() + 1) + "] = {";
+  for (const char c : text)
+    s += std::to_string(static_cast<unsigned char>(c)) + ",";
+  return s + "0}; ";
+}
+
+/// What kernels are told of the device, as variables.
+std::string deviceTables(const DeviceFacts &facts) {
+  const auto list = [](const auto &values) {
+    std::string s = "[" + std::to_string(values.size()) + "] = {";
+    for (const auto value : values)
+      s += std::to_string(value) + ",";
+    s.back() = '}';
+    return s + "; ";
+  };
+  return ".weak .global .align 4 .b32 ptxrun_device_attributes" + list(facts.attributes) +
+         ".weak .global .align 8 .b64 ptxrun_device_limits" + list(facts.limits);
+}
+
+std::string errorTexts() {
+  return textVariable("other", "unrecognized error code") + textVariable("name_0", "cudaSuccess") +
+         textVariable("text_0", "no error") + textVariable("name_1", "cudaErrorInvalidValue") +
+         textVariable("text_1", "invalid argument") +
+         textVariable("name_2", "cudaErrorMemoryAllocation") +
+         textVariable("text_2", "out of memory") +
+         textVariable("name_69", "cudaErrorLaunchPendingCountExceeded") +
+         textVariable("text_69", "launch pending count exceeded");
+}
+
 /// What records need, behind the header.
-void addRecords(std::string &text) {
+void addRecords(std::string &text, const std::function<DeviceFacts()> &facts) {
   std::string declarations = ".extern .func (.param .b64 r) malloc(.param .b64 bytes); "
                              ".extern .func free(.param .b64 pointer); ";
   // The text's own declarations may come too late.
@@ -266,6 +377,10 @@ void addRecords(std::string &text) {
   for (const char *variable : {kChildListName, kChildBytesName, kCurrentGraphName})
     declarations += ".weak .global .align 8 .u64 " + std::string(variable) + "; ";
   declarations += ".weak .global .align 128 .b8 ptxrun_child_records[4194304]; ";
+  if (text.find("__cudaCDP2DeviceGet") != std::string::npos)
+    declarations += deviceTables(facts ? facts() : DeviceFacts{});
+  if (text.find("__cudaCDP2GetError") != std::string::npos)
+    declarations += errorTexts();
   const size_t header = text.find(".address_size");
   const size_t end = header == std::string::npos ? header : text.find('\n', header);
   if (end != std::string::npos)
@@ -281,7 +396,7 @@ uint64_t kernelNumber(std::string_view name) {
   return hash;
 }
 
-std::string withDeviceRuntime(std::string ptx) {
+std::string withDeviceRuntime(std::string ptx, const std::function<DeviceFacts()> &facts) {
   const bool launches = ptx.find("__cudaCDP2") != std::string::npos ||
                         !findDeclaration(ptx, "cudaGraphLaunch").empty() ||
                         ptx.find("%current_graph_exec") != std::string::npos;
@@ -297,7 +412,7 @@ std::string withDeviceRuntime(std::string ptx) {
   }
   if (launches) {
     replaceMoves(ptx);
-    addRecords(ptx);
+    addRecords(ptx, facts);
   }
   return ptx;
 }

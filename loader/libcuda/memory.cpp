@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loader/capture/recorder.h"
+#include "loader/device/device.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/external_memory.h"
@@ -21,15 +22,19 @@ namespace {
 struct Records {
   std::shared_mutex mutex;
   std::map<uintptr_t, MemoryRecord> byAddress;
+  std::map<uintptr_t, MemoryRecord> managedVariables;
+  std::map<uintptr_t, MemoryRecord> variableBlocks; ///< by where a module's variables begin
   uint64_t nextId = 1;
 
   /// The record that contains the address; end() if none does. Called with the mutex held.
-  auto containing(uintptr_t address) {
-    auto next = byAddress.upper_bound(address);
-    if (next == byAddress.begin())
-      return byAddress.end();
+  auto containing(uintptr_t address) { return containing(byAddress, address); }
+  static std::map<uintptr_t, MemoryRecord>::iterator
+  containing(std::map<uintptr_t, MemoryRecord> &records, uintptr_t address) {
+    auto next = records.upper_bound(address);
+    if (next == records.begin())
+      return records.end();
     --next;
-    return address - next->first < next->second.bytes ? next : byAddress.end();
+    return address - next->first < next->second.bytes ? next : records.end();
   }
 };
 
@@ -147,6 +152,40 @@ void forgetMapped(void *address) {
   all.byAddress.erase(reinterpret_cast<uintptr_t>(address));
 }
 
+void noteVariables(const device::Module &module, MemoryRecord record) {
+  Records &all = records();
+  std::unique_lock lock(all.mutex);
+  if (record.device < 0)
+    record.device = record.context ? record.context->device() : 0;
+  for (const device::VariableInfo &variable : module.variables()) {
+    const auto address = reinterpret_cast<uintptr_t>(variable.address);
+    if (const auto range = device::findAllocation(variable.address)) {
+      // A copy of a library has its managed variables from the first one's block.
+      all.variableBlocks.emplace(reinterpret_cast<uintptr_t>(range->base), record);
+    }
+    if (!variable.isManaged || all.managedVariables.contains(address))
+      continue;
+    MemoryRecord managed = record;
+    managed.use = MemoryUse::managed;
+    managed.flags = CU_MEM_ATTACH_GLOBAL;
+    managed.base = variable.address;
+    managed.bytes = variable.bytes;
+    managed.id = all.nextId++;
+    all.managedVariables.emplace(address, managed);
+  }
+}
+
+void forgetVariables(const device::Module &module) {
+  Records &all = records();
+  std::unique_lock lock(all.mutex);
+  for (const device::VariableInfo &variable : module.variables()) {
+    if (const auto range = device::findAllocation(variable.address))
+      all.variableBlocks.erase(reinterpret_cast<uintptr_t>(range->base));
+    if (all.managedVariables.erase(reinterpret_cast<uintptr_t>(variable.address)))
+      forget(reinterpret_cast<CUdeviceptr>(variable.address), variable.bytes);
+  }
+}
+
 void releaseMemoryOf(Context &context) {
   std::vector<MemoryRecord> owned;
   {
@@ -194,10 +233,17 @@ std::optional<MemoryRecord> findMemory(const void *address) {
   const auto found = all.containing(reinterpret_cast<uintptr_t>(address));
   if (found != all.byAddress.end())
     return found->second;
-  // Module variables are device memory that no call allocated.
+  const auto managed =
+      Records::containing(all.managedVariables, reinterpret_cast<uintptr_t>(address));
+  if (managed != all.managedVariables.end())
+    return managed->second;
+  // Variables are device memory that no call allocated.
   if (const auto range = device::findAllocation(address)) {
     MemoryRecord record;
-    record.device = 0;
+    const auto block = all.variableBlocks.find(reinterpret_cast<uintptr_t>(range->base));
+    if (block != all.variableBlocks.end())
+      record = block->second;
+    record.device = std::max(record.device, 0);
     record.base = range->base;
     record.bytes = range->bytes;
     record.id = reinterpret_cast<uint64_t>(range->base);

@@ -8,6 +8,10 @@
 #include "loader/device/memory.h"
 #include "loader/libcuda/cuda_abi.h"
 
+namespace ptxrun::device {
+class Module;
+}
+
 namespace ptxrun::driver {
 
 class Context;
@@ -55,6 +59,11 @@ void releaseMemoryOf(Context &);
 void releasePooled(const MemoryRecord &);
 /// The bytes of a device that allocations hold.
 size_t heldBytes(CUdevice);
+/// The variables of a loaded module, which lie in one piece: whose they are and which of them are
+/// managed, until they are forgotten. Memory that no call allocated, and that none frees.
+///   record   context (null: of no one), device
+void noteVariables(const device::Module &, MemoryRecord record);
+void forgetVariables(const device::Module &);
 /// What lies at an address; nullopt for memory that the driver knows nothing of.
 std::optional<MemoryRecord> findMemory(const void *);
 

@@ -5,6 +5,7 @@
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
+#include "loader/libcuda/device_info.h"
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/memory_advice.h"
 #include "loader/libcuda/stream_capture.h"
@@ -23,7 +24,7 @@ CUmemLocation locationOf(CUdevice device) {
 
 bool isLocation(CUmemLocation location) {
   if (location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-    return location.id == 0;
+    return location.id >= 0 && location.id < deviceCount();
   return location.type >= CU_MEM_LOCATION_TYPE_HOST &&
          location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }

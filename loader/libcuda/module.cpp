@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
@@ -13,6 +14,7 @@
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/device_runtime.h"
+#include "loader/libcuda/memory.h"
 #include "loader/libcuda/report.h"
 
 namespace ptxrun::driver {
@@ -122,10 +124,23 @@ int Function::maxThreadsPerBlock() const {
   return static_cast<int>(std::min<uint64_t>(threads, kMaxThreadsPerBlock));
 }
 
+/// Of the first device, and of the context that loads.
+static DeviceFacts deviceFacts() {
+  DeviceFacts facts;
+  for (size_t i = 0; i < facts.attributes.size(); ++i)
+    if (cuDeviceGetAttribute(&facts.attributes[i], static_cast<CUdevice_attribute>(i), 0) !=
+        CUDA_SUCCESS)
+      facts.attributes[i] = std::numeric_limits<int>::min();
+  for (size_t i = 0; i < facts.limits.size(); ++i)
+    if (cuCtxGetLimit(&facts.limits[i], static_cast<CUlimit>(i)) != CUDA_SUCCESS)
+      facts.limits[i] = 0;
+  return facts;
+}
+
 CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
                       std::string &errorLog) {
   for (std::string &text : ptx)
-    text = withDeviceRuntime(std::move(text));
+    text = withDeviceRuntime(std::move(text), deviceFacts);
   if (auto merged = image::mergeTexts(ptx)) {
     device::Outcome outcome;
     if (loadPart(std::move(*merged), name, outcome) == CUDA_SUCCESS)
@@ -151,12 +166,26 @@ CUresult Module::loadPart(std::string text, const std::string &name, device::Out
   auto part = device::Module::load(source.name, std::move(text), loadOptions(), outcome);
   if (!part)
     return toResult(outcome.code);
-  parts_.push_back(std::move(part));
+  Context *context = kind() == Kind::module ? currentContext() : nullptr;
+  addPart(std::move(part), context ? context->device() : 0);
   sources_.push_back(std::move(source));
   return CUDA_SUCCESS;
 }
 
-CUresult Module::loadCopyOf(const Module &other) {
+void Module::addPart(std::unique_ptr<device::Module> part, CUdevice device) {
+  MemoryRecord record;
+  record.context = kind() == Kind::module ? currentContext() : nullptr; // a library has none
+  record.device = device;
+  noteVariables(*part, record);
+  parts_.push_back(std::move(part));
+}
+
+Module::~Module() {
+  for (const auto &part : parts_)
+    forgetVariables(*part);
+}
+
+CUresult Module::loadCopyOf(const Module &other, CUdevice device) {
   for (size_t i = 0; i < other.sources_.size(); ++i) {
     device::LoadOptions options = loadOptions();
     options.managedOf = other.parts_[i].get();
@@ -165,7 +194,7 @@ CUresult Module::loadCopyOf(const Module &other) {
         device::Module::load(other.sources_[i].name, other.sources_[i].text, options, outcome);
     if (!part)
       return toResult(outcome.code);
-    parts_.push_back(std::move(part));
+    addPart(std::move(part), device);
   }
   return CUDA_SUCCESS;
 }
@@ -179,7 +208,7 @@ std::shared_ptr<Library> Library::on(CUdevice device) {
   if (copy)
     return copy;
   auto made = std::make_shared<Library>();
-  if (made->loadCopyOf(*this) != CUDA_SUCCESS)
+  if (made->loadCopyOf(*this, device) != CUDA_SUCCESS)
     return nullptr;
   made->original_ = std::move(self);
   publish<CUlibrary>(made);

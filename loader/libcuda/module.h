@@ -73,6 +73,7 @@ class Function : public Object {
 class Module : public Object, public std::enable_shared_from_this<Module> {
  public:
   explicit Module(Kind kind) : Object(kind) {}
+  ~Module() override;
 
   /// Loads every PTX text (`name` is how diagnostics call it); on failure the log says why. Texts
   /// that refer to one another become one module if no two define the same name; all others stay
@@ -94,10 +95,11 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
  protected:
   /// Loads what the other has loaded, for another device: the same code with variables of its own,
   /// but for managed ones. The other must live longer.
-  CUresult loadCopyOf(const Module &);
+  CUresult loadCopyOf(const Module &, CUdevice);
 
  private:
   CUresult loadPart(std::string text, const std::string &name, device::Outcome &);
+  void addPart(std::unique_ptr<device::Module>, CUdevice);
   Function *functionFor(device::Module &, const device::KernelInfo &);
   std::vector<std::unique_ptr<device::Module>> parts_;
   /// Of each part, where there are other devices to load it for.

@@ -241,6 +241,75 @@ constexpr const char *kAsks = R"(.version 8.3
   ret;
 }
 )";
+/// told(p): what the device runtime says of the device, and of errors. p[0..1]: the greatest block,
+/// and what comes of asking for no attribute; p[2..3]: the stack's limit; p[4]: the runtime's
+/// version; then the beginnings of error 0's name and error 1's text.
+/// boxes(p, q): fills 2 rows of 3 bytes, 8 apart, at p with 5, copies them to q, 4 apart; then 2
+/// slices of 2 rows of 2 bytes, 4 apart, at p + 64 with 6; of those the box at (1, 1, 0) of the
+/// size (1, 1, 2) to q + 16, with rows of 2.
+constexpr const char *kTells = R"(.version 8.3
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) __cudaCDP2DeviceGetAttribute
+(.param .b64 p0, .param .b32 p1, .param .b32 p2);
+.extern .func (.param .b32 r) __cudaCDP2DeviceGetLimit(.param .b64 p0, .param .b32 p1);
+.extern .func (.param .b32 r) __cudaCDP2RuntimeGetVersion(.param .b64 p0);
+.extern .func (.param .b64 r) __cudaCDP2GetErrorName(.param .b32 p0);
+.extern .func (.param .b64 r) __cudaCDP2GetErrorString(.param .b32 p0);
+.extern .func (.param .b32 r) __cudaCDP2Memcpy2DAsync(.param .b64 p0, .param .b64 p1,
+  .param .b64 p2, .param .b64 p3, .param .b64 p4, .param .b64 p5, .param .b32 p6, .param .b64 p7);
+.extern .func (.param .b32 r) __cudaCDP2Memset2DAsync(.param .b64 p0, .param .b64 p1,
+  .param .b32 p2, .param .b64 p3, .param .b64 p4, .param .b64 p5);
+.extern .func (.param .b32 r) __cudaCDP2Memset3DAsync(.param .align 8 .b8 p0[32], .param .b32 p1,
+  .param .align 8 .b8 p2[24], .param .b64 p3);
+.extern .func (.param .b32 r) __cudaCDP2Memcpy3DAsync(.param .b64 p0, .param .b64 p1);
+.visible .entry told(.param .u64 p)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d1, [p];
+  { .param .b64 a; .param .b32 b, c, r; st.param.b64 [a], %d1; st.param.b32 [b], 1;
+    st.param.b32 [c], 0; call.uni (r), __cudaCDP2DeviceGetAttribute, (a, b, c); }
+  { .param .b64 a; .param .b32 b, c, r; st.param.b64 [a], %d1; st.param.b32 [b], 159;
+    st.param.b32 [c], 0; call.uni (r), __cudaCDP2DeviceGetAttribute, (a, b, c);
+    ld.param.b32 %r1, [r]; st.b32 [%d1+4], %r1; }
+  add.u64 %d2, %d1, 8;
+  { .param .b64 a; .param .b32 b, r; st.param.b64 [a], %d2; st.param.b32 [b], 0;
+    call.uni (r), __cudaCDP2DeviceGetLimit, (a, b); }
+  add.u64 %d2, %d1, 16;
+  { .param .b64 a; .param .b32 r; st.param.b64 [a], %d2;
+    call.uni (r), __cudaCDP2RuntimeGetVersion, (a); }
+  { .param .b64 r; .param .b32 a; st.param.b32 [a], 0;
+    call.uni (r), __cudaCDP2GetErrorName, (a); ld.param.b64 %d3, [r];
+    ld.b8 %r1, [%d3]; st.b32 [%d1+20], %r1; }
+  { .param .b64 r; .param .b32 a; st.param.b32 [a], 1;
+    call.uni (r), __cudaCDP2GetErrorString, (a); ld.param.b64 %d3, [r];
+    ld.b8 %r1, [%d3+1]; st.b32 [%d1+24], %r1; }
+  ret;
+}
+.visible .entry boxes(.param .u64 p, .param .u64 q, .param .u64 box)
+{
+  .reg .b64 %d<6>;
+  ld.param.u64 %d1, [p];
+  ld.param.u64 %d2, [q];
+  ld.param.u64 %d3, [box];
+  { .param .b64 a, b, w, h, s; .param .b32 v, r; st.param.b64 [a], %d1; st.param.b64 [b], 8;
+    st.param.b32 [v], 5; st.param.b64 [w], 3; st.param.b64 [h], 2; st.param.b64 [s], 0;
+    call.uni (r), __cudaCDP2Memset2DAsync, (a, b, v, w, h, s); }
+  { .param .b64 a, b, c, d, w, h, s; .param .b32 k, r; st.param.b64 [a], %d2;
+    st.param.b64 [b], 4; st.param.b64 [c], %d1; st.param.b64 [d], 8; st.param.b64 [w], 3;
+    st.param.b64 [h], 2; st.param.b32 [k], 3; st.param.b64 [s], 0;
+    call.uni (r), __cudaCDP2Memcpy2DAsync, (a, b, c, d, w, h, k, s); }
+  add.u64 %d4, %d1, 64;
+  { .param .align 8 .b8 a[32]; .param .align 8 .b8 e[24]; .param .b64 s; .param .b32 v, r;
+    st.param.b64 [a], %d4; st.param.b64 [a+8], 4; st.param.b64 [a+16], 2; st.param.b64 [a+24], 2;
+    st.param.b64 [e], 2; st.param.b64 [e+8], 2; st.param.b64 [e+16], 2; st.param.b32 [v], 6;
+    st.param.b64 [s], 0; call.uni (r), __cudaCDP2Memset3DAsync, (a, v, e, s); }
+  { .param .b64 a, s; .param .b32 r; st.param.b64 [a], %d3; st.param.b64 [s], 0;
+    call.uni (r), __cudaCDP2Memcpy3DAsync, (a, s); }
+  ret;
+}
+)";
 constexpr const char *kAnswers = R"(.version 8.3
 .target sm_80
 .address_size 64
@@ -301,6 +370,43 @@ TEST_F(ChildLaunch, CopiesAndFills) {
   EXPECT_EQ(read(), 0x07070707u);
   EXPECT_EQ(read(5), 0x07070707u);
   EXPECT_EQ(read(6), 0u);
+}
+
+TEST_F(ChildLaunch, TellsOfTheDeviceAndOfErrors) {
+  ASSERT_CUDA(cuModuleLoadData(&children_, kTells));
+  ASSERT_CUDA(launch(kernelNamed("told"), 1, 1, stream_, digits()));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read(), 1024u);
+  EXPECT_EQ(read(1), 1u); // cudaErrorInvalidValue
+  size_t stack = 0;
+  ASSERT_CUDA(cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE));
+  EXPECT_EQ(read(2), stack);
+  EXPECT_GE(read(4), 12000u);
+  EXPECT_EQ(read(5), unsigned{'c'}); // cudaSuccess
+  EXPECT_EQ(read(6), unsigned{'n'}); // invalid argument
+}
+
+TEST_F(ChildLaunch, CopiesAndFillsBoxes) {
+  ASSERT_CUDA(cuModuleLoadData(&children_, kTells));
+  std::vector<uint8_t> zeros(128);
+  const CUdeviceptr p = upload(zeros), q = upload(zeros);
+  // Source: no array, the box's place, pointer, pitch, width, height; destination; extent; kind.
+  const std::vector<uint64_t> box = {0, 1, 1, 0, p + 64, 4, 2, 2, //
+                                     0, 0, 0, 0, q + 16, 2, 2, 1, //
+                                     1, 1, 2, 3};
+  const CUdeviceptr words = upload(box);
+  ASSERT_CUDA(launch(kernelNamed("boxes"), 1, 1, stream_, p, q, words));
+  ASSERT_CUDA(cuStreamSynchronize(stream_));
+  std::vector<uint8_t> wantP(128), wantQ(128);
+  for (const int at : {0, 1, 2, 8, 9, 10})
+    wantP[static_cast<size_t>(at)] = 5;
+  for (const int at : {64, 65, 68, 69, 72, 73, 76, 77})
+    wantP[static_cast<size_t>(at)] = 6;
+  for (const int at : {0, 1, 2, 4, 5, 6})
+    wantQ[static_cast<size_t>(at)] = 5;
+  wantQ[16] = wantQ[18] = 6;
+  EXPECT_EQ(download<uint8_t>(p, 128), wantP);
+  EXPECT_EQ(download<uint8_t>(q, 128), wantQ);
 }
 
 TEST_F(ChildLaunch, ManyRunOneAfterTheOther) {

@@ -157,6 +157,11 @@ TEST_F(Devices, HaveVariablesOfTheirOwnAndShareManagedOnes) {
     ASSERT_CUDA(cuMemcpyDtoH(&value, own[device], 4));
     EXPECT_EQ(value, 6u + static_cast<unsigned>(device));
     EXPECT_EQ(common[device], common[0]);
+    int ordinal = -1;
+    EXPECT_CUDA(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, own[device]));
+    EXPECT_EQ(ordinal, device);
+    EXPECT_CUDA(cuMemAdvise(common[0], 4, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                            {CU_MEM_LOCATION_TYPE_DEVICE, device}));
     CUfunction function = nullptr;
     ASSERT_CUDA(cuKernelGetFunction(&function, kernel));
     CUlibrary found = nullptr;

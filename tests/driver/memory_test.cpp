@@ -191,6 +191,45 @@ TEST_F(Memory, PointersKnowWhatTheyAre) {
   EXPECT_EQ(context, context_);
 }
 
+TEST_F(Memory, VariablesOfModulesAreKnown) {
+  CUmodule module = load(R"(.version 8.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .u32 own[3];
+.visible .global .attribute(.managed) .align 4 .u32 common[5];
+.visible .global .align 4 .u32 other;
+)");
+  CUdeviceptr own = 0, common = 0;
+  ASSERT_CUDA(cuModuleGetGlobal(&own, nullptr, module, "own"));
+  ASSERT_CUDA(cuModuleGetGlobal(&common, nullptr, module, "common"));
+  for (const bool isManaged : {false, true}) {
+    unsigned managed = 7, type = 7;
+    int ordinal = -1;
+    CUcontext context = nullptr;
+    size_t bytes = 0;
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *data[] = {&managed, &type, &ordinal, &context, &bytes};
+    EXPECT_CUDA(cuPointerGetAttributes(5, attributes, data, (isManaged ? common : own) + 8));
+    EXPECT_EQ(managed, unsigned{isManaged});
+    EXPECT_EQ(type, unsigned{CU_MEMORYTYPE_DEVICE});
+    EXPECT_EQ(ordinal, 0);
+    EXPECT_EQ(context, context_);
+    if (isManaged)
+      EXPECT_EQ(bytes, 20u);
+  }
+  EXPECT_CUDA(cuMemAdvise(common, 20, CU_MEM_ADVISE_SET_READ_MOSTLY, {}));
+  EXPECT_CUDA(cuMemPrefetchAsync(common, 20, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, nullptr));
+  EXPECT_RESULT(cuMemFree(common), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuMemsetD8(common, 0, 24)); // a little further: still the module's
+  EXPECT_CUDA(cuModuleUnload(module));
+  unsigned type = 0;
+  EXPECT_RESULT(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, common),
+                CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(Memory, UnknownPointersHaveNoAttributesButAreNoError) {
   int onStack = 0, ordinal = 7;
   unsigned type = 7;
