@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "translate/simt/early_arrivals.h"
 #include "translate/simt/shape.h"
 
 namespace ptxrun::simt {
 namespace {
 
-/// Preorder over the dominator tree, children in reverse post-order. A child outside the loop of
-/// its parent waits until that loop is complete.
+/// Preorder over the dominator tree, children in reverse post-order, but first those that have to
+/// be (a way that only their parent leads to). A child outside the loop of its parent waits until
+/// that loop is complete.
 class Layout {
  public:
   Layout(llvm::Function &function, const llvm::DominatorTree &dominators,
@@ -28,8 +30,10 @@ class Layout {
   using Pending = std::vector<llvm::BasicBlock *>;
 
   void sort(Pending &blocks) {
-    std::sort(blocks.begin(), blocks.end(),
-              [&](llvm::BasicBlock *a, llvm::BasicBlock *b) { return rpo_[a] < rpo_[b]; });
+    std::sort(blocks.begin(), blocks.end(), [&](llvm::BasicBlock *a, llvm::BasicBlock *b) {
+      const bool isFirst = goesFirst(*a);
+      return isFirst != goesFirst(*b) ? isFirst : rpo_[a] < rpo_[b];
+    });
   }
 
   // Recursion depth is the depth of the dominator tree; an explicit stack keeps deep modules from

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "translate/simt/early_arrivals.h"
 #include "translate/simt/look_back.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/waits.h"
@@ -279,7 +280,7 @@ class Elsewhere {
       for (const llvm::Instruction &i : *b) {
         if ((isCut = needsAllLanes(i)))
           break;
-        if (waits_.mayEndWait(i) && !lookBack_.endsOnlyLookBack(i))
+        if (waits_.mayEndWait(i) && !lookBack_.endsOnlyLookBack(i) && !isApart(i, *from))
           return &i;
       }
       if (isCut)

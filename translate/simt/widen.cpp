@@ -3,6 +3,7 @@
 
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/early_arrivals.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
 #include "translate/simt/matrix_groups.h"
@@ -403,6 +404,10 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
   passes.run(Pass::endlessWaits, [&] {
     for (llvm::Function *f : scalar)
       removeLimitsOfEndlessWaits(*f);
+  });
+  passes.run(Pass::earlyArrivals, [&] {
+    for (llvm::Function *f : scalar)
+      arriveBeforeOthersWait(*f);
   });
   Width width = widthFor(m, kernel, options);
   // Both ways of an access are only worth their compilation where a gather is one instruction.
