@@ -2,7 +2,9 @@
 // at different times.
 //
 // Joins are found by propagating labels in block order from the successors of a divergent branch: a
-// block reached by two labels is where lanes that took different ways may meet; its phis vary. If
+// block reached by two labels is where lanes that took different ways may meet; its phis vary where
+// the edges from there bring different values. (Edges that only a uniform branch leads to do not
+// count: no lanes come by them while others come from here.) If
 // from the branch both the header and an exit of a loop around it can be reached, lanes leave that
 // loop in different iterations; the loop's exits then act like a branch.
 #include <llvm/IR/Instructions.h>
@@ -63,6 +65,7 @@ void ShapeAnalysis::markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts,
 }
 
 void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds,
+                                   llvm::function_ref<bool(const llvm::BasicBlock *)> partAt,
                                    const llvm::Loop *within, const llvm::BasicBlock *stop,
                                    const llvm::Loop *&leftLoop) {
   llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> label;
@@ -76,8 +79,6 @@ void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seed
       todo.insert(index(at));
     } else if (it->second != with && met.insert(at).second) {
       it->second = at;
-      if (joins_.insert(at).second)
-        push(at);
     }
   };
   auto follow = [&](const llvm::BasicBlock *from, const llvm::BasicBlock *to,
@@ -106,6 +107,14 @@ void ShapeAnalysis::propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seed
     for (const llvm::BasicBlock *s : llvm::successors(b))
       follow(b, s, label[b]);
   }
+  for (const llvm::BasicBlock *at : met) {
+    llvm::SmallVector<const llvm::BasicBlock *, 4> from;
+    for (const llvm::BasicBlock *p : llvm::predecessors(at))
+      if (label.contains(p) || partAt(p))
+        from.push_back(p);
+    joins_[at].push_back(std::move(from));
+    push(at);
+  }
   leftLoop = nullptr;
   for (const llvm::Loop *l = within; l; l = l->getParentLoop())
     if (headerReached.contains(l) && exitReached.contains(l))
@@ -116,7 +125,8 @@ void ShapeAnalysis::branchDiverges(const llvm::BasicBlock *block) {
   llvm::SmallVector<const llvm::BasicBlock *> seeds(llvm::succ_begin(block), llvm::succ_end(block));
   const llvm::BasicBlock *stop = meetingPoint(block);
   const llvm::Loop *within = loops_.getLoopFor(block), *left = nullptr;
-  propagateJoins(seeds, within, stop, left);
+  propagateJoins(
+      seeds, [&](const llvm::BasicBlock *b) { return b == block; }, within, stop, left);
   markRegion(seeds, stop);
   for (const llvm::Loop *l = within; left && l; l = l->getParentLoop()) {
     loopDiverges(l);
@@ -139,7 +149,8 @@ void ShapeAnalysis::loopDiverges(const llvm::Loop *loop) {
   for (const llvm::BasicBlock *b : loop->blocks())
     divergentRegion_.insert(b);
   const llvm::Loop *within = loop->getParentLoop(), *left = nullptr;
-  propagateJoins(seeds, within, stop, left);
+  propagateJoins(
+      seeds, [&](const llvm::BasicBlock *b) { return loop->contains(b); }, within, stop, left);
   markRegion(seeds, stop);
   for (const llvm::Loop *l = within; left && l; l = l->getParentLoop()) {
     loopDiverges(l);

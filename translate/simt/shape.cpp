@@ -369,7 +369,13 @@ Shape ShapeAnalysis::evaluateGep(const llvm::Instruction &i) const {
 
 Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
   const llvm::BasicBlock *block = phi.getParent();
-  bool isJoin = joins_.contains(block);
+  auto joins = joins_.find(block);
+  const bool isJoin =
+      joins != joins_.end() && llvm::any_of(joins->second, [&](const auto &edges) {
+        return llvm::any_of(edges, [&](const llvm::BasicBlock *from) {
+          return phi.getIncomingValueForBlock(from) != phi.getIncomingValueForBlock(edges[0]);
+        });
+      });
   if (const llvm::Value *same = phi.hasConstantValue()) {
     bool leavesDivergentLoop = false;
     for (const llvm::BasicBlock *in : phi.blocks())

@@ -139,8 +139,11 @@ class ShapeAnalysis {
   Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
              bool isConditional) const;
   void branchDiverges(const llvm::BasicBlock *);
-  void propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds, const llvm::Loop *within,
-                      const llvm::BasicBlock *stop, const llvm::Loop *&leftLoop);
+  /// `seeds`: where lanes that part in the blocks `partAt` go first.
+  void propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds,
+                      llvm::function_ref<bool(const llvm::BasicBlock *)> partAt,
+                      const llvm::Loop *within, const llvm::BasicBlock *stop,
+                      const llvm::Loop *&leftLoop);
   void loopDiverges(const llvm::Loop *);
   void markRegion(llvm::ArrayRef<const llvm::BasicBlock *> starts, const llvm::BasicBlock *stop);
   void push(const llvm::BasicBlock *);
@@ -155,7 +158,11 @@ class ShapeAnalysis {
   std::vector<llvm::BasicBlock *> order_;
   llvm::DenseMap<const llvm::BasicBlock *, unsigned> index_;
   llvm::DenseMap<const llvm::Value *, Shape> shapes_;
-  llvm::DenseSet<const llvm::BasicBlock *> divergentBranches_, joins_, divergentRegion_;
+  llvm::DenseSet<const llvm::BasicBlock *> divergentBranches_, divergentRegion_;
+  /// Where lanes that parted meet: for each place where they part, the blocks they come from.
+  llvm::DenseMap<const llvm::BasicBlock *,
+                 llvm::SmallVector<llvm::SmallVector<const llvm::BasicBlock *, 4>, 1>>
+      joins_;
   llvm::DenseSet<const llvm::Loop *> divergentLoops_;
   llvm::SmallVector<const llvm::Instruction *> worklist_;
   llvm::DenseSet<const llvm::Instruction *> queued_;
