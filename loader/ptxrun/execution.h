@@ -287,6 +287,7 @@ class Execution final : public Workload {
     options.isCooperative = launch.isCooperative;
     options.threads = options_.threads;
     options.cancel = cancel_;
+    options.endsHangs = !options_.debug;
     for (const device::LaunchSetting &setting : device::launchSettings())
       readSetting(setting, launch, options);
     if (tried_)

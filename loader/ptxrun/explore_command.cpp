@@ -1,5 +1,6 @@
 // ptxrun explore: many schedules of a kernel, a launch description or a recorded launch.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,7 @@ class RecordedLaunch final : public Workload {
       std::memcpy(reinterpret_cast<void *>(ranges_[i].base), before_[i].data(), ranges_[i].bytes);
     device::LaunchOptions options;
     options.timeout = timeout_;
+    options.endsHangs = true;
     capture::applyLaunch(event_, options);
     options.hasPinnedLanes = false; // the schedule is not that of the recording
     options.script = nullptr;
@@ -103,6 +105,10 @@ bool exploreRecording(const std::string &file, const ExploreArguments &given,
   capture::RecordingIndex index = capture::readIndex(file);
   if (index.launches.empty())
     throw UsageError(file + " has no launches");
+  if (given.launch &&
+      std::ranges::find(index.launches, *given.launch, &capture::RecordingIndex::Launch::number) ==
+          index.launches.end())
+    throw UsageError(file + " has no launch " + std::to_string(*given.launch));
   bool isSame = true;
   capture::ReplayOptions options;
   options.file = file;

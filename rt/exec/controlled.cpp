@@ -94,6 +94,10 @@ class ControlledRun {
       progress += group->progress;
     }
     Controller::Turn &turn = controller_.turnNow();
+    if (controller_.isHanging(progress != turn.seenProgress) && !open()) {
+      controller_.forgetSpins();
+      return failHang(worker_.inFlight);
+    }
     if (progress != turn.seenProgress) {
       turn.seenProgress = progress;
       turn.idleRounds = 0;
@@ -101,7 +105,7 @@ class ControlledRun {
     }
     if (turn.idleRounds++ == 0)
       turn.idleSince = nowNs();
-    if (turn.idleRounds % kPatientRounds == 0 && !open())
+    if (turn.idleRounds % kPatientRounds == 0 && !open() && !controller_.endsHangs())
       relax(nowNs() - turn.idleSince);
   }
 

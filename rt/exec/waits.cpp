@@ -188,16 +188,30 @@ void addWaiters(Failure &f, const GroupState &group) {
 
 } // namespace
 
-void failDeadlock(GroupState &group) {
+namespace {
+
+void failWaiting(const char *sentence, const std::vector<GroupState *> &groups) {
   Failure f;
   f.status = Status::deadlock;
-  f.message = "deadlock: every thread waits for something that can no longer happen";
-  addWaiters(f, group);
+  f.message = sentence;
+  for (const GroupState *group : groups)
+    addWaiters(f, *group);
   for (const Waiter &w : f.waiters)
     f.message += "\n  " + describe(w) + " wait at " + w.at;
   if (f.moreWaiters)
     f.message += "\n  and " + std::to_string(f.moreWaiters) + " more";
-  failLaunch(*group.launch, std::move(f));
+  failLaunch(*groups.front()->launch, std::move(f));
+}
+
+} // namespace
+
+void failDeadlock(GroupState &group) {
+  failWaiting("deadlock: every thread waits for something that can no longer happen", {&group});
+}
+
+void failHang(const std::vector<GroupState *> &inFlight) {
+  failWaiting("hang: every thread that is left spins or waits, and nothing changes any more",
+              inFlight);
 }
 
 void reportUnfinished(GroupState &group) {

@@ -11,6 +11,8 @@ namespace ptxrun::rt {
 
 /// The group can never go on: fails the launch with a report of who waits where.
 void failDeadlock(GroupState &);
+/// The same where all that is left of the launch only spins (RunOptions::endsHangs).
+void failHang(const std::vector<GroupState *> &inFlight);
 /// The launch has run out of time: adds who waits for what in this group to its report.
 void reportUnfinished(GroupState &);
 

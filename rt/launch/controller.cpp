@@ -31,6 +31,17 @@ void eachReady(const std::vector<GroupState *> &inFlight, bool withSpinning, Vis
   }
 }
 
+/// Of the first byte; offsets in the `.shared` window have the rank in the cluster above.
+uint64_t hostAddressOf(const GangState &g, const ScheduleAccess &access) {
+  if (!access.isShared)
+    return access.address;
+  const GroupState &group = *g.cta->group;
+  const uint64_t rank = access.address >> abi::kSharedWindowShift;
+  const char *window = rank && rank < group.ctaCount ? group.ctas[rank].window : g.cta->window;
+  return reinterpret_cast<uint64_t>(window) +
+         (access.address & ((uint64_t{1} << abi::kSharedWindowShift) - 1));
+}
+
 void take(GangState &gang) {
   GroupState &group = groupOf(gang);
   for (const GangState *g = group.ready.head; g; g = g->next)
@@ -43,7 +54,7 @@ void take(GangState &gang) {
 
 Controller::Controller(const LaunchRequest &request)
     : schedule_(request.schedule), gangThreads_(std::max(request.gangThreads, 1u)),
-      record_(request.scheduleRecord) {
+      record_(request.scheduleRecord), endsHangs_(request.endsHangs) {
   if (schedule_ == Schedule::seeded)
     drawSeed(request.generatorSeed());
   else if (schedule_ == Schedule::lockstep || schedule_ == Schedule::oldestFirst)
@@ -290,6 +301,9 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
                               (kind & abi::kAccessShared) != 0};
   if (weak_)
     weak_->access(g, access, kind);
+  if (endsHangs_ && spins_.rounds() != 0 &&
+      (access.kind == abi::AccessKind::store || access.kind == abi::AccessKind::atomic))
+    spins_.written(hostAddressOf(g, access), bytes);
   if (!record_ || !record_->keepsAccesses || access.kind == abi::AccessKind::fence)
     return;
   const bool isWatched = access.isShared
@@ -302,6 +316,26 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
     return;
   }
   record_->accesses.push_back(access);
+}
+
+bool Controller::isHanging(bool hasProgressed) {
+  if (!endsHangs_)
+    return false;
+  if (hasProgressed)
+    spins_.progress();
+  const bool isHang = spins_.roundIsOver(turn_.points);
+  if (record_ && spins_.rounds() == 1) {
+    switchesBeforeSpins_ = record_->script.switches.size();
+    wasCutBeforeSpins_ = record_->isCut;
+  }
+  return isHang;
+}
+
+void Controller::forgetSpins() {
+  if (!record_)
+    return;
+  record_->script.switches.resize(switchesBeforeSpins_);
+  record_->isCut = wasCutBeforeSpins_;
 }
 
 void Controller::noteExit(const GangState &g) {

@@ -28,6 +28,7 @@
 
 #include "rt/launch/records.h"
 #include "rt/launch/schedule.h"
+#include "rt/launch/spin_watch.h"
 #include "rt/launch/weak_memory.h"
 #include "rt/launch/worker.h"
 
@@ -72,6 +73,12 @@ class Controller final : public WeakMemory::Chooser {
   void noteExit(const GangState &);
   /// Every gang spins or waits.
   void noteIdle();
+  /// After noteIdle(). `hasProgressed`: a gang has ended or come by a barrier since the last time.
+  /// True: the launch hangs, and is to be ended.
+  bool isHanging(bool hasProgressed);
+  /// It is ended: who spun in which order does not matter.
+  void forgetSpins();
+  bool endsHangs() const { return endsHangs_; }
   /// The gangs of the group are done.
   void close(const GroupState &);
   /// The launch is over: memory is what all see.
@@ -111,6 +118,10 @@ class Controller final : public WeakMemory::Chooser {
   bool isWalk_ = false;
   uint32_t walkShift_ = 1;
   std::vector<uint64_t> changes_; ///< points of the launch, ascending
+  const bool endsHangs_;
+  SpinWatch spins_;
+  size_t switchesBeforeSpins_ = 0; ///< of the record, when everybody began to spin
+  bool wasCutBeforeSpins_ = false;
 };
 
 } // namespace ptxrun::rt

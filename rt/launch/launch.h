@@ -88,6 +88,9 @@ struct RunOptions {
       0; ///< under Schedule::serial and gangs: groups before it are left out, as if they had run
   /// Goes on from there: of the same code, shape and schedule, taken on the calling thread.
   const class LaunchCheckpoint *from = nullptr;
+  /// Under schedules other than fast and serial: a launch whose threads all spin while nothing
+  /// changes ends as a deadlock (spin_watch.h). Not where the host may be what they wait for.
+  bool endsHangs = false;
   AsyncCopies asyncCopies = AsyncCopies::eager;
   uint64_t asyncSeed = 0; ///< of AsyncCopies::seeded
   /// Receives device printf text (null: stdout): once at the end of the launch, by the calling
