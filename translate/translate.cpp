@@ -317,7 +317,7 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
 
   if (code.isWatched) {
     observe::watchAccesses(*lane);
-    lower::optimise(*lane->module, *lane->kernel, code.tier);
+    lower::optimise(*lane->module, *lane->kernel, code);
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
   }
 

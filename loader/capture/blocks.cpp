@@ -56,7 +56,7 @@ bool writeAll(int file, iovec *parts, int count) {
 const char *nameOf(BlockType type) {
   static constexpr const char *names[] = {"",       "annotation", "module", "unload", "allocate",
                                           "free",   "write",      "copy",   "fill",   "launch",
-                                          "result", "checkpoint", "end"};
+                                          "result", "checkpoint", "end",    "image",  "drop"};
   const auto number = static_cast<size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }

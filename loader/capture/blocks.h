@@ -28,10 +28,12 @@ enum class BlockType : uint16_t {
   result = 10,
   checkpoint = 11,
   end = 12,
+  image = 13, ///< a texture or surface was made, or bound anew
+  drop = 14,  ///< it is gone
 };
 const char *nameOf(BlockType);
 constexpr bool isKnown(BlockType type) {
-  return type >= BlockType::annotation && type <= BlockType::end;
+  return type >= BlockType::annotation && type <= BlockType::drop;
 }
 /// A reader that does not know a block's type may go on without it.
 inline constexpr uint16_t kSkippable = 0x8000;

@@ -86,7 +86,8 @@ std::vector<Change> changes(Decoder &in) {
   return all;
 }
 
-constexpr const char *kScheduleKey = "schedule", *kLanesKey = "lanes", *kScriptKey = "script";
+constexpr const char *kScheduleKey = "schedule", *kLanesKey = "lanes", *kScriptKey = "script",
+                     *kNanKey = "f64-nan", *kOneNan = "one";
 
 } // namespace
 
@@ -96,6 +97,11 @@ std::string encode(const ModuleEvent &event) {
   out.text(event.name);
   out.number(event.variables);
   out.text(event.text);
+  if (event.images.empty())
+    return out.bytes();
+  out.number(event.images.size());
+  for (const uint64_t handle : event.images)
+    out.number(handle);
   return out.bytes();
 }
 void decode(std::string_view bytes, ModuleEvent &event) {
@@ -104,6 +110,9 @@ void decode(std::string_view bytes, ModuleEvent &event) {
   event.name = in.text();
   event.variables = in.number();
   event.text = in.text();
+  event.images.clear();
+  for (uint64_t left = in.isAtEnd() ? 0 : in.number(); left; --left)
+    event.images.push_back(in.number());
 }
 
 std::string encode(const AllocateEvent &event) {
@@ -249,6 +258,8 @@ std::map<std::string, std::string> optionsOf(const device::LaunchOptions &option
   }
   if (options.hasPinnedLanes)
     all[kLanesKey] = std::to_string(options.code.lanes);
+  if (options.code.hasOneDoubleNan)
+    all[kNanKey] = kOneNan;
   return all;
 }
 
@@ -260,6 +271,7 @@ void applyLaunch(const LaunchEvent &event, device::LaunchOptions &options) {
   options.isCooperative = event.isCooperative;
   options.params = event.params.data();
   options.code.matrix = {}; // unless the recording says so
+  options.code.hasOneDoubleNan = false;
   for (const auto &[name, value] : event.options) {
     bool isGood = true;
     if (name == kScriptKey) {
@@ -273,6 +285,9 @@ void applyLaunch(const LaunchEvent &event, device::LaunchOptions &options) {
     } else if (name == kLanesKey) {
       options.hasPinnedLanes = true;
       isGood = device::readLanes(value, options.code.lanes) && options.code.lanes != 0;
+    } else if (name == kNanKey) {
+      options.code.hasOneDoubleNan = true;
+      isGood = value == kOneNan;
     } else if (const device::LaunchSetting *setting = device::findSetting(name);
                setting && setting->effect == device::LaunchSetting::results) {
       isGood = setting->read(value, options).empty();

@@ -15,7 +15,8 @@ namespace ptxrun::capture {
 struct ModuleEvent {
   uint64_t id = 0;
   std::string name, text;
-  uint64_t variables = 0; ///< where its variables are; 0: none
+  uint64_t variables = 0;       ///< where its variables are; 0: none
+  std::vector<uint64_t> images; ///< handles of its .texref, .samplerref and .surfref variables
 };
 
 struct AllocateEvent {

@@ -47,6 +47,17 @@ Range *MemoryTable::find(uint64_t address, uint64_t bytes) {
   return offset < range.bytes && bytes <= range.bytes - offset ? &range : nullptr;
 }
 
+bool MemoryTable::covers(uint64_t address, uint64_t bytes) {
+  while (const Range *range = find(address)) {
+    const uint64_t here = range->bytes - (address - range->base);
+    if (bytes <= here)
+      return true;
+    address += here;
+    bytes -= here;
+  }
+  return false;
+}
+
 void MemoryTable::update(Range &range, std::vector<Change> &changes) {
   updatePieces(range, 0, range.pieces(), changes);
   range.isStale = false;

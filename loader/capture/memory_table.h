@@ -39,6 +39,8 @@ class MemoryTable {
   void remove(uint64_t base) { ranges.erase(base); }
   /// The range that holds all of it; null if none does.
   Range *find(uint64_t address, uint64_t bytes = 1);
+  /// Whether ranges side by side hold all of it.
+  bool covers(uint64_t address, uint64_t bytes);
   /// Looks at the range anew: adds the pieces that changed to `changes`, ascending.
   static void update(Range &, std::vector<Change> &changes);
   /// The same of the pieces that [address, address + bytes) touches.

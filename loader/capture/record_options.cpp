@@ -22,6 +22,19 @@ bool isTrigger(std::string_view text) {
 
 } // namespace
 
+namespace {
+/// What is wrong with a regular expression; empty: nothing.
+std::string wrongRegex(const char *variable, const std::string &text) {
+  try {
+    std::regex ignored(text);
+    return {};
+  } catch (const std::regex_error &error) {
+    return std::string(variable) + " has '" + text +
+           "', which is no regular expression: " + error.what();
+  }
+}
+} // namespace
+
 bool readLaunches(std::string_view text, RecordOptions &options) {
   const size_t dash = text.find('-');
   if (dash == text.npos)
@@ -57,6 +70,10 @@ bool readRecordOptions(RecordOptions &options, std::string &problem) {
     problem = "PTXRUN_RECORD_CHECKPOINT takes a number of launches, not '" + checkpoint + "'";
   else if (!inputs.empty() && inputs != "embed" && inputs != "digest")
     problem = "PTXRUN_RECORD_INPUTS takes embed or digest, not '" + inputs + "'";
+  else if (options.trigger.starts_with("kernel:"))
+    problem = wrongRegex("PTXRUN_RECORD_TRIGGER", options.trigger.substr(7));
+  if (problem.empty())
+    problem = wrongRegex("PTXRUN_RECORD_KERNEL", options.kernel);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "loader/device/memory.h"
 #include "rt/memory/device_heap.h"
@@ -28,6 +29,19 @@ thread_local bool isLoadingModule = false;
 std::atomic<Recorder *> theRecorder{nullptr};
 std::atomic<bool> wasSignalled{false};
 
+/// Of all its opaque variables, in the order in which they were made.
+std::vector<uint64_t> handlesOf(const device::Module &module) {
+  std::vector<uint64_t> handles;
+  for (const device::VariableInfo &variable : module.variables()) {
+    const size_t count =
+        variable.image == abi::ImageKind::none ? 0 : variable.bytes / sizeof(uint64_t);
+    const size_t first = handles.size();
+    handles.resize(first + count);
+    std::memcpy(handles.data() + first, variable.address, count * sizeof(uint64_t));
+  }
+  return handles;
+}
+
 void onSignal(int) { wasSignalled.store(true, std::memory_order_relaxed); }
 
 } // namespace
@@ -37,13 +51,9 @@ Recorder *Recorder::instance() { return theRecorder.load(std::memory_order_acqui
 std::string Recorder::start(const RecordOptions &options) {
   auto *recorder = new Recorder(options); // for the rest of the process
   std::string problem;
-  try {
-    recorder->kernel_ = std::regex(options.kernel);
-    if (options.trigger.starts_with("kernel:"))
-      recorder->triggerKernel_ = std::regex(options.trigger.substr(7));
-  } catch (const std::regex_error &error) {
-    return std::string("a kernel's name is no regular expression: ") + error.what();
-  }
+  recorder->kernel_ = std::regex(options.kernel);
+  if (options.trigger.starts_with("kernel:"))
+    recorder->triggerKernel_ = std::regex(options.trigger.substr(7));
   if (!rt::useDeviceArena())
     return "the addresses that recordings use are taken";
   if (!recorder->file_.open(options.file, problem))
@@ -89,7 +99,8 @@ void Recorder::moduleLoaded(const device::Module *module, std::string_view text,
   std::lock_guard lock(state_);
   ModuleRecord &record = modules_[module];
   record.event = {nextModule_++, module->name(), std::string(text),
-                  reinterpret_cast<uint64_t>(variables)};
+                  reinterpret_cast<uint64_t>(variables), handlesOf(*module)};
+  record.hasDoubles = text.find(".f64") != std::string_view::npos;
   if (Range *range = memory_.find(record.event.variables)) {
     std::vector<Change> initial; // what loading it again will put there
     MemoryTable::update(*range, initial);
@@ -149,6 +160,26 @@ void Recorder::noteHost(void *base, size_t bytes) {
 }
 
 void Recorder::forgetHost(void *base) { freed(base); }
+
+void Recorder::noteImage(const rt::ImageRecord &record) {
+  std::lock_guard lock(state_);
+  if (hasBegun_)
+    announce(record);
+}
+
+void Recorder::forgetImage(uint64_t handle) {
+  std::lock_guard lock(state_);
+  if (hasBegun_)
+    write(BlockType::drop, encodeNumber(handle));
+}
+
+/// What lies in memory that is gone, or not known, is bound to nothing.
+void Recorder::announce(const rt::ImageRecord &record) {
+  ImageEvent event{record.handle, record.kind, record.isBound, record.texture};
+  const rt::Image &image = record.texture.image;
+  event.isBound &= memory_.covers(reinterpret_cast<uint64_t>(image.base), image.bytes);
+  write(BlockType::image, encode(event));
+}
 
 // --- what the host writes
 
@@ -283,6 +314,10 @@ void Recorder::announceAll() {
     if (!std::exchange(range.isAnnounced, true))
       write(BlockType::allocate,
             encode(AllocateEvent{range.base, range.bytes, range.isHostVisible}));
+  rt::eachImage([this](const rt::ImageRecord &record) {
+    if (record.isBound && record.kind != abi::ImageKind::sampler)
+      announce(record);
+  });
 }
 
 /// Which pieces a launch changed: of what its kernel can write to.
@@ -308,9 +343,11 @@ device::Outcome Recorder::launch(device::Module &module, const device::KernelInf
   }
   announceAll();
   recordChanges();
+  const ModuleRecord &record = modules_[&module];
+  options.code.hasOneDoubleNan = record.hasDoubles;
   chooseOrder(module, kernel, options);
   LaunchEvent event{number,
-                    modules_[&module].event.id,
+                    record.event.id,
                     kernel.name,
                     options.grid,
                     options.block,

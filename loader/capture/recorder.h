@@ -17,6 +17,7 @@
 #include "loader/capture/blocks.h"
 #include "loader/capture/common.h"
 #include "loader/capture/events.h"
+#include "loader/capture/image_event.h"
 #include "loader/capture/memory_table.h"
 #include "loader/device/observer.h"
 
@@ -24,7 +25,7 @@ namespace ptxrun::capture {
 
 struct RecordOptions {
   std::string file;
-  std::string kernel; ///< a regular expression that names must match; empty: all
+  std::string kernel; ///< a (valid) regular expression that names must match; empty: all
   uint64_t first = 0, last = ~uint64_t{0}; ///< launches recorded, by their number from 0 on
   std::string trigger; ///< SIGUSR1, launch:N, kernel:REGEX: recording begins there; empty: at once
   uint64_t checkpointEvery = 0;  ///< launches; 0: as often as costs little
@@ -64,6 +65,9 @@ class Recorder final : public device::Observer {
   /// Host memory that kernels can use from now on, and until forgetHost.
   void noteHost(void *base, size_t bytes);
   void forgetHost(void *base);
+  /// A texture or surface that kernels can use from now on, made or changed; and until forgetImage.
+  void noteImage(const rt::ImageRecord &);
+  void forgetImage(uint64_t handle);
 
   /// The turn of a copy or fill, taken around it; does nothing where nothing is recorded.
   class Turn {
@@ -85,6 +89,7 @@ class Recorder final : public device::Observer {
   struct ModuleRecord {
     ModuleEvent event;
     bool isAnnounced = false;
+    bool hasDoubles = false; ///< its text speaks of f64
   };
 
   explicit Recorder(const RecordOptions &options) : options_(options) {}
@@ -93,6 +98,7 @@ class Recorder final : public device::Observer {
   void write(BlockType, const std::string &payload, size_t contentsAt = std::string::npos);
   void announceAll();
   void announce(ModuleRecord &);
+  void announce(const rt::ImageRecord &);
   void writeSpans(const std::vector<Span> &);
   void recordChanges();
   void makeStale();

@@ -31,6 +31,11 @@ std::string hex(uint64_t value) {
 
 } // namespace
 
+Replayer::~Replayer() {
+  for (const auto &[handle, kind] : objects_)
+    rt::destroyImage(handle, kind);
+}
+
 device::Module *Replayer::module(uint64_t id) const {
   const auto found = modules_.find(id);
   return found == modules_.end() ? nullptr : found->second.get();
@@ -61,14 +66,18 @@ void Replayer::load(const ModuleEvent &event) {
     if (s.module == event.name || s.module == std::to_string(event.id)) {
       name = s.name;
       text = s.text;
+      substituted_.insert(s.module);
     }
+  names_[event.id] = event.name;
   rt::placeNextDeviceBlock(event.variables);
+  rt::placeNextImages(event.images);
   device::LoadOptions load;
   load.tiers = options_.tiers;
   device::Outcome outcome;
   texts_[event.id] = text;
   auto loaded = device::Module::load(name, std::move(text), load, outcome);
   rt::placeNextDeviceBlock(0);
+  rt::placeNextImages({});
   if (!loaded)
     throw BadRecording("module " + std::to_string(event.id) +
                        " cannot be loaded: " + outcome.message);
@@ -83,6 +92,39 @@ void Replayer::load(const ModuleEvent &event) {
   }
   variables_[event.id] = event.variables;
   modules_[event.id] = std::move(loaded);
+}
+
+std::vector<std::string> Replayer::unusedSubstitutions() const {
+  std::vector<std::string> unused;
+  for (const Substitution &s : options_.substitutions)
+    if (!substituted_.contains(s.module))
+      unused.push_back(s.module);
+  return unused;
+}
+
+std::string Replayer::moduleNames() const {
+  std::string all;
+  for (const auto &[id, name] : names_)
+    all += (all.empty() ? "" : ", ") + std::to_string(id) + " (" + name + ")";
+  return all;
+}
+
+void Replayer::bind(const ImageEvent &event) {
+  const rt::Image &image = event.texture.image;
+  if (hasImage(event) && !memory_.covers(reinterpret_cast<uint64_t>(image.base), image.bytes))
+    throw BadRecording("a texture or surface lies in memory that was not allocated");
+  rt::ImageRecord *record = rt::findImage(event.handle);
+  if (!record) {
+    record = rt::createImageAt(event.handle, event.kind);
+    if (!record)
+      throw BadRecording("a texture or surface has the handle " + hex(event.handle) +
+                         ", which is none or in use");
+    objects_[event.handle] = event.kind;
+  }
+  if (record->kind != event.kind)
+    throw BadRecording("handle " + hex(event.handle) + " was of something else");
+  record->texture = event.texture;
+  record->isBound = event.isBound;
 }
 
 void Replayer::put(const WriteEvent &event) {
@@ -186,6 +228,17 @@ void Replayer::apply(const Block &block) {
     rt::freeDevice(reinterpret_cast<void *>(base));
     return;
   }
+  case BlockType::image: {
+    ImageEvent event;
+    decode(block.payload, event);
+    return bind(event);
+  }
+  case BlockType::drop:
+    if (const auto gone = objects_.find(decodeNumber(block.payload)); gone != objects_.end()) {
+      rt::destroyImage(gone->first, gone->second);
+      objects_.erase(gone);
+    }
+    return;
   default:
     return;
   }
@@ -204,6 +257,7 @@ device::LaunchOptions Replayer::optionsOf(const LaunchEvent &event, bool isInRan
   if (options_.block)
     options.block = *options_.block;
   if (!options_.schedule.empty()) {
+    options.endsHangs = true;
     options.hasPinnedLanes = false;
     if (const std::string problem = device::readSchedule(options_.schedule, options);
         !problem.empty())

@@ -9,6 +9,7 @@
 
 #include "loader/capture/blocks.h"
 #include "loader/capture/events.h"
+#include "loader/capture/image_event.h"
 #include "loader/capture/memory_table.h"
 
 namespace ptxrun::capture {
@@ -70,6 +71,10 @@ struct LaunchReport {
 class Replayer {
  public:
   explicit Replayer(const ReplayOptions &options) : options_(options) {}
+  /// Textures and surfaces go with it.
+  ~Replayer();
+  Replayer(const Replayer &) = delete;
+  Replayer &operator=(const Replayer &) = delete;
   /// Runs launches up to options.to; `report` is told of each in [from, to], `before` just before
   /// it runs. Throws BadRecording.
   void run(const std::function<void(const LaunchReport &)> &report,
@@ -79,6 +84,10 @@ class Replayer {
   const MemoryTable &memory() const { return memory_; }
   device::Module *module(uint64_t id) const;
   const std::string &textOf(uint64_t id) const { return texts_.at(id); }
+  /// Substitutions for modules that the recording does not load, by the names they were given.
+  std::vector<std::string> unusedSubstitutions() const;
+  /// "1 (name), 2 (name)": of what was loaded.
+  std::string moduleNames() const;
   /// A range of addresses that could not be had: another start of the process may have it.
   static inline bool wasAddressTaken = false;
 
@@ -89,6 +98,7 @@ class Replayer {
   void put(const WriteEvent &);
   void copy(const CopyEvent &);
   void fill(const FillEvent &);
+  void bind(const ImageEvent &);
   void restore(const CheckpointEvent &);
   Range &rangeOf(uint64_t address, uint64_t bytes);
   LaunchReport launch(const LaunchEvent &, const ResultEvent *);
@@ -101,9 +111,11 @@ class Replayer {
   const ReplayOptions options_;
   MemoryTable memory_;
   std::map<uint64_t, std::unique_ptr<device::Module>> modules_;
-  std::map<uint64_t, std::string> texts_;
-  std::map<uint64_t, uint64_t> variables_; ///< of modules, by id
-  std::set<uint64_t> owned_;               ///< ranges that modules own
+  std::map<uint64_t, std::string> texts_, names_; ///< of modules, by id; names as recorded
+  std::set<std::string> substituted_;
+  std::map<uint64_t, uint64_t> variables_;     ///< of modules, by id
+  std::set<uint64_t> owned_;                   ///< ranges that modules own
+  std::map<uint64_t, abi::ImageKind> objects_; ///< textures and surfaces that no module owns
   std::vector<std::string> saved_;
   std::function<void(const LaunchEvent &, device::Module &, const device::KernelInfo &)> before_;
 };

@@ -3,11 +3,13 @@
 #include <mutex>
 #include <optional>
 
+#include "loader/capture/recorder.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/texture.h"
 
 using namespace ptxrun::driver;
 namespace abi = ptxrun::abi;
+namespace capture = ptxrun::capture;
 namespace rt = ptxrun::rt;
 
 namespace {
@@ -45,7 +47,15 @@ CUresult publishImage(abi::ImageKind kind, const rt::Texture &texture, Descripti
     description.owner = &context->owner();
   all.byHandle[record->handle] = description;
   *handle = record->handle;
+  if (auto *recorder = capture::Recorder::instance())
+    recorder->noteImage(*record);
   return CUDA_SUCCESS;
+}
+
+void destroyRecord(uint64_t handle, abi::ImageKind kind) {
+  if (auto *recorder = capture::Recorder::instance())
+    recorder->forgetImage(handle);
+  rt::destroyImage(handle, kind);
 }
 
 /// What still runs may use it.
@@ -61,7 +71,7 @@ CUresult destroyObject(unsigned long long handle, abi::ImageKind kind) {
   // An opaque variable's record is the module's.
   if (all.byHandle.erase(handle) == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  rt::destroyImage(handle, kind);
+  destroyRecord(handle, kind);
   return CUDA_SUCCESS;
 }
 
@@ -86,7 +96,7 @@ void ptxrun::driver::releaseImagesOf(const Context &context) {
   std::erase_if(all.byHandle, [&](const auto &entry) {
     const bool isOwned = entry.second.owner == &context;
     if (isOwned)
-      rt::destroyImage(entry.first, entry.second.kind);
+      destroyRecord(entry.first, entry.second.kind);
     return isOwned;
   });
 }

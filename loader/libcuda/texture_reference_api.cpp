@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "loader/capture/recorder.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/module.h"
 #include "loader/libcuda/texture.h"
@@ -75,6 +76,11 @@ CUresult enterReference(Handle handle, std::shared_ptr<Reference> &reference) {
   return reference ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+void noteChange(const rt::ImageRecord &record) {
+  if (auto *recorder = ptxrun::capture::Recorder::instance())
+    recorder->noteImage(record);
+}
+
 /// Brings the record up to date with what the reference says.
 CUresult update(TextureReference &r) {
   rt::Texture texture;
@@ -86,6 +92,7 @@ CUresult update(TextureReference &r) {
   currentContext()->synchronise();
   record->texture = texture;
   record->isBound = r.isBound;
+  noteChange(*record);
   return CUDA_SUCCESS;
 }
 
@@ -352,6 +359,7 @@ PTXRUN_API CUresult cuSurfRefSetArray(CUsurfref surface, CUarray handle, unsigne
   record->texture.image = array->image;
   record->texture.read.isNormalizedFloat = array->isFraction;
   record->isBound = true;
+  noteChange(*record);
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuSurfRefGetArray(CUarray *array, CUsurfref surface) {

@@ -1,5 +1,6 @@
 // ptxrun capture: looking into recordings, and cutting them.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,23 @@ json spansJson(const std::vector<capture::Span> &spans) {
   for (const capture::Span &span : spans)
     all.push_back({hex(span.base), span.bytes});
   return all;
+}
+
+json imageJson(const capture::ImageEvent &e) {
+  static constexpr const char *kinds[] = {"", "texture", "sampler", "surface"};
+  json out{{"handle", hex(e.handle)}, {"kind", kinds[static_cast<size_t>(e.kind)]}};
+  if (!hasImage(e))
+    return out;
+  const rt::Image &image = e.texture.image;
+  json levels = json::array();
+  for (uint32_t i = 0; i < image.levels; ++i)
+    levels.push_back({image.level[i].width, image.level[i].height, image.level[i].depth});
+  out.update({{"address", hex(reinterpret_cast<uint64_t>(image.base))},
+              {"bytes", image.bytes},
+              {"texelBytes", image.texelBytes()},
+              {"layers", image.layers},
+              {"levels", levels}});
+  return out;
 }
 
 /// A block as JSON, memory contents left out.
@@ -118,6 +136,15 @@ json blockJson(const capture::Block &block) {
     out["changed"] = changes;
     break;
   }
+  case capture::BlockType::image: {
+    capture::ImageEvent e;
+    decode(block.payload, e);
+    out.update(imageJson(e));
+    break;
+  }
+  case capture::BlockType::drop:
+    out["handle"] = hex(capture::decodeNumber(block.payload));
+    break;
   case capture::BlockType::checkpoint: {
     capture::CheckpointEvent e;
     decode(block.payload, e);
@@ -224,6 +251,13 @@ void trim(const std::string &file, const std::string &output, uint64_t from, uin
   for (const auto &checkpoint : index.checkpoints)
     if (checkpoint.number < from)
       start = checkpoint.offset;
+  if (from > to || std::ranges::none_of(index.launches, [&](const auto &launch) {
+        return launch.number >= from && launch.number <= to;
+      }))
+    if (!index.launches.empty())
+      throw UsageError(file + " has no such launches; there are " +
+                       std::to_string(index.launches.front().number) + " to " +
+                       std::to_string(index.launches.back().number));
   capture::BlockReader reader(file);
   capture::BlockWriter writer;
   std::string problem;

@@ -69,4 +69,27 @@ GLOBAL same_places(unsigned *out) { out[threadIdx.x & 7] = threadIdx.x; }
 GLOBAL textured(float *out, cudaTextureObject_t texture, unsigned n) {
   if (all() < n) out[all()] = tex2D<float>(texture, all() % 16 + 0.25f, all() / 16 + 0.75f);
 }
+GLOBAL levels(float *out, cudaTextureObject_t texture) { // of a mipmap, and between them
+  out[all()] = tex2DLod<float>(texture, (all() % 8 + 0.4f) / 8, (all() / 8 % 8 + 0.6f) / 8, all() / 64 * 0.5f);
+}
+GLOBAL elements(int *out, cudaTextureObject_t texture, unsigned n) { if (all() < n) out[all()] = tex1Dfetch<int>(texture, (int)all() - 3); }
+GLOBAL layers(float *out, cudaTextureObject_t texture) {
+  out[all()] = tex2DLayered<float>(texture, threadIdx.x % 8 + 0.5f, threadIdx.x / 8 + 0.5f, blockIdx.x);
+}
+GLOBAL draw(cudaSurfaceObject_t surface, float value) { surf2Dwrite(value + threadIdx.x * 100 + blockIdx.x, surface, threadIdx.x * 4, blockIdx.x); }
+GLOBAL blur(cudaSurfaceObject_t surface) { // reads what its neighbours may have written
+  const float left = surf2Dread<float>(surface, threadIdx.x * 4 - 4, blockIdx.x, cudaBoundaryModeClamp);
+  surf2Dwrite(left + 0.5f * surf2Dread<float>(surface, threadIdx.x * 4, blockIdx.x), surface, threadIdx.x * 4, blockIdx.x);
+}
+GLOBAL nans(double *out, const double *x, const double *y, unsigned n) { // of two different ones
+  for (unsigned i = all(); i < n; i += gridDim.x * blockDim.x) {
+    out[4 * i] = x[i] + y[i];
+    out[4 * i + 1] = x[i] * y[n - 1 - i];
+    out[4 * i + 2] = fma(x[i], y[i], x[n - 1 - i]);
+    double sum = y[i];
+    for (unsigned k = 0; k < 5; ++k) sum = x[(i + k) % n] - sum * y[(i + 2 * k) % n];
+    out[4 * i + 3] = sum;
+  }
+}
+GLOBAL nan_sum(double *sum, const double *x, unsigned n) { if (all() < n) atomicAdd(sum, x[all()]); }
 GLOBAL bad_address(unsigned *x) { if (all() == 77) *(unsigned *)(x[0] + 64ull) = 1; }

@@ -1,71 +1,15 @@
 // A program whose launches are recorded: one scenario by argument, results printed. Only the driver
 // API is used.
 //   recorded_program MODULE.ptx SCENARIO
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <map>
-#include <string>
-#include <vector>
+#include "tests/capture/recorded_program.h"
 
-#include "tests/driver/cuda_header.h"
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace recorded;
 
 namespace {
-
-void check(CUresult result, const char *what) {
-  if (result == CUDA_SUCCESS)
-    return;
-  const char *name = "?";
-  cuGetErrorName(result, &name);
-  std::printf("%s: %s\n", what, name);
-  std::exit(3);
-}
-#define CHECK(call) check(call, #call)
-
-const char *modulePath;
-CUmodule module;
-
-CUfunction kernel(const char *name) {
-  CUfunction found;
-  CHECK(cuModuleGetFunction(&found, module, name));
-  return found;
-}
-
-template <class... Arguments>
-void launch(const char *name, unsigned grid, unsigned block, CUstream stream,
-            Arguments... arguments) {
-  void *pointers[] = {&arguments...};
-  CHECK(cuLaunchKernel(kernel(name), grid, 1, 1, block, 1, 1, 0, stream, pointers, nullptr));
-}
-
-template <class T> CUdeviceptr device(size_t count, const std::vector<T> &contents = {}) {
-  CUdeviceptr address;
-  CHECK(cuMemAlloc(&address, count * sizeof(T)));
-  if (contents.empty())
-    CHECK(cuMemsetD8(address, 0, count * sizeof(T)));
-  else
-    CHECK(cuMemcpyHtoD(address, contents.data(), count * sizeof(T)));
-  return address;
-}
-
-template <class T> void print(const char *what, CUdeviceptr address, size_t count) {
-  std::vector<T> values(count);
-  CHECK(cuMemcpyDtoH(values.data(), address, count * sizeof(T)));
-  std::printf("%s", what);
-  for (const T value : values)
-    std::printf(" %.9g", static_cast<double>(value));
-  std::printf("\n");
-}
-
-std::vector<float> numbers(size_t count) {
-  std::vector<float> all(count);
-  for (size_t i = 0; i < count; ++i)
-    all[i] = 1.0f / static_cast<float>(i + 1);
-  return all;
-}
 
 constexpr unsigned kCount = 20000;
 
@@ -271,8 +215,30 @@ void reload() {
   for (int k = 0; k < 3; ++k) {
     variables();
     CHECK(cuModuleUnload(module));
-    CHECK(cuModuleLoad(&module, modulePath));
+    CHECK(cuModuleLoad(&module, modulePath.c_str()));
   }
+}
+double nan(uint64_t payload) {
+  const uint64_t bits = 0x7ff8000000000000 | payload;
+  double number;
+  std::memcpy(&number, &bits, sizeof number);
+  return payload % 2 ? number : -number;
+}
+void nans() { // f64 arithmetic on different ones
+  constexpr unsigned kNans = 1000;
+  std::vector<double> x, y;
+  for (unsigned i = 0; i < kNans; ++i) {
+    x.push_back(i % 3 ? nan(i + 1) : i);
+    y.push_back(i % 7 < 4 ? nan(i + 100000) : std::numeric_limits<double>::infinity());
+  }
+  const auto a = device(kNans, x), b = device(kNans, y), out = device<double>(4 * kNans),
+             sum = device<double>(1);
+  launch("nans", 5, 96, nullptr, out, a, b, kNans);
+  launch("nan_sum", 8, 128, nullptr, sum, a, kNans);
+  launch("nans", 2, 32, nullptr, out, b, sum, 1u);
+  std::vector<double> values(4);
+  CHECK(cuMemcpyDtoH(values.data(), out, values.size() * 8));
+  std::printf("nans %d\n", std::isnan(values[0]) && std::isnan(values[3]));
 }
 void many() { // launches, for checkpoints and kills
   const auto x = device(kCount, numbers(kCount)), y = device<float>(kCount), sum = device<float>(1);
@@ -292,32 +258,36 @@ void crash() {
   std::printf("crash %d\n", static_cast<int>(cuCtxSynchronize()));
 }
 
-const std::map<std::string, std::function<void()>> scenarios = {{"streams", streams},
-                                                                {"float_atomics", floatAtomics},
-                                                                {"slots", slots},
-                                                                {"race", race},
-                                                                {"locks", locks},
-                                                                {"managed", managed},
-                                                                {"pinned", pinned},
-                                                                {"pools", pools},
-                                                                {"variables", variables},
-                                                                {"printing", printing},
-                                                                {"heap", heap},
-                                                                {"pointers", pointers},
-                                                                {"clocks", clocks},
-                                                                {"in_place", inPlace},
-                                                                {"boxes", boxes},
-                                                                {"cooperative", cooperative},
-                                                                {"one_place", onePlace},
-                                                                {"graphs", graphs},
-                                                                {"host_functions", hostFunctions},
-                                                                {"reload", reload},
-                                                                {"many", many},
-                                                                {"crash", crash}};
+const Scenarios driverScenarios = {{"streams", streams},
+                                   {"float_atomics", floatAtomics},
+                                   {"slots", slots},
+                                   {"race", race},
+                                   {"locks", locks},
+                                   {"managed", managed},
+                                   {"pinned", pinned},
+                                   {"pools", pools},
+                                   {"variables", variables},
+                                   {"printing", printing},
+                                   {"heap", heap},
+                                   {"pointers", pointers},
+                                   {"clocks", clocks},
+                                   {"in_place", inPlace},
+                                   {"boxes", boxes},
+                                   {"cooperative", cooperative},
+                                   {"one_place", onePlace},
+                                   {"graphs", graphs},
+                                   {"host_functions", hostFunctions},
+                                   {"reload", reload},
+                                   {"nans", nans},
+                                   {"many", many},
+                                   {"crash", crash}};
 
 } // namespace
 
 int main(int count, char **arguments) {
+  Scenarios scenarios = driverScenarios;
+  scenarios.merge(imageScenarios());
+  scenarios.merge(clusterScenarios());
   if (count != 3 || !scenarios.contains(arguments[2])) {
     for (const auto &[name, work] : scenarios)
       std::printf("%s\n", name.c_str());
@@ -330,6 +300,6 @@ int main(int count, char **arguments) {
   CHECK(cuDeviceGet(&device, 0));
   CHECK(cuDevicePrimaryCtxRetain(&context, device));
   CHECK(cuCtxSetCurrent(context));
-  CHECK(cuModuleLoad(&module, modulePath));
+  CHECK(cuModuleLoad(&module, modulePath.c_str()));
   scenarios.at(arguments[2])();
 }

@@ -5,6 +5,8 @@
 // type has its top bit set, an event that fits what came before, made of the payload's bytes.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,7 +25,11 @@ constexpr const char *kText =
     ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 counter;\n"
     ".visible .entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %r<3>;\n"
     "ld.param.u64 %a, [p]; mov.u32 %r1, %tid.x; st.global.u32 [%a], %r1;\n"
-    "atom.global.add.u32 %r2, [counter], 1; ret; }\n";
+    "atom.global.add.u32 %r2, [counter], 1; ret; }\n"
+    ".visible .entry t(.param .u64 p) { .reg .b64 %h<2>; .reg .b32 %x, %t<4>;\n"
+    "mov.u32 %x, %tid.x; mov.u64 %h0, 2; mov.u64 %h1, 3;\n"
+    "tex.2d.v4.u32.s32 {%t0, %t1, %t2, %t3}, [%h0, {%x, %x}];\n"
+    "sust.b.2d.b32.clamp [%h1, {%x, %x}], {%t0}; ret; }\n";
 
 /// Small numbers from the payload.
 class Choices {
@@ -46,7 +52,8 @@ std::string fitting(BlockType type, std::string_view payload, uint64_t number) {
   Choices choose(payload);
   switch (type) {
   case BlockType::module:
-    return encode(ModuleEvent{choose(2), "ptx", kText, choose(1) ? choose.address() & ~255u : 0});
+    return encode(
+        ModuleEvent{choose(2), "ptx", kText, choose(1) ? choose.address() & ~255u : 0, {}});
   case BlockType::allocate:
     return encode(
         AllocateEvent{kArena + choose(3) * 0x200000, 1 + choose(255) * 97, choose(1) == 1});
@@ -70,7 +77,9 @@ std::string fitting(BlockType type, std::string_view payload, uint64_t number) {
     LaunchEvent event;
     event.number = number;
     event.module = choose(2);
-    event.kernel = choose(9) ? "k" : "other";
+    event.kernel = std::array{"other", "t", "t"}[std::min<uint64_t>(choose(9), 2)];
+    if (choose(1))
+      event.kernel = "k";
     event.grid = {uint32_t(choose(5)), uint32_t(choose(2)), 1};
     event.block = {uint32_t(choose(70)), 1, uint32_t(choose(2))};
     const uint64_t pointer = choose.address();
@@ -79,6 +88,23 @@ std::string fitting(BlockType type, std::string_view payload, uint64_t number) {
       event.options["schedule"] = choose(1) ? "serial" : "seed:3";
     return encode(event);
   }
+  case BlockType::image: {
+    ImageEvent event;
+    event.handle = choose(1) ? 1 + choose(3) : choose(255) << 20 | choose(3);
+    event.kind = choose(1) ? ptxrun::abi::ImageKind::texture : ptxrun::abi::ImageKind::surface;
+    event.isBound = choose(7) != 0;
+    ptxrun::rt::Image &image = event.texture.image;
+    image.base = reinterpret_cast<char *>(choose.address());
+    image.bytes = choose(255) * 4;
+    image.level[0].width = uint32_t(choose(40));
+    image.level[0].height = uint32_t(choose(9));
+    image.level[0].pitch = choose(255);
+    image.level[0].slice = choose(255);
+    image.layers = uint32_t(choose(3));
+    return encode(event);
+  }
+  case BlockType::drop:
+    return encodeNumber(1 + choose(3));
   case BlockType::result: {
     ResultEvent event;
     event.number = number - 1;
@@ -118,6 +144,7 @@ void decodeAll(const std::string &path) {
     WriteEvent written;
     CopyEvent copy;
     FillEvent fill;
+    ImageEvent image;
     switch (block.type) {
     case BlockType::module:
       decode(block.payload, module);
@@ -133,6 +160,9 @@ void decodeAll(const std::string &path) {
       break;
     case BlockType::fill:
       decode(block.payload, fill);
+      break;
+    case BlockType::image:
+      decode(block.payload, image);
       break;
     default:
       break;

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "loader/capture/recorder.h"
 #include "loader/device/device.h"
 #include "loader/device/memory.h"
 #include "tests/kernels/cases.h"
@@ -260,3 +261,24 @@ static std::vector<size_t> allCases() {
 INSTANTIATE_TEST_SUITE_P(Kernels, Kernels, testing::ValuesIn(allCases()), nameOfCase);
 
 } // namespace ptxrun
+
+/// With PTXRUN_RECORD the launches are recorded (tests/capture).
+int main(int count, char **arguments) {
+  namespace capture = ptxrun::capture;
+  testing::InitGoogleTest(&count, arguments);
+  capture::RecordOptions wanted;
+  std::string problem;
+  if (capture::readRecordOptions(wanted, problem)) {
+    if (problem.empty())
+      problem = capture::Recorder::start(wanted);
+    if (!problem.empty()) {
+      std::fprintf(stderr, "%s\n", problem.c_str());
+      return 2;
+    }
+    capture::Recorder::instance()->noteAllHostVisible(); // buffers are filled where they lie
+  }
+  const int status = RUN_ALL_TESTS();
+  if (capture::Recorder *recorder = capture::Recorder::instance())
+    recorder->finish();
+  return status;
+}

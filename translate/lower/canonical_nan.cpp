@@ -44,128 +44,151 @@ const Function *calleeOf(const Instruction &instruction) {
   return call ? call->getCalledFunction() : nullptr;
 }
 
-/// Whether any NaN may come out, and which one is the CPU's choice.
-bool isArithmetic(const Value *value) {
-  auto *instruction = dyn_cast<Instruction>(value);
-  if (!instruction || !isNarrowFloat(instruction->getType()) || isBlind(instruction))
-    return false;
-  switch (instruction->getOpcode()) {
-  case Instruction::FAdd:
-  case Instruction::FSub:
-  case Instruction::FMul:
-  case Instruction::FDiv:
-  case Instruction::FPTrunc:
-    return true;
-  default:
-    break;
-  }
-  if (auto *call = dyn_cast<IntrinsicInst>(instruction))
-    return is_contained({Intrinsic::fma, Intrinsic::sqrt, Intrinsic::trunc, Intrinsic::floor,
-                         Intrinsic::ceil, Intrinsic::roundeven},
-                        call->getIntrinsicID());
-  const Function *callee = calleeOf(*instruction);
-  return callee && (isLibrary(*callee) || callee->getName().starts_with("ptx.rounded."));
-}
-
-/// Chooses among operands of its own size, or is one.
-bool isChoice(const Value *value) {
-  auto *instruction = dyn_cast<Instruction>(value);
-  if (!instruction || !floatOf(instruction->getType()) || isBlind(instruction))
-    return false;
-  if (isa<BitCastInst>(instruction))
-    return floatOf(instruction->getOperand(0)->getType());
-  return isa<PHINode, SelectInst, FreezeInst>(instruction);
-}
-
-/// The sign of a zero in `|x| < smallest ? copysign(0, x) : x`, which is never that of a NaN.
-bool isFlushedSign(const Instruction &instruction, const Value *x) {
-  using namespace PatternMatch;
-  if (!match(&instruction, m_Intrinsic<Intrinsic::copysign>(m_PosZeroFP(), m_Specific(x))))
-    return false;
-  return all_of(instruction.users(), [&](const User *user) {
-    FCmpInst::Predicate predicate;
-    return match(user, m_Select(m_FCmp(predicate, m_FAbs(m_Specific(x)), m_Value()),
-                                m_Specific(&instruction), m_Specific(x))) &&
-           FCmpInst::isOrdered(predicate);
-  });
-}
-
-/// Whether the operation is the same for every NaN: arithmetic, comparisons, conversions.
-bool ignoresBits(const Use &use) {
-  const auto &user = *cast<Instruction>(use.getUser());
-  if (isBlind(&user) || isArithmetic(&user) || isa<FCmpInst, FPToSIInst, FPToUIInst>(user))
-    return true;
-  if (isa<SelectInst>(user))
-    return use.getOperandNo() == 0;
-  if (auto *call = dyn_cast<IntrinsicInst>(&user))
-    switch (call->getIntrinsicID()) {
-    case Intrinsic::fptosi_sat:
-    case Intrinsic::fptoui_sat:
-    case Intrinsic::is_fpclass:
-      return true;
-    case Intrinsic::copysign:
-      return isFlushedSign(user, use.get());
-    default:
-      break;
-    }
-  // The lane library's functions take floats as numbers, matrix instructions their registers.
-  const Function *callee = calleeOf(user);
-  return callee && ((isLibrary(*callee) && isNarrowFloat(use->getType())) ||
-                    callee->getName().starts_with("ptx.rounded.") ||
-                    callee->getName().starts_with("ptx.matrix."));
-}
-
 bool isShuffle(const Instruction &instruction) {
   const Function *callee = calleeOf(instruction);
   return callee && callee->getName().starts_with("ptx.shfl.sync.");
 }
 
-/// Operations whose result's bits are seen only if something sees them: |x|, -x, the float of a
-/// half, casts, and a shuffle, whose value is the first of two results.
-bool passesBits(const Use &use) {
-  const auto &user = *cast<Instruction>(use.getUser());
-  if (isShuffle(user))
-    return use.getOperandNo() == 0;
-  if (isa<ExtractValueInst>(user)) // of a shuffle: nothing else has such a result
-    return true;
-  if (isa<BitCastInst>(user))
-    return floatOf(user.getType());
-  if (!isNarrowFloat(user.getType()))
-    return false;
-  if (user.getOpcode() == Instruction::FNeg || isa<FPExtInst>(user))
-    return true;
-  auto *call = dyn_cast<IntrinsicInst>(&user);
-  return call && call->getIntrinsicID() == Intrinsic::fabs;
+APInt canonicalNanBits(unsigned width) {
+  return width == 64 ? APInt(64, 0x7ff8000000000000) : APInt::getSignedMaxValue(width);
 }
 
-/// Sums and products of finite numbers are no NaN.
-bool mayBeNan(const Value *value) {
-  while (auto *cast = dyn_cast<BitCastInst>(value))
-    value = cast->getOperand(0);
-  if (!isArithmetic(value))
-    return true;
-  const auto &operation = *cast<Instruction>(value);
-  if (auto *call = dyn_cast<CallBase>(&operation)) {
-    auto *intrinsic = dyn_cast<IntrinsicInst>(call);
-    const Function *callee = call->getCalledFunction();
-    if (intrinsic ? intrinsic->getIntrinsicID() != Intrinsic::fma
-                  : !callee->getName().starts_with("ptx.rounded.") ||
-                        callee->getName().contains(".div.") || callee->getName().contains(".sqrt."))
-      return true;
-  } else if (operation.getOpcode() == Instruction::FDiv) {
-    return true;
+/// What operations make and see of NaN, where some types have one for all.
+class Rules {
+ protected:
+  explicit Rules(bool hasOneDouble) : hasOneDouble_(hasOneDouble) {}
+
+  bool isOurs(const Type *type) const {
+    return isNarrowFloat(type) || (hasOneDouble_ && type->isDoubleTy());
   }
-  const DataLayout &layout = operation.getDataLayout();
-  return any_of(operation.operands(), [&](const Use &operand) {
-    constexpr FPClassTest kSpecial = fcNan | fcInf;
-    return operand->getType()->isFloatingPointTy() &&
-           (computeKnownFPClass(operand, layout, kSpecial).KnownFPClasses & kSpecial) != fcNone;
-  });
-}
+  Type *ourFloatOf(Type *type) const {
+    if (hasOneDouble_ && (type->isDoubleTy() || type->isIntegerTy(64)))
+      return Type::getDoubleTy(type->getContext());
+    return floatOf(type);
+  }
 
-class Canonical {
+  /// Whether any NaN may come out, and which one is the CPU's choice.
+  bool isArithmetic(const Value *value) const {
+    auto *instruction = dyn_cast<Instruction>(value);
+    if (!instruction || !isOurs(instruction->getType()) || isBlind(instruction))
+      return false;
+    switch (instruction->getOpcode()) {
+    case Instruction::FAdd:
+    case Instruction::FSub:
+    case Instruction::FMul:
+    case Instruction::FDiv:
+    case Instruction::FPTrunc:
+      return true;
+    default:
+      break;
+    }
+    if (auto *call = dyn_cast<IntrinsicInst>(instruction))
+      return is_contained({Intrinsic::fma, Intrinsic::sqrt, Intrinsic::trunc, Intrinsic::floor,
+                           Intrinsic::ceil, Intrinsic::roundeven},
+                          call->getIntrinsicID());
+    const Function *callee = calleeOf(*instruction);
+    return callee && (isLibrary(*callee) || callee->getName().starts_with("ptx.rounded."));
+  }
+
+  /// Chooses among operands of its own size, or is one.
+  bool isChoice(const Value *value) const {
+    auto *instruction = dyn_cast<Instruction>(value);
+    if (!instruction || !ourFloatOf(instruction->getType()) || isBlind(instruction))
+      return false;
+    if (isa<BitCastInst>(instruction))
+      return ourFloatOf(instruction->getOperand(0)->getType());
+    return isa<PHINode, SelectInst, FreezeInst>(instruction);
+  }
+
+  /// The sign of a zero in `|x| < smallest ? copysign(0, x) : x`, which is never that of a NaN.
+  bool isFlushedSign(const Instruction &instruction, const Value *x) const {
+    using namespace PatternMatch;
+    if (!match(&instruction, m_Intrinsic<Intrinsic::copysign>(m_PosZeroFP(), m_Specific(x))))
+      return false;
+    return all_of(instruction.users(), [&](const User *user) {
+      FCmpInst::Predicate predicate;
+      return match(user, m_Select(m_FCmp(predicate, m_FAbs(m_Specific(x)), m_Value()),
+                                  m_Specific(&instruction), m_Specific(x))) &&
+             FCmpInst::isOrdered(predicate);
+    });
+  }
+
+  /// Whether the operation is the same for every NaN: arithmetic, comparisons, conversions.
+  bool ignoresBits(const Use &use) const {
+    const auto &user = *cast<Instruction>(use.getUser());
+    if (isBlind(&user) || isArithmetic(&user) || isa<FCmpInst, FPToSIInst, FPToUIInst>(user))
+      return true;
+    if (isa<SelectInst>(user))
+      return use.getOperandNo() == 0;
+    if (auto *call = dyn_cast<IntrinsicInst>(&user))
+      switch (call->getIntrinsicID()) {
+      case Intrinsic::fptosi_sat:
+      case Intrinsic::fptoui_sat:
+      case Intrinsic::is_fpclass:
+        return true;
+      case Intrinsic::copysign:
+        return isFlushedSign(user, use.get());
+      default:
+        break;
+      }
+    // The lane library's functions take floats as numbers, matrix instructions their registers.
+    const Function *callee = calleeOf(user);
+    return callee && ((isLibrary(*callee) && isOurs(use->getType())) ||
+                      callee->getName().starts_with("ptx.rounded.") ||
+                      callee->getName().starts_with("ptx.matrix."));
+  }
+
+  /// Operations whose result's bits are seen only if something sees them: |x|, -x, the float of a
+  /// half, casts, and a shuffle, whose value is the first of two results.
+  bool passesBits(const Use &use) const {
+    const auto &user = *cast<Instruction>(use.getUser());
+    if (isShuffle(user))
+      return use.getOperandNo() == 0;
+    if (isa<ExtractValueInst>(user)) // of a shuffle: nothing else has such a result
+      return true;
+    if (isa<BitCastInst>(user))
+      return ourFloatOf(user.getType());
+    if (!isOurs(user.getType()))
+      return false;
+    if (user.getOpcode() == Instruction::FNeg || isa<FPExtInst>(user))
+      return true;
+    auto *call = dyn_cast<IntrinsicInst>(&user);
+    return call && call->getIntrinsicID() == Intrinsic::fabs;
+  }
+
+  /// Sums and products of finite numbers are no NaN.
+  bool mayBeNan(const Value *value) const {
+    while (auto *cast = dyn_cast<BitCastInst>(value))
+      value = cast->getOperand(0);
+    if (!isArithmetic(value))
+      return true;
+    const auto &operation = *cast<Instruction>(value);
+    if (auto *call = dyn_cast<CallBase>(&operation)) {
+      auto *intrinsic = dyn_cast<IntrinsicInst>(call);
+      const Function *callee = call->getCalledFunction();
+      if (intrinsic
+              ? intrinsic->getIntrinsicID() != Intrinsic::fma
+              : !callee->getName().starts_with("ptx.rounded.") ||
+                    callee->getName().contains(".div.") || callee->getName().contains(".sqrt."))
+        return true;
+    } else if (operation.getOpcode() == Instruction::FDiv) {
+      return true;
+    }
+    const DataLayout &layout = operation.getDataLayout();
+    return any_of(operation.operands(), [&](const Use &operand) {
+      constexpr FPClassTest kSpecial = fcNan | fcInf;
+      return operand->getType()->isFloatingPointTy() &&
+             (computeKnownFPClass(operand, layout, kSpecial).KnownFPClasses & kSpecial) != fcNone;
+    });
+  }
+
+ private:
+  const bool hasOneDouble_;
+};
+
+class Canonical : Rules {
  public:
-  explicit Canonical(Function &function) : function_(function) {}
+  Canonical(Function &function, bool hasOneDouble) : Rules(hasOneDouble), function_(function) {}
 
   bool run() {
     for (Instruction &instruction : instructions(function_))
@@ -196,7 +219,7 @@ class Canonical {
   }
 
   /// A value that comes into a web and is no NaN but the canonical one.
-  static bool isHarmless(const Value *value) {
+  bool isHarmless(const Value *value) const {
     if (isa<UndefValue>(value) || isBlind(value) || isa<SIToFPInst, UIToFPInst>(value))
       return true;
     APInt bits;
@@ -208,8 +231,9 @@ class Canonical {
       return call->getIntrinsicID() == Intrinsic::copysign && isHarmless(call->getArgOperand(0));
     else
       return false;
-    const Type *type = floatOf(value->getType());
-    return bits.isMaxSignedValue() || !APFloat(type->getFltSemantics(), bits).isNaN();
+    const Type *type = ourFloatOf(value->getType());
+    return bits == canonicalNanBits(bits.getBitWidth()) ||
+           !APFloat(type->getFltSemantics(), bits).isNaN();
   }
 
   /// Mends all that a piece of arithmetic and the choices it takes part in show.
@@ -300,8 +324,8 @@ class Canonical {
     const unsigned width = bits->getType()->getIntegerBitWidth();
     auto *narrowing = dyn_cast<FPTruncInst>(value);
     Value *isNan = nullptr;
-    if (width == 32) {
-      Value *number = ir.CreateBitCast(value, ir.getFloatTy());
+    if (width >= 32) {
+      Value *number = ir.CreateBitCast(value, width == 64 ? ir.getDoubleTy() : ir.getFloatTy());
       isNan = ir.CreateFCmpUNO(number, ConstantFP::getZero(number->getType()));
     } else if (narrowing && narrowing->getOperand(0)->getType()->isFloatTy()) {
       Value *number = narrowing->getOperand(0); // a comparison of halves would be one of floats
@@ -309,7 +333,7 @@ class Canonical {
     } else {
       isNan = ir.CreateICmpUGT(ir.CreateAnd(bits, 0x7fff), ir.getInt16(0x7c00));
     }
-    Value *one = ir.CreateSelect(isNan, ir.getInt(APInt::getSignedMaxValue(width)), bits);
+    Value *one = ir.CreateSelect(isNan, ir.getInt(canonicalNanBits(width)), bits);
     markNanBlind(one);
     return one;
   }
@@ -389,7 +413,7 @@ PreservedAnalyses CanonicalNanPass::run(Function &function, FunctionAnalysisMana
   if (isLibrary(function))
     return PreservedAnalyses::all();
   bool isChanged = forwardElements(function);
-  isChanged |= Canonical(function).run();
+  isChanged |= Canonical(function, hasOneDouble_).run();
   if (!isChanged)
     return PreservedAnalyses::all();
   PreservedAnalyses preserved;

@@ -13,6 +13,10 @@
 // a web. Where all that comes into a web is arithmetic or can be no other NaN, its NaNs are
 // replaced where bits of the web are seen: an accumulator after its loop. Where other NaNs come in,
 // which keep their bits (loads, moves), they are replaced where arithmetic comes in.
+//
+// f64 keeps the NaN of an operand, as GPUs do; of which one, where several are NaN, is the CPU's
+// choice. Where that must be the same everywhere (CodeOptions::hasOneDoubleNan, recordings), f64
+// has one NaN, too: 0x7ff8000000000000.
 #pragma once
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Value.h>
@@ -23,7 +27,11 @@ namespace ptxrun::lower {
 /// NaN of all, and look at bits for other reasons.
 class CanonicalNanPass : public llvm::PassInfoMixin<CanonicalNanPass> {
  public:
+  explicit CanonicalNanPass(bool hasOneDouble) : hasOneDouble_(hasOneDouble) {}
   llvm::PreservedAnalyses run(llvm::Function &, llvm::FunctionAnalysisManager &);
+
+ private:
+  bool hasOneDouble_;
 };
 
 /// Notes that the instruction's value is the same whichever NaN its operands are, and is never

@@ -62,7 +62,7 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   if (llvm::Error error = linkLaneLibrary(*lane.module))
     return std::move(error);
   if (!options.isWatched)
-    optimise(*lane.module, *target, options.tier);
+    optimise(*lane.module, *target, options);
   fillIn(lane, builder, target);
   if (std::string wrong = verifyLaneModule(lane); !wrong.empty())
     return llvm::make_error<InternalError>("lower", std::move(wrong));

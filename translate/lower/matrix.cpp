@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "intrinsics/matrix/warp.h"
+#include "translate/lower/floating.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/matrix_forms.h"
 #include "translate/lower/module_builder.h"
@@ -189,11 +190,20 @@ class WarpWord {
     llvm::Value *all = b_.word(name, type, arguments_, LaneBuilder::WordEffect::convergent);
     llvm::SmallVector<llvm::Value *, 8> registers;
     for (unsigned i = 0; i < results; ++i)
-      registers.push_back(b_.ir.CreateExtractValue(all, i));
+      registers.push_back(oneNan(b_.ir.CreateExtractValue(all, i)));
     b_.writeElements(in_.operands[0], registers);
   }
 
  private:
+  /// The bits, or those of the one NaN of f64 where there is one.
+  llvm::Value *oneNan(llvm::Value *bits) {
+    if (bits_ != 64 || !b_.module().options().hasOneDoubleNan)
+      return bits;
+    llvm::Value *number = b_.cast(bits, b_.ir.getDoubleTy());
+    return b_.select(b_.ir.CreateFCmpUNO(number, number),
+                     b_.toBits(canonicalNaN(number->getType())), bits);
+  }
+
   LaneBuilder &b_;
   const Instruction &in_;
   llvm::SmallVector<llvm::Value *, 48> arguments_;

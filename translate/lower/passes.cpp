@@ -30,12 +30,12 @@ namespace {
 constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
 
 /// Registers become values; what is left of the code is small before it is copied into callers.
-llvm::FunctionPassManager promotion() {
+llvm::FunctionPassManager promotion(const CodeOptions &options) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::PromotePass());
   passes.addPass(LocalPointersPass(/*isLast=*/false));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(CanonicalNanPass());
+  passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
   return passes;
@@ -130,9 +130,9 @@ void runOnAll(llvm::Module &module, llvm::FunctionPassManager &passes, Analyses 
 
 } // namespace
 
-void optimise(llvm::Module &module, llvm::Function &kernel, Tier tier) {
+void optimise(llvm::Module &module, llvm::Function &kernel, const CodeOptions &options) {
   Analyses analyses;
-  llvm::FunctionPassManager promote = promotion(), clean = cleaning(tier);
+  llvm::FunctionPassManager promote = promotion(options), clean = cleaning(options.tier);
   runOnAll(module, promote, analyses);
   if (markInlining(module, kernel)) {
     llvm::ModulePassManager inlining;

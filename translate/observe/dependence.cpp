@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "intrinsics/texture.h"
 #include "translate/lower/runtime_words.h"
 
 namespace ptxrun::observe {
@@ -204,6 +205,9 @@ class Examiner {
     if (storesShared_ && !hasBarriers_)
       amongThreads("shared memory is written and nothing synchronises", nullptr);
     compareAccesses();
+    if (storesSurfaces_ && loadsSurfaces_)
+      amongBlocks("it reads a surface and writes to one", loadsSurfaces_);
+    found_.writesAnywhere |= storesSurfaces_;
     for (const uint32_t base : written_)
       if (base == kVariables)
         found_.usesVariables = true;
@@ -382,11 +386,51 @@ class Examiner {
     else if (name.starts_with("ptx.bar.") || name.starts_with("ptx.mbarrier.") ||
              name.starts_with("ptx.cluster.wait") || name.contains(".sync"))
       hasBarriers_ = true;
+    if (name == "ptx.texture")
+      readTexture(call);
     if (name == "ptx.cluster.try_cancel")
       amongThreads("blocks take over others that have not started", &call);
     if (const lower::RuntimeWord *word = lower::findRuntimeWord(std::string_view(name));
         word && (name.starts_with("ptx.cp.") || name == "ptx.red.async"))
       readCopy(call, name);
+  }
+
+  /// Surfaces: which memory is behind one, nobody can tell here. Textures of what the launch writes
+  /// have no defined contents.
+  void readTexture(const llvm::CallBase &call) {
+    const auto *packed = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
+    if (!packed)
+      return;
+    constexpr unsigned kFirstRow = 3; // behind operation, surface and sampler
+    const auto operation =
+        abi::TextureOperation::unpack(static_cast<uint32_t>(packed->getZExtValue()));
+    switch (operation.action) {
+    case abi::TextureAction::load:
+      loadsSurfaces_ = &call;
+      return;
+    case abi::TextureAction::reduce:
+    case abi::TextureAction::reduceTexel: // in any order the same
+      storesSurfaces_ = true;
+      return;
+    case abi::TextureAction::store:
+    case abi::TextureAction::storeTexel:
+      break;
+    default:
+      return;
+    }
+    storesSurfaces_ = true;
+    bool hasThread = false;
+    for (uint32_t row = abi::kRowLayer; row < abi::kRowX + 3; ++row) { // layer, x, y, z
+      const llvm::Value *coordinate = call.getArgOperand(kFirstRow + row);
+      if (llvm::isa<llvm::UndefValue>(coordinate))
+        continue;
+      const Origin origin = origins_.find(coordinate);
+      hasThread |= origin.hasThread;
+      if (origin.hasLoaded)
+        amongBlocks("where a surface is written depends on data", &call);
+    }
+    if (!hasThread)
+      amongBlocks("a surface is written at one place whatever the thread", &call);
   }
 
   /// Asynchronous copies: most go to shared memory.
@@ -435,7 +479,8 @@ class Examiner {
   Dependence found_;
   std::map<uint32_t, std::vector<Access>> loads_, stores_, updates_;
   std::set<uint32_t> written_, read_;
-  bool storesShared_ = false, hasBarriers_ = false;
+  bool storesShared_ = false, hasBarriers_ = false, storesSurfaces_ = false;
+  const llvm::Instruction *loadsSurfaces_ = nullptr;
 };
 
 } // namespace

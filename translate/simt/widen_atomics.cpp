@@ -40,28 +40,34 @@ bool isExtreme(llvm::AtomicRMWInst::BinOp op) {
   return op == llvm::AtomicRMWInst::FMin || op == llvm::AtomicRMWInst::FMax;
 }
 
+bool hasOneNan(const llvm::Type &type, const CodeOptions &options) {
+  return !type.isDoubleTy() || options.hasOneDoubleNan;
+}
+
 /// old + v; of floats and halves with one NaN, as all arithmetic (lower/canonical_nan.h).
-llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v) {
+llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v,
+                 const CodeOptions &options) {
   llvm::Value *added = b.CreateFAdd(old, v);
   llvm::Type *type = added->getType();
-  if (type->isDoubleTy())
+  if (!hasOneNan(*type, options))
     return added;
   const unsigned width = type->getPrimitiveSizeInBits();
-  llvm::Value *bits =
-      b.CreateSelect(b.CreateFCmpUNO(added, added), b.getInt(llvm::APInt::getSignedMaxValue(width)),
-                     b.CreateBitCast(added, b.getIntNTy(width)));
+  const llvm::APInt one =
+      width == 64 ? llvm::APInt(64, 0x7ff8000000000000) : llvm::APInt::getSignedMaxValue(width);
+  llvm::Value *bits = b.CreateSelect(b.CreateFCmpUNO(added, added), b.getInt(one),
+                                     b.CreateBitCast(added, b.getIntNTy(width)));
   return b.CreateBitCast(bits, type);
 }
 
-bool hasOneNan(const llvm::AtomicRMWInst &rmw) {
-  return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && !rmw.getType()->isDoubleTy();
+bool hasOneNan(const llvm::AtomicRMWInst &rmw, const CodeOptions &options) {
+  return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && hasOneNan(*rmw.getType(), options);
 }
 
 /// The new value that a read-modify-write stores.
-llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::Value *old,
-                     llvm::Value *v) {
+llvm::Value *combine(llvm::IRBuilder<> &b, const llvm::AtomicRMWInst &rmw, llvm::Value *old,
+                     llvm::Value *v, const CodeOptions &options) {
   using A = llvm::AtomicRMWInst;
-  switch (op) {
+  switch (rmw.getOperation()) {
   case A::Xchg:
     return v;
   case A::Add:
@@ -85,7 +91,7 @@ llvm::Value *combine(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::
   case A::UMin:
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, v);
   case A::FAdd:
-    return sum(b, old, v);
+    return sum(b, old, v, options);
   case A::FSub:
     return b.CreateFSub(old, v);
   case A::FMax:
@@ -217,8 +223,9 @@ llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Val
   }
   auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
   Value *addend = flush(v);
-  return updateInLoop(rmw, p, isLocal,
-                      [&](Value *old) { return flush(sum(b_, flush(old), addend)); });
+  return updateInLoop(rmw, p, isLocal, [&](Value *old) {
+    return flush(sum(b_, flush(old), addend, context_.options));
+  });
 }
 
 /// What the active lanes below each lane have of `value`, together; and what all have.
@@ -307,10 +314,10 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
       if (rmw->hasMetadata(lower::vocabulary::kFlushes) &&
           pointer->getType()->getPointerAddressSpace() != lower::kShared)
         return flushingAdd(*rmw, p, v, isLocal);
-      if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw))
+      if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw, context_.options))
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
       return updateInLoop(*rmw, p, isLocal,
-                          [&](Value *old) { return combine(b_, rmw->getOperation(), old, v); });
+                          [&](Value *old) { return combine(b_, *rmw, old, v, context_.options); });
     }
     if (!isLocal)
       return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),
