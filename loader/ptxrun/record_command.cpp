@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "loader/capture/blocks.h"
 #include "loader/capture/recorder.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
+#include "loader/ptxrun/hints.h"
 
 namespace ptxrun::command {
 
@@ -22,9 +24,32 @@ void ask(const char *variable, const std::string &value) {
     setenv(variable, value.c_str(), 1);
 }
 
-void record(const RecordArguments &given, const std::vector<std::string> &words) {
+/// The same of options that the variable says.
+std::string ofOptions(std::string problem) {
+  for (const auto &[variable, option] : {std::pair("PTXRUN_RECORD_KERNEL", "--kernel"),
+                                         {"PTXRUN_RECORD_LAUNCHES", "--launches"},
+                                         {"PTXRUN_RECORD_TRIGGER", "--trigger"},
+                                         {"PTXRUN_RECORD_CHECKPOINT", "--checkpoint"},
+                                         {"PTXRUN_RECORD_INPUTS", "--inputs"}})
+    if (problem.starts_with(variable))
+      problem.replace(0, std::string_view(variable).size(), option);
+  return problem;
+}
+
+/// A program that never comes to the device leaves a recording without launches, not one that was
+/// there before.
+void begin(const std::string &file) {
+  std::string problem;
+  if (file.find("%p") == std::string::npos && !capture::BlockWriter().open(file, problem))
+    throw UsageError("nothing can be recorded: " + problem);
+}
+
+void record(const CLI::App &command, const RecordArguments &given,
+            const std::vector<std::string> &words) {
   if (words.empty())
     throw UsageError("record needs a program to start");
+  if (words[0].starts_with('-'))
+    throw UsageError(unknownOption(command, words[0]));
   ask("PTXRUN_RECORD", std::filesystem::absolute(given.file).string());
   ask("PTXRUN_RECORD_KERNEL", given.kernel);
   ask("PTXRUN_RECORD_LAUNCHES", given.launches);
@@ -35,7 +60,8 @@ void record(const RecordArguments &given, const std::vector<std::string> &words)
   std::string problem;
   capture::readRecordOptions(ignored, problem);
   if (!problem.empty())
-    throw UsageError(problem);
+    throw UsageError(ofOptions(problem));
+  begin(given.file);
   startProgram(words);
 }
 
@@ -68,7 +94,7 @@ void addRecord(CLI::App &app) {
   command->add_option("--checkpoint", given->checkpoint,
                       "Launches from checkpoint to checkpoint (default: as often as costs little)");
   command->prefix_command();
-  command->callback([command, given] { record(*given, command->remaining()); });
+  command->callback([command, given] { record(*command, *given, command->remaining()); });
 }
 
 } // namespace ptxrun::command

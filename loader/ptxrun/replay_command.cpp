@@ -14,6 +14,7 @@
 #include "loader/ptxrun/replay_report.h"
 #include "loader/ptxrun/run_arguments.h"
 #include "loader/ptxrun/shape_text.h"
+#include "loader/ptxrun/suggest.h"
 
 namespace ptxrun::command {
 
@@ -69,6 +70,9 @@ class ReplayRun {
         startAgain();
       throw;
     }
+    for (const std::string &module : replayer.unusedSubstitutions())
+      throw UsageError("--substitute: " + given_.file + " loads no module '" + module +
+                       "'; there are " + replayer.moduleNames());
     if (!given_.dumpFolder.empty())
       dumpMemory(replayer.memory(), given_.dumpFolder);
     finish();
@@ -93,15 +97,17 @@ class ReplayRun {
       given_.from = given_.to = given_.launch;
     options_.from = given_.from.value_or(0);
     options_.to = given_.to.value_or(~uint64_t{0});
-    if (given_.launch &&
-        std::ranges::find(index_.launches, *given_.launch,
-                          &capture::RecordingIndex::Launch::number) == index_.launches.end())
-      throw UsageError(given_.file + " has no launch " + std::to_string(*given_.launch));
+    requireLaunches();
     if (!given_.lastWrite.empty()) {
+      if (!given_.launch && !given_.to)
+        throw UsageError("--last-write needs --launch N");
       record_.keepsAccesses = true;
       options_.scheduleRecord = &record_;
       options_.schedule = given_.schedule.empty() ? "oldest-first" : given_.schedule;
-      lastWriteAddress_ = std::strtoull(given_.lastWrite.c_str(), nullptr, 0);
+      char *end = nullptr;
+      lastWriteAddress_ = std::strtoull(given_.lastWrite.c_str(), &end, 0);
+      if (*end || !isdigit(static_cast<unsigned char>(given_.lastWrite[0])))
+        throw UsageError("--last-write takes an address, not '" + given_.lastWrite + "'");
       record_.watchBegin = lastWriteAddress_;
       record_.watchEnd = lastWriteAddress_ + 1;
     }
@@ -130,6 +136,32 @@ class ReplayRun {
       options_.printf = [](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);
       };
+  }
+
+  /// There must be something to do.
+  void requireLaunches() const {
+    if (given_.launch &&
+        std::ranges::find(index_.launches, *given_.launch,
+                          &capture::RecordingIndex::Launch::number) == index_.launches.end())
+      throw UsageError(given_.file + " has no launch " + std::to_string(*given_.launch));
+    const std::regex names(given_.kernel);
+    std::vector<std::string> kernels;
+    for (const auto &launch : index_.launches)
+      if (launch.number >= options_.from && launch.number <= options_.to) {
+        if (std::regex_search(launch.kernel, names))
+          return;
+        kernels.push_back(launch.kernel);
+      }
+    if (index_.launches.empty())
+      return;
+    if (kernels.empty())
+      throw UsageError(given_.file + " has no launch from " + std::to_string(options_.from) +
+                       (given_.to ? " to " + std::to_string(options_.to) : " on") +
+                       "; its launches are " + std::to_string(index_.launches.front().number) +
+                       " to " + std::to_string(index_.launches.back().number));
+    const std::string near = nearestName(given_.kernel, kernels);
+    throw UsageError(given_.file + " has no launch of a kernel that matches '" + given_.kernel +
+                     "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
 
   void report(const capture::LaunchReport &r) {
@@ -207,8 +239,12 @@ class ReplayRun {
     uint64_t ended = 0;
     for (const auto &launch : index_.launches)
       ended += launch.result.has_value();
-    std::printf("%llu launches, each the same bits as recorded\n",
-                static_cast<unsigned long long>(launches_));
+    if (index_.launches.empty())
+      std::printf("no launch was recorded\n");
+    else if (launches_ != 0)
+      std::printf("%llu launch%s, %sthe same bits as recorded\n",
+                  static_cast<unsigned long long>(launches_), launches_ == 1 ? "" : "es",
+                  launches_ == 1 ? "" : "each ");
     if (ended < index_.launches.size())
       std::printf("launch %llu had not ended when the recording ends\n",
                   static_cast<unsigned long long>(index_.launches.back().number));
