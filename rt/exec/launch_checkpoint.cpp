@@ -5,6 +5,7 @@
 
 #include "rt/launch/fiber.h"
 #include "rt/launch/worker.h"
+#include "rt/tensor/tensor_state.h"
 
 namespace ptxrun::rt {
 
@@ -34,8 +35,7 @@ std::shared_ptr<const LaunchCheckpoint> LaunchCheckpoint::take(Worker &worker,
     return nullptr;
   auto made = std::make_shared<LaunchCheckpoint>();
   for (GroupState *group : worker.inFlight)
-    if (!made->addGroup(*group))
-      return nullptr;
+    made->addGroup(*group);
   made->standing_ = const_cast<GangState *>(&standing);
   made->turn_ = worker.controller->turn();
   made->random_ = worker.random;
@@ -46,13 +46,19 @@ std::shared_ptr<const LaunchCheckpoint> LaunchCheckpoint::take(Worker &worker,
 }
 #endif
 
-bool LaunchCheckpoint::addGroup(GroupState &group) {
+void LaunchCheckpoint::addGroup(GroupState &group) {
   Group &kept = groups_.emplace_back();
   kept.group = &group;
   kept.state = group;
+  kept.tensor.resize(group.ctaCount);
   for (uint32_t c = 0; c < group.ctaCount; ++c)
-    if (group.ctas[c].tensor)
-      return false;
+    if (const TensorState *tensor = group.ctas[c].tensor) {
+      auto copy = std::make_shared<TensorState>();
+      copyTensorState(*tensor, *copy);
+      if (copy->memory)
+        bytes_ += sizeof *copy->memory;
+      kept.tensor[c] = std::move(copy);
+    }
   kept.ctas.assign(group.ctas, group.ctas + group.ctaCount);
   kept.gangs.assign(group.gangs, group.gangs + group.gangCount);
   for (uint32_t i = 0; i < group.gangCount; ++i) {
@@ -65,7 +71,6 @@ bool LaunchCheckpoint::addGroup(GroupState &group) {
   addMeetings(group, kept);
   addShared(group, kept);
   bytes_ += kept.gangs.size() * sizeof(GangState) + kept.ctas.size() * sizeof(CtaState);
-  return true;
 }
 
 void LaunchCheckpoint::addMeetings(const GroupState &group, Group &kept) {
@@ -102,6 +107,21 @@ void LaunchCheckpoint::addStack(const GangState &gang) {
   bytes_ += static_cast<size_t>(to - from);
 }
 
+/// What it has for tensor cores stays where it is.
+void LaunchCheckpoint::restoreCta(const Group &kept, uint32_t rank) {
+  CtaState &cta = kept.group->ctas[rank];
+  TensorState *tensor = cta.tensor;
+  cta = kept.ctas[rank];
+  if (const TensorState *before = kept.tensor[rank].get()) {
+    if (!tensor)
+      tensor = new TensorState;
+    copyTensorState(*before, *tensor);
+  } else if (tensor) {
+    copyTensorState(TensorState{}, *tensor);
+  }
+  cta.tensor = tensor;
+}
+
 void LaunchCheckpoint::restoreGroup(const Group &kept, Worker &worker, LaunchState &launch) {
   GroupState &group = *kept.group;
   unlink(worker.freeGroups, &group, &GroupState::nextFree);
@@ -109,7 +129,8 @@ void LaunchCheckpoint::restoreGroup(const Group &kept, Worker &worker, LaunchSta
   group = kept.state;
   group.largeFrames = std::move(frames);
   group.launch = &launch;
-  std::copy(kept.ctas.begin(), kept.ctas.end(), group.ctas);
+  for (uint32_t c = 0; c < group.ctaCount; ++c)
+    restoreCta(kept, c);
   for (size_t i = 0; i < kept.gangs.size(); ++i) {
     GangState &gang = group.gangs[i];
     AsyncGroups *async = gang.async;

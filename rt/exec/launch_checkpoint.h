@@ -3,7 +3,7 @@
 //
 // It can be gone on from as long as no launch of another shape has run on the worker since: groups,
 // fibers and shared memory stay at their addresses, and their contents are put back. For launches
-// under a Controller that orders accesses as the program does, without tensor cores.
+// under a Controller that orders accesses as the program does.
 #pragma once
 #include <memory>
 #include <string>
@@ -38,16 +38,18 @@ class LaunchCheckpoint {
     GroupState *group = nullptr;
     GroupState state;
     std::vector<CtaState> ctas;
+    std::vector<std::shared_ptr<const TensorState>> tensor; ///< by CTA; null: it has none
     std::vector<GangState> gangs;
     std::vector<AsyncGroups> async; ///< by gang; empty: nobody has any
     std::vector<std::pair<WarpMeeting *, WarpMeeting>> meetings;
     std::vector<std::pair<char *, std::string>> shared;
   };
 
-  bool addGroup(GroupState &);
+  void addGroup(GroupState &);
   void addMeetings(const GroupState &, Group &);
   void addShared(const GroupState &, Group &);
   void addStack(const GangState &);
+  static void restoreCta(const Group &, uint32_t rank);
   static void restoreGroup(const Group &, Worker &, LaunchState &);
 
   std::vector<Group> groups_; ///< in flight, in their order

@@ -151,7 +151,7 @@ void workAs(Worker &worker, LaunchState &l, int number, uint64_t deadline) {
   const Schedule schedule = l.request->schedule;
   if (l.usesRanges)
     runRanges(worker, l, deadline);
-  else if (schedule != Schedule::fast && schedule != Schedule::serial)
+  else if (schedule != Schedule::fast && (schedule != Schedule::serial || l.request->stepper))
     runControlled(worker, l);
   else
     runGroups(worker, l, deadline);

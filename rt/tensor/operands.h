@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
@@ -22,6 +23,13 @@ struct Selection {
 /// Floats in whole cache lines, which are what was there before.
 class FloatBuffer {
  public:
+  FloatBuffer() = default;
+  FloatBuffer(const FloatBuffer &other) { *this = other; }
+  FloatBuffer &operator=(const FloatBuffer &other) {
+    if (this != &other && other.size_ != 0)
+      std::memcpy(get(other.size_), other.data(), other.size_ * sizeof(float));
+    return *this;
+  }
   /// At least so many.
   float *get(size_t count) {
     constexpr size_t kLine = 64;

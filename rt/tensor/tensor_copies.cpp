@@ -87,6 +87,7 @@ struct Copy : TensorOperation {
   abi::TensorCopyForm form;
   TensorAddress at{};
   uint64_t descriptor = 0;
+  std::unique_ptr<TensorOperation> copy() const override { return copyOf(*this); }
   void perform(GangState &g) override {
     copyInto(g, *g.cta, form, at, descriptor);
     if (form.isPair)
@@ -106,6 +107,7 @@ void shiftIn(GangState &g, CtaState &cta, TensorAddress at) {
 struct Shift : TensorOperation {
   TensorAddress at{};
   bool isPair = false;
+  std::unique_ptr<TensorOperation> copy() const override { return copyOf(*this); }
   void perform(GangState &g) override {
     shiftIn(g, *g.cta, at);
     if (isPair)

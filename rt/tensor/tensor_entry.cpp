@@ -13,6 +13,7 @@ namespace {
 
 struct Multiplication : TensorOperation {
   TensorMmaOperands operands;
+  std::unique_ptr<TensorOperation> copy() const override { return copyOf(*this); }
   void perform(GangState &g) override { multiplyTensor(g, std::span(&operands, 1)); }
 };
 

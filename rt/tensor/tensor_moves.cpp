@@ -173,6 +173,7 @@ void reduce(const TensorMoveForm &form, ConstWarpRegisters rows, uint32_t *resul
 struct Store : TensorOperation {
   Move move;
   uint32_t registers[128][32];
+  std::unique_ptr<TensorOperation> copy() const override { return copyOf(*this); }
   void perform(GangState &) override { store(move, registers); }
 };
 

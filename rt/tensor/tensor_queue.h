@@ -16,10 +16,15 @@ namespace ptxrun::rt {
 struct TensorOperation {
   virtual ~TensorOperation() = default;
   virtual void perform(GangState &) = 0;
+  virtual std::unique_ptr<TensorOperation> copy() const = 0;
   GangState *gang = nullptr;
   bool isStore = false; ///< tcgen05.st: tcgen05.wait::st waits for it
   uint64_t number = 0;  ///< operations of the group, in order
 };
+
+template <class Operation> std::unique_ptr<TensorOperation> copyOf(const Operation &o) {
+  return std::make_unique<Operation>(o);
+}
 
 /// Of a group, at its first CTA.
 struct TensorQueue {

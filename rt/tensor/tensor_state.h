@@ -41,5 +41,8 @@ TensorScratch &tensorScratchOf(GangState &);
 void freeTensorState(TensorState *);
 /// Forgets everything, at the start of a CTA.
 void resetTensorState(TensorState &);
+/// Between two instructions: `to` has what `from` has, the same gangs and columns. Memory that both
+/// have stays where it is.
+void copyTensorState(const TensorState &from, TensorState &to);
 
 } // namespace ptxrun::rt

@@ -48,7 +48,10 @@ def check(what, order, draw):
 
 failures = 0
 draw = random.Random(5)
-cases = [([str(FOLDER / (name + ".toml")), "--launch", "0"], draw.choice(ORDERS[:-1])) for name in DESCRIPTIONS]
+cases = [([str(FOLDER / (name + ".toml")), "--launch", "0"], draw.choice(ORDERS)) for name in DESCRIPTIONS]
+cases += [([str(FOLDER / (name + ".toml")), "--launch", "0"], "serial") for name in ("barriers", "mbarrier_wait", "locks")]
+cases += [([str(FOLDER.parent / "tensor" / (name + ".toml")), "--launch", "0"], order)
+          for name, order in (("tcgen05_moves", "gangs:32"), ("wgmma", "serial"))]
 cases += [(["tiles.toml"], order) for order in ORDERS]
 for what, order in cases:
     problem = check(what, order, draw)
