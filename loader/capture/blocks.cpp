@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "loader/capture/hash.h"
+#include "rt/launch/own_thread.h"
 
 namespace ptxrun::capture {
 
@@ -23,6 +24,12 @@ constexpr uint32_t kMostBytes = uint32_t{1} << 30;
 constexpr size_t kWorthPacking = 256;
 /// zstd's fastest levels are negative.
 constexpr int kLevel = -3;
+/// A part of contents, from the middle, that tells whether compressing is worth while.
+constexpr size_t kSample = 1 << 15;
+constexpr double kWorthSaving = 0.95;
+/// Blocks from here on are left to the thread, which is this far behind at most.
+constexpr size_t kWorthWaiting = 1 << 18, kMostWaiting = size_t{1} << 28;
+constexpr size_t kMostBuffers = 32;
 /// Smaller contents are not worth a file of their own.
 constexpr size_t kWorthKeepingApart = 1 << 16;
 enum Encoding : uint16_t { asItIs, zstd, keptApart };
@@ -63,10 +70,18 @@ const char *nameOf(BlockType type) {
 
 BlockWriter::~BlockWriter() { close(); }
 
-void BlockWriter::close() {
+bool BlockWriter::close() {
+  {
+    std::lock_guard lock(mutex_);
+    isClosing_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable())
+    thread_.join();
   if (file_ >= 0)
     ::close(file_);
   file_ = -1;
+  return !hasFailed_;
 }
 
 bool BlockWriter::open(const std::string &path, std::string &problem) {
@@ -75,10 +90,8 @@ bool BlockWriter::open(const std::string &path, std::string &problem) {
   std::memcpy(header, kMagic, sizeof kMagic);
   std::memcpy(header + 8, &kVersion, sizeof kVersion);
   iovec part{header, sizeof header};
-  if (file_ >= 0 && writeAll(file_, &part, 1)) {
-    bytes_ = kHeaderBytes;
+  if (file_ >= 0 && writeAll(file_, &part, 1))
     return true;
-  }
   problem = path + ": " + std::strerror(errno);
   close();
   return false;
@@ -98,6 +111,12 @@ std::string_view BlockWriter::pack(std::string_view payload, size_t contentsAt,
   if (payload.size() < kWorthPacking)
     return payload;
   packed_.resize(ZSTD_compressBound(payload.size()));
+  if (payload.size() >= 8 * kSample) {
+    const size_t sample = ZSTD_compress(packed_.data(), packed_.size(),
+                                        payload.data() + payload.size() / 2, kSample, kLevel);
+    if (ZSTD_isError(sample) || static_cast<double>(sample) > kSample * kWorthSaving)
+      return payload;
+  }
   const size_t size =
       ZSTD_compress(packed_.data(), packed_.size(), payload.data(), payload.size(), kLevel);
   if (ZSTD_isError(size) || size >= payload.size())
@@ -106,23 +125,66 @@ std::string_view BlockWriter::pack(std::string_view payload, size_t contentsAt,
   return std::string_view(packed_).substr(0, size);
 }
 
-bool BlockWriter::write(BlockType type, std::string_view payload, size_t contentsAt) {
-  if (file_ < 0 || payload.size() > kMostBytes)
-    return false;
+bool BlockWriter::writeNow(const Job &job) {
   BlockHeader header;
-  const std::string_view stored = pack(payload, contentsAt, header.encoding);
-  header.type = static_cast<uint16_t>(type);
-  header.bytes = static_cast<uint32_t>(payload.size());
+  const std::string_view stored = pack(job.payload, job.contentsAt, header.encoding);
+  header.type = static_cast<uint16_t>(job.type);
+  header.bytes = static_cast<uint32_t>(job.payload.size());
   header.stored = static_cast<uint32_t>(stored.size());
   header.check = fold(hashBytes(stored.data(), header.stored));
   header.headerCheck = headerCheckOf(header);
   iovec parts[] = {{&header, sizeof header}, {const_cast<char *>(stored.data()), header.stored}};
-  if (!writeAll(file_, parts, 2)) {
-    close();
+  return writeAll(file_, parts, 2);
+}
+
+bool BlockWriter::write(BlockType type, std::string payload, size_t contentsAt) {
+  std::unique_lock lock(mutex_);
+  if (file_ < 0 || hasFailed_ || isClosing_ || payload.size() > kMostBytes)
     return false;
+  const size_t bytes = payload.size();
+  if (jobs_.empty() && bytes < kWorthWaiting) {
+    hasFailed_ = !writeNow({type, std::move(payload), contentsAt});
+    return !hasFailed_;
   }
-  bytes_ += sizeof header + header.stored;
+  changed_.wait(lock, [&] { return jobs_.empty() || waitingBytes_ + bytes <= kMostWaiting; });
+  waitingBytes_ += bytes;
+  jobs_.push_back({type, std::move(payload), contentsAt});
+  if (!thread_.joinable())
+    thread_ = std::thread([this] { performJobs(); });
+  lock.unlock();
+  changed_.notify_all();
   return true;
+}
+
+void BlockWriter::performJobs() {
+  rt::becomeOwnThread();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return !jobs_.empty() || isClosing_; });
+    if (jobs_.empty())
+      return;
+    Job &job = jobs_.front(); // stays there, so that nobody overtakes it
+    const bool isLost = hasFailed_;
+    lock.unlock();
+    const bool isWritten = !isLost && writeNow(job);
+    lock.lock();
+    hasFailed_ |= !isWritten;
+    waitingBytes_ -= job.payload.size();
+    if (buffers_.size() < kMostBuffers && job.payload.size() >= kWorthWaiting)
+      buffers_.push_back(std::move(job.payload));
+    jobs_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+std::string BlockWriter::takeBuffer() {
+  std::lock_guard lock(mutex_);
+  if (buffers_.empty())
+    return {};
+  std::string buffer = std::move(buffers_.back());
+  buffers_.pop_back();
+  buffer.clear();
+  return buffer;
 }
 
 BlockReader::BlockReader(const std::string &path) : path_(path) {

@@ -1,10 +1,14 @@
 // The file of a recording: a header and blocks, one behind the other. README.md has the format.
 #pragma once
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "loader/capture/codec.h"
@@ -49,8 +53,9 @@ struct BlockHeader {
 };
 static_assert(sizeof(BlockHeader) == 20);
 
-/// Appends blocks to a new file. Each is written by one system call as soon as it is complete, so
-/// that what was written stays readable however the process ends.
+/// Appends blocks to a new file. Each is written by one system call, so that what was written stays
+/// readable however the process ends: small ones at once, large ones (and what comes while they are
+/// under way) by a thread of the writer's, since compressing takes longer than what is recorded.
 class BlockWriter {
  public:
   ~BlockWriter();
@@ -60,18 +65,33 @@ class BlockWriter {
   void keepContentsIn(ContentsStore store) { store_ = std::move(store); }
   /// False where the file could not be written (full); nothing is written after that. Contents of
   /// memory begin at `contentsAt`.
-  bool write(BlockType, std::string_view payload, size_t contentsAt = std::string_view::npos);
-  bool isOpen() const { return file_ >= 0; }
-  uint64_t bytes() const { return bytes_; }
-  void close();
+  bool write(BlockType, std::string payload, size_t contentsAt = std::string_view::npos);
+  /// An empty string whose memory was that of a payload.
+  std::string takeBuffer();
+  /// All that was written is in the file, which is closed. False where it could not be written.
+  bool close();
 
  private:
   /// What stands in the file for a payload.
   std::string_view pack(std::string_view payload, size_t contentsAt, uint16_t &encoding);
 
+  struct Job {
+    BlockType type{};
+    std::string payload;
+    size_t contentsAt = 0;
+  };
+  bool writeNow(const Job &);
+  void performJobs();
+
   int file_ = -1;
-  uint64_t bytes_ = 0;
   std::string packed_;
+  std::mutex mutex_; ///< guards what follows
+  std::condition_variable changed_;
+  std::deque<Job> jobs_; ///< the first is being written
+  size_t waitingBytes_ = 0;
+  std::vector<std::string> buffers_;
+  bool isClosing_ = false, hasFailed_ = false;
+  std::thread thread_; ///< started by the first large block
   ContentsStore store_;
 };
 

@@ -1,6 +1,7 @@
 #include "loader/capture/recorder.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(5);
 /// Blocks of memory are cut so that readers need not hold more.
-constexpr uint64_t kMostBlock = 64 << 20;
+constexpr uint64_t kMostBlock = 4 << 20;
+constexpr uint64_t kMostCheckpoint = 512 << 20;
 /// Of the time since the last checkpoint, so much may go into the next one.
 constexpr double kCheckpointShare = 0.05, kCheckpointBytesPerSecond = 4e8;
 constexpr uint64_t kFewLaunches = 64;
@@ -71,19 +73,29 @@ std::string Recorder::start(const RecordOptions &options) {
   return {};
 }
 
+/// A child of the program's shares the file, and is not recorded.
+bool Recorder::isOwner() const { return getpid() == owner_; }
+
 void Recorder::finish() {
+  if (!isOwner())
+    return;
   std::lock_guard lock(state_);
   if (hasBegun_ && !isOver_)
     recordChanges();
   write(BlockType::end, encodeNumber(launches_));
   isOver_ = true;
-  file_.close();
+  if (!file_.close())
+    tellFull();
 }
 
-void Recorder::write(BlockType type, const std::string &payload, size_t contentsAt) {
-  if (isOver_ || file_.write(type, payload, contentsAt))
+void Recorder::write(BlockType type, std::string payload, size_t contentsAt) {
+  if (isOver_ || !isOwner() || file_.write(type, std::move(payload), contentsAt))
     return;
   isOver_ = true;
+  tellFull();
+}
+
+void Recorder::tellFull() const {
   std::fprintf(stderr, "ptxrun: the recording %s cannot be written to; it ends here\n",
                options_.file.c_str());
 }
@@ -184,20 +196,28 @@ void Recorder::announce(const rt::ImageRecord &record) {
 // --- what the host writes
 
 void Recorder::writeSpans(const std::vector<Span> &spans) {
-  WriteEvent event;
+  std::vector<Span> some;
+  uint64_t bytes = 0;
   const auto flush = [&] {
-    if (const std::string bytes = encode(event); !event.spans.empty())
-      write(BlockType::write, bytes, bytes.size() - event.data.size());
-    event = {};
+    if (some.empty())
+      return;
+    const std::string head = encode(WriteEvent{some, {}});
+    std::string payload = file_.takeBuffer();
+    payload.append(head);
+    for (const Span &span : some)
+      payload.append(reinterpret_cast<const char *>(span.base), span.bytes);
+    write(BlockType::write, std::move(payload), head.size());
+    some.clear();
+    bytes = 0;
   };
   for (Span span : spans)
     while (span.bytes) {
-      const uint64_t bytes = std::min(span.bytes, kMostBlock - event.data.size());
-      event.spans.push_back({span.base, bytes});
-      event.data.append(reinterpret_cast<const char *>(span.base), bytes);
-      span.base += bytes;
-      span.bytes -= bytes;
-      if (event.data.size() == kMostBlock)
+      const uint64_t now = std::min(span.bytes, kMostBlock - bytes);
+      some.push_back({span.base, now});
+      bytes += now;
+      span.base += now;
+      span.bytes -= now;
+      if (bytes == kMostBlock)
         flush();
     }
   flush();
@@ -262,13 +282,28 @@ void Recorder::Turn::copied(const CopyEvent &copy) {
   if (from && !from->isHostVisible && !from->isStale && !overlaps) {
     r.write(BlockType::copy, encode(copy));
   } else {
-    std::vector<Span> rows;
-    for (uint64_t z = 0; z < copy.depth; ++z)
-      for (uint64_t y = 0; y < copy.height; ++y)
-        rows.push_back({copy.to + z * copy.toSlice + y * copy.toPitch, copy.width});
-    r.writeSpans(rows);
+    return r.writeRows(*to, copy);
   }
   r.noteWritten(copy.to, reach);
+}
+
+/// What a copy from elsewhere brought, as far as it is not what was there. Of a large one the
+/// pieces that changed; of a small one the rows, as pieces are larger (and all of them known).
+void Recorder::writeRows(Range &to, const CopyEvent &copy) {
+  const uint64_t reach =
+      copy.width + (copy.height - 1) * copy.toPitch + (copy.depth - 1) * copy.toSlice;
+  std::vector<Change> changes;
+  MemoryTable::update(to, copy.to, reach, changes);
+  if (changes.empty())
+    return;
+  constexpr uint64_t kLarge = 16 * kPieceBytes;
+  if (to.isStale || copy.width * copy.height * copy.depth >= std::max(kLarge, reach / 2))
+    return writeSpans(memory_.spansOf(changes));
+  std::vector<Span> rows;
+  for (uint64_t z = 0; z < copy.depth; ++z)
+    for (uint64_t y = 0; y < copy.height; ++y)
+      rows.push_back({copy.to + z * copy.toSlice + y * copy.toPitch, copy.width});
+  writeSpans(rows);
 }
 
 void Recorder::Turn::filled(const FillEvent &fill) {
@@ -404,7 +439,7 @@ void Recorder::maybeCheckpoint(uint64_t number) {
     sinceCheckpoint_ /= 2; // asks again later
     return;
   }
-  if (bytes > kMostBlock * 8)
+  if (bytes > kMostCheckpoint)
     return;
   recordChanges(); // so that what the host wrote since is not lost between the two
   CheckpointEvent event;

@@ -4,6 +4,8 @@
 // so that there is one order of them. One that has to wait for seconds goes on at once, as it may
 // be what the running one waits for; the recording then says that the two overlapped.
 #pragma once
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -95,7 +97,9 @@ class Recorder final : public device::Observer {
   explicit Recorder(const RecordOptions &options) : options_(options) {}
   bool takeTurn();
   bool isWanted(const device::KernelInfo &, uint64_t number);
-  void write(BlockType, const std::string &payload, size_t contentsAt = std::string::npos);
+  void write(BlockType, std::string payload, size_t contentsAt = std::string::npos);
+  void tellFull() const;
+  bool isOwner() const;
   void announceAll();
   void announce(ModuleRecord &);
   void announce(const rt::ImageRecord &);
@@ -103,12 +107,14 @@ class Recorder final : public device::Observer {
   void recordChanges();
   void makeStale();
   void noteWritten(uint64_t address, uint64_t bytes);
+  void writeRows(Range &, const CopyEvent &);
   std::vector<Change> lookAtResults(device::Module &, const device::KernelInfo &,
                                     const void *params);
   void maybeCheckpoint(uint64_t number);
   void writeAnnotation();
 
   const RecordOptions options_;
+  const pid_t owner_ = getpid();
   std::regex kernel_, triggerKernel_;
   std::timed_mutex turns_;
   std::recursive_mutex state_; ///< guards what follows
