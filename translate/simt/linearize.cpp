@@ -239,7 +239,10 @@ bool Widener::isCertain(unsigned n) const {
   const Item &item = items_[n];
   if (item.loopEnd || !shapes_.isInDivergentRegion(item.block))
     return true;
-  return partedAt(item.block) != nullptr;
+  // All lanes of an earlier block come here: some, unless that one runs whether there are any or
+  // not.
+  const Block *before = partedAt(item.block);
+  return before && !(shapes_.isInDivergentRegion(before) && isCheap(before));
 }
 
 /// Short pure blocks run under an empty mask rather than being jumped over.
