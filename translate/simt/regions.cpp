@@ -52,8 +52,9 @@ bool hasOnlyBarriers(const llvm::Module &m, const llvm::Function &body, uint64_t
 
 class Regions {
  public:
-  Regions(ModuleContext &context, llvm::Function &body, unsigned gangs, unsigned lanes)
-      : context_(context), gangs_(gangs), lanes_(lanes),
+  Regions(ModuleContext &context, llvm::Function &body, uint64_t threads, unsigned lanes)
+      : context_(context), threads_(threads), lanes_(lanes),
+        gangs_(unsigned(llvm::divideCeil(threads, lanes))),
         f_(*makeCtaRange(context, body)), e_{llvm::IRBuilder<>(llvm::BasicBlock::Create(
                                                  f_.getContext(), "entry", &f_)),
                                              context, f_.getArg(0), f_.getArg(1), f_.getArg(2)} {
@@ -62,7 +63,8 @@ class Regions {
     loop_ = openCtaLoop(e_, f_);
     cta_ = e_.b.GetInsertBlock();
     firstThread_ = placeholder(e_.b.getInt32Ty(), "first.thread");
-    llvm::CallInst *call = e_.call(&body, loop_.ctaid, firstThread_, e_.allLanes());
+    mask_ = threads % lanes == 0 ? e_.allLanes() : placeholder(e_.allLanes()->getType(), "mask");
+    llvm::CallInst *call = e_.call(&body, loop_.ctaid, firstThread_, mask_);
     e_.b.CreateBr(loop_.next);
     origin_ = llvm::SplitBlock(cta_, call);
     origin_->setName("origin");
@@ -109,22 +111,33 @@ class Regions {
   void splitAtBarriers();
   void findRegions();
   void emit();
+  /// Gangs of a region that run one after the other.
+  struct Gangs {
+    unsigned first, end;
+    Value *mask;
+    uint32_t lanes;
+    llvm::BasicBlock *enter, *leave;
+  };
   void emitRegion(const Region &);
+  void emitGangs(const Region &, const Gangs &);
   void copyRegion(const Region &, llvm::ValueToValueMapTy &,
                   llvm::function_ref<llvm::BasicBlock *(const Barrier *)> exitTo);
-  void emitExits(const Region &, llvm::ArrayRef<Exit>, Value *context, llvm::BasicBlock *leave,
-                 llvm::PHINode &which);
+  void emitExits(const Region &, llvm::ArrayRef<Exit>, Value *context, llvm::PHINode &which);
+  void emitWaysOn(const Region &, llvm::ArrayRef<Exit>, llvm::PHINode &which);
   Region &regionAfter(const Barrier *b) {
     return *llvm::find_if(regions_, [&](const Region &r) { return r.after == b; });
   }
 
   ModuleContext &context_;
-  const unsigned gangs_, lanes_; // lanes: of as many gangs as the body runs
+  const uint64_t threads_; // of a CTA
+  const unsigned lanes_;   // of as many gangs as the body runs
+  const unsigned gangs_;   // the last one may lack lanes
   llvm::Function &f_;
   Entry e_;
   CtaLoop loop_;
   llvm::BasicBlock *cta_, *origin_;
   llvm::Instruction *firstThread_;
+  Value *mask_;
   bool isInlined_;
   std::list<Barrier> barriers_;
   std::vector<Region> regions_;
@@ -136,8 +149,7 @@ void Regions::splitAtBarriers() {
   llvm::SmallVector<llvm::CallInst *> calls;
   for (llvm::BasicBlock &b : f_)
     for (llvm::Instruction &i : b)
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
-          call && isBarrier(*call, gangs_ * lanes_))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&i); call && isBarrier(*call, threads_))
         calls.push_back(call);
   for (llvm::CallInst *call : calls) {
     Barrier barrier;
@@ -153,7 +165,7 @@ void Regions::splitAtBarriers() {
       e_.b.CreateStore(e_.b.CreateAdd(e_.b.CreateLoad(e_.b.getInt32Ty(), barrier.next), set),
                        barrier.next);
       e_.b.SetInsertPoint(barrier.after, barrier.after->begin());
-      e_.b.CreateStore(e_.b.getInt32(gangs_ * lanes_), call->getArgOperand(5));
+      e_.b.CreateStore(e_.b.getInt32(uint32_t(threads_)), call->getArgOperand(5));
       Value *zero =
           e_.b.getInt32(0); // an instruction of the region: it may be needed in later ones
       call->replaceAllUsesWith(e_.b.Insert(llvm::BinaryOperator::CreateOr(barrier.count, zero)));
@@ -194,7 +206,7 @@ bool Regions::cut() {
       after += b->size();
   if (after > kLimits.regions.growth * before)
     return false;
-  CtaUniformity uniformity(f_, {firstThread_});
+  CtaUniformity uniformity(f_, {firstThread_, mask_});
   llvm::SmallVector<llvm::BasicBlock *> stops, resumed;
   llvm::SmallVector<const llvm::Instruction *> helpers;
   for (const Barrier &b : barriers_) {
@@ -227,11 +239,32 @@ void Regions::emit() {
 }
 
 /// region:   for g in [0, gangs): { gang: a copy of the region's blocks }   then on to where all
-/// gangs went
+/// gangs went. A last gang that lacks lanes has a copy of its own.
 void Regions::emitRegion(const Region &region) {
+  e_.b.SetInsertPoint(region.enter);
+  setLine(e_.b, f_);
+  for (Barrier &b : barriers_)
+    if (b.next && llvm::is_contained(region.blocks, b.before))
+      e_.b.CreateStore(e_.b.getInt32(0), b.next);
+  auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(f_.getContext(), name, &f_);
+  };
+  const unsigned full = unsigned(threads_ / lanes_);
+  llvm::BasicBlock *last = full < gangs_ && full > 0 ? block("last") : region.enter,
+                   *leave = block("region.end");
+  if (full > 0)
+    emitGangs(region, {0, full, e_.allLanes(), lanes_, region.enter, full < gangs_ ? last : leave});
+  if (full < gangs_) {
+    e_.b.SetInsertPoint(last);
+    const auto rest = uint32_t(threads_ % lanes_);
+    emitGangs(region, {full, gangs_, e_.lanesBelow(e_.b.getInt32(rest)), rest, last, leave});
+  }
+}
+
+void Regions::emitGangs(const Region &region, const Gangs &gangs) {
   llvm::LLVMContext &c = f_.getContext();
   auto block = [&](const llvm::Twine &name) { return llvm::BasicBlock::Create(c, name, &f_); };
-  llvm::BasicBlock *gang = block("gang"), *done = block("gang.next"), *leave = block("region.end");
+  llvm::BasicBlock *gang = block("gang"), *done = block("gang.next");
 
   // Where the region's blocks lead.
   llvm::ValueToValueMapTy map;
@@ -244,11 +277,10 @@ void Regions::emitRegion(const Region &region) {
     return exits.back().block;
   };
 
-  e_.b.SetInsertPoint(region.enter);
+  e_.b.SetInsertPoint(gangs.enter);
   setLine(e_.b, f_);
-  for (Barrier &b : barriers_)
-    if (b.next && llvm::is_contained(region.blocks, b.before))
-      e_.b.CreateStore(e_.b.getInt32(0), b.next);
+  if (threads_ % lanes_ != 0)
+    e_.writeLanes(e_.b.getInt32(gangs.lanes));
   e_.b.CreateBr(gang);
 
   e_.b.SetInsertPoint(gang);
@@ -262,6 +294,7 @@ void Regions::emitRegion(const Region &region) {
                                      e_.b.CreateMul(e_.b.CreateZExt(number, e_.b.getInt64Ty()),
                                                     e_.b.getInt64(state_->contextBytes())));
   map[firstThread_] = first;
+  map[mask_] = gangs.mask;
   state_->placeArrays(e_.b, context, map);
   if (region.after) {
     if (region.after->count)
@@ -277,18 +310,33 @@ void Regions::emitRegion(const Region &region) {
   setLine(e_.b, f_);
   llvm::PHINode *which = e_.b.CreatePHI(e_.b.getInt32Ty(), unsigned(exits.size()), "way");
   Value *nextNumber = e_.b.CreateAdd(number, e_.b.getInt32(1), "", true, true);
-  e_.b.CreateCondBr(e_.b.CreateICmpULT(nextNumber, e_.b.getInt32(gangs_)), gang, leave);
-  number->addIncoming(e_.b.getInt32(0), region.enter);
+  e_.b.CreateCondBr(e_.b.CreateICmpULT(nextNumber, e_.b.getInt32(gangs.end)), gang, gangs.leave);
+  number->addIncoming(e_.b.getInt32(gangs.first), gangs.enter);
   number->addIncoming(nextNumber, done);
-  emitExits(region, exits, context, leave, *which);
+  emitExits(region, exits, context, *which);
+  if (gangs.end == gangs_) {
+    e_.b.SetInsertPoint(gangs.leave);
+    emitWaysOn(region, exits, *which);
+  }
+}
+
+/// At the end of a region each gang keeps what is needed behind the barrier it came to.
+void Regions::emitExits(const Region &region, llvm::ArrayRef<Exit> exits, Value *context,
+                        llvm::PHINode &which) {
+  for (size_t n = 0; n < exits.size(); ++n) {
+    e_.b.SetInsertPoint(exits[n].block);
+    setLine(e_.b, f_);
+    if (const Barrier *b = exits[n].barrier)
+      state_->save(e_.b, b->after, region.blocks, context);
+    e_.b.CreateBr(which.getParent());
+    which.addIncoming(e_.b.getInt32(uint32_t(n)), exits[n].block);
+  }
 }
 
 /// Where the last gang went, all did.
-void Regions::emitExits(const Region &region, llvm::ArrayRef<Exit> exits, Value *context,
-                        llvm::BasicBlock *leave, llvm::PHINode &which) {
+void Regions::emitWaysOn(const Region &region, llvm::ArrayRef<Exit> exits, llvm::PHINode &which) {
   llvm::LLVMContext &c = f_.getContext();
   auto block = [&](const llvm::Twine &name) { return llvm::BasicBlock::Create(c, name, &f_); };
-  e_.b.SetInsertPoint(leave);
   llvm::BasicBlock *nowhere = block("");
   new llvm::UnreachableInst(c, nowhere);
   llvm::SwitchInst *choice = e_.b.CreateSwitch(&which, nowhere, unsigned(exits.size()));
@@ -296,12 +344,6 @@ void Regions::emitExits(const Region &region, llvm::ArrayRef<Exit> exits, Value 
     const Barrier *b = exits[n].barrier;
     llvm::BasicBlock *on = block("on");
     choice->addCase(e_.b.getInt32(uint32_t(n)), on);
-    e_.b.SetInsertPoint(exits[n].block);
-    setLine(e_.b, f_);
-    if (b)
-      state_->save(e_.b, b->after, region.blocks, context);
-    e_.b.CreateBr(which.getParent());
-    which.addIncoming(e_.b.getInt32(uint32_t(n)), exits[n].block);
     e_.b.SetInsertPoint(on);
     setLine(e_.b, f_);
     if (b && b->next)
@@ -344,11 +386,11 @@ bool buildRegions(ModuleContext &context, llvm::Function &body, unsigned gangsPe
   const auto &block = context.options.block;
   const uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
   const unsigned lanes = context.lanes * gangsPerBody;
-  if (context.lanes == 1 || threads == 0 || threads % lanes != 0 ||
+  if (context.lanes == 1 || threads == 0 || (gangsPerBody > 1 && threads % lanes != 0) ||
       !hasOnlyBarriers(context.module, body, threads))
     return false;
   cleanUp(body, context.options.tier);
-  return Regions(context, body, unsigned(threads / lanes), lanes).build();
+  return Regions(context, body, threads, lanes).build();
 }
 
 } // namespace ptxrun::simt

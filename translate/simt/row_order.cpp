@@ -44,7 +44,7 @@ bool isOrdered(const llvm::Instruction &i) {
 /// Gangs in a row of the block, where rows are whole gangs and there are several.
 unsigned gangsPerRow(const ModuleContext &context) {
   const auto [x, y, z] = context.options.block;
-  return uint64_t(y) * z > 1 && x % context.lanes == 0 ? x / context.lanes : 0;
+  return uint64_t(y) * z > 1 && x % context.gangThreads == 0 ? x / context.gangThreads : 0;
 }
 
 bool mayRunInAnyOrder(const llvm::Function &body) {
@@ -88,7 +88,7 @@ class RowOrder {
     Value *first = f_.getArg(3), *end = f_.getArg(4);
     Value *nx = b.CreateZExt(e_.readLaunch(offsetof(abi::Launch, grid)), i64),
           *ny = b.CreateZExt(e_.readLaunch(offsetof(abi::Launch, grid) + 4), i64);
-    e_.writeLanes(b.getInt32(context_.lanes));
+    e_.writeLanes(b.getInt32(context_.gangThreads));
     b.CreateCondBr(b.CreateICmpULT(first, end), strips, done);
 
     // strips: the CTAs from `n` to the end of the range, of the row of the grid, or of what a strip
@@ -105,13 +105,13 @@ class RowOrder {
     for (unsigned a : {1u, 2u})
       e_.write(e_.cta, offsetof(abi::Cta, ctaid) + 4 * a, ctaid_[a]);
     Value *x32 = b.CreateTrunc(x, i32), *xEnd = b.CreateAdd(x32, b.CreateTrunc(size, i32));
-    const unsigned perRow = gangsPerRow(context_) * context_.lanes;
+    const unsigned perRow = gangsPerRow(context_) * context_.gangThreads;
     const unsigned threads = perRow * context_.options.block[1] * context_.options.block[2];
     loop("row", b.getInt32(0), b.getInt32(threads), perRow, [&](Value *rowStart) {
       loop("cta", x32, xEnd, 1, [&](Value *ctaX) {
         ctaid_[0] = ctaX;
         e_.write(e_.cta, offsetof(abi::Cta, ctaid), ctaX);
-        loop("gang", b.getInt32(0), b.getInt32(perRow), context_.lanes, [&](Value *inRow) {
+        loop("gang", b.getInt32(0), b.getInt32(perRow), context_.gangThreads, [&](Value *inRow) {
           Value *thread = b.CreateAdd(rowStart, inRow, "first.thread", true, true);
           e_.writeFirstThread(thread);
           e_.call(&body_, ctaid_, thread, e_.allLanes());

@@ -295,9 +295,10 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
   if (jammed.isForStrides && passes.isOn(Pass::strides)) {
     passes.run(Pass::strides, [&] { chooseStrides(context, jammed, *full, isJamCut); });
     entry = EntryPoint::ctaRange;
-  } else if (isJamCut || (maySuspend && isWhole && regionsOf(*full, 1))) {
+  } else if (isJamCut || (maySuspend && !schedulesGangs && !areRows &&
+                          regionsOf(partial ? *partial : *full, 1))) {
     entry = EntryPoint::ctaRange;
-  } else if (isWhole && !maySuspend && !jammed.body &&
+  } else if (!schedulesGangs && !partial && !maySuspend && !jammed.body &&
              passes.tryRun(Pass::rowOrder, [&] { return buildRowOrderEntry(context, *full); })) {
     entry = EntryPoint::ctaRange;
   } else if (!maySuspend && !schedulesGangs) {
