@@ -85,13 +85,17 @@ class Accesses : protected ValueMap {
     int64_t size = 0;       // bytes of one lane's element
     bool isShared = false;
     Address row; // as if they were neighbours; `wraps`: they are not
+    bool isSigned() const {
+      return !linear.extension || llvm::isa<llvm::SExtInst>(linear.extension);
+    }
   };
   std::optional<Guess> guessNeighbours(const Value *pointer, llvm::Type *);
   Value *rowFrom(const Guess &, Value *first);
-  Value *leavesRange(const Guess &, Value *index, Value *by, bool isDown);
+  Value *leavesRange(const Guess &, Value *index, Value *by);
   Value *placeOf(const Guess &, Value *index);
-  Value *liesInFewRows(const Guess &);
-  Value *rowByRow(const Guess &, Value *value,
+  Value *startsOfRows(const Guess &);
+  Value *areFewRows(Value *starts);
+  Value *rowByRow(const Guess &, Value *starts, Value *value,
                   llvm::function_ref<Value *(Value *, Value *, Value *)> access);
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
@@ -100,6 +104,7 @@ class Accesses : protected ValueMap {
   // widen_memory.cpp
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
+  Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *row);
   Value *loadFewRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>);
   Value *loadRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>, int64_t span);
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,

@@ -5,7 +5,7 @@
 //     if (all active lanes: index == index[0] + lane, and none of these wraps)
 //       one access of a row at the address of lane 0
 //     else if (the lanes lie in few rows)
-//       while any lane is left: those that lie in a row with the first of them, under a mask
+//       row after row under a mask
 //     else
 //       a gather or scatter, lane by lane below AVX-512
 //
@@ -171,16 +171,13 @@ Value *Accesses::rowFrom(const Guess &g, Value *first) {
   return b_.CreateAdd(b_.CreateVectorSplat(lanes_, first), llvm::ConstantVector::get(steps));
 }
 
-/// Whether an index and those of all lanes before (`by` < 0) or behind it leave the range of its
-/// type, which the row in memory does not.
-Value *Accesses::leavesRange(const Guess &g, Value *index, Value *by, bool isDown) {
+/// Whether the index and those of all lanes behind it leave the range of its type, which the row in
+/// memory does not.
+Value *Accesses::leavesRange(const Guess &g, Value *index, Value *by) {
   if (index->getType()->isIntegerTy(64))
     return b_.getFalse();
-  const bool isSigned = !g.linear.extension || g.linear.extension->getOpcode() == I::SExt;
   const auto id =
-      isDown
-          ? (isSigned ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow)
-          : (isSigned ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow);
+      g.isSigned() ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow;
   return b_.CreateExtractValue(b_.CreateBinaryIntrinsic(id, index, by), 1);
 }
 
@@ -222,65 +219,55 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
     offsets.push_back(int64_t(l) * size);
   g.row = {placeOf(g, first), shapes_.intern(std::move(offsets)), nullptr,
            b_.CreateOr(anyLane(mask() ? b_.CreateAnd(differs, mask()) : differs),
-                       leavesRange(g, first, last, false))};
+                       leavesRange(g, first, last))};
   return g;
 }
 
-/// Whether lanes lie in few rows, and accesses under a mask are instructions.
-Value *Accesses::liesInFewRows(const Guess &g) {
-  llvm::SmallVector<int> before{0};
+/// One bit for each lane with which a row begins: the one before it is no neighbour, or the index
+/// leaves the range of its type on the way here.
+Value *Accesses::startsOfRows(const Guess &g) {
+  llvm::SmallVector<int> shifted{0};
   for (unsigned l = 1; l < lanes_; ++l)
-    before.push_back(int(l) - 1);
-  Value *next = b_.CreateAdd(b_.CreateShuffleVector(g.lanes, before),
-                             llvm::ConstantInt::get(g.lanes->getType(), uint64_t(g.step)));
-  Value *breaks = b_.CreateICmpNE(g.lanes, next); // lane 0 is one
-  Value *count = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(breaks));
-  return b_.CreateICmpULE(count, b_.getInt32(kLimits.accesses.rowsOfGang));
+    shifted.push_back(int(l) - 1);
+  Value *before = b_.CreateShuffleVector(g.lanes, shifted);
+  Value *starts = b_.CreateICmpNE( // lane 0 is one
+      g.lanes, b_.CreateAdd(before, llvm::ConstantInt::get(g.lanes->getType(), uint64_t(g.step))));
+  if (widthOf(g.linear.index) < 64)
+    starts = b_.CreateOr(starts, g.isSigned() ? b_.CreateICmpSLT(g.lanes, before)
+                                              : b_.CreateICmpULT(g.lanes, before));
+  return maskBits(starts);
 }
 
-/// Row after row:
-///   left = mask
-///   do
-///     k = the first lane of left;  start = index[k] - k * step
-///     here = left and index == start + lane * step        (lane k alone where that wraps)
-///     access(where lane 0 of this row is, here)
-///     left = left and not here
-///   while any(left)
+/// Row after row, as many as there may be; those that there are not have an empty mask:
+///   left = starts
+///   k = the first lane of left;  next = left without it
+///   here = mask and lanes from k up to the first one of next
+///   access(where lane 0 of this row is, here)
+///   left = next
 /// `access` is told the place and the mask, and the value so far, and gives the next one.
-Value *Accesses::rowByRow(const Guess &g, Value *value,
+Value *Accesses::rowByRow(const Guess &g, Value *starts, Value *value,
                           llvm::function_ref<Value *(Value *, Value *, Value *)> access) {
-  Block *before = b_.GetInsertBlock(), *loop = newBlock("rows"), *done = newBlock("rows.done");
-  Value *all = maskBits(mask());
-  b_.CreateBr(loop);
-  b_.SetInsertPoint(loop);
-  llvm::PHINode *left = b_.CreatePHI(b_.getInt32Ty(), 2, "left");
-  left->addIncoming(all, before);
-  llvm::PHINode *so = value ? b_.CreatePHI(value->getType(), 2) : nullptr;
-  if (so)
-    so->addIncoming(value, before);
-  Value *k = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue());
-  Value *index = b_.CreateExtractElement(g.lanes, k);
-  llvm::Type *number = index->getType();
-  Value *steps = b_.CreateMul(b_.CreateZExtOrTrunc(k, number),
-                              llvm::ConstantInt::get(number, uint64_t(g.step)));
-  Value *start = b_.CreateSub(index, steps);
-  Value *behind =
-      b_.CreateSub(llvm::ConstantInt::get(number, uint64_t(lanes_ - 1) * uint64_t(g.step)), steps);
-  Value *wraps =
-      b_.CreateOr(leavesRange(g, index, steps, true), leavesRange(g, index, behind, false));
-  Value *rows = maskBits(b_.CreateICmpEQ(g.lanes, rowFrom(g, start)));
-  Value *here = b_.CreateAnd(left, b_.CreateSelect(wraps, b_.CreateShl(b_.getInt32(1), k), rows));
-  Value *place = b_.CreateGEP(
-      b_.getInt8Ty(), placeOf(g, index),
-      b_.CreateNeg(b_.CreateMul(b_.CreateZExt(k, b_.getInt64Ty()), b_.getInt64(uint64_t(g.size)))));
-  Value *next = access(place, bitsToMask(here), so);
-  Value *rest = b_.CreateAnd(left, b_.CreateNot(here));
-  left->addIncoming(rest, b_.GetInsertBlock());
-  if (so)
-    so->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateIsNotNull(rest), loop, done);
-  b_.SetInsertPoint(done);
-  return next;
+  Value *active = maskBits(mask()), *left = starts;
+  auto lowest = [&](Value *bits) { return b_.CreateAnd(bits, b_.CreateNeg(bits)); };
+  for (unsigned row = 0; row < kLimits.accesses.rowsOfGang; ++row) {
+    Value *first = lowest(left), *next = b_.CreateXor(left, first);
+    Value *here = b_.CreateAnd(active, b_.CreateSub(lowest(next), first));
+    // Where nothing is left, lane 0.
+    Value *k = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getFalse()),
+                            lanes_ - 1);
+    Value *place = b_.CreateGEP(
+        b_.getInt8Ty(), placeOf(g, b_.CreateExtractElement(g.lanes, k)),
+        b_.CreateMul(b_.CreateZExt(k, b_.getInt64Ty()), b_.getInt64(uint64_t(-g.size))));
+    value = access(place, bitsToMask(here), value);
+    left = next;
+  }
+  return value;
+}
+
+/// Whether the lanes lie in few rows.
+Value *Accesses::areFewRows(Value *starts) {
+  return b_.CreateICmpULE(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, starts),
+                          b_.getInt32(kLimits.accesses.rowsOfGang));
 }
 
 /// Where the lanes are no neighbours: rows, or each lane by itself.
@@ -289,12 +276,14 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
     return loadEach(load, pointers(a));
   Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
-  b_.CreateCondBr(liesInFewRows(g), inRows, each);
+  Value *starts = startsOfRows(g);
+  b_.CreateCondBr(areFewRows(starts), inRows, each);
   b_.SetInsertPoint(inRows);
-  Value *fromRows = rowByRow(
-      g, llvm::Constant::getNullValue(wide(&load)), [&](Value *at, Value *lanes, Value *soFar) {
-        return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
-      });
+  Value *fromRows =
+      rowByRow(g, starts, llvm::Constant::getNullValue(wide(&load)),
+               [&](Value *at, Value *lanes, Value *soFar) {
+                 return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
+               });
   inRows = b_.GetInsertBlock();
   b_.CreateBr(done);
   b_.SetInsertPoint(each);
@@ -314,9 +303,10 @@ void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, con
     return storeEach(store, pointers(a), v);
   Block *inRows = newBlock("store.rows"), *each = newBlock("store.each"),
         *done = newBlock("store.end");
-  b_.CreateCondBr(liesInFewRows(g), inRows, each);
+  Value *starts = startsOfRows(g);
+  b_.CreateCondBr(areFewRows(starts), inRows, each);
   b_.SetInsertPoint(inRows);
-  rowByRow(g, nullptr, [&](Value *at, Value *lanes, Value *) {
+  rowByRow(g, starts, nullptr, [&](Value *at, Value *lanes, Value *) {
     return b_.CreateMaskedStore(v, at, store.getAlign(), lanes);
   });
   b_.CreateBr(done);

@@ -139,6 +139,8 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
       copyAccessTraits(l, load);
       return l;
     }
+    if (load.isSimple() && !isMaskedAccessNative(element))
+      return loadWithinPage(load, a, at(runs[0].offset));
     return b_.CreateMaskedLoad(wideType, at(runs[0].offset), load.getAlign(),
                                repeatMask(mask(), perLane), nullptr, load.getName());
   }
@@ -173,6 +175,33 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
     return result;
   }
   return loadEach(load, pointers(a));
+}
+
+/// A row under a mask where no instruction is for that: memory is open or closed by whole pages, so
+/// that a row in one page may be read if one of its lanes is active; else lane by lane.
+llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address &a, Value *row) {
+  constexpr uint64_t page = 4096; // the smallest of x86-64
+  const uint64_t bytes = load.getDataLayout().getTypeStoreSize(wide(&load)).getFixedValue();
+  if (bytes > page)
+    return loadEach(load, pointers(a));
+  Value *inPage = b_.CreateAnd(b_.CreatePtrToInt(row, b_.getInt64Ty()), page - 1);
+  Block *whole = newBlock("load.row"), *each = newBlock("load.each"), *done = newBlock("load.end");
+  b_.CreateCondBr(
+      b_.CreateAnd(b_.CreateICmpULE(inPage, b_.getInt64(page - bytes)), anyLane(mask())), whole,
+      each, llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
+  b_.SetInsertPoint(whole);
+  llvm::LoadInst *fromRow = b_.CreateAlignedLoad(wide(&load), row, load.getAlign());
+  copyAccessTraits(fromRow, load);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(each);
+  Value *fromEach = loadEach(load, pointers(a));
+  each = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode *phi = b_.CreatePHI(fromEach->getType(), 2, load.getName());
+  phi->addIncoming(fromRow, whole);
+  phi->addIncoming(fromEach, each);
+  return phi;
 }
 
 /// One access for each run, joined by shuffles.
@@ -490,7 +519,8 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const unsigned perLane = wideType->getNumElements() / lanes_;
   const int64_t size = int64_t(
       store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
-  if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8)
+  if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8 ||
+      (mask() && store.isSimple() && !isMaskedAccessNative(element)))
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
   std::vector<unsigned> lanesByAddress(lanes_);
