@@ -182,6 +182,9 @@ constinit const Limits kLimits = {
     // Room for a warp's tile of 64 by 128 and k 64 in m16n8k16; a register of a fragment takes 128
     // bytes of the stack.
     .matrices = {.members = 256, .fragments = 64},
+    // A tree over a block of 1024 has ten rounds of some 15 instructions, a scan twice as many; as
+    // much code again as kernels of bench_kinds have at most.
+    .rounds = {.instructions = 512},
     .unify = {.instructions = 512},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
     // a half threads have few rounds (`reduce`).

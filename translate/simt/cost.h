@@ -30,6 +30,10 @@ struct Limits {
   struct Matrices {
     size_t members, fragments; ///< of a group; fragments of A, and of B
   } matrices;
+  /// Loops around barriers that are unrolled (rounds.cpp).
+  struct Rounds {
+    unsigned instructions; ///< of a kernel, all rounds together
+  } rounds;
   /// One choice of version for all gangs (unify.cpp).
   struct Unify {
     size_t instructions; ///< for one choice, all gangs together

@@ -1,12 +1,16 @@
 #include "translate/simt/prepare.h"
 
+#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
@@ -21,21 +25,24 @@ namespace {
 void foldBlockShape(llvm::Function &f, const GangShape &gang) {
   if (!gang.block[0])
     return;
-  for (llvm::BasicBlock &b : f)
-    for (llvm::Instruction &i : llvm::make_early_inc_range(b)) {
-      Word w = wordAt(i);
-      if (w.kind != Word::Kind::specialRegister && w.kind != Word::Kind::threadIndex)
-        continue;
-      uint32_t value;
-      if (w.op == Op::ntid)
-        value = gang.block[w.axis];
-      else if (w.kind == Word::Kind::threadIndex && gang.block[w.axis] == 1)
-        value = 0;
-      else
-        continue;
-      i.replaceAllUsesWith(llvm::ConstantInt::get(i.getType(), value));
-      i.eraseFromParent();
-    }
+  llvm::SmallVector<std::pair<llvm::Instruction *, uint32_t>> known;
+  for (llvm::Instruction &i : llvm::instructions(f)) {
+    Word w = wordAt(i);
+    if (w.op == Op::ntid)
+      known.push_back({&i, gang.block[w.axis]});
+    else if (w.kind == Word::Kind::threadIndex && gang.block[w.axis] == 1)
+      known.push_back({&i, 0});
+  }
+  for (auto [i, value] : known) {
+    llvm::Instruction *number = i;
+    const llvm::WeakVH stays(number);
+    llvm::replaceAndRecursivelySimplify(number, llvm::ConstantInt::get(number->getType(), value));
+    if (stays)
+      number->eraseFromParent();
+  }
+  if (!known.empty())
+    for (llvm::BasicBlock &b : f)
+      llvm::ConstantFoldTerminator(&b);
 }
 
 llvm::BasicBlock *unifyReturns(llvm::Function &f) {

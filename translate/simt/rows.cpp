@@ -1,19 +1,13 @@
 // Loops in which each lane reads a row of its own, on and on: all that a lane reads of a line of
 // the cache is read at once. Rows whose distance is a large power of two share the places of a
 // cache; of the lines of 32 such rows only a few are still there one round later.
-#include <llvm/Analysis/AssumptionCache.h>
-#include <llvm/Analysis/OptimizationRemarkEmitter.h>
-#include <llvm/Analysis/ScalarEvolution.h>
-#include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/IR/PassManager.h>
-#include <llvm/Transforms/Utils/UnrollLoop.h>
-
 #include <map>
 #include <set>
 
 #include "translate/lower/analyses.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
+#include "translate/simt/rounds.h"
 #include "translate/simt/rows.h"
 
 namespace ptxrun::simt {
@@ -150,18 +144,8 @@ bool unrollRows(llvm::Function &f, const GangShape &gang, const Target &target) 
   llvm::FunctionAnalysisManager &a = analyses.functions;
   auto &loops = a.getResult<llvm::LoopAnalysis>(f);
   bool isChanged = false;
-  for (auto [header, rounds] : chosen) {
-    llvm::UnrollLoopOptions options{};
-    options.Count = rounds;
-    options.Runtime = true;
-    isChanged |= llvm::UnrollLoop(loops.getLoopFor(header), options, &loops,
-                                  &a.getResult<llvm::ScalarEvolutionAnalysis>(f),
-                                  &a.getResult<llvm::DominatorTreeAnalysis>(f),
-                                  &a.getResult<llvm::AssumptionAnalysis>(f),
-                                  &a.getResult<llvm::TargetIRAnalysis>(f),
-                                  &a.getResult<llvm::OptimizationRemarkEmitterAnalysis>(f),
-                                  true) != llvm::LoopUnrollResult::Unmodified;
-  }
+  for (auto [header, rounds] : chosen)
+    isChanged |= unroll(*loops.getLoopFor(header), rounds, true, a);
   if (isChanged)
     normaliseLoops(f);
   return isChanged;

@@ -11,6 +11,7 @@
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
 #include "translate/simt/repeated_stores.h"
+#include "translate/simt/rounds.h"
 #include "translate/simt/rows.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/verify.h"
@@ -331,6 +332,7 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
     });
   if (gang.lanes == 1 || context.options.tier != Tier::optimised)
     return;
+  passes.run(Pass::rounds, [&] { unrollRounds(kernel, gang); });
   passes.run(Pass::versions,
              [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });
   passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
