@@ -24,6 +24,7 @@ struct WarpGroup {
   uint16_t rows = 0, columns = 0; ///< fragments of A and of B
   uint16_t tiles = 0, steps = 0;
 };
+static_assert(std::has_unique_object_representations_v<WarpGroup>);
 
 /// How to multiply the members, which are given in their order: accumulators that meet the same
 /// fragments of A two by two, and fragments of B used on end where that is possible.

@@ -11,10 +11,10 @@ namespace ptxrun::matrix {
 
 /// One matrix instruction as far as its arithmetic is concerned.
 struct Operation {
-  Unit unit = Unit::mma;
-  Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
   /// The shape of the PTX instruction; with .sp, k counts A's zeros too. For m8n8k4 it decides.
   uint16_t m = 16, n = 8, k = 16;
+  Unit unit = Unit::mma;
+  Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
   bool isSparse = false;
   bool isSaturating = false; ///< .satfinite
   /// Block-scaled kinds (.block_scale): `scale` is ue8m0 or ue4m3, `scaleBlock` how many k share
@@ -53,6 +53,7 @@ struct Sum {
   bool isMadeFinite = false; ///< an infinite result becomes the largest number, NaN +0
   uint8_t length = 1;        ///< products in a step
   uint8_t fraction = 24;
+  uint8_t reserved = 0;         ///< in place of padding, whose bytes are anything
   int16_t leastExponent = -133; ///< no step aligns to less
   int16_t leastA = -126, leastB = -126, leastC = -126,
           leastScale = -127; ///< least exponents of the terms' factors

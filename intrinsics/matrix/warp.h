@@ -1,6 +1,7 @@
 // Matrix instructions of one warp on fragments: mma, mma.sp, wmma.mma (PTX ISA 9.7.14).
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "intrinsics/matrix/decode.h"
 #include "intrinsics/matrix/fragment.h"
@@ -9,8 +10,8 @@
 
 namespace ptxrun::matrix {
 
-/// One instruction with everything that its text says. Plain bytes: generated code holds it as a
-/// constant.
+/// One instruction with everything that its text says. Plain bytes, without padding: generated code
+/// holds it as a constant, and the same instruction is the same code.
 struct WarpOperation {
   Operation operation;
   Sum sum;                                      ///< of floats: sumOf(policy, operation)
@@ -21,7 +22,9 @@ struct WarpOperation {
   uint8_t selector = 0;    ///< sparsity selector
   uint8_t scaleVector = 1; ///< scales per row: .scale_vec
   uint8_t registersA = 0, registersB = 0, registersC = 0, registersD = 0;
+  uint8_t reserved = 0; ///< in place of padding
 };
+static_assert(std::has_unique_object_representations_v<WarpOperation>);
 
 /// Blocks of 8 columns, each an m16n8 product of fragments as mma has them; 0 where an instruction
 /// does not consist of such.

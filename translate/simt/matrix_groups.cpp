@@ -1,3 +1,21 @@
+// Matrix instructions of a block that differ in their registers only wait for each other:
+//
+//     d0 = matrix(op, a0, b0, c0)            x = load(p)
+//     x = load(p)                            d0 = matrix(op, a0, b0, c0)
+//     d1 = matrix(op, a0, b1, c1)     ->     d1 = matrix(op, a0, b1, c1)
+//     e0 = matrix(op, a1, b0, d0)            e0 = matrix(op, a1, b0, d0)
+//     store(e0)                              store(e0)
+//
+// They read values, not memory, so that they can move down to where something else wants a result,
+// lanes may wait, an instruction of another kind comes, or the block ends. What then stands
+// together becomes one call (widen_matrix.cpp): each fragment is taken apart once, and accumulators
+// stay in registers from one instruction to the next (matrix/group.h). A run has a bound (cost.h).
+//
+// Products of a warpgroup that add to each other's results, with nothing between them that has an
+// effect, become one instruction:
+//
+//     d = wgmma(form, a0, b0, true, c);  e = wgmma(form, a1, b1, true, d)
+//     ->  e = wgmma(form of two, a0, b0, true, a1, b1, true, c)
 #include "translate/simt/matrix_groups.h"
 
 #include <llvm/IR/Constants.h>

@@ -75,6 +75,22 @@ TEST(Shape, WhatAllLanesTakeFromOneIsUniform) {
   }
 }
 
+TEST(Shape, EdgesOfUniformBranchesDoNotMakeAJoinVary) {
+  // Lanes that part in `far` come to `end` by two edges, with one value; nobody comes from `near`
+  // at the same time.
+  const std::string body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n%u = icmp eq i32 %n, 0\n"
+      "br i1 %u, label %near, label %far\n"
+      "near:\nbr label %end\n"
+      "far:\n%m = add i32 %n, 1\n%v = icmp eq i32 %x, 3\nbr i1 %v, label %more, label %end\n"
+      "more:\n%o = add i32 %m, 1\nbr label %end\n"
+      "end:\n%same = phi i32 [ %n, %near ], [ %m, %far ], [ %m, %more ]\n"
+      "%other = phi i32 [ %n, %near ], [ %m, %far ], [ %o, %more ]\nret void";
+  Analysed a = analyse(body, 32, {64, 1, 1});
+  EXPECT_TRUE(a["same"].isUniform());
+  EXPECT_TRUE(a["other"].isVarying());
+}
+
 TEST(Shape, XorWithAConstantPermutesOffsets) {
   Analysed a =
       analyse("%x = call i32 @ptx.sreg.tid.x()\n%p = xor i32 %x, 5\n%q = xor i32 %x, 64\nret void",
