@@ -37,6 +37,7 @@ std::vector<uint32_t> results(const std::vector<std::string> &texts, size_t coun
   EXPECT_EQ(cuMemcpyDtoH(words.data(), out, 4 * count), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFree(out), CUDA_SUCCESS);
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS); // other tests have none
   EXPECT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
   return words;
 }
