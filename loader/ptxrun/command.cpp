@@ -29,21 +29,33 @@ int usage(const CLI::App &app, const CLI::ParseError &error) {
   return code == 0 ? kSuccess : kUsage;
 }
 
-/// A first word that is no command is most likely one with a typo.
+/// A first word that is no command, or one behind `capture` that is none of its, is most likely one
+/// with a typo.
 void refuseUnknownCommand(const CLI::App &app, int count, char **arguments) {
-  if (count < 2 || arguments[1][0] == '-')
-    return;
-  std::vector<std::string> names;
-  std::string all;
-  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; })) {
-    if (command->get_name() == arguments[1])
-      return;
-    names.push_back(command->get_name());
-    all += " " + command->get_name();
+  const CLI::App *inside = &app;
+  for (int k = 1; k < count && arguments[k][0] != '-'; ++k) {
+    const std::vector<const CLI::App *> commands =
+        inside->get_subcommands([](const CLI::App *) { return true; });
+    if (commands.empty())
+      return; // what follows are its arguments
+    const auto named = std::ranges::find_if(
+        commands, [&](const CLI::App *one) { return one->get_name() == arguments[k]; });
+    if (named != commands.end()) {
+      inside = *named;
+      continue;
+    }
+    std::vector<std::string> names;
+    std::string all;
+    for (const CLI::App *command : commands) {
+      names.push_back(command->get_name());
+      all += " " + command->get_name();
+    }
+    const std::string near = nearestName(arguments[k], names);
+    const std::string whose = inside == &app ? "" : inside->get_name() + " ";
+    throw UsageError("there is no command '" + whose + arguments[k] + "'" +
+                     (near.empty() ? "" : "; did you mean '" + whose + near + "'?") +
+                     "\ncommands:" + all);
   }
-  const std::string near = nearestName(arguments[1], names);
-  throw UsageError("there is no command '" + std::string(arguments[1]) + "'" +
-                   (near.empty() ? "" : "; did you mean '" + near + "'?") + "\ncommands:" + all);
 }
 
 /// Words that the chosen command does not take.

@@ -232,10 +232,13 @@ class Execution final : public Workload {
   /// A tensor-map is encoded once; kernels may change the one that they are pointed to.
   const void *addressOfTensorMap(std::string_view text) {
     auto [entry, isNew] = tensorMaps_.try_emplace(std::string(text));
-    if (isNew)
-      entry->second.map = makeTensorMap(
+    if (isNew) {
+      const rt::TensorMap map = makeTensorMap(
           text, [this](std::string_view name) { return addressOf(name); }, plan_.constants);
-    return &entry->second.map;
+      entry->second = Array(Element::u8, {sizeof map});
+      std::memcpy(entry->second.data(), &map, sizeof map);
+    }
+    return entry->second.data();
   }
 
   /// A buffer's name, with an offset in bytes if there is a '+', or a tensor-map.
@@ -408,10 +411,7 @@ class Execution final : public Workload {
   std::vector<Launch> launches_;
   std::vector<Timing> timings_;
   std::deque<Buffer> buffers_;
-  struct alignas(128) PlacedMap {
-    rt::TensorMap map;
-  };
-  std::map<std::string, PlacedMap> tensorMaps_; ///< by their texts
+  std::map<std::string, Array> tensorMaps_; ///< by their texts
   const std::atomic<bool> *cancel_ = nullptr;
   uint64_t launchNumber_ = 0; ///< of this round
   void applyTry(device::LaunchOptions &) const;

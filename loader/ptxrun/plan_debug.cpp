@@ -27,8 +27,8 @@ class DescribedProgram final : public debug::Program {
     std::vector<Memory> all;
     for (Buffer &buffer : execution_.buffers_)
       all.push_back({buffer.now.data(), buffer.now.bytes()});
-    for (auto &[text, placed] : execution_.tensorMaps_)
-      all.push_back({reinterpret_cast<char *>(&placed.map), sizeof placed.map});
+    for (auto &[text, map] : execution_.tensorMaps_)
+      all.push_back({map.data(), map.bytes()});
     if (const auto variables = execution_.module_->variables(); !variables.empty())
       if (const auto block = rt::findDevice(reinterpret_cast<uint64_t>(variables[0].address)))
         all.push_back({reinterpret_cast<char *>(block->base), block->bytes});

@@ -68,6 +68,10 @@ TEST(CommandLine, HelpIsThereAndMistakesExitWithTwo) {
   Outcome typo = call("inspekt");
   EXPECT_EQ(typo.exitCode, 2);
   EXPECT_TRUE(has(typo, "there is no command 'inspekt'; did you mean 'inspect'?")) << typo.text;
+  typo = call("capture inf x.rec");
+  EXPECT_EQ(typo.exitCode, 2);
+  EXPECT_TRUE(has(typo, "there is no command 'capture inf'; did you mean 'capture info'?"))
+      << typo.text;
   EXPECT_EQ(call("").exitCode, 2);
   EXPECT_EQ(call("walk").exitCode, 2);
   EXPECT_EQ(call("run").exitCode, 2);
