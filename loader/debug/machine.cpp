@@ -219,15 +219,8 @@ void Machine::access(rt::SteppedThread stepped, uint64_t address, uint32_t bytes
   if (!watcher_)
     return;
   Thread &thread = threadOf(stepped.gang);
-  if (kind & abi::kAccessShared) { // an offset, with the rank in its cluster where there is one
-    const rt::GroupState &group = *stepped.gang.cta->group;
-    const uint64_t rank = address >> abi::kSharedWindowShift;
-    char *window = rank && rank < group.ctaCount ? group.ctas[rank].window : stepped.window();
-    if (rank == 0 && group.ctaCount > 1 && !group.code->needs.hasOwnWindow)
-      window = group.ctas[0].window;
-    address = reinterpret_cast<uint64_t>(window) +
-              (address & ((uint64_t{1} << abi::kSharedWindowShift) - 1));
-  }
+  if (kind & abi::kAccessShared)
+    address = rt::hostAddressOfShared(stepped.gang, address);
   watcher_->access(thread, address, bytes,
                    static_cast<abi::AccessKind>(kind & abi::kAccessKindMask));
 }

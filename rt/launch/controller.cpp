@@ -31,17 +31,6 @@ void eachReady(const std::vector<GroupState *> &inFlight, bool withSpinning, Vis
   }
 }
 
-/// Of the first byte; offsets in the `.shared` window have the rank in the cluster above.
-uint64_t hostAddressOf(const GangState &g, const ScheduleAccess &access) {
-  if (!access.isShared)
-    return access.address;
-  const GroupState &group = *g.cta->group;
-  const uint64_t rank = access.address >> abi::kSharedWindowShift;
-  const char *window = rank && rank < group.ctaCount ? group.ctas[rank].window : g.cta->window;
-  return reinterpret_cast<uint64_t>(window) +
-         (access.address & ((uint64_t{1} << abi::kSharedWindowShift) - 1));
-}
-
 void take(GangState &gang) {
   GroupState &group = groupOf(gang);
   for (const GangState *g = group.ready.head; g; g = g->next)
@@ -303,7 +292,7 @@ void Controller::noteAccess(GangState &g, uint64_t address, uint32_t bytes, uint
     weak_->access(g, access, kind);
   if (endsHangs_ && spins_.rounds() != 0 &&
       (access.kind == abi::AccessKind::store || access.kind == abi::AccessKind::atomic))
-    spins_.written(hostAddressOf(g, access), bytes);
+    spins_.written(access.isShared ? hostAddressOfShared(g, address) : address, bytes);
   if (!record_ || !record_->keepsAccesses || access.kind == abi::AccessKind::fence)
     return;
   const bool isWatched = access.isShared

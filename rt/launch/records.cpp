@@ -23,6 +23,16 @@ uint32_t GangList::size() const {
   return n;
 }
 
+uint64_t hostAddressOfShared(const GangState &gang, uint64_t address) {
+  const GroupState &group = *gang.cta->group;
+  const uint64_t rank = address >> abi::kSharedWindowShift;
+  const bool isOfRank =
+      rank ? rank < group.ctaCount : group.ctaCount > 1 && !group.code->needs.hasOwnWindow;
+  const CtaState &cta = isOfRank ? group.ctas[rank] : *gang.cta;
+  return reinterpret_cast<uint64_t>(cta.window) +
+         (address & ((uint64_t{1} << abi::kSharedWindowShift) - 1));
+}
+
 void failLaunch(LaunchState &launch, Failure failure) {
   {
     std::lock_guard guard(launch.lock);

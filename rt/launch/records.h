@@ -267,6 +267,10 @@ struct LaunchState {
 inline GangState &stateOf(abi::Gang *gang) { return *reinterpret_cast<GangState *>(gang); }
 inline GroupState &groupOf(GangState &g) { return *g.cta->group; }
 
+/// Where in this process a place in the `.shared` window of the gang's CTA is: an offset, with the
+/// rank in the cluster above it where addresses have that (KernelNeeds::hasOwnWindow).
+uint64_t hostAddressOfShared(const GangState &, uint64_t address);
+
 /// Records the first failure of a launch and tells its workers to leave. Later failures are
 /// dropped.
 void failLaunch(LaunchState &, Failure);
