@@ -49,10 +49,6 @@ bool isShuffle(const Instruction &instruction) {
   return callee && callee->getName().starts_with("ptx.shfl.sync.");
 }
 
-APInt canonicalNanBits(unsigned width) {
-  return width == 64 ? APInt(64, 0x7ff8000000000000) : APInt::getSignedMaxValue(width);
-}
-
 /// What operations make and see of NaN, where some types have one for all.
 class Rules {
  protected:
@@ -407,6 +403,10 @@ bool forwardElements(Function &function) {
 void markNanBlind(Value *value) {
   if (auto *instruction = dyn_cast<Instruction>(value))
     instruction->setMetadata(kBlind, MDNode::get(instruction->getContext(), {}));
+}
+
+APInt canonicalNanBits(unsigned width) {
+  return width == 64 ? APInt(64, 0x7ff8000000000000) : APInt::getSignedMaxValue(width);
 }
 
 PreservedAnalyses CanonicalNanPass::run(Function &function, FunctionAnalysisManager &) {

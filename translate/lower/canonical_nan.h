@@ -18,6 +18,7 @@
 // choice. Where that must be the same everywhere (CodeOptions::hasOneDoubleNan, recordings), f64
 // has one NaN, too: 0x7ff8000000000000.
 #pragma once
+#include <llvm/ADT/APInt.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Value.h>
 
@@ -33,6 +34,9 @@ class CanonicalNanPass : public llvm::PassInfoMixin<CanonicalNanPass> {
  private:
   bool hasOneDouble_;
 };
+
+/// Those bits, of floats of so many.
+llvm::APInt canonicalNanBits(unsigned width);
 
 /// Notes that the instruction's value is the same whichever NaN its operands are, and is never
 /// another NaN than the canonical one, as min and max are.

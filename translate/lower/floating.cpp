@@ -56,10 +56,8 @@ Value *relu(LaneBuilder &b, Value *value) {
 }
 
 llvm::Constant *canonicalNaN(llvm::Type *type) {
-  const unsigned bits = type->getPrimitiveSizeInBits();
-  const llvm::APInt pattern =
-      bits == 64 ? llvm::APInt(64, 0x7ff8000000000000ull) : llvm::APInt::getSignedMaxValue(bits);
-  return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(type->getFltSemantics(), pattern));
+  const llvm::APInt bits = canonicalNanBits(type->getPrimitiveSizeInBits());
+  return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(type->getFltSemantics(), bits));
 }
 
 namespace {

@@ -99,7 +99,6 @@ class Accesses : protected ValueMap {
                   llvm::function_ref<Value *(Value *, Value *, Value *)> access);
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
-  bool isMaskedAccessNative(const llvm::Type *) const;
 
   // widen_memory.cpp
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
@@ -112,6 +111,12 @@ class Accesses : protected ValueMap {
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
   bool isGathered(const llvm::Type *);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
+  /// One of two ways that a branch leads to.
+  struct Way {
+    Block *block;
+    llvm::function_ref<Value *()> emit; // what it gives, or null
+  };
+  Value *joined(Way, Way, Block *done, const llvm::Twine &name = "");
   Value *loadEither(const llvm::LoadInst &, const Address &, llvm::function_ref<Value *()> slowly);
   void storeEither(const llvm::StoreInst &, const Address &, Value *v,
                    llvm::function_ref<void()> slowly);

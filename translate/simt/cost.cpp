@@ -219,7 +219,13 @@ constinit const Limits kLimits = {
     // ahead (`histogram`).
     .atomics = {.writtenOut = 2, .registers = 12, .dense = 4, .denseFrom = 8},
     // The time of the analyses; no kernel of tests/bench comes near.
-    .search = {.operands = 32, .users = 64, .sums = 64, .lanes = 6, .repeated = 6, .numbers = 48},
+    .search = {.operands = 32,
+               .users = 64,
+               .sums = 64,
+               .lanes = 6,
+               .repeated = 6,
+               .early = 8,
+               .numbers = 48},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,

@@ -90,6 +90,7 @@ struct Limits {
     unsigned sums;     ///< levels of an address in the search for look-back
     unsigned lanes;    ///< levels of arithmetic on %laneid
     unsigned repeated; ///< levels of arithmetic that is done again before a guard
+    unsigned early;    ///< levels of arithmetic that is done again before lanes part
     unsigned numbers;  ///< values behind an index that is made of the thread's number
   } search;
   /// Optimising and generating code (jit).

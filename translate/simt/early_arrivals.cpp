@@ -27,6 +27,7 @@
 
 #include <optional>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/words.h"
 
@@ -57,8 +58,7 @@ class Copies {
     auto *i = llvm::dyn_cast<llvm::Instruction>(value);
     if (!i || dominators_.dominates(i, parting_.branch))
       return true;
-    constexpr unsigned kDeepest = 8;
-    if (depth == kDeepest || llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
+    if (depth == kLimits.search.early || llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
         !llvm::isSafeToSpeculativelyExecute(i))
       return false;
     return llvm::all_of(i->operands(), [&](const llvm::Use &o) { return canCopy(o, depth + 1); });

@@ -50,6 +50,12 @@ struct Target {
   /// Whether a gather or scatter under a mask is one instruction. Elsewhere LLVM makes a branch of
   /// each lane's bit.
   bool hasMaskedGather() const { return hasMaskRegisters(); }
+  /// Whether a load or store of a row of elements under a mask is one instruction for each
+  /// register. `bits` of an element; 0 for pointers, of which LLVM makes branches.
+  bool hasMaskedAccess(unsigned bits) const {
+    return bits != 0 &&
+           (hasMaskRegisters() || (level == CpuLevel::avx2 && (bits == 32 || bits == 64)));
+  }
   /// Whether arithmetic may name its direction of rounding.
   bool hasDirectedRounding() const { return hasMaskRegisters(); }
 

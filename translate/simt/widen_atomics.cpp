@@ -7,6 +7,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 
+#include "translate/lower/canonical_nan.h"
 #include "translate/lower/memory_order.h"
 #include "translate/lower/vocabulary.h"
 #include "translate/simt/accesses.h"
@@ -52,10 +53,9 @@ llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v,
   if (!hasOneNan(*type, options))
     return added;
   const unsigned width = type->getPrimitiveSizeInBits();
-  const llvm::APInt one =
-      width == 64 ? llvm::APInt(64, 0x7ff8000000000000) : llvm::APInt::getSignedMaxValue(width);
-  llvm::Value *bits = b.CreateSelect(b.CreateFCmpUNO(added, added), b.getInt(one),
-                                     b.CreateBitCast(added, b.getIntNTy(width)));
+  llvm::Value *bits =
+      b.CreateSelect(b.CreateFCmpUNO(added, added), b.getInt(lower::canonicalNanBits(width)),
+                     b.CreateBitCast(added, b.getIntNTy(width)));
   return b.CreateBitCast(bits, type);
 }
 
@@ -288,15 +288,17 @@ void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Ty
   Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
   b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / kLimits.atomics.dense)), dense,
                   sparse);
-  b_.SetInsertPoint(dense);
-  llvm::AllocaInst *nowhere = entryAlloca(type, "nowhere");
-  laneByLane({indexOrNowhere(places, nowhere), values}, b_.getVoidTy(), update,
-             {.doesUpdate = true, .areAllActive = true});
-  b_.CreateBr(done);
-  b_.SetInsertPoint(sparse);
-  laneByLane({places.index, values}, b_.getVoidTy(), update, {.doesUpdate = true});
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
+  const auto updateAll = [&]() -> Value * {
+    llvm::AllocaInst *nowhere = entryAlloca(type, "nowhere");
+    laneByLane({indexOrNowhere(places, nowhere), values}, b_.getVoidTy(), update,
+               {.doesUpdate = true, .areAllActive = true});
+    return nullptr;
+  };
+  const auto updateSome = [&]() -> Value * {
+    laneByLane({places.index, values}, b_.getVoidTy(), update, {.doesUpdate = true});
+    return nullptr;
+  };
+  joined({dense, updateAll}, {sparse, updateSome}, done);
 }
 
 void Accesses::emitAtomic(const llvm::Instruction &i) {

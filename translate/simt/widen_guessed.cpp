@@ -272,56 +272,37 @@ Value *Accesses::areFewRows(Value *starts) {
 
 /// Where the lanes are no neighbours: rows, or each lane by itself.
 Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
-  if (!isMaskedAccessNative(plain(&load)))
+  if (!context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits()))
     return loadEach(load, pointers(a));
   Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
   Value *starts = startsOfRows(g);
   b_.CreateCondBr(areFewRows(starts), inRows, each);
-  b_.SetInsertPoint(inRows);
-  Value *fromRows =
-      rowByRow(g, starts, llvm::Constant::getNullValue(wide(&load)),
-               [&](Value *at, Value *lanes, Value *soFar) {
-                 return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
-               });
-  inRows = b_.GetInsertBlock();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(each);
-  Value *fromEach = loadEach(load, pointers(a));
-  each = b_.GetInsertBlock();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-  llvm::PHINode *phi = b_.CreatePHI(fromEach->getType(), 2);
-  phi->addIncoming(fromRows, inRows);
-  phi->addIncoming(fromEach, each);
-  return phi;
+  const auto loadRow = [&](Value *at, Value *lanes, Value *soFar) {
+    return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
+  };
+  const auto loadByRows = [&] {
+    return rowByRow(g, starts, llvm::Constant::getNullValue(wide(&load)), loadRow);
+  };
+  return joined({inRows, loadByRows}, {each, [&] { return loadEach(load, pointers(a)); }}, done);
 }
 
 void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
                                Value *v) {
-  if (!isMaskedAccessNative(plain(store.getValueOperand())))
+  if (!context_.target.hasMaskedAccess(plain(store.getValueOperand())->getScalarSizeInBits()))
     return storeEach(store, pointers(a), v);
   Block *inRows = newBlock("store.rows"), *each = newBlock("store.each"),
         *done = newBlock("store.end");
   Value *starts = startsOfRows(g);
   b_.CreateCondBr(areFewRows(starts), inRows, each);
-  b_.SetInsertPoint(inRows);
-  rowByRow(g, starts, nullptr, [&](Value *at, Value *lanes, Value *) {
+  const auto storeRow = [&](Value *at, Value *lanes, Value *) {
     return b_.CreateMaskedStore(v, at, store.getAlign(), lanes);
-  });
-  b_.CreateBr(done);
-  b_.SetInsertPoint(each);
-  storeEach(store, pointers(a), v);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-}
-
-/// Whether a load or store of a row under a mask is one instruction for each register.
-bool Accesses::isMaskedAccessNative(const llvm::Type *type) const {
-  const unsigned bits = type->getScalarSizeInBits();
-  return !type->isPointerTy() &&
-         (context_.target.hasMaskRegisters() ||
-          (context_.target.level == CpuLevel::avx2 && (bits == 32 || bits == 64)));
+  };
+  const auto storeByRows = [&]() -> Value * {
+    return rowByRow(g, starts, nullptr, storeRow), nullptr;
+  };
+  const auto storeByLanes = [&]() -> Value * { return storeEach(store, pointers(a), v), nullptr; };
+  joined({inRows, storeByRows}, {each, storeByLanes}, done);
 }
 
 } // namespace ptxrun::simt

@@ -71,25 +71,33 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
   define(load, result);
 }
 
+/// Emits both ways, each of which goes on to `done`: what the one that was taken gave.
+llvm::Value *Accesses::joined(Way one, Way other, Block *done, const llvm::Twine &name) {
+  Value *values[2];
+  Block *ends[2];
+  for (unsigned k = 0; k < 2; ++k) {
+    const Way &way = k ? other : one;
+    b_.SetInsertPoint(way.block);
+    values[k] = way.emit();
+    ends[k] = b_.GetInsertBlock();
+    b_.CreateBr(done);
+  }
+  b_.SetInsertPoint(done);
+  if (!values[0])
+    return nullptr;
+  llvm::PHINode *phi = b_.CreatePHI(values[0]->getType(), 2, name);
+  for (unsigned k = 0; k < 2; ++k)
+    phi->addIncoming(values[k], ends[k]);
+  return phi;
+}
+
 /// As the offsets say, or `slowly` where the test of the address fails.
 llvm::Value *Accesses::loadEither(const llvm::LoadInst &load, const Address &a,
                                   llvm::function_ref<Value *()> slowly) {
   Block *fast = newBlock("load.fast"), *slow = newBlock("load.slow"), *done = newBlock("load.done");
   b_.CreateCondBr(a.wraps, slow, fast,
                   llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-  b_.SetInsertPoint(slow);
-  Value *inSlow = slowly();
-  slow = b_.GetInsertBlock();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(fast);
-  Value *inFast = loadOffsets(load, a);
-  fast = b_.GetInsertBlock();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-  llvm::PHINode *phi = b_.CreatePHI(inFast->getType(), 2, load.getName());
-  phi->addIncoming(inSlow, slow);
-  phi->addIncoming(inFast, fast);
-  return phi;
+  return joined({slow, slowly}, {fast, [&] { return loadOffsets(load, a); }}, done, load.getName());
 }
 
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
@@ -139,7 +147,7 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
       copyAccessTraits(l, load);
       return l;
     }
-    if (load.isSimple() && !isMaskedAccessNative(element))
+    if (load.isSimple() && !context_.target.hasMaskedAccess(element->getScalarSizeInBits()))
       return loadWithinPage(load, a, at(runs[0].offset));
     return b_.CreateMaskedLoad(wideType, at(runs[0].offset), load.getAlign(),
                                repeatMask(mask(), perLane), nullptr, load.getName());
@@ -189,19 +197,13 @@ llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address 
   b_.CreateCondBr(
       b_.CreateAnd(b_.CreateICmpULE(inPage, b_.getInt64(page - bytes)), anyLane(mask())), whole,
       each, llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
-  b_.SetInsertPoint(whole);
-  llvm::LoadInst *fromRow = b_.CreateAlignedLoad(wide(&load), row, load.getAlign());
-  copyAccessTraits(fromRow, load);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(each);
-  Value *fromEach = loadEach(load, pointers(a));
-  each = b_.GetInsertBlock();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-  llvm::PHINode *phi = b_.CreatePHI(fromEach->getType(), 2, load.getName());
-  phi->addIncoming(fromRow, whole);
-  phi->addIncoming(fromEach, each);
-  return phi;
+  const auto loadWhole = [&] {
+    llvm::LoadInst *fromRow = b_.CreateAlignedLoad(wide(&load), row, load.getAlign());
+    copyAccessTraits(fromRow, load);
+    return fromRow;
+  };
+  return joined({whole, loadWhole}, {each, [&] { return loadEach(load, pointers(a)); }}, done,
+                load.getName());
 }
 
 /// One access for each run, joined by shuffles.
@@ -503,14 +505,13 @@ void Accesses::storeEither(const llvm::StoreInst &store, const Address &a, Value
         *done = newBlock("store.done");
   b_.CreateCondBr(a.wraps, slow, fast,
                   llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-  b_.SetInsertPoint(slow);
-  slowly();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(fast);
-  if (!storeOffsets(store, a, v))
-    storeEach(store, pointers(a), v);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
+  const auto storeSlow = [&]() -> Value * { return slowly(), nullptr; };
+  const auto storeFast = [&]() -> Value * {
+    if (!storeOffsets(store, a, v))
+      storeEach(store, pointers(a), v);
+    return nullptr;
+  };
+  joined({slow, storeSlow}, {fast, storeFast}, done);
 }
 
 bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Value *v) {
@@ -520,7 +521,8 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const int64_t size = int64_t(
       store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8 ||
-      (mask() && store.isSimple() && !isMaskedAccessNative(element)))
+      (mask() && store.isSimple() &&
+       !context_.target.hasMaskedAccess(element->getScalarSizeInBits())))
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
   std::vector<unsigned> lanesByAddress(lanes_);
