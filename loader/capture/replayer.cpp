@@ -10,11 +10,13 @@
 #include "rt/memory/device_memory.h"
 #include "rt/observe/clock.h"
 #include "rt/observe/trace.h"
+#include "translate/support/hex.h"
 
 namespace ptxrun::capture {
 
 namespace {
 
+using support::hex;
 using Clock = std::chrono::steady_clock;
 
 /// A launch may take so much longer than when it was recorded before it counts as hanging.
@@ -22,12 +24,6 @@ constexpr uint64_t kSlower = 1000;
 constexpr uint64_t kLeastTimeoutNs = uint64_t{60} * 1'000'000'000;
 /// No recording of ours has larger allocations.
 constexpr uint64_t kMostBytes = uint64_t{1} << 42;
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 } // namespace
 

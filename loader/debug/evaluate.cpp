@@ -9,10 +9,13 @@
 
 #include "translate/check/debug_frame.h"
 #include "translate/lower/shared_names.h"
+#include "translate/support/hex.h"
 
 namespace ptxrun::debug {
 
 namespace {
+
+using support::hex;
 
 uint64_t bitsOf(const char *bytes, uint64_t count) {
   uint64_t value = 0;
@@ -44,8 +47,6 @@ std::string print(const char *format, auto value) {
   std::snprintf(text, sizeof text, format, value);
   return text;
 }
-
-std::string hex(uint64_t value) { return print("0x%llx", static_cast<unsigned long long>(value)); }
 
 std::string floatingText(const char *bytes, uint64_t count) {
   const double value = floatingOf(bytes, count);

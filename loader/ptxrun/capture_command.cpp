@@ -8,13 +8,14 @@
 #include "loader/capture/replayer.h"
 #include "loader/ptxrun/commands.h"
 #include "loader/ptxrun/errors.h"
-#include "loader/ptxrun/hex.h"
+#include "translate/support/hex.h"
 
 namespace ptxrun::command {
 
 namespace {
 
 using nlohmann::json;
+using support::hex;
 namespace fs = std::filesystem;
 
 json shapeJson(abi::Dim3 d) { return {d.x, d.y, d.z}; }

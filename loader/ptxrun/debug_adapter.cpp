@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "loader/ptxrun/errors.h"
-#include "loader/ptxrun/hex.h"
 #include "rt/exec/waits.h"
+#include "translate/support/hex.h"
 
 namespace ptxrun::command {
 
@@ -22,6 +22,7 @@ using debug::GangPlace;
 using debug::Step;
 using debug::Stop;
 using debug::View;
+using support::hex;
 
 namespace {
 

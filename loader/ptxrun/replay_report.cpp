@@ -1,5 +1,4 @@
 #include "loader/ptxrun/replay_report.h"
-#include "loader/ptxrun/hex.h"
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 
 #include "loader/ptxrun/errors.h"
 #include "translate/check/checked_module.h"
+#include "translate/support/hex.h"
 
 extern "C" char **environ;
 
@@ -18,6 +18,7 @@ namespace ptxrun::command {
 
 namespace {
 
+using support::hex;
 namespace fs = std::filesystem;
 
 std::string lineOf(const std::string &text, uint32_t number) {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-namespace ptxrun::command {
+namespace ptxrun::support {
 
 /// "0x7f3a00"
 inline std::string hex(uint64_t value) {
@@ -13,4 +13,4 @@ inline std::string hex(uint64_t value) {
   return text;
 }
 
-} // namespace ptxrun::command
+} // namespace ptxrun::support
