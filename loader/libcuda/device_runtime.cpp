@@ -37,6 +37,10 @@ struct DeviceFunction {
   "ld.param.b32 %v, [" name "]; cvt.u64.u32 %x, %v; st.b64 [%rec+" to "], %x; "
 #define WORD(from, to) "ld.b64 %x, [%p+" from "]; st.b64 [%rec+" to "], %x; "
 #define NUMBER(value, to) "mov.b64 %x, " value "; st.b64 [%rec+" to "], %x; "
+// A record of what a stream does: so many bytes, and which (device_runtime.h); its arguments
+// follow.
+#define RECORD(bytes, kind)                                                                        \
+  "mov.b64 %n, " bytes ";" ALLOCATE "@%none bra full; " NUMBER(kind, "8") ARGUMENT("stream", "48")
 // The text for %e out of a few; all that these functions return have one.
 #define IF_ERROR(code, text) "setp.eq.b32 %p, %e, " code "; @%p mov.u64 %s, ptxrun_error_" text "; "
 #define ERROR_TEXT(name, kind)                                                                     \
@@ -53,10 +57,8 @@ constexpr DeviceFunction kFunctions[] = {
      "ret; }"},
     {"cudaGraphLaunch",
      ".func (.param .b32 r) cudaGraphLaunch(.param .b64 exec, .param .b64 stream) { "
-     ".reg .b64 %n, %rec, %old, %x; .reg .pred %none; mov.b64 %n, 136;" ALLOCATE
-     "@%none bra full; mov.b64 %x, 3; st.b64 [%rec+8], %x; ld.param.b64 %x, [stream]; "
-     "st.b64 [%rec+48], %x; ld.param.b64 %x, [exec]; st.b64 [%rec+128], %x;" PUSH
-     "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+     ".reg .b64 %n, %rec, %old, %x; .reg .pred %none; " RECORD("136", "3") ARGUMENT("exec", "128")
+         PUSHED},
     {"__cudaCDP2GetParameterBufferV2",
      ".func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 kernel, "
      ".param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared) { "
@@ -92,52 +94,44 @@ constexpr DeviceFunction kFunctions[] = {
     {"__cudaCDP2MemcpyAsync",
      ".func (.param .b32 r) __cudaCDP2MemcpyAsync(.param .b64 to, .param .b64 from, "
      ".param .b64 count, .param .b32 kind, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; "
-     ".reg .pred %none; mov.b64 %n, 152;" ALLOCATE "@%none bra full; mov.b64 %x, 1; "
-     "st.b64 [%rec+8], %x; ld.param.b64 %x, [stream]; st.b64 [%rec+48], %x; "
-     "ld.param.b64 %x, [to]; st.b64 [%rec+128], %x; ld.param.b64 %x, [from]; "
-     "st.b64 [%rec+136], %x; ld.param.b64 %x, [count]; st.b64 [%rec+144], %x;" PUSH
-     "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+     ".reg .pred %none; " RECORD("152", "1") ARGUMENT("to", "128") ARGUMENT("from", "136")
+         ARGUMENT("count", "144") PUSHED},
     {"__cudaCDP2MemsetAsync",
      ".func (.param .b32 r) __cudaCDP2MemsetAsync(.param .b64 to, .param .b32 value, "
      ".param .b64 count, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; .reg .b32 %v; "
-     ".reg .pred %none; mov.b64 %n, 152;" ALLOCATE "@%none bra full; mov.b64 %x, 2; "
-     "st.b64 [%rec+8], %x; ld.param.b64 %x, [stream]; st.b64 [%rec+48], %x; "
-     "ld.param.b64 %x, [to]; st.b64 [%rec+128], %x; ld.param.b32 %v, [value]; "
-     "cvt.u64.u32 %x, %v; st.b64 [%rec+136], %x; ld.param.b64 %x, [count]; "
-     "st.b64 [%rec+144], %x;" PUSH "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"},
+     ".reg .pred %none; " RECORD("152", "2") ARGUMENT("to", "128") NARROW("value", "136")
+         ARGUMENT("count", "144") PUSHED},
     {"__cudaCDP2Memcpy2DAsync",
      ".func (.param .b32 r) __cudaCDP2Memcpy2DAsync(.param .b64 to, .param .b64 topitch, "
      ".param .b64 from, .param .b64 frompitch, .param .b64 width, .param .b64 height, "
-     ".param .b32 kind, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; .reg .pred %none; "
-     "mov.b64 %n, 176;" ALLOCATE "@%none bra full; " NUMBER("4", "8") ARGUMENT("stream", "48")
-         ARGUMENT("to", "128") ARGUMENT("topitch", "136") ARGUMENT("from", "144") ARGUMENT(
-             "frompitch", "152") ARGUMENT("width", "160") ARGUMENT("height", "168") PUSHED},
+     ".param .b32 kind, .param .b64 stream) { .reg .b64 %n, %rec, %old, %x; .reg .pred "
+     "%none; " RECORD("176", "4") ARGUMENT("to", "128") ARGUMENT("topitch", "136")
+         ARGUMENT("from", "144") ARGUMENT("frompitch", "152") ARGUMENT("width", "160")
+             ARGUMENT("height", "168") PUSHED},
     {"__cudaCDP2Memset2DAsync",
      ".func (.param .b32 r) __cudaCDP2Memset2DAsync(.param .b64 to, .param .b64 pitch, "
      ".param .b32 value, .param .b64 width, .param .b64 height, .param .b64 stream) { "
-     ".reg .b64 %n, %rec, %old, %x; .reg .b32 %v; .reg .pred %none; mov.b64 %n, 184;" ALLOCATE
-     "@%none bra full; " NUMBER("5", "8") ARGUMENT("stream", "48") ARGUMENT("to", "128")
-         ARGUMENT("pitch", "136") NARROW("value", "144") ARGUMENT("width", "152")
-             ARGUMENT("height", "160") NUMBER("0", "168") NUMBER("1", "176") PUSHED},
+     ".reg .b64 %n, %rec, %old, %x; .reg .b32 %v; .reg .pred %none; " RECORD("184", "5") ARGUMENT(
+         "to", "128") ARGUMENT("pitch", "136") NARROW("value", "144") ARGUMENT("width", "152")
+         ARGUMENT("height", "160") NUMBER("0", "168") NUMBER("1", "176") PUSHED},
     // cudaPitchedPtr: pointer, pitch, width, height; cudaExtent: width, height, depth.
     {"__cudaCDP2Memset3DAsync",
      ".func (.param .b32 r) __cudaCDP2Memset3DAsync(.param .align 8 .b8 to[32], "
      ".param .b32 value, .param .align 8 .b8 extent[24], .param .b64 stream) { "
-     ".reg .b64 %n, %rec, %old, %x, %h; .reg .b32 %v; .reg .pred %none; mov.b64 %n, 184;" ALLOCATE
-     "@%none bra full; " NUMBER("5", "8") ARGUMENT("stream", "48") ARGUMENT("to", "128")
-         ARGUMENT("to+8", "136") NARROW("value", "144") ARGUMENT("extent", "152")
+     ".reg .b64 %n, %rec, %old, %x, %h; .reg .b32 %v; .reg .pred %none; " RECORD("184", "5")
+         ARGUMENT("to", "128") ARGUMENT("to+8", "136") NARROW("value", "144") ARGUMENT("extent",
+                                                                                       "152")
              ARGUMENT("extent+8", "160") "ld.param.b64 %x, [to+8]; ld.param.b64 %h, [to+24]; "
                                          "mul.lo.u64 %x, %x, %h; st.b64 [%rec+168], %x; " ARGUMENT(
                                              "extent+16", "176") PUSHED},
     {"__cudaCDP2Memcpy3DAsync",
      ".func (.param .b32 r) __cudaCDP2Memcpy3DAsync(.param .b64 p, .param .b64 stream) { "
-     ".reg .b64 %n, %rec, %old, %x, %p; .reg .pred %none; mov.b64 %n, 280;" ALLOCATE
-     "@%none bra full; ld.param.b64 %p, [p]; " NUMBER("6", "8") ARGUMENT("stream", "48")
-         WORD("0", "128") WORD("8", "136") WORD("16", "144") WORD("24", "152") WORD("32", "160")
-             WORD("40", "168") WORD("48", "176") WORD("56", "184") WORD("64", "192")
-                 WORD("72", "200") WORD("80", "208") WORD("88", "216") WORD("96", "224")
-                     WORD("104", "232") WORD("112", "240") WORD("120", "248") WORD("128", "256")
-                         WORD("136", "264") WORD("144", "272") PUSHED},
+     ".reg .b64 %n, %rec, %old, %x, %p; .reg .pred %none; " RECORD(
+         "280", "6") "ld.param.b64 %p, [p]; " WORD("0", "128") WORD("8", "136") WORD("16", "144")
+         WORD("24", "152") WORD("32", "160") WORD("40", "168") WORD("48", "176") WORD("56", "184")
+             WORD("64", "192") WORD("72", "200") WORD("80", "208") WORD("88", "216")
+                 WORD("96", "224") WORD("104", "232") WORD("112", "240") WORD("120", "248")
+                     WORD("128", "256") WORD("136", "264") WORD("144", "272") PUSHED},
     // Children run one after the other in the order in which they were launched: that satisfies
     // streams and events, whatever they are.
     {"__cudaCDP2StreamCreateWithFlags",

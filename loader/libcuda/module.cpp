@@ -166,8 +166,7 @@ CUresult Module::loadPart(std::string text, const std::string &name, device::Out
   auto part = device::Module::load(source.name, std::move(text), loadOptions(), outcome);
   if (!part)
     return toResult(outcome.code);
-  Context *context = kind() == Kind::module ? currentContext() : nullptr;
-  addPart(std::move(part), context ? context->device() : 0);
+  addPart(std::move(part));
   sources_.push_back(std::move(source));
   return CUDA_SUCCESS;
 }

@@ -99,7 +99,8 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
 
  private:
   CUresult loadPart(std::string text, const std::string &name, device::Outcome &);
-  void addPart(std::unique_ptr<device::Module>, CUdevice);
+  /// `device` < 0: that of the context, or the first.
+  void addPart(std::unique_ptr<device::Module>, CUdevice device = -1);
   Function *functionFor(device::Module &, const device::KernelInfo &);
   std::vector<std::unique_ptr<device::Module>> parts_;
   /// Of each part, where there are other devices to load it for.

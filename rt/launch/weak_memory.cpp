@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "rt/launch/worker.h"
 
@@ -340,13 +341,10 @@ void WeakMemory::exit(GangPlace who) {
 /// A barrier was passed by the gang: it is a fence of those that have exited.
 void WeakMemory::releaseExited(const GangState &gang) {
   const GroupState &group = *gang.cta->group;
-  for (uint32_t c = 0; c < group.ctaCount; ++c) {
-    const std::vector<GangPlace> exited =
-        std::move(blocks_[group.number * group.ctaCount + c].exited);
-    blocks_[group.number * group.ctaCount + c].exited.clear();
-    for (const GangPlace &who : exited)
+  for (uint32_t c = 0; c < group.ctaCount; ++c)
+    for (const GangPlace &who :
+         std::exchange(blocks_[group.number * group.ctaCount + c].exited, {}))
       release(who, group.ctaCount > 1);
-  }
 }
 
 void WeakMemory::publish(std::vector<uint64_t> numbers) {
