@@ -16,7 +16,10 @@ commands = ["set breakpoint pending on", "set pagination off", "set width 0", f"
 words = ["gdb", "-nx", "-q", "-batch"] + [w for c in commands for w in ("-ex", c)] + ["--args"] + program
 with tempfile.TemporaryDirectory() as folder:
     environment = dict(os.environ, PTXRUN_GDB=folder, PTXRUN_CACHE="off", OMP_NUM_THREADS="1")
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=100, env=environment)
+    for _ in range(3):
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=100, env=environment)
+        if "Couldn't get registers: No such process" not in ran.stderr:
+            break # else gdb itself lost the program between the ends of its threads
 if "ptrace" in ran.stderr and "not permitted" in ran.stderr:
     print("skipped: gdb may not trace here")
     sys.exit(77)
