@@ -19,7 +19,7 @@ enum class Thrown {
 inline Thrown whatWasThrown() {
   try {
     throw;
-  } catch (const abi::__forced_unwind &) {
+  } catch (const ::abi::__forced_unwind &) {
     throw;
   } catch (const std::bad_alloc &) {
     return Thrown::outOfMemory;
