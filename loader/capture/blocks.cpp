@@ -61,9 +61,9 @@ bool writeAll(int file, iovec *parts, int count) {
 } // namespace
 
 const char *nameOf(BlockType type) {
-  static constexpr const char *names[] = {"",       "annotation", "module", "unload", "allocate",
-                                          "free",   "write",      "copy",   "fill",   "launch",
-                                          "result", "checkpoint", "end",    "image",  "drop"};
+  static constexpr const char *names[] = {
+      "",     "annotation", "module", "unload",     "allocate", "free",  "write", "copy",
+      "fill", "launch",     "result", "checkpoint", "end",      "image", "drop",  "again"};
   const auto number = static_cast<size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }
@@ -253,37 +253,53 @@ bool BlockReader::unpack(const BlockHeader &header, const char *stored,
 }
 
 bool BlockReader::next(Block &block) {
-  for (;;) {
-    const auto fail = [&](const std::string &what) {
-      throw BadRecording(path_ + ": the block at byte " + std::to_string(at_) + " " + what);
-    };
-    BlockHeader header;
-    if (at_ >= bytes_)
+  do
+    if (!readAt(at_, block))
       return false;
-    if (bytes_ - at_ < sizeof header) {
-      wasCut_ = true;
-      return false;
-    }
-    std::memcpy(&header, data_ + at_, sizeof header);
-    if (headerCheckOf(header) != header.headerCheck || header.bytes > kMostBytes)
-      fail("is damaged (the checksum of its header does not match)");
-    if (bytes_ - at_ - sizeof header < header.stored) {
-      wasCut_ = true;
-      return false;
-    }
-    const char *stored = data_ + at_ + sizeof header;
-    if (fold(hashBytes(stored, header.stored)) != header.check)
-      fail("is damaged (its checksum does not match)");
-    block.offset = at_;
-    block.type = static_cast<BlockType>(header.type & ~kSkippable);
-    if (!unpack(header, stored, block.payload))
-      fail("is damaged (it cannot be decoded)");
-    if (!isKnown(block.type) && !(header.type & kSkippable))
-      fail("has type " + std::to_string(header.type) + ", which this ptxrun does not know");
-    at_ += sizeof header + header.stored;
-    if (isKnown(block.type))
-      return true;
+  while (!isKnown(block.type));
+  if (block.type == BlockType::write)
+    writes_.push_back(block.offset);
+  return true;
+}
+
+void BlockReader::readWrite(uint64_t number, Block &block) {
+  if (number >= writes_.size())
+    throw BadRecording(path_ + ": the block at byte " + std::to_string(block.offset) +
+                       " speaks of contents that are not in the file");
+  uint64_t at = writes_[number];
+  readAt(at, block);
+}
+
+/// The block at `at`, which becomes the end of it; false where the file ends before.
+bool BlockReader::readAt(uint64_t &at, Block &block) {
+  const auto fail = [&](const std::string &what) {
+    throw BadRecording(path_ + ": the block at byte " + std::to_string(at) + " " + what);
+  };
+  BlockHeader header;
+  if (at >= bytes_)
+    return false;
+  if (bytes_ - at < sizeof header) {
+    wasCut_ = true;
+    return false;
   }
+  std::memcpy(&header, data_ + at, sizeof header);
+  if (headerCheckOf(header) != header.headerCheck || header.bytes > kMostBytes)
+    fail("is damaged (the checksum of its header does not match)");
+  if (bytes_ - at - sizeof header < header.stored) {
+    wasCut_ = true;
+    return false;
+  }
+  const char *stored = data_ + at + sizeof header;
+  if (fold(hashBytes(stored, header.stored)) != header.check)
+    fail("is damaged (its checksum does not match)");
+  block.offset = at;
+  block.type = static_cast<BlockType>(header.type & ~kSkippable);
+  if (!unpack(header, stored, block.payload))
+    fail("is damaged (it cannot be decoded)");
+  if (!isKnown(block.type) && !(header.type & kSkippable))
+    fail("has type " + std::to_string(header.type) + ", which this ptxrun does not know");
+  at += sizeof header + header.stored;
+  return true;
 }
 
 } // namespace ptxrun::capture

@@ -34,10 +34,11 @@ enum class BlockType : uint16_t {
   end = 12,
   image = 13, ///< a texture or surface was made, or bound anew
   drop = 14,  ///< it is gone
+  again = 15, ///< the host wrote what it had written before
 };
 const char *nameOf(BlockType);
 constexpr bool isKnown(BlockType type) {
-  return type >= BlockType::annotation && type <= BlockType::drop;
+  return type >= BlockType::annotation && type <= BlockType::again;
 }
 /// A reader that does not know a block's type may go on without it.
 inline constexpr uint16_t kSkippable = 0x8000;
@@ -111,16 +112,20 @@ class BlockReader {
   ~BlockReader();
   /// False at the end. Throws BadRecording where a block's check fails.
   bool next(Block &);
-  void seek(uint64_t offset) { at_ = offset; }
+  /// The same of the file's write block of that number, counted from 0; of those that next() came
+  /// past. Throws BadRecording where there is none.
+  void readWrite(uint64_t number, Block &);
   bool wasCut() const { return wasCut_; }
   uint64_t bytes() const { return bytes_; }
 
  private:
   void release();
+  bool readAt(uint64_t &at, Block &);
   bool unpack(const BlockHeader &, const char *stored, std::string &payload) const;
   std::string path_;
   const char *data_ = nullptr;
   uint64_t bytes_ = 0, at_ = 0;
+  std::vector<uint64_t> writes_; ///< offsets of the write blocks until here
   bool wasCut_ = false;
 };
 

@@ -1,20 +1,55 @@
 #include "loader/capture/memory_table.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace ptxrun::capture {
 
 namespace {
 
+void note(Range &range, uint64_t piece, uint64_t hash, std::vector<Change> &changes) {
+  if (hash == range.hashes[piece])
+    return;
+  range.hashes[piece] = hash;
+  range.isChanged[piece] = 1;
+  changes.push_back({range.base + piece * kPieceBytes, hash});
+}
+
+uint64_t hashOf(const Range &range, uint64_t piece) {
+  return hashBytes(reinterpret_cast<const void *>(range.base + piece * kPieceBytes),
+                   range.bytesOf(piece));
+}
+
 void updatePieces(Range &range, uint64_t first, uint64_t count, std::vector<Change> &changes) {
   std::vector<uint64_t> now(count);
   hashPieces(reinterpret_cast<const void *>(range.base), range.bytes, first, count, now.data());
-  for (uint64_t i = 0; i < count; ++i) {
-    if (now[i] == range.hashes[first + i])
-      continue;
-    range.hashes[first + i] = now[i];
-    range.isChanged[first + i] = 1;
-    changes.push_back({range.base + (first + i) * kPieceBytes, now[i]});
+  for (uint64_t i = 0; i < count; ++i)
+    note(range, first + i, now[i], changes);
+}
+
+/// Copies of so many bytes go by the cache: the whole would not stay in it.
+constexpr uint64_t kPastTheCache = 16 << 20;
+
+/// Copies `bytes` bytes, a multiple of 64, to where the address is, too.
+void stream(char *to, const char *from, uint64_t bytes) {
+  using Part = char __attribute__((vector_size(16)));
+  for (uint64_t i = 0; i < bytes; i += sizeof(Part)) {
+    Part part;
+    std::memcpy(&part, from + i, sizeof part);
+    __builtin_nontemporal_store(part, reinterpret_cast<Part *>(to + i));
+  }
+}
+
+/// Calls part(piece, offset, bytes, isWhole) for what [offset, offset + bytes) of the range has of
+/// each piece.
+template <class Part>
+void eachPiece(const Range &range, uint64_t offset, uint64_t bytes, const Part &part) {
+  for (const uint64_t end = offset + bytes; offset < end;) {
+    const uint64_t piece = offset / kPieceBytes, start = piece * kPieceBytes;
+    const uint64_t now = std::min(end, start + range.bytesOf(piece)) - offset;
+    part(piece, offset, now, now == range.bytesOf(piece));
+    offset += now;
   }
 }
 
@@ -70,6 +105,61 @@ void MemoryTable::update(Range &range, uint64_t address, uint64_t bytes,
   const uint64_t first = (address - range.base) / kPieceBytes;
   const uint64_t last = (address - range.base + bytes - 1) / kPieceBytes;
   updatePieces(range, first, last - first + 1, changes);
+}
+
+void MemoryTable::copyInto(Range &range, uint64_t to, const char *from, uint64_t bytes,
+                           uint64_t wholeBytes, std::vector<Change> &changes) {
+  const uint64_t start = to - range.base;
+  const bool isStreamed = wholeBytes >= kPastTheCache && range.base % 64 == 0;
+  eachPiece(range, start, bytes, [&](uint64_t piece, uint64_t offset, uint64_t now, bool isWhole) {
+    auto *here = reinterpret_cast<char *>(range.base + offset);
+    const char *there = from + (offset - start);
+    if (!isWhole) {
+      std::memcpy(here, there, now);
+      return note(range, piece, hashOf(range, piece), changes);
+    }
+    // What is there already is compared, which costs less than writing it again.
+    const uint64_t hash = hashBytes(there, now);
+    if (hash != range.hashes[piece] || std::memcmp(here, there, now) != 0) {
+      if (isStreamed && now % 64 == 0)
+        stream(here, there, now);
+      else
+        std::memcpy(here, there, now);
+    }
+    note(range, piece, hash, changes);
+  });
+}
+
+void MemoryTable::updateCopied(Range &to, uint64_t toAddress, const Range &from,
+                               uint64_t fromAddress, uint64_t bytes) {
+  const uint64_t start = toAddress - to.base, startThere = fromAddress - from.base;
+  std::vector<Change> ignored;
+  if (start % kPieceBytes != startThere % kPieceBytes)
+    return update(to, toAddress, bytes, ignored);
+  eachPiece(to, start, bytes, [&](uint64_t piece, uint64_t offset, uint64_t now, bool isWhole) {
+    const uint64_t there = (startThere + (offset - start)) / kPieceBytes;
+    const bool isKnown = isWhole && from.bytesOf(there) == now;
+    note(to, piece, isKnown ? from.hashes[there] : hashOf(to, piece), ignored);
+  });
+}
+
+void MemoryTable::updateFilled(Range &range, uint64_t address, uint64_t bytes) {
+  std::vector<Change> ignored;
+  uint64_t hashOfWhole = 0;
+  bool isKnown = false;
+  eachPiece(range, address - range.base, bytes,
+            [&](uint64_t piece, uint64_t, uint64_t now, bool isWhole) {
+              if (!isWhole || now != kPieceBytes)
+                return note(range, piece, hashOf(range, piece), ignored);
+              if (!std::exchange(isKnown, true))
+                hashOfWhole = hashOf(range, piece);
+              note(range, piece, hashOfWhole, ignored);
+            });
+}
+
+bool MemoryTable::isZero(const Change &change) {
+  const Range *range = find(change.address);
+  return change.hash == hashOfZeros(range->bytesOf((change.address - range->base) / kPieceBytes));
 }
 
 std::vector<Span> MemoryTable::spansOf(const std::vector<Change> &changes) {

@@ -45,6 +45,20 @@ class MemoryTable {
   static void update(Range &, std::vector<Change> &changes);
   /// The same of the pieces that [address, address + bytes) touches.
   static void update(Range &, uint64_t address, uint64_t bytes, std::vector<Change> &changes);
+  /// Copies the bytes to `to`, within the range and apart from where they come from, and looks at
+  /// the pieces they touch while they are in the cache: adds those that changed to `changes`.
+  /// The copy is part of one of `wholeBytes`.
+  static void copyInto(Range &, uint64_t to, const char *from, uint64_t bytes, uint64_t wholeBytes,
+                       std::vector<Change> &changes);
+  /// The same as update, after a copy of so many bytes from `from` (not stale) to `to`, which lie
+  /// apart: what is known of the one need not be looked up in the other.
+  static void updateCopied(Range &to, uint64_t toAddress, const Range &from, uint64_t fromAddress,
+                           uint64_t bytes);
+  /// The same after a fill of [address, address + bytes), whose value's bytes a piece is a multiple
+  /// of: whole pieces are alike.
+  static void updateFilled(Range &, uint64_t address, uint64_t bytes);
+  /// Whether the piece holds zeros only.
+  bool isZero(const Change &);
   /// The parts of changes as spans, neighbours joined.
   std::vector<Span> spansOf(const std::vector<Change> &changes);
   uint64_t totalBytes() const;

@@ -22,6 +22,14 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(5);
 /// Blocks of memory are cut so that readers need not hold more.
 constexpr uint64_t kMostBlock = 4 << 20;
+/// Pieces that changed are recorded by stretches of their allocations, so that the same contents
+/// are the same blocks whatever changed beside them; what is looked at stays in the cache until it
+/// is recorded.
+constexpr uint64_t kStretch = 512 << 10;
+/// So many pieces of one stretch are not worth a block of their own.
+constexpr size_t kFewPieces = 16;
+/// Copies from here on are recorded by pieces, smaller ones by rows.
+constexpr uint64_t kLargeCopy = 16 * kPieceBytes;
 constexpr uint64_t kMostCheckpoint = 512 << 20;
 /// Of the time since the last checkpoint, so much may go into the next one.
 constexpr double kCheckpointShare = 0.05, kCheckpointBytesPerSecond = 4e8;
@@ -195,18 +203,23 @@ void Recorder::announce(const rt::ImageRecord &record) {
 
 // --- what the host writes
 
+void Recorder::writeBlock(const std::vector<Span> &spans) {
+  const std::string head = encode(WriteEvent{spans, {}});
+  std::string payload = file_.takeBuffer();
+  payload.append(head);
+  for (const Span &span : spans)
+    payload.append(reinterpret_cast<const char *>(span.base), span.bytes);
+  write(BlockType::write, std::move(payload), head.size());
+}
+
 void Recorder::writeSpans(const std::vector<Span> &spans) {
   std::vector<Span> some;
   uint64_t bytes = 0;
   const auto flush = [&] {
     if (some.empty())
       return;
-    const std::string head = encode(WriteEvent{some, {}});
-    std::string payload = file_.takeBuffer();
-    payload.append(head);
-    for (const Span &span : some)
-      payload.append(reinterpret_cast<const char *>(span.base), span.bytes);
-    write(BlockType::write, std::move(payload), head.size());
+    writeBlock(some);
+    history_.skip();
     some.clear();
     bytes = 0;
   };
@@ -223,26 +236,47 @@ void Recorder::writeSpans(const std::vector<Span> &spans) {
   flush();
 }
 
+/// Zeros are a fill, and contents that a block of the recording has are not written again.
+void Recorder::writePieces(const std::vector<Change> &changes) {
+  std::vector<Change> some;
+  const auto flush = [&] {
+    if (const auto number = history_.find(some)) {
+      write(BlockType::again, encodeNumber(*number));
+    } else {
+      writeBlock(memory_.spansOf(some));
+      history_.add(std::move(some));
+    }
+    some.clear();
+  };
+  const auto stretchOf = [](const Change &change) { return change.address / kStretch; };
+  std::vector<Change> zeros;
+  for (const Change &change : changes) {
+    if (memory_.isZero(change)) {
+      zeros.push_back(change);
+      continue;
+    }
+    if (some.size() >= kFewPieces && stretchOf(some.back()) != stretchOf(change))
+      flush();
+    some.push_back(change);
+  }
+  if (!some.empty())
+    flush();
+  for (const Span &span : memory_.spansOf(zeros))
+    write(BlockType::fill, encode(FillEvent{span.base, span.bytes, 0, 1, span.bytes, 1}));
+}
+
 /// Before a launch: what the host changed without telling.
 void Recorder::recordChanges() {
   std::vector<Change> changes;
   for (auto &[base, range] : memory_.ranges)
     if (range.isHostVisible || range.isStale)
       MemoryTable::update(range, changes);
-  if (!changes.empty())
-    writeSpans(memory_.spansOf(changes));
+  writePieces(changes);
 }
 
 void Recorder::makeStale() {
   for (auto &[base, range] : memory_.ranges)
     range.isStale = true;
-}
-
-/// Brings the table up to date where the recording already says what was written.
-void Recorder::noteWritten(uint64_t address, uint64_t bytes) {
-  std::vector<Change> ignored;
-  if (Range *range = memory_.find(address, bytes))
-    MemoryTable::update(*range, address, bytes, ignored);
 }
 
 bool Recorder::takeTurn() {
@@ -261,30 +295,72 @@ Recorder::Turn::~Turn() {
     recorder_->turns_.unlock();
 }
 
+namespace {
+
+uint64_t reachOfTarget(const CopyEvent &copy) {
+  return copy.width + (copy.height - 1) * copy.toPitch + (copy.depth - 1) * copy.toSlice;
+}
+uint64_t reachOfSource(const CopyEvent &copy) {
+  return copy.width + (copy.height - 1) * copy.fromPitch + (copy.depth - 1) * copy.fromSlice;
+}
+
+bool isInOnePiece(const CopyEvent &copy) {
+  return copy.depth == 1 &&
+         (copy.height == 1 || (copy.toPitch == copy.width && copy.fromPitch == copy.width));
+}
+
+bool overlaps(const CopyEvent &copy) {
+  return copy.to < copy.from + reachOfSource(copy) && copy.from < copy.to + reachOfTarget(copy);
+}
+
+} // namespace
+
+/// Where a copy comes from, if replays have it there.
+const Range *Recorder::recordedSource(const CopyEvent &copy) {
+  const Range *from = memory_.find(copy.from, reachOfSource(copy));
+  return from && !from->isHostVisible && !from->isStale && !overlaps(copy) ? from : nullptr;
+}
+
 void Recorder::Turn::copied(const CopyEvent &copy) {
   if (!recorder_ || copy.width == 0)
     return;
   Recorder &r = *recorder_;
   std::lock_guard lock(r.state_);
-  const uint64_t reach =
-      copy.width + (copy.height - 1) * copy.toPitch + (copy.depth - 1) * copy.toSlice;
-  Range *to = r.memory_.find(copy.to, reach);
+  Range *to = r.memory_.find(copy.to, reachOfTarget(copy));
   if (!to || to->isHostVisible)
     return; // the host's own memory, or looked at before launches
   if (!r.hasBegun_) {
     to->isStale = true;
     return;
   }
-  const uint64_t fromReach =
-      copy.width + (copy.height - 1) * copy.fromPitch + (copy.depth - 1) * copy.fromSlice;
-  const Range *from = r.memory_.find(copy.from, fromReach);
-  const bool overlaps = copy.to < copy.from + fromReach && copy.from < copy.to + reach;
-  if (from && !from->isHostVisible && !from->isStale && !overlaps) {
-    r.write(BlockType::copy, encode(copy));
-  } else {
+  const Range *from = r.recordedSource(copy);
+  if (!from)
     return r.writeRows(*to, copy);
+  r.write(BlockType::copy, encode(copy));
+  if (isInOnePiece(copy))
+    return MemoryTable::updateCopied(*to, copy.to, *from, copy.from, reachOfTarget(copy));
+  std::vector<Change> ignored;
+  MemoryTable::update(*to, copy.to, reachOfTarget(copy), ignored);
+}
+
+bool Recorder::Turn::copies(const CopyEvent &copy) {
+  const uint64_t bytes = copy.width * copy.height;
+  if (!recorder_ || !isInOnePiece(copy) || bytes < kLargeCopy || overlaps(copy))
+    return false;
+  Recorder &r = *recorder_;
+  std::lock_guard lock(r.state_);
+  Range *to = r.memory_.find(copy.to, bytes);
+  if (!to || to->isHostVisible || !r.hasBegun_ || r.recordedSource(copy))
+    return false;
+  const auto *from = reinterpret_cast<const char *>(copy.from);
+  for (uint64_t at = copy.to; at < copy.to + bytes;) {
+    const uint64_t end = std::min(copy.to + bytes, (at / kStretch + 1) * kStretch);
+    std::vector<Change> changes;
+    MemoryTable::copyInto(*to, at, from + (at - copy.to), end - at, bytes, changes);
+    r.writePieces(changes);
+    at = end;
   }
-  r.noteWritten(copy.to, reach);
+  return true;
 }
 
 /// What a copy from elsewhere brought, as far as it is not what was there. Of a large one the
@@ -296,9 +372,8 @@ void Recorder::writeRows(Range &to, const CopyEvent &copy) {
   MemoryTable::update(to, copy.to, reach, changes);
   if (changes.empty())
     return;
-  constexpr uint64_t kLarge = 16 * kPieceBytes;
-  if (to.isStale || copy.width * copy.height * copy.depth >= std::max(kLarge, reach / 2))
-    return writeSpans(memory_.spansOf(changes));
+  if (to.isStale || copy.width * copy.height * copy.depth >= std::max(kLargeCopy, reach / 2))
+    return writePieces(changes);
   std::vector<Span> rows;
   for (uint64_t z = 0; z < copy.depth; ++z)
     for (uint64_t y = 0; y < copy.height; ++y)
@@ -320,7 +395,11 @@ void Recorder::Turn::filled(const FillEvent &fill) {
     return;
   }
   r.write(BlockType::fill, encode(fill));
-  r.noteWritten(fill.base, reach);
+  std::vector<Change> ignored;
+  if (fill.height == 1 || fill.pitch == fill.width * fill.elementBytes)
+    MemoryTable::updateFilled(*range, fill.base, reach);
+  else
+    MemoryTable::update(*range, fill.base, reach, ignored);
 }
 
 // --- launches

@@ -21,6 +21,7 @@
 #include "loader/capture/events.h"
 #include "loader/capture/image_event.h"
 #include "loader/capture/memory_table.h"
+#include "loader/capture/write_history.h"
 #include "loader/device/observer.h"
 
 namespace ptxrun::capture {
@@ -78,6 +79,9 @@ class Recorder final : public device::Observer {
     ~Turn();
     Turn(const Turn &) = delete;
     Turn &operator=(const Turn &) = delete;
+    /// Makes the copy if it is one that can be recorded on the way; false: it is the caller's to
+    /// make, and to tell by copied().
+    [[nodiscard]] bool copies(const CopyEvent &);
     /// What was done in the turn.
     void copied(const CopyEvent &);
     void filled(const FillEvent &);
@@ -103,10 +107,12 @@ class Recorder final : public device::Observer {
   void announceAll();
   void announce(ModuleRecord &);
   void announce(const rt::ImageRecord &);
+  void writeBlock(const std::vector<Span> &);
   void writeSpans(const std::vector<Span> &);
+  void writePieces(const std::vector<Change> &);
   void recordChanges();
   void makeStale();
-  void noteWritten(uint64_t address, uint64_t bytes);
+  const Range *recordedSource(const CopyEvent &);
   void writeRows(Range &, const CopyEvent &);
   std::vector<Change> lookAtResults(device::Module &, const device::KernelInfo &,
                                     const void *params);
@@ -119,6 +125,7 @@ class Recorder final : public device::Observer {
   std::timed_mutex turns_;
   std::recursive_mutex state_; ///< guards what follows
   BlockWriter file_;
+  WriteHistory history_; ///< of its write blocks
   MemoryTable memory_;
   std::unordered_map<const device::Module *, ModuleRecord> modules_;
   uint64_t nextModule_ = 1, launches_ = 0, sinceCheckpoint_ = 0;

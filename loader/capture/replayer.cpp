@@ -377,7 +377,9 @@ void Replayer::run(const std::function<void(const LaunchReport &)> &report,
       CheckpointEvent event;
       decode(block.payload, event);
       restore(event);
-    } else if (block.type == BlockType::write && !isBefore) {
+    } else if ((block.type == BlockType::write || block.type == BlockType::again) && !isBefore) {
+      if (block.type == BlockType::again)
+        reader.readWrite(decodeNumber(block.payload), block);
       WriteEvent event;
       decode(block.payload, event);
       put(event);

@@ -71,10 +71,14 @@ CUresult CopyOperation::run(Context &) {
   traced.add("bytes", width_ * height_ * depth_);
   const CountedTransfer counted(to_.base, from_.base, width_ * height_ * depth_);
   capture::Recorder::Turn turn;
-  copyRows();
   const auto number = [](const char *address) { return reinterpret_cast<uint64_t>(address); };
-  turn.copied({number(to_.base), to_.pitch, to_.slice, number(from_.base), from_.pitch, from_.slice,
-               width_, height_, depth_});
+  const capture::CopyEvent copy{
+      number(to_.base), to_.pitch, to_.slice, number(from_.base), from_.pitch, from_.slice,
+      width_,           height_,   depth_};
+  if (!turn.copies(copy)) {
+    copyRows();
+    turn.copied(copy);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -98,10 +102,19 @@ CUresult PiecesOperation::run(Context &) {
   const CountedTransfer counted(first.to, first.from, device::summary::isOn() ? totalBytes() : 0);
   capture::Recorder::Turn turn;
   for (const Piece &piece : pieces_) {
+    const capture::CopyEvent copy{reinterpret_cast<uint64_t>(piece.to),
+                                  piece.bytes,
+                                  piece.bytes,
+                                  reinterpret_cast<uint64_t>(piece.from),
+                                  piece.bytes,
+                                  piece.bytes,
+                                  piece.bytes,
+                                  1,
+                                  1};
+    if (turn.copies(copy))
+      continue;
     memmove(piece.to, piece.from, piece.bytes);
-    turn.copied({reinterpret_cast<uint64_t>(piece.to), piece.bytes, piece.bytes,
-                 reinterpret_cast<uint64_t>(piece.from), piece.bytes, piece.bytes, piece.bytes, 1,
-                 1});
+    turn.copied(copy);
   }
   return CUDA_SUCCESS;
 }

@@ -81,6 +81,9 @@ json blockJson(const capture::Block &block) {
     out["spans"] = spansJson(e.spans);
     break;
   }
+  case capture::BlockType::again:
+    out["write"] = capture::decodeNumber(block.payload);
+    break;
   case capture::BlockType::copy: {
     capture::CopyEvent e;
     decode(block.payload, e);
@@ -244,6 +247,18 @@ void extract(const std::string &file, const std::string &folder) {
   }
 }
 
+/// A block that speaks of a write block, for a file that has those of `kept`: itself, or the
+/// contents where they are not there.
+void keepAgain(capture::BlockReader &reader, capture::Block &block,
+               std::map<uint64_t, uint64_t> &kept) {
+  const uint64_t number = capture::decodeNumber(block.payload);
+  const auto [found, isNew] = kept.try_emplace(number, kept.size());
+  if (isNew)
+    reader.readWrite(number, block);
+  else
+    block.payload = capture::encodeNumber(found->second);
+}
+
 /// Copies a recording: launches after `to` are left out; those before `from` are kept only as far
 /// as there is no checkpoint.
 void trim(const std::string &file, const std::string &output, uint64_t from, uint64_t to) {
@@ -266,15 +281,21 @@ void trim(const std::string &file, const std::string &output, uint64_t from, uin
     throw UsageError("the new recording needs a name of its own");
   if (!writer.open(output, problem))
     throw Failed(problem);
-  uint64_t last = 0;
+  uint64_t last = 0, writesRead = 0;
+  std::map<uint64_t, uint64_t> kept; // numbers of write blocks: there, and in the new file
   for (capture::Block block; reader.next(block);) {
     using Type = capture::BlockType;
     const bool isBefore = block.offset < start;
-    const bool isWork = block.type == Type::write || block.type == Type::copy ||
-                        block.type == Type::fill || block.type == Type::launch ||
-                        block.type == Type::result;
+    const bool isWork = block.type == Type::write || block.type == Type::again ||
+                        block.type == Type::copy || block.type == Type::fill ||
+                        block.type == Type::launch || block.type == Type::result;
+    writesRead += block.type == Type::write;
     if (isBefore && isWork)
       continue;
+    if (block.type == Type::write)
+      kept[writesRead - 1] = kept.size();
+    if (block.type == Type::again)
+      keepAgain(reader, block, kept);
     if (block.type == Type::launch) {
       capture::LaunchEvent e;
       decode(block.payload, e);

@@ -21,11 +21,13 @@ std::map<char *, size_t> &buffers() {
 
 void copyToDevice(char *to, const std::string &from) {
   capture::Recorder::Turn turn;
-  std::memcpy(to, from.data(), from.size());
   capture::CopyEvent copy;
   copy.to = reinterpret_cast<uint64_t>(to);
   copy.from = reinterpret_cast<uint64_t>(from.data());
   copy.width = from.size();
+  if (turn.copies(copy))
+    return;
+  std::memcpy(to, from.data(), from.size());
   turn.copied(copy);
 }
 

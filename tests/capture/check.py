@@ -94,10 +94,27 @@ def programs(program, module):
         replays(scenario)
         info = json.loads(run("capture", "info", "--json", REC).stdout)
         expect(info["complete"] and all(l["ended"] for l in info["launches"]), scenario + " is complete")
+        if scenario == "copies_again":
+            rewritten(info)
         if scenario == "many":
             size(info)
             checkpoints(info)
             options(program, module)
+
+
+def rewritten(info):
+    """Inputs that are copied over results five times stand in the file once, but for the stretch where they change; what is
+    cut from it has them, too."""
+    inputs = 4 << 20
+    blocks = info["blocks"]
+    expect(blocks["write"]["bytes"] < 1.6 * inputs, f"inputs stand in the file once: {blocks['write']}")
+    expect(blocks["again"]["count"] > 20, f"and are spoken of: {blocks['again']}")
+    expect(blocks["fill"]["count"] > 5, f"zeros are fills: {blocks['fill']}")
+    cut = os.path.join(FOLDER, "again.rec")
+    for command in (["trim", "--to", "7"], ["pack"], ["trim", "--from", "9"]):
+        expect(run("capture", *command, REC, "-o", cut).returncode == 0, command[0])
+        expect(run("replay", cut, "-q").returncode == 0, f"{command} replays")
+    size(info)
 
 
 def size(info):

@@ -134,6 +134,27 @@ void clocks() {
   launch("timed", 2, 32, nullptr, out);
   CHECK(cuCtxSynchronize());
 }
+/// The same inputs and zeros are copied over what kernels made of them, as programs that measure
+/// do; the fourth time a few bytes of them are others.
+void copiesAgain() {
+  constexpr unsigned kMany = 1 << 20;
+  auto inputs = numbers(kMany);
+  const std::vector<float> zeros(kMany);
+  const auto x = device<float>(kMany + 1001), y = device<float>(kMany);
+  for (int k = 0; k < 5; ++k) {
+    inputs[77777] = k < 3 ? 1 : 2;
+    CHECK(cuMemcpyHtoD(x + 4004, inputs.data(), kMany * 4));
+    CHECK(cuMemcpyHtoD(y, zeros.data(), kMany * 4));
+    launch("scale", kMany / 256, 256, nullptr, y, x + 4004, 2.0f + static_cast<float>(k % 2),
+           kMany);
+    launch("scale", kMany / 256, 256, nullptr, x + 4004, y, 0.5f, kMany);
+    CHECK(cuMemcpyDtoD(x, y, kMany * 2)); // and pieces that are known to be others' twins
+    CHECK(cuMemsetD8(y, 7, kMany * 3));
+    launch("scale", 1, 256, nullptr, y + kMany * 3, y, 1.0f, 256u);
+  }
+  print<float>("again", x + 4004, 4);
+  print<float>("at", x + (77777 + 1001) * 4, 1);
+}
 void inPlace() {
   std::vector<unsigned> start(1001);
   for (unsigned i = 0; i < 1001; ++i)
@@ -271,6 +292,7 @@ const Scenarios driverScenarios = {{"streams", streams},
                                    {"heap", heap},
                                    {"pointers", pointers},
                                    {"clocks", clocks},
+                                   {"copies_again", copiesAgain},
                                    {"in_place", inPlace},
                                    {"boxes", boxes},
                                    {"cooperative", cooperative},

@@ -105,6 +105,8 @@ std::string fitting(BlockType type, std::string_view payload, uint64_t number) {
   }
   case BlockType::drop:
     return encodeNumber(1 + choose(3));
+  case BlockType::again:
+    return encodeNumber(choose(3));
   case BlockType::result: {
     ResultEvent event;
     event.number = number - 1;
@@ -152,6 +154,9 @@ void decodeAll(const std::string &path) {
     case BlockType::allocate:
       decode(block.payload, allocate);
       break;
+    case BlockType::again:
+      reader.readWrite(decodeNumber(block.payload), block);
+      [[fallthrough]];
     case BlockType::write:
       decode(block.payload, written);
       break;
