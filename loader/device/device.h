@@ -69,8 +69,10 @@ struct KernelInfo {
   uint32_t minnctapersm = 0, maxnreg = 0, maxClusterRank = 0;
   bool isExplicitCluster = false;
   bool areBlocksClusters = false; ///< .blocksareclusters
-  uint32_t registerCount = 0;     ///< 32-bit registers that the PTX declares, capped at 255
-  uint32_t line = 0;              ///< PTX line of its `.entry`
+  /// 32-bit registers that the PTX declares, at most what .maxnreg, the block's size and
+  /// LoadOptions::registerLimit leave a thread, and 255.
+  uint32_t registerCount = 0;
+  uint32_t line = 0; ///< PTX line of its `.entry`
 };
 
 /// Memory that a kernel and what it calls declare. Found by reading its code, without compiling it.
@@ -115,6 +117,8 @@ struct LoadOptions {
   /// A module of the same text, longer-lived, whose managed variables are this one's, too: of
   /// another device.
   const Module *managedOf = nullptr;
+  uint32_t registerLimit =
+      0; ///< registers that a thread may have (-maxrregcount); 0: no such limit
   /// Told after each stage (parse, check, lower, simt, jit, load; cache), on the thread that ran
   /// it; `kernel` is empty for stages of the whole module.
   std::function<void(std::string_view stage, std::string_view kernel, double milliseconds)> onStage;

@@ -32,9 +32,22 @@ uint32_t countRegisters(const check::Function &function) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(count, 1, 255));
 }
 
+/// What a multiprocessor's registers leave each thread where blocks of the greatest size that
+/// .maxntid or .reqntid allows have to fit, .minnctapersm of them at once.
+uint32_t registersForBlocks(const check::Function &function) {
+  constexpr uint64_t kRegisters = 65536, kWarp = 32, kGranule = 8, kMost = 255;
+  const auto &shape = function.reqntid[0] ? function.reqntid : function.maxntid;
+  if (shape[0] == 0)
+    return kMost;
+  const uint64_t threads = uint64_t{shape[0]} * std::max(shape[1], 1u) * std::max(shape[2], 1u);
+  const uint64_t blocks = std::max(function.minnctapersm, 1u);
+  const uint64_t each = kRegisters / ((threads + kWarp - 1) / kWarp * kWarp * blocks);
+  return static_cast<uint32_t>(std::clamp(each / kGranule * kGranule, kGranule, kMost));
+}
+
 } // namespace
 
-std::vector<KernelInfo> describeKernels(const check::Module &module) {
+std::vector<KernelInfo> describeKernels(const check::Module &module, uint32_t registerLimit) {
   std::vector<KernelInfo> kernels;
   for (const check::Function *function : module.functions) {
     if (!function->isEntry || function->isDeclaration)
@@ -51,9 +64,10 @@ std::vector<KernelInfo> describeKernels(const check::Module &module) {
     info.maxClusterRank = function->maxclusterrank;
     info.minnctapersm = function->minnctapersm;
     info.maxnreg = function->maxnreg;
-    info.registerCount = countRegisters(*function);
-    if (info.maxnreg != 0)
-      info.registerCount = std::min(info.registerCount, info.maxnreg);
+    info.registerCount = std::min(countRegisters(*function), registersForBlocks(*function));
+    for (const uint32_t limit : {info.maxnreg, registerLimit})
+      if (limit != 0)
+        info.registerCount = std::min(info.registerCount, limit);
     info.line = function->line;
     kernels.push_back(std::move(info));
   }

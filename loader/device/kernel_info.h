@@ -6,7 +6,8 @@
 namespace ptxrun::device {
 
 /// The module's kernels that have a body, in the order of the PTX.
-std::vector<KernelInfo> describeKernels(const check::Module &);
+/// `registerLimit`: as in LoadOptions.
+std::vector<KernelInfo> describeKernels(const check::Module &, uint32_t registerLimit);
 /// See Module::staticMemory.
 StaticMemory measureStaticMemory(const check::Module &, std::string_view kernel);
 

@@ -95,12 +95,13 @@ Code codeOf(rt::Status status) {
 
 class LoadedModule final : public Module {
  public:
-  LoadedModule(std::string name, std::unique_ptr<translate::Module> translated, Tiers tiers)
-      : name_(std::move(name)), tiers_(tiers), source_(std::make_shared<Source>()) {
+  LoadedModule(std::string name, std::unique_ptr<translate::Module> translated,
+               const LoadOptions &options)
+      : name_(std::move(name)), tiers_(options.tiers), source_(std::make_shared<Source>()) {
     source_->translated = std::move(translated);
     if (FormRecord::isOn())
       source_->record = std::make_unique<FormRecord>(checked());
-    kernels_ = describeKernels(checked());
+    kernels_ = describeKernels(checked(), options.registerLimit);
   }
 
   ~LoadedModule() override {
@@ -310,8 +311,7 @@ std::unique_ptr<Module> Module::load(std::string name, std::string text, const L
     outcome = Outcome::failed(Code::invalidPtx, std::move(errorText));
     return nullptr;
   }
-  auto module =
-      std::make_unique<LoadedModule>(std::move(name), std::move(translated), options.tiers);
+  auto module = std::make_unique<LoadedModule>(std::move(name), std::move(translated), options);
   if (told)
     told->moduleLoading();
   outcome = module->placeVariables(options.managedOf);

@@ -9,6 +9,7 @@
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
 #include "loader/image/readable.h"
+#include "loader/image/register_limit.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
@@ -29,9 +30,11 @@ class Linker final : public Object {
  public:
   static constexpr Kind kKind = Kind::linker;
   explicit Linker(JitOptions options)
-      : Object(kKind), options_(options), values_(options.values, options.values + options.count) {}
+      : Object(kKind), options_(options), values_(options.values, options.values + options.count),
+        registerLimit_(options.maxRegisters()) {}
 
-  CUresult add(std::span<const std::byte> bytes) {
+  /// `own`: of this input alone.
+  CUresult add(std::span<const std::byte> bytes, const JitOptions &own) {
     if (isDeviceRuntime(bytes))
       return CUDA_SUCCESS; // its functions are translate/lower's to provide
     image::Image parts;
@@ -40,8 +43,9 @@ class Linker final : public Object {
     if (!outcome.isOk())
       return fail(outcome);
     writeErrorLog("");
+    const unsigned limit = image::smallerLimit(registerLimit_, own.maxRegisters());
     for (std::string &text : parts.ptx)
-      texts_.push_back(std::move(text));
+      texts_.push_back(image::withRegisterLimit(std::move(text), limit));
     return CUDA_SUCCESS;
   }
 
@@ -82,6 +86,7 @@ class Linker final : public Object {
 
   const JitOptions options_;
   const std::vector<void *> values_; ///< as they were given
+  const unsigned registerLimit_;
   std::vector<std::string> texts_;
   std::string linked_;
 };
@@ -109,15 +114,16 @@ PTXRUN_API CUresult cuLinkCreate(unsigned optionCount, CUjit_option *options, vo
 }
 
 PTXRUN_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *data, size_t bytes,
-                                     const char *, unsigned, CUjit_option *, void **) {
+                                     const char *, unsigned optionCount, CUjit_option *options,
+                                     void **values) {
   std::shared_ptr<Linker> linker;
   PTXRUN_TRY(enterLinker(state, linker));
-  if (!data || bytes == 0)
+  if (!data || bytes == 0 || (optionCount != 0 && (!options || !values)))
     return CUDA_ERROR_INVALID_VALUE;
   if (!image::isReadable(data, bytes))
     return linker->fail({ptxrun::device::Code::unsupportedImage,
                          "broken image: it is longer than the memory it lies in"});
-  return linker->add({static_cast<const std::byte *>(data), bytes});
+  return linker->add({static_cast<const std::byte *>(data), bytes}, {optionCount, options, values});
 }
 PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
                                   const char *name, unsigned optionCount, CUjit_option *options,
@@ -125,14 +131,16 @@ PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *
   return cuLinkAddData_v2(state, type, data, bytes, name, optionCount, options, values);
 }
 
-PTXRUN_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const char *path, unsigned,
-                                     CUjit_option *, void **) {
+PTXRUN_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const char *path,
+                                     unsigned optionCount, CUjit_option *options, void **values) {
   std::shared_ptr<Linker> linker;
   PTXRUN_TRY(enterLinker(state, linker));
+  if (optionCount != 0 && (!options || !values))
+    return CUDA_ERROR_INVALID_VALUE;
   std::vector<char> bytes;
   if (const auto outcome = image::readFile(path ? path : "", bytes); !outcome.isOk())
     return linker->fail(outcome);
-  return linker->add(std::as_bytes(std::span(bytes)));
+  return linker->add(std::as_bytes(std::span(bytes)), {optionCount, options, values});
 }
 PTXRUN_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
                                   unsigned optionCount, CUjit_option *options, void **values) {

@@ -11,6 +11,7 @@
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
 #include "loader/image/readable.h"
+#include "loader/image/register_limit.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/device_runtime.h"
@@ -96,7 +97,7 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
   std::string log = outcome.message;
   CUresult result = toResult(outcome.code);
   if (result == CUDA_SUCCESS)
-    result = module.load(std::move(image.ptx), name, log);
+    result = module.load(std::move(image.ptx), name, log, options.maxRegisters());
   options.writeInfoLog("");
   options.writeErrorLog(result == CUDA_SUCCESS ? "" : log);
   if (result != CUDA_SUCCESS && (!hasErrorLog(options) || isVerbose()))
@@ -137,8 +138,11 @@ static DeviceFacts deviceFacts() {
   return facts;
 }
 
-CUresult Module::load(std::vector<std::string> ptx, const std::string &name,
-                      std::string &errorLog) {
+CUresult Module::load(std::vector<std::string> ptx, const std::string &name, std::string &errorLog,
+                      unsigned registerLimit) {
+  registerLimit_ = registerLimit;
+  for (const std::string &text : ptx)
+    registerLimit_ = image::smallerLimit(registerLimit_, image::registerLimit(text));
   for (std::string &text : ptx)
     text = withDeviceRuntime(std::move(text), deviceFacts);
   if (auto merged = image::mergeTexts(ptx)) {
@@ -163,7 +167,9 @@ CUresult Module::loadPart(std::string text, const std::string &name, device::Out
   Source source{sourceName(name, text), {}};
   if (kind() == Kind::library && deviceCount() > 1)
     source.text = text;
-  auto part = device::Module::load(source.name, std::move(text), loadOptions(), outcome);
+  device::LoadOptions options = loadOptions();
+  options.registerLimit = registerLimit_;
+  auto part = device::Module::load(source.name, std::move(text), options, outcome);
   if (!part)
     return toResult(outcome.code);
   addPart(std::move(part));
@@ -188,6 +194,7 @@ CUresult Module::loadCopyOf(const Module &other, CUdevice device) {
   for (size_t i = 0; i < other.sources_.size(); ++i) {
     device::LoadOptions options = loadOptions();
     options.managedOf = other.parts_[i].get();
+    options.registerLimit = other.registerLimit_;
     device::Outcome outcome;
     auto part =
         device::Module::load(other.sources_[i].name, other.sources_[i].text, options, outcome);
@@ -309,6 +316,13 @@ void JitOptions::writeErrorLog(const std::string &text) const {
 }
 void JitOptions::writeInfoLog(const std::string &text) const {
   writeLog(*this, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, text);
+}
+
+unsigned JitOptions::maxRegisters() const {
+  for (unsigned i = 0; i < count; ++i)
+    if (names[i] == CU_JIT_MAX_REGISTERS)
+      return static_cast<unsigned>(reinterpret_cast<uintptr_t>(values[i]));
+  return 0;
 }
 
 CUresult loadImage(Module &module, const void *image, const JitOptions &options) {

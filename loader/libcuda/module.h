@@ -78,7 +78,9 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   /// Loads every PTX text (`name` is how diagnostics call it); on failure the log says why. Texts
   /// that refer to one another become one module if no two define the same name; all others stay
   /// side by side, each complete in itself.
-  CUresult load(std::vector<std::string> ptx, const std::string &name, std::string &errorLog);
+  /// `registerLimit`: what a thread may have, beside what the texts say; 0: no such limit.
+  CUresult load(std::vector<std::string> ptx, const std::string &name, std::string &errorLog,
+                unsigned registerLimit = 0);
 
   /// The function of that name, made at the first question; null if there is none.
   Function *findFunction(std::string_view name);
@@ -103,6 +105,7 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   void addPart(std::unique_ptr<device::Module>, CUdevice device = -1);
   Function *functionFor(device::Module &, const device::KernelInfo &);
   std::vector<std::unique_ptr<device::Module>> parts_;
+  unsigned registerLimit_ = 0;
   /// Of each part, where there are other devices to load it for.
   struct Source {
     std::string name, text;
@@ -149,6 +152,8 @@ struct JitOptions {
   /// Writes a text into the log buffer that the options name, and its length where they ask for it.
   void writeErrorLog(const std::string &) const;
   void writeInfoLog(const std::string &) const;
+  /// CU_JIT_MAX_REGISTERS; 0: it is not there.
+  unsigned maxRegisters() const;
 };
 
 /// Reads an image and loads it into `module`. On failure the error log is written (and shown when

@@ -1,5 +1,7 @@
 #include "loader/toolkit/architecture.h"
 
+#include "loader/image/register_limit.h"
+
 namespace ptxrun::toolkit {
 
 namespace {
@@ -30,6 +32,8 @@ CompilerOptions wantPtx(const std::vector<std::string_view> &given) {
   for (const std::string_view word : given) {
     const size_t value = isValue ? 0 : valueOf(word);
     std::string &written = options.words.emplace_back(word);
+    if (const unsigned limit = image::registerLimitOption(word))
+      options.registerLimit = limit;
     if (value != word.npos && word.substr(value).starts_with(kReal)) {
       written.replace(value, kReal.size(), kVirtual);
       options.wantsMachineCode = true;

@@ -12,6 +12,7 @@ namespace ptxrun::toolkit {
 struct CompilerOptions {
   std::vector<std::string> words;
   bool wantsMachineCode = false; ///< an sm_NN was there
+  unsigned registerLimit = 0;    ///< -maxrregcount; 0: none
 };
 
 CompilerOptions wantPtx(const std::vector<std::string_view> &given);

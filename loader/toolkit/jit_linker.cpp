@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 
+#include "loader/image/register_limit.h"
 #include "loader/toolkit/nvidia_library.h"
 
 namespace ptxrun::toolkit {
@@ -86,6 +88,13 @@ bool JitLinker::hasArchitecture() const {
   });
 }
 
+unsigned JitLinker::registerLimit() const {
+  unsigned limit = 0;
+  for (const std::string &option : options_)
+    limit = image::smallerLimit(limit, image::registerLimitOption(option));
+  return limit;
+}
+
 LinkResult JitLinker::add(LinkInput input, std::span<const std::byte> bytes, const char *name) {
   if (bytes.empty())
     return LinkResult::invalidInput;
@@ -143,10 +152,12 @@ LinkResult JitLinker::linkByDriver(const std::string &compiled) {
   if (!context.isCurrent())
     return LinkResult::internal;
   std::array<char, 16384> log{};
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_MAX_REGISTERS};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size()),
+                    reinterpret_cast<void *>(uintptr_t{registerLimit()})};
   CUlinkState state = nullptr;
-  if (cuLinkCreate_v2(2, options, values, &state) != CUDA_SUCCESS)
+  if (cuLinkCreate_v2(std::size(options), options, values, &state) != CUDA_SUCCESS)
     return LinkResult::internal;
   LinkResult result = LinkResult::success;
   for (const Part &part : parts_)

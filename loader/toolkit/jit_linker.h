@@ -50,6 +50,7 @@ class JitLinker {
   };
 
   bool hasOption(std::string_view) const;
+  unsigned registerLimit() const; ///< -maxrregcount; 0: none
   LinkResult compileLtoIr(std::string &ptx);
   LinkResult linkByDriver(const std::string &compiled);
   LinkResult addToDriver(CUlinkState, std::span<const std::byte>, const std::string &name);

@@ -1,13 +1,16 @@
 // libnvrtc.so.12 and .13: NVIDIA's NVRTC compiles, and where a program asks for machine code
 // (sm_NN, nvrtcGetCUBIN) it is given PTX, which libcuda.so.1 loads like a cubin.
 #include <cstdio>
+#include <cstring>
+#include <map>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "loader/boundary/guarded.h"
+#include "loader/image/register_limit.h"
 #include "loader/toolkit/architecture.h"
 #include "loader/toolkit/nvidia_library.h"
 
@@ -42,26 +45,40 @@ template <class... Parameters> int forward(const char *name, Parameters... argum
   return kInternalError;
 }
 
-/// Programs whose machine code was asked for.
-struct Programs {
-  std::mutex mutex;
-  std::set<void *> withMachineCode;
-
-  bool wantMachineCode(void *program) {
-    const std::lock_guard lock(mutex);
-    return withMachineCode.contains(program);
+/// Programs whose machine code was asked for, and how many registers it may use (0: any).
+class Programs {
+ public:
+  std::optional<unsigned> machineCode(void *program) {
+    const std::lock_guard lock(mutex_);
+    const auto found = limits_.find(program);
+    return found == limits_.end() ? std::nullopt : std::optional(found->second);
   }
-  void set(void *program, bool wantsMachineCode) {
-    const std::lock_guard lock(mutex);
-    if (wantsMachineCode)
-      withMachineCode.insert(program);
+  void set(void *program, std::optional<unsigned> registerLimit) {
+    const std::lock_guard lock(mutex_);
+    if (registerLimit)
+      limits_[program] = *registerLimit;
     else
-      withMachineCode.erase(program);
+      limits_.erase(program);
   }
+
+ private:
+  std::mutex mutex_;
+  std::map<void *, unsigned> limits_;
 };
 Programs &programs() {
   static auto *const instance = new Programs; // programs are destroyed while the process ends
   return *instance;
+}
+
+/// What stands for a program's machine code: its PTX with what it was told of registers.
+int getCode(void *program, unsigned registerLimit, std::string &code) {
+  size_t bytes = 0;
+  int result = forward("nvrtcGetPTXSize", program, &bytes);
+  std::string ptx(bytes, '\0');
+  if (result == kSuccess && bytes != 0)
+    result = forward("nvrtcGetPTX", program, ptx.data());
+  code = ptxrun::image::withRegisterLimit(ptx.c_str(), registerLimit);
+  return result;
 }
 
 } // namespace
@@ -86,7 +103,8 @@ PTXRUN_EXPORT int nvrtcCompileProgram(void *program, int count, const char *cons
       words.push_back(word.c_str());
     const int result = forward("nvrtcCompileProgram", program, count,
                                static_cast<const char *const *>(words.data()));
-    programs().set(program, result == kSuccess && options.wantsMachineCode);
+    const bool isMachineCode = result == kSuccess && options.wantsMachineCode;
+    programs().set(program, isMachineCode ? std::optional(options.registerLimit) : std::nullopt);
     return result;
   });
 }
@@ -94,22 +112,38 @@ PTXRUN_EXPORT int nvrtcCompileProgram(void *program, int count, const char *cons
 PTXRUN_EXPORT int nvrtcDestroyProgram(void **program) {
   return guarded([&] {
     if (program)
-      programs().set(*program, false);
+      programs().set(*program, std::nullopt);
     return forward("nvrtcDestroyProgram", program);
   });
 }
 
 PTXRUN_EXPORT int nvrtcGetCUBINSize(void *program, size_t *bytes) {
   return guarded([&] {
-    return forward(programs().wantMachineCode(program) ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize",
-                   program, bytes);
+    const std::optional<unsigned> limit = programs().machineCode(program);
+    if (!limit)
+      return forward("nvrtcGetCUBINSize", program, bytes);
+    if (!bytes)
+      return kInvalidInput;
+    std::string code;
+    const int result = getCode(program, *limit, code);
+    if (result == kSuccess)
+      *bytes = code.size() + 1;
+    return result;
   });
 }
 
-PTXRUN_EXPORT int nvrtcGetCUBIN(void *program, char *code) {
+PTXRUN_EXPORT int nvrtcGetCUBIN(void *program, char *to) {
   return guarded([&] {
-    return forward(programs().wantMachineCode(program) ? "nvrtcGetPTX" : "nvrtcGetCUBIN", program,
-                   code);
+    const std::optional<unsigned> limit = programs().machineCode(program);
+    if (!limit)
+      return forward("nvrtcGetCUBIN", program, to);
+    if (!to)
+      return kInvalidInput;
+    std::string code;
+    const int result = getCode(program, *limit, code);
+    if (result == kSuccess)
+      memcpy(to, code.c_str(), code.size() + 1);
+    return result;
   });
 }
 

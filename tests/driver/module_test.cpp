@@ -174,6 +174,66 @@ TEST_F(Linker, LogHasAllItsRoomForEachInput) {
   EXPECT_CUDA(cuLinkDestroy(state));
 }
 
+/// Two kernels that declare 100 registers; the second is for 4 blocks of 256 threads at once.
+constexpr const char *kManyRegisters = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry many() { .reg .b32 %r<100>; MOVES ret; }
+.visible .entry bounded() .maxntid 16, 16, 1 .minnctapersm 4 { .reg .b32 %r<100>; MOVES ret; }
+)";
+
+std::string manyRegisters() {
+  std::string moves, text = kManyRegisters;
+  for (int i = 0; i < 100; ++i)
+    moves += "mov.u32 %r" + std::to_string(i) + ", 0; ";
+  for (size_t at; (at = text.find("MOVES")) != text.npos;)
+    text.replace(at, 5, moves);
+  return text;
+}
+
+int registersOf(CUmodule module, const char *kernel) {
+  CUfunction function = nullptr;
+  int count = 0;
+  EXPECT_CUDA(cuModuleGetFunction(&function, module, kernel));
+  EXPECT_CUDA(cuFuncGetAttribute(&count, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+  return count;
+}
+
+TEST_F(Module, RegistersKeepToWhatProgramAndKernelAllow) {
+  const std::string text = manyRegisters();
+  CUmodule module = nullptr;
+  ASSERT_CUDA(cuModuleLoadData(&module, text.c_str()));
+  EXPECT_EQ(registersOf(module, "many"), 100);
+  EXPECT_EQ(registersOf(module, "bounded"), 64); // 65536 of a multiprocessor, 4 * 256 threads
+  CUjit_option options[] = {CU_JIT_MAX_REGISTERS};
+  void *values[] = {reinterpret_cast<void *>(40)};
+  ASSERT_CUDA(cuModuleLoadDataEx(&module, text.c_str(), 1, options, values));
+  EXPECT_EQ(registersOf(module, "many"), 40);
+  EXPECT_EQ(registersOf(module, "bounded"), 40);
+}
+
+TEST_F(Linker, WhatIsLinkedKeepsItsLimitOfRegisters) {
+  const std::string text = manyRegisters();
+  CUjit_option options[] = {CU_JIT_MAX_REGISTERS};
+  void *values[] = {reinterpret_cast<void *>(48)};
+  for (int parts = 1; parts <= 2; ++parts) {
+    CUlinkState state = nullptr;
+    ASSERT_CUDA(cuLinkCreate(1, options, values, &state));
+    ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(text.data()),
+                              text.size() + 1, "many", 0, nullptr, nullptr));
+    if (parts == 2)
+      ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kAdd), strlen(kAdd),
+                                "add", 0, nullptr, nullptr));
+    void *image = nullptr;
+    size_t bytes = 0;
+    ASSERT_CUDA(cuLinkComplete(state, &image, &bytes));
+    CUmodule module = nullptr;
+    ASSERT_CUDA(cuModuleLoadData(&module, image));
+    EXPECT_CUDA(cuLinkDestroy(state));
+    EXPECT_EQ(registersOf(module, "many"), 48);
+  }
+}
+
 /// A library of these objects, as ar writes it: with a table of symbols first.
 std::string archiveOf(const std::vector<std::vector<char>> &objects) {
   std::string all = "!<arch>\n";

@@ -93,6 +93,22 @@ TEST_F(NvJitLink, LinksPtxByTheDriver) {
   EXPECT_EQ(run(get("nvJitLinkGetLinkedCubin")), 42u);
 }
 
+TEST_F(NvJitLink, KeepsTheLimitOfRegisters) {
+  ASSERT_EQ(create({"-arch=sm_80", "-maxrregcount=2"}), 0);
+  ASSERT_EQ(add(kPtx, kCaller), 0);
+  ASSERT_EQ(add(kPtx, kCallee), 0);
+  ASSERT_EQ(call("nvJitLinkComplete", handle_), 0) << get("nvJitLinkGetErrorLog");
+  const std::string image = get("nvJitLinkGetLinkedCubin");
+  EXPECT_EQ(run(image), 42u);
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  int registers = 0;
+  ASSERT_EQ(cuModuleLoadData(&module, image.data()), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&kernel, module, "k"), CUDA_SUCCESS);
+  EXPECT_EQ(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(registers, 2);
+}
+
 TEST_F(NvJitLink, HasTheNamesOfEveryToolkitsHeader) {
   for (int minor = 0; minor < 10; ++minor) {
     const std::string version = "_" + std::to_string(NVJITLINK_MAJOR) + "_" + std::to_string(minor);

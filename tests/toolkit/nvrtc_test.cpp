@@ -44,6 +44,14 @@ TEST_F(Nvrtc, GivesPtxWhereMachineCodeWasAskedFor) {
   EXPECT_EQ(get("nvrtcGetPTXSize", "nvrtcGetPTX"), "-arch=compute_90a -O3 ");
 }
 
+TEST_F(Nvrtc, MachineCodeKeepsItsLimitOfRegisters) {
+  ASSERT_EQ(compile({"-arch=sm_90", "--maxrregcount=40"}), 0);
+  const std::string ptx = get("nvrtcGetPTXSize", "nvrtcGetPTX");
+  EXPECT_EQ(ptx, "-arch=compute_90 --maxrregcount=40 ");
+  EXPECT_EQ(get("nvrtcGetCUBINSize", "nvrtcGetCUBIN"),
+            ptx + "\n// registers of a thread: at most 40\n");
+}
+
 TEST_F(Nvrtc, HasNoMachineCodeWherePtxWasAskedFor) {
   ASSERT_EQ(compile({"-arch=compute_90"}), 0);
   EXPECT_EQ(get("nvrtcGetCUBINSize", "nvrtcGetCUBIN"), "");

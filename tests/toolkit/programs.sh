@@ -16,6 +16,7 @@ expect() { [[ $(cat called) == "$*" ]] || fail "nvcc was called with: $(cat call
 printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n' >'a name.tmp1'
 "$folder/ptxas" -lineinfo -v --gpu-name=sm_90a -O 3 'a name.tmp1' -o out.o || fail "ptxas"
 cmp -s <(cat 'a name.tmp1'; printf '\0') out.o || fail "ptxas hands the text on, with its end"
+"$folder/ptxas" -arch sm_80 --maxrregcount 40 'a name.tmp1' -o limited && grep -q 'at most 40$' limited || fail "--maxrregcount"
 "$folder/ptxas" -arch sm_80 --output-file=other 'a name.tmp1' && [[ -s other ]] || fail "--output-file="
 (cd "$work" && "$folder/ptxas" 'a name.tmp1' && [[ -s elf.o ]]) || fail "the usual name"
 [[ $("$folder/ptxas" --version) == *"release 13.0"* ]] || fail "--version"
