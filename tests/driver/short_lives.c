@@ -6,10 +6,6 @@
 
 #include "loader/libcuda/cuda_api.h"
 
-/// A fork's child has the memory of its parent's threads and not the threads: no leak.
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "detect_leaks=0"; }
-
 enum { kLives = 60, kStepUs = 250 };
 
 static void live(unsigned microseconds, int forks) {
