@@ -411,14 +411,24 @@ CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *prope
                                              CUmipmappedArray array);
 CUresult cuMemcpyAtoA_v2(CUarray to, size_t toOffset, CUarray from, size_t fromOffset,
                          size_t bytes);
+CUresult cuMemcpyAtoA_v2_ptds(CUarray to, size_t toOffset, CUarray from, size_t fromOffset,
+                              size_t bytes);
 CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t fromOffset, size_t bytes);
+CUresult cuMemcpyAtoD_v2_ptds(CUdeviceptr to, CUarray from, size_t fromOffset, size_t bytes);
 CUresult cuMemcpyDtoA_v2(CUarray to, size_t toOffset, CUdeviceptr from, size_t bytes);
+CUresult cuMemcpyDtoA_v2_ptds(CUarray to, size_t toOffset, CUdeviceptr from, size_t bytes);
 CUresult cuMemcpyAtoH_v2(void *to, CUarray from, size_t fromOffset, size_t bytes);
+CUresult cuMemcpyAtoH_v2_ptds(void *to, CUarray from, size_t fromOffset, size_t bytes);
 CUresult cuMemcpyHtoA_v2(CUarray to, size_t toOffset, const void *from, size_t bytes);
+CUresult cuMemcpyHtoA_v2_ptds(CUarray to, size_t toOffset, const void *from, size_t bytes);
 CUresult cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t fromOffset, size_t bytes,
                               CUstream stream);
+CUresult cuMemcpyAtoHAsync_v2_ptsz(void *to, CUarray from, size_t fromOffset, size_t bytes,
+                                   CUstream stream);
 CUresult cuMemcpyHtoAAsync_v2(CUarray to, size_t toOffset, const void *from, size_t bytes,
                               CUstream stream);
+CUresult cuMemcpyHtoAAsync_v2_ptsz(CUarray to, size_t toOffset, const void *from, size_t bytes,
+                                   CUstream stream);
 
 /* Texture and surface objects. */
 
@@ -443,6 +453,8 @@ CUresult cuTexRefDestroy(CUtexref texture);
 CUresult cuTexRefSetArray(CUtexref texture, CUarray array, unsigned int flags);
 CUresult cuTexRefSetMipmappedArray(CUtexref texture, CUmipmappedArray array, unsigned int flags);
 CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref texture, CUdeviceptr address, size_t bytes);
+CUresult cuTexRefSetAddress2D_v2(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *description,
+                                 CUdeviceptr address, size_t pitch);
 CUresult cuTexRefSetAddress2D_v3(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *description,
                                  CUdeviceptr address, size_t pitch);
 CUresult cuTexRefSetFormat(CUtexref texture, CUarray_format format, int channels);

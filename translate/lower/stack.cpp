@@ -12,11 +12,10 @@ namespace {
 /// The frame alignment that alloca guarantees without immAlign.
 constexpr uint64_t kFrameAlignment = 8;
 
-bool isHostAddress(LaneBuilder &b, const Instruction &in) {
-  if (isa::bitWidth(in.type()) == 64)
-    return true;
-  b.error(in, "addresses of local memory have 64 bits here; `.u32` cannot hold one");
-  return false;
+/// An address as the instruction's type holds it. `.u32`: the lower half, which tells where in the
+/// stack it is; an access to `.local` finds the whole (LocalPointersPass).
+llvm::Value *held(LaneBuilder &b, const Instruction &in, llvm::Value *address) {
+  return b.ir.CreateTrunc(address, b.intType(isa::bitWidth(in.type())));
 }
 
 /// The address the stack has grown to; it grows upwards.
@@ -28,21 +27,17 @@ llvm::Value *stackTop(LaneBuilder &b) {
 } // namespace
 
 void lowerStackSave(LaneBuilder &b, const Instruction &in) {
-  if (isHostAddress(b, in))
-    b.write(in, 0, stackTop(b));
+  b.write(in, 0, held(b, in, stackTop(b)));
 }
 
 void lowerStackRestore(LaneBuilder &b, const Instruction &in) {
-  if (!isHostAddress(b, in))
-    return;
-  llvm::Value *base = b.ir.CreatePtrToInt(b.stack().memory, b.intType(64));
-  b.ir.CreateStore(b.ir.CreateSub(b.read(in, 0), base), b.stack().used);
+  llvm::Value *base = held(b, in, b.ir.CreatePtrToInt(b.stack().memory, b.intType(64)));
+  llvm::Value *used = b.ir.CreateSub(b.read(in, 0), base);
+  b.ir.CreateStore(b.ir.CreateZExt(used, b.intType(64)), b.stack().used);
 }
 
 // place = align(top); used = place + size - base; if (used > kStackBytes) trap; ptr = place
 void lowerAlloca(LaneBuilder &b, const Instruction &in) {
-  if (!isHostAddress(b, in))
-    return;
   const uint64_t wanted = b.has(in, 2) ? static_cast<uint64_t>(in.operands[2].integer) : 0;
   const uint64_t alignment = std::max(kFrameAlignment, wanted);
   llvm::Value *place = b.ir.CreateAnd(b.ir.CreateAdd(stackTop(b), b.constant(64, alignment - 1)),
@@ -57,7 +52,7 @@ void lowerAlloca(LaneBuilder &b, const Instruction &in) {
   b.ir.CreateUnreachable();
   b.ir.SetInsertPoint(fits);
   b.ir.CreateStore(used, b.stack().used);
-  b.write(in, 0, place);
+  b.write(in, 0, held(b, in, place));
 }
 
 } // namespace ptxrun::lower

@@ -61,10 +61,10 @@ TEST(Call, OfAFunctionWithoutBodyNamesIt) {
 TEST(Refusal, IsToldOncePerFormWithItsLines) {
   std::string body;
   for (int i = 0; i < 128; ++i)
-    body += "alloca.u32 %r1, 16;\n";
-  const Lowered k = lowerBody(body);
+    body += "call f;\n";
+  const Lowered k = lowerModule(".extern .func f();\n.visible .entry k() {\n" + body + "ret; }");
   EXPECT_FALSE(k.lane);
-  EXPECT_NE(k.diagnostics.find("`.u32` cannot hold one (and 127 more, in lines "),
+  EXPECT_NE(k.diagnostics.find("defined nowhere in the module (and 127 more, in lines "),
             std::string::npos)
       << k.diagnostics;
   EXPECT_EQ(k.diagnostics.find("error:"), k.diagnostics.rfind("error:")) << k.diagnostics;
