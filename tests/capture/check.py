@@ -7,6 +7,7 @@
   kills PROGRAM MODULE.ptx       a program that is killed at some moment: what is in the file replays
   cuts PROGRAM MODULE.ptx        a recording that ends anywhere: the same
   damage SAMPLE.toml             files that were cut or changed are refused, or replay as far as they go
+  off PROGRAM MODULE.ptx BARE    with recording off, launches run the code of a process that has no recordings in it (BARE)
   digest SAMPLE.toml             large inputs kept apart: shared, missing, changed, packed
   tools SAMPLE.toml              substitution, differences, trimming, exporting, extracting
 """
@@ -115,6 +116,40 @@ def rewritten(info):
         expect(run("capture", *command, REC, "-o", cut).returncode == 0, command[0])
         expect(run("replay", cut, "-q").returncode == 0, f"{command} replays")
     size(info)
+
+
+def off(program, module, bare):
+    """The code cache has the machine code of each launch, behind the key: that of two builds is not the same."""
+    expect(b"ptxrun7capture" not in open(bare, "rb").read(), "the bare process has no recordings in it")
+    expect(b"ptxrun7capture" in open(PTXRUN, "rb").read(), "ptxrun has")
+
+    def cached(folder):
+        return {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
+
+    def machine_code(folder):
+        return sorted(entry[entry.index(b"\x7fELF"):] for entry in cached(folder).values())
+
+    for scenario in ("slots", "locks", "nans"):
+        mine, theirs, recorded = (os.path.join(FOLDER, scenario + kind) for kind in ("-off", "-bare", "-on"))
+        for folder in (mine, theirs, recorded):
+            os.mkdir(folder)
+        result = run("record", "-o", REC, "--", program, module, scenario, PTXRUN_CACHE=recorded, PTXRUN_TIERS="optimised")
+        expect(result.returncode == 0, "record " + scenario, result)
+        launches = [json.loads(line) for line in run("capture", "convert", REC).stdout.splitlines()]
+        shapes = {f"{l['kernel']}:{l['grid'][0]}:{l['block'][0]}:{l['shared']}" for l in launches if l["block"] and "kernel" in l}
+        usual = dict(os.environ, PTXRUN_CACHE=mine, PTXRUN_TIERS="optimised")
+        subprocess.run([program, module, scenario], env=usual, capture_output=True, check=True)
+        made = subprocess.run([bare, theirs, module, *sorted(shapes)], capture_output=True, text=True)
+        expect(made.returncode == 0, scenario + " without recordings", made)
+        expect(len(machine_code(mine)) > 0 and machine_code(mine) == machine_code(theirs), scenario + " runs the code of a process without recordings")
+        before = cached(mine)
+        run("record", "-o", REC, "--", program, module, scenario, PTXRUN_CACHE=mine, PTXRUN_TIERS="optimised")
+        after = cached(mine)
+        expect(all(after[name] == code for name, code in before.items()), scenario + ": recording leaves other code alone")
+        for name in before:
+            os.remove(os.path.join(mine, name))
+        subprocess.run([program, module, scenario], env=usual, capture_output=True, check=True)
+        expect(all(cached(mine).get(name) == code for name, code in before.items()), scenario + " never runs a recorded launch's code")
 
 
 def size(info):
