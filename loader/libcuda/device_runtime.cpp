@@ -24,11 +24,20 @@ struct DeviceFunction {
   "atom.global.add.u64 %rec, [ptxrun_child_used], %n; add.u64 %n, %rec, %n; "                      \
   "setp.gt.u64 %none, %n, 4194304; mov.u64 %base, ptxrun_child_records; "                          \
   "cvta.global.u64 %base, %base; add.u64 %rec, %base, %rec; @%none mov.u64 %rec, 0; "
-// cudaErrorLaunchPendingCountExceeded where there was no room for a record.
-#define LAST_ERROR                                                                                 \
+// cudaErrorLaunchPendingCountExceeded where there was no room for a record, else what was wrong
+// with a launch, which `read` leaves there or takes away.
+#define LAST_ERROR(read)                                                                           \
   " .reg .b64 %used; .reg .b32 %e; .reg .pred %p; ld.volatile.global.u64 %used, "                  \
-  "[ptxrun_child_used]; setp.gt.u64 %p, %used, 4194304; selp.b32 %e, 69, 0, %p; "                  \
+  "[ptxrun_child_used]; setp.gt.u64 %p, %used, 4194304; " read "selp.b32 %e, 69, %e, %p; "         \
   "st.param.b32 [r], %e; ret; }"
+// Three sizes, each at least 1 and at most so many: %bad where not, and their product in %x.
+#define SIZES(name, mostX, mostY, mostZ)                                                           \
+  SIZE(name, mostX)                                                                                \
+  "mov.b32 %x, %y; " SIZE(name "+4", mostY) "mul.lo.u32 %x, %x, %y; " SIZE(                        \
+      name "+8", mostZ) "mul.lo.u32 %x, %x, %y; "
+#define SIZE(from, most)                                                                           \
+  "ld.param.b32 %y, [" from "]; sub.u32 %z, %y, 1; setp.ge.u32 %bad, %z, " most                    \
+  "; @%bad bra wrong; "
 #define ZERO " st.param.b32 [r], 0; ret; }"
 #define PUSHED PUSH "st.param.b32 [r], 0; ret; full: st.param.b32 [r], 2; ret; }"
 // From a parameter, or from memory at %p, into a record.
@@ -46,7 +55,7 @@ struct DeviceFunction {
 #define ERROR_TEXT(name, kind)                                                                     \
   ".func (.param .b64 r) " name "(.param .b32 error) { .reg .b32 %e; .reg .b64 %s; "               \
   ".reg .pred %p; ld.param.b32 %e, [error]; mov.u64 %s, ptxrun_error_other; " IF_ERROR(            \
-      "0", kind "_0") IF_ERROR("1", kind "_1") IF_ERROR("2", kind "_2")                            \
+      "0", kind "_0") IF_ERROR("1", kind "_1") IF_ERROR("2", kind "_2") IF_ERROR("9", kind "_9")   \
       IF_ERROR("69", kind "_69") "cvta.global.u64 %s, %s; st.param.b64 [r], %s; ret; }"
 
 constexpr DeviceFunction kFunctions[] = {
@@ -62,15 +71,21 @@ constexpr DeviceFunction kFunctions[] = {
     {"__cudaCDP2GetParameterBufferV2",
      ".func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 kernel, "
      ".param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared) { "
-     ".reg .b64 %n, %rec, %k; .reg .b32 %x; .reg .pred %none; ld.param.b64 %k, [kernel]; "
-     "and.b64 %n, %k, 65535; add.u64 %n, %n, 128;" ALLOCATE "@%none bra full; "
-     "st.b64 [%rec+8], %k; "
-     "ld.param.b32 %x, [grid]; st.b32 [%rec+16], %x; ld.param.b32 %x, [grid+4]; "
-     "st.b32 [%rec+20], %x; ld.param.b32 %x, [grid+8]; st.b32 [%rec+24], %x; "
-     "ld.param.b32 %x, [block]; st.b32 [%rec+28], %x; ld.param.b32 %x, [block+4]; "
-     "st.b32 [%rec+32], %x; ld.param.b32 %x, [block+8]; st.b32 [%rec+36], %x; "
-     "ld.param.b32 %x, [shared]; st.b32 [%rec+40], %x; add.u64 %rec, %rec, 128; "
-     "full: st.param.b64 [r], %rec; ret; }"},
+     ".reg .b64 %n, %rec, %k; .reg .b32 %x, %y, %z; .reg .pred %none, %bad; " SIZES(
+         "grid", "0x7fffffff", "65535", "65535")
+         SIZES("block", "1024", "1024",
+               "64") "setp.gt.u32 %bad, %x, 1024; @%bad bra wrong; ld.param.b64 %k, [kernel]; "
+                     "and.b64 %n, %k, 65535; add.u64 %n, %n, 128;" ALLOCATE "@%none bra full; "
+                     "st.b64 [%rec+8], %k; "
+                     "ld.param.b32 %x, [grid]; st.b32 [%rec+16], %x; ld.param.b32 %x, [grid+4]; "
+                     "st.b32 [%rec+20], %x; ld.param.b32 %x, [grid+8]; st.b32 [%rec+24], %x; "
+                     "ld.param.b32 %x, [block]; st.b32 [%rec+28], %x; ld.param.b32 %x, [block+4]; "
+                     "st.b32 [%rec+32], %x; ld.param.b32 %x, [block+8]; st.b32 [%rec+36], %x; "
+                     "ld.param.b32 %x, [shared]; st.b32 [%rec+40], %x; add.u64 %rec, %rec, 128; "
+                     "full: st.param.b64 [r], %rec; ret; "
+                     "wrong: mov.b32 %x, 9; st.volatile.global.b32 [ptxrun_child_wrong], %x; "
+                     "mov.b64 %rec, 0; "
+                     "st.param.b64 [r], %rec; ret; }"},
     {"__cudaCDP2GetParameterBuffer",
      ".func (.param .b64 r) __cudaCDP2GetParameterBuffer(.param .b64 alignment, .param .b64 size) "
      "{ .reg .b64 %n, %rec; .reg .pred %none; ld.param.b64 %n, [size]; add.u64 %n, %n, "
@@ -152,8 +167,10 @@ constexpr DeviceFunction kFunctions[] = {
      ".param .b32 f) {" ZERO},
     {"__cudaCDP2EventDestroy",
      ".func (.param .b32 r) __cudaCDP2EventDestroy(.param .b64 e) {" ZERO},
-    {"__cudaCDP2GetLastError", ".func (.param .b32 r) __cudaCDP2GetLastError() {" LAST_ERROR},
-    {"__cudaCDP2PeekAtLastError", ".func (.param .b32 r) __cudaCDP2PeekAtLastError() {" LAST_ERROR},
+    {"__cudaCDP2GetLastError", ".func (.param .b32 r) __cudaCDP2GetLastError() {" LAST_ERROR(
+                                   "atom.global.exch.b32 %e, [ptxrun_child_wrong], 0; ")},
+    {"__cudaCDP2PeekAtLastError", ".func (.param .b32 r) __cudaCDP2PeekAtLastError() {" LAST_ERROR(
+                                      "ld.volatile.global.b32 %e, [ptxrun_child_wrong]; ")},
     {"__cudaCDP2GetDevice",
      ".func (.param .b32 r) __cudaCDP2GetDevice(.param .b64 p) { .reg .b64 %p; .reg .b32 %x; "
      "ld.param.b64 %p, [p]; mov.b32 %x, 0; st.b32 [%p], %x;" ZERO},
@@ -200,6 +217,8 @@ constexpr DeviceFunction kFunctions[] = {
 #undef MALLOC
 #undef ZERO
 #undef LAST_ERROR
+#undef SIZES
+#undef SIZE
 #undef PUSHED
 #undef ARGUMENT
 #undef NARROW
@@ -356,6 +375,8 @@ std::string errorTexts() {
          textVariable("text_1", "invalid argument") +
          textVariable("name_2", "cudaErrorMemoryAllocation") +
          textVariable("text_2", "out of memory") +
+         textVariable("name_9", "cudaErrorInvalidConfiguration") +
+         textVariable("text_9", "invalid configuration argument") +
          textVariable("name_69", "cudaErrorLaunchPendingCountExceeded") +
          textVariable("text_69", "launch pending count exceeded");
 }
@@ -370,6 +391,7 @@ void addRecords(std::string &text, const std::function<DeviceFacts()> &facts) {
       replaceDeclaration(text, found, "");
   for (const char *variable : {kChildListName, kChildBytesName, kCurrentGraphName})
     declarations += ".weak .global .align 8 .u64 " + std::string(variable) + "; ";
+  declarations += ".weak .global .align 4 .u32 ptxrun_child_wrong; ";
   declarations += ".weak .global .align 128 .b8 ptxrun_child_records[4194304]; ";
   if (text.find("__cudaCDP2DeviceGet") != std::string::npos)
     declarations += deviceTables(facts ? facts() : DeviceFacts{});

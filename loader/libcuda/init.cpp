@@ -1,10 +1,14 @@
 // cuInit, versions, and what every call checks first.
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -143,6 +147,43 @@ PTXRUN_API CUresult cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+/// Asked for by NVIDIA's runtime where it is linked into a program, and by nothing else.
+constexpr unsigned char kRuntimeTable[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                             0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+
+/// The object whose code called the driver; empty where it cannot be told.
+std::string callingObject() {
+  std::array<void *, 16> frames{};
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  Dl_info own{}, caller{};
+  dladdr(static_cast<const void *>(&kRuntimeTable), &own);
+  for (int i = 0; i < count; ++i)
+    if (dladdr(frames[size_t(i)], &caller) && caller.dli_fbase != own.dli_fbase)
+      return caller.dli_fname;
+  return "";
+}
+
+/// Every call of such a runtime is going to fail; its own words for that lead nowhere. Told once.
+void tellOfStaticRuntime() {
+  static std::once_flag told;
+  const char *audit = getenv("LD_AUDIT"); // `ptxrun exec` has replaced it, or said why not
+  if (audit && strstr(audit, "libptxrun_audit"))
+    return;
+  const std::string object = callingObject();
+  std::call_once(told, [&] {
+    char program[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+    const std::string path(program, length > 0 ? static_cast<size_t>(length) : 0);
+    report("%s has NVIDIA's CUDA runtime inside (nvcc's default), which cannot work with this "
+           "driver. Start it by: ptxrun exec %s (or link it with nvcc -cudart shared)",
+           object.c_str(), path.c_str());
+  });
+}
+
+} // namespace
+
 /// Asked for by NVRTC and nvJitLink, which do without; the static runtime is served by `ptxrun
 /// exec` instead. The one table there is serves our own libnvidia-ml.so.1.
 PTXRUN_API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
@@ -150,5 +191,7 @@ PTXRUN_API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     return CUDA_ERROR_INVALID_VALUE;
   const bool isUsage = memcmp(id, &kUsageTableId, sizeof *id) == 0;
   *table = isUsage ? &usageTable() : nullptr;
+  if (memcmp(id, kRuntimeTable, sizeof kRuntimeTable) == 0)
+    tellOfStaticRuntime();
   return isUsage ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

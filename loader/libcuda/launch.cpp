@@ -13,7 +13,6 @@ namespace ptxrun::driver {
 
 namespace {
 
-constexpr uint64_t kMaxCooperativeBlocks = 16384;
 /// Native stacks that a cooperative launch may need at once; the kernel limits mappings.
 constexpr uint64_t kMaxStacks = 12288;
 /// Launches of more threads, or more blocks, are worth a worker thread at once.
@@ -48,8 +47,12 @@ CUresult checkShape(const Function &function, const LaunchShape &shape) {
     return CUDA_ERROR_INVALID_VALUE;
   if (dynamicSharedBytes > static_cast<unsigned>(function.maxDynamicShared.load()))
     return CUDA_ERROR_INVALID_VALUE;
-  if (isCooperative && volume(grid) > kMaxCooperativeBlocks)
-    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  if (isCooperative) {
+    // all blocks have to be there at once, as on the device that is shown
+    const int blocks = activeBlocks(function, static_cast<int>(volume(block)), dynamicSharedBytes);
+    if (volume(grid) > static_cast<uint64_t>(blocks * deviceInfo().multiprocessors))
+      return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  }
   return checkCluster(function, shape);
 }
 

@@ -71,6 +71,8 @@ class LaunchOperation final : public Operation {
 CUresult applyAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue &, LaunchShape &);
 /// Fills arguments from whichever of the two forms was given.
 CUresult readArguments(LaunchOperation &, void *const *kernelParams, void *const *extra);
+/// Blocks of so many threads that one multiprocessor holds at once.
+int activeBlocks(const Function &, int blockSize, size_t dynamicBytes);
 /// CUDA_LAUNCH_BLOCKING is set: launches return when they are done.
 bool isLaunchBlocking();
 /// Hands a launch to its stream; waits for it where CUDA_LAUNCH_BLOCKING asks for that.

@@ -2,18 +2,21 @@
 // place, so the advice changes nothing; it is remembered for those who ask
 // (cuMemRangeGetAttribute).
 #pragma once
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 
 #include "loader/libcuda/cuda_abi.h"
+#include "loader/machine/device_info.h"
 
 namespace ptxrun::driver {
 
 /// Of one range; locations of type CU_MEM_LOCATION_TYPE_INVALID were not given.
 struct MemoryAdvice {
-  bool isReadMostly = false, isAccessedByDevice = false, isAccessedByHost = false;
+  bool isReadMostly = false, isAccessedByHost = false;
+  std::bitset<machine::kMostDevices> accessedBy; ///< devices
   CUmemLocation preferred{}, prefetched{};
 };
 

@@ -50,7 +50,8 @@ CUresult takeAdvice(CUdeviceptr address, size_t bytes, CUmem_advise advice,
   const bool isSet = advice == CU_MEM_ADVISE_SET_READ_MOSTLY ||
                      advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
                      advice == CU_MEM_ADVISE_SET_ACCESSED_BY;
-  const bool isPlace = advice != CU_MEM_ADVISE_SET_READ_MOSTLY && isSet;
+  const bool isPlace = (advice != CU_MEM_ADVISE_SET_READ_MOSTLY && isSet) ||
+                       advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
   if (isPlace && !isLocation(location))
     return CUDA_ERROR_INVALID_DEVICE;
   advise(address, bytes, [&](MemoryAdvice &known) {
@@ -58,9 +59,10 @@ CUresult takeAdvice(CUdeviceptr address, size_t bytes, CUmem_advise advice,
       known.isReadMostly = isSet;
     else if (advice <= CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
       known.preferred = isSet ? location : CUmemLocation{};
+    else if (location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+      known.isAccessedByHost = isSet;
     else
-      (location.type == CU_MEM_LOCATION_TYPE_DEVICE ? known.isAccessedByDevice
-                                                    : known.isAccessedByHost) = isSet;
+      known.accessedBy[static_cast<size_t>(location.id)] = isSet;
   });
   return CUDA_SUCCESS;
 }
@@ -156,8 +158,11 @@ bool isAll(CUdeviceptr address, size_t bytes, bool MemoryAdvice::*member) {
 
 CUresult readAccessedBy(int *out, size_t count, CUdeviceptr address, size_t bytes) {
   std::vector<int> devices;
-  if (isAll(address, bytes, &MemoryAdvice::isAccessedByDevice))
-    devices.push_back(0);
+  auto accessing = decltype(MemoryAdvice::accessedBy)().set();
+  forEachAdvice(address, bytes, [&](const MemoryAdvice &known) { accessing &= known.accessedBy; });
+  for (size_t device = 0; device < accessing.size(); ++device)
+    if (accessing[device])
+      devices.push_back(static_cast<int>(device));
   if (isAll(address, bytes, &MemoryAdvice::isAccessedByHost))
     devices.push_back(kCpu);
   devices.resize(count, kNoDevice);

@@ -85,6 +85,11 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
   if (releaseToSharedPool(address) == CUDA_SUCCESS ||
       releaseExternalBuffer(address) == CUDA_SUCCESS)
     return CUDA_SUCCESS;
+  const auto record = findMemory(reinterpret_cast<const void *>(address));
+  if (record && record->pool && reinterpret_cast<CUdeviceptr>(record->base) == address) {
+    releasePooled(*record);
+    return CUDA_SUCCESS;
+  }
   return release(address);
 }
 

@@ -6,6 +6,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/launch.h"
 #include "loader/libcuda/module.h"
 #include "rt/launch/floating_environment.h"
 
@@ -19,19 +20,6 @@ constexpr int kPortableCluster = 8, kLargestCluster = 16;
 int roundUp(int value, int to) { return (value + to - 1) / to * to; }
 
 int sharedPerMultiprocessor() { return deviceInfo().sharedPerBlockOptin + kReservedSharedPerBlock; }
-
-/// Blocks of this size that one multiprocessor holds at once.
-int activeBlocks(const Function &function, int blockSize, size_t dynamicBytes) {
-  if (blockSize > function.maxThreadsPerBlock())
-    return 0;
-  const uint64_t shared = function.code.staticMemory(function.info).sharedBytes + dynamicBytes;
-  if (shared > static_cast<uint64_t>(deviceInfo().sharedPerBlockOptin))
-    return 0;
-  const int byThreads = deviceInfo().threadsPerMultiprocessor / roundUp(blockSize, kWarp);
-  const int byShared =
-      sharedPerMultiprocessor() / (static_cast<int>(shared) + kReservedSharedPerBlock);
-  return std::min({byThreads, byShared, kMaxBlocksPerMultiprocessor});
-}
 
 CUresult enterFunction(const void *handle, std::shared_ptr<Function> &function) {
   Context *context = nullptr;
@@ -72,6 +60,18 @@ CUresult potentialBlockSize(int *minGridSize, int *blockSize, CUfunction handle,
 }
 
 } // namespace
+
+int ptxrun::driver::activeBlocks(const Function &function, int blockSize, size_t dynamicBytes) {
+  if (blockSize > function.maxThreadsPerBlock())
+    return 0;
+  const uint64_t shared = function.code.staticMemory(function.info).sharedBytes + dynamicBytes;
+  if (shared > static_cast<uint64_t>(deviceInfo().sharedPerBlockOptin))
+    return 0;
+  const int byThreads = deviceInfo().threadsPerMultiprocessor / roundUp(blockSize, kWarp);
+  const int byShared =
+      sharedPerMultiprocessor() / (static_cast<int>(shared) + kReservedSharedPerBlock);
+  return std::min({byThreads, byShared, kMaxBlocksPerMultiprocessor});
+}
 
 PTXRUN_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *blocks, CUfunction handle, int blockSize, size_t dynamicBytes, unsigned flags) {

@@ -1,10 +1,14 @@
 // Stream-ordered allocation. Memory is taken at the call and given back when the stream gets to the
-// free; a pool only keeps count, the memory comes from the one allocator.
+// free; a pool only keeps count, the memory comes from the one allocator. Memory whose free waits
+// in a stream is handed out again to the same stream, as what follows there comes after its last
+// use: programs that allocate and free in a loop need it once, however far they are ahead.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
@@ -21,30 +25,119 @@ namespace {
 
 constexpr size_t kArenaUnit = 2 << 20;
 
+constexpr uint64_t kReservedUnit = 2 << 20; ///< in which pools say that they hold memory
+
+class FreeOperation;
+
 class Pool final : public Object {
  public:
   static constexpr Kind kKind = Kind::pool;
   explicit Pool(CUdevice device) : Object(kKind), device(device) {}
   const CUdevice device;            ///< where its memory lies
   std::unique_ptr<PoolArena> arena; ///< of one that processes share
+  uint64_t mostBytes = 0;           ///< that may be in use; 0: as many as there are
 
-  void take(size_t bytes) {
-    const uint64_t now = used += bytes;
-    uint64_t high = usedHigh;
-    while (now > high && !usedHigh.compare_exchange_weak(high, now)) {
-    }
-  }
-  void give(size_t bytes) { used -= bytes; }
+  /// False where the pool may not have so much.
+  bool take(size_t bytes);
+  void give(size_t bytes);
+  /// What the pool would hold on a GPU: what is in use, and of the rest the threshold's share.
+  uint64_t reserved();
+  void trim(uint64_t leastBytes);
+  void resetHigh(bool ofReserved);
 
-  std::atomic<uint64_t> used{0}, usedHigh{0}, releaseThreshold{0};
+  /// A free that waits in a stream.
+  void await(const FreeOperation &, CUdeviceptr, size_t bytes, const std::shared_ptr<Stream> &);
+  bool isAwaited(CUdeviceptr);
+  bool awaitsAny();
+  /// An allocation of so many bytes whose free waits in that stream, which is then called off; 0
+  /// where there is none.
+  CUdeviceptr callOff(size_t bytes, const Stream &);
+  /// The stream has come to the free; false where it was called off.
+  bool begin(const FreeOperation &);
+
+  std::atomic<uint64_t> used{0}, usedHigh{0}, reservedHigh{0}, releaseThreshold{0};
   std::atomic<int> followsEvents{1}, isOpportunistic{1}, allowsInternal{1};
+
+ private:
+  struct Awaited {
+    const FreeOperation *operation;
+    CUdeviceptr address;
+    size_t bytes;
+    std::weak_ptr<Stream> stream;
+  };
+  std::mutex mutex_;
+  std::vector<Awaited> awaited_;
+  uint64_t held_ = 0; ///< reserved, but for what was released since
+
+  static uint64_t inUnits(uint64_t bytes) {
+    return (bytes + kReservedUnit - 1) / kReservedUnit * kReservedUnit;
+  }
 };
+
+bool Pool::take(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (mostBytes && used + bytes > mostBytes)
+    return false;
+  used += bytes;
+  usedHigh = std::max(usedHigh.load(), used.load());
+  held_ = std::max(held_, inUnits(used));
+  reservedHigh = std::max(reservedHigh.load(), held_);
+  return true;
+}
+void Pool::give(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  used -= bytes;
+}
+uint64_t Pool::reserved() {
+  std::lock_guard lock(mutex_);
+  held_ = std::max(inUnits(used), std::min(held_, releaseThreshold.load()));
+  return held_;
+}
+void Pool::trim(uint64_t leastBytes) {
+  std::lock_guard lock(mutex_);
+  held_ = std::max(inUnits(used), std::min(held_, leastBytes));
+}
+void Pool::resetHigh(bool ofReserved) {
+  const uint64_t now = ofReserved ? reserved() : used.load();
+  (ofReserved ? reservedHigh : usedHigh) = now;
+}
+void Pool::await(const FreeOperation &operation, CUdeviceptr address, size_t bytes,
+                 const std::shared_ptr<Stream> &stream) {
+  std::lock_guard lock(mutex_);
+  awaited_.push_back({&operation, address, bytes, stream});
+}
+bool Pool::isAwaited(CUdeviceptr address) {
+  std::lock_guard lock(mutex_);
+  return std::ranges::find(awaited_, address, &Awaited::address) != awaited_.end();
+}
+bool Pool::awaitsAny() {
+  std::lock_guard lock(mutex_);
+  return !awaited_.empty();
+}
+CUdeviceptr Pool::callOff(size_t bytes, const Stream &stream) {
+  std::lock_guard lock(mutex_);
+  // what was freed last first: caches may still have it
+  const auto found = std::find_if(awaited_.rbegin(), awaited_.rend(), [&](const Awaited &one) {
+    return one.bytes == bytes && one.stream.lock().get() == &stream;
+  });
+  if (found == awaited_.rend())
+    return 0;
+  const CUdeviceptr address = found->address;
+  awaited_.erase(std::next(found).base());
+  return address;
+}
+bool Pool::begin(const FreeOperation &operation) {
+  std::lock_guard lock(mutex_);
+  return std::erase_if(awaited_, [&](const Awaited &one) { return one.operation == &operation; });
+}
 
 class FreeOperation final : public Operation {
  public:
   FreeOperation(CUdeviceptr address, std::shared_ptr<Pool> pool, size_t bytes)
       : address_(address), pool_(std::move(pool)), bytes_(bytes) {}
   CUresult run(Context &) override {
+    if (pool_ && !pool_->begin(*this))
+      return CUDA_SUCCESS;
     if (pool_ && pool_->arena)
       return releaseToSharedPool(address_);
     if (pool_)
@@ -110,13 +203,26 @@ CUresult deviceAt(const CUmemLocation *location, CUdevice &device) {
 CUresult allocateShared(Pool &pool, CUdeviceptr *address, size_t bytes, MemoryRecord record) {
   if (pool.arena->isImported() || bytes == 0)
     return CUDA_ERROR_INVALID_VALUE; // who made the pool allocates from it
-  *address = pool.arena->take(bytes);
-  if (!*address)
+  if (!pool.take(bytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = pool.arena->take(bytes);
+  if (!*address) {
+    pool.give(bytes);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   record.use = MemoryUse::mapped;
   noteMapped(reinterpret_cast<void *>(*address), bytes, record);
-  pool.take(bytes);
   return CUDA_SUCCESS;
+}
+
+CUresult allocateCounted(Pool &pool, CUdeviceptr *address, size_t bytes,
+                         const MemoryRecord &record) {
+  if (!pool.take(bytes))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = allocate(address, bytes, record);
+  if (result != CUDA_SUCCESS)
+    pool.give(bytes);
+  return result;
 }
 
 CUresult captureAllocation(Context &context, const Stream &stream, CUdeviceptr *address,
@@ -156,11 +262,16 @@ CUresult allocateFrom(std::optional<CUmemoryPool> handle, CUdeviceptr *address, 
     return captureAllocation(*context, *stream, address, bytes);
   MemoryRecord record{MemoryUse::pool, 0, context, pool->device};
   record.pool = handleOf<void *>(pool.get());
-  if (pool->arena)
-    return allocateShared(*pool, address, bytes, record);
-  PTXRUN_TRY(allocate(address, bytes, record));
-  pool->take(bytes);
-  return CUDA_SUCCESS;
+  if ((*address = pool->callOff(bytes, *stream)))
+    return CUDA_SUCCESS;
+  CUresult result = pool->arena ? allocateShared(*pool, address, bytes, record)
+                                : allocateCounted(*pool, address, bytes, record);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && pool->awaitsAny()) {
+    context->synchronise(); // what waits to be freed may be enough
+    result = pool->arena ? allocateShared(*pool, address, bytes, record)
+                         : allocateCounted(*pool, address, bytes, record);
+  }
+  return result;
 }
 
 CUresult enterDevice(CUdevice device) {
@@ -199,9 +310,15 @@ PTXRUN_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream streamHa
       (record->use == MemoryUse::mapped && !record->pool))
     return CUDA_ERROR_INVALID_VALUE;
   auto pool = resolve<Pool>(record->pool);
-  return perform(*context, *stream,
-                 std::make_shared<FreeOperation>(address, std::move(pool), record->bytes),
-                 Completion::async);
+  if (pool && pool->isAwaited(address))
+    return CUDA_ERROR_INVALID_VALUE; // freed already
+  auto operation = std::make_shared<FreeOperation>(address, pool, record->bytes);
+  if (pool)
+    pool->await(*operation, address, record->bytes, stream);
+  const CUresult result = perform(*context, *stream, operation, Completion::async);
+  if (result != CUDA_SUCCESS && pool)
+    pool->begin(*operation); // the stream did not take it
+  return result;
 }
 
 PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
@@ -213,6 +330,7 @@ PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pr
   CUdevice device = 0;
   PTXRUN_TRY(deviceAt(&properties->location, device));
   auto made = std::make_shared<Pool>(device);
+  made->mostBytes = properties->maxSize;
   if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     const size_t bytes = properties->maxSize ? properties->maxSize : device::totalMemory();
     made->arena = PoolArena::make((bytes + kArenaUnit - 1) / kArenaUnit * kArenaUnit);
@@ -322,9 +440,13 @@ PTXRUN_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   return withdraw<Pool>(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-PTXRUN_API CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t) {
+PTXRUN_API CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t leastBytes) {
   PTXRUN_TRY(checkInitialised());
-  return resolve<Pool>(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const auto pool = resolve<Pool>(handle);
+  if (!pool)
+    return CUDA_ERROR_INVALID_VALUE;
+  pool->trim(leastBytes);
+  return CUDA_SUCCESS;
 }
 
 PTXRUN_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute,
@@ -351,7 +473,7 @@ PTXRUN_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribu
   case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
     if (number() != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    pool->usedHigh = pool->used.load();
+    pool->resetHigh(attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
     return CUDA_SUCCESS;
   default:
     return CUDA_ERROR_INVALID_VALUE;
@@ -378,9 +500,11 @@ PTXRUN_API CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribu
   case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
     return put(pool->releaseThreshold.load());
   case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+    return put(pool->reserved());
   case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
     return put(pool->used.load());
   case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    return put(pool->reservedHigh.load());
   case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
     return put(pool->usedHigh.load());
   }

@@ -50,6 +50,9 @@ bool isFromHost(cudaMemcpyKind kind) {
 bool isToHost(cudaMemcpyKind kind) {
   return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
 }
+bool isDirection(cudaMemcpyKind kind) {
+  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
+}
 
 /// One end of a copy: an array, at a position in its elements, or pitched memory, at one in bytes.
 struct End {
@@ -100,6 +103,8 @@ CUresult copyRectangle(void *to, size_t toPitch, const void *from, size_t fromPi
                        size_t height, cudaMemcpyKind kind, bool isAsync, cudaStream_t stream) {
   if (width > toPitch || width > fromPitch)
     return static_cast<CUresult>(cudaErrorInvalidPitchValue);
+  if (!isDirection(kind))
+    return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
   const End target{nullptr, {to, toPitch, width, height}, {}};
   const End source{nullptr, {const_cast<void *>(from), fromPitch, width, height}, {}};
   return copyBox(describe(target, source, {width, height, 1}, kind), isAsync, stream);
@@ -134,6 +139,8 @@ namespace ptxrun::runtime {
 CUresult toDriver(const cudaMemcpy3DParms &p, CUDA_MEMCPY3D &c) {
   if (!namesBothEnds(p))
     return CUDA_ERROR_INVALID_VALUE;
+  if (!isDirection(p.kind))
+    return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
   c = describe({p.dstArray, p.dstPtr, p.dstPos}, {p.srcArray, p.srcPtr, p.srcPos}, p.extent,
                p.kind);
   return CUDA_SUCCESS;
@@ -175,8 +182,6 @@ CUresult toDriver(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
   p.srcPtr = {const_cast<void *>(from), bytes, bytes, 1};
   p.extent = {bytes, 1, 1};
   p.kind = kind;
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
-    return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
   return toDriver(p, c);
 }
 

@@ -24,6 +24,8 @@ CUresult copy(const Rectangle &to, const Rectangle &from, size_t width, size_t h
               cudaMemcpyKind kind, bool isAsync, cudaStream_t stream) {
   const bool isFromHost = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
   const bool isToHost = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
   for (const Rectangle *end : {&to, &from})
     if (end->memory && end->pitch < width)
       return static_cast<CUresult>(cudaErrorInvalidPitchValue);

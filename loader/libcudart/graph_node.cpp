@@ -161,13 +161,16 @@ PTXRUN_RUNTIME_API cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node
     CUDA_KERNEL_NODE_PARAMS driver;
     const CUresult result =
         p ? cuGraphKernelNodeGetParams(node, &driver) : CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-      *p = {driver.func,
-            {driver.gridDimX, driver.gridDimY, driver.gridDimZ},
-            {driver.blockDimX, driver.blockDimY, driver.blockDimZ},
-            driver.sharedMemBytes,
-            driver.kernelParams,
-            driver.extra};
+    if (result != CUDA_SUCCESS)
+      return result;
+    // programs compare it with the function that they launch
+    const void *stub = stubOf(driver.func);
+    *p = {stub ? const_cast<void *>(stub) : driver.func,
+          {driver.gridDimX, driver.gridDimY, driver.gridDimZ},
+          {driver.blockDimX, driver.blockDimY, driver.blockDimZ},
+          driver.sharedMemBytes,
+          driver.kernelParams,
+          driver.extra};
     return result;
   });
 }

@@ -49,6 +49,7 @@ struct Registry {
   std::deque<FatBinary> binaries;
   std::deque<Kernel> allKernels; ///< which stay: stubs keep handles
   std::unordered_map<const void *, Kernel *> kernels;
+  std::unordered_map<CUfunction, const void *> stubs; ///< of kernels that were asked for so
   std::unordered_map<const void *, Variable> variables;
 };
 
@@ -129,6 +130,21 @@ cudaError_t kernelOf(CUkernel lasting, CUkernel &kernel) {
   return loadKernel(entry, kernel);
 }
 
+const void *stubOf(CUfunction function) {
+  Registry &all = registry();
+  std::lock_guard lock(all.mutex);
+  if (const auto known = all.stubs.find(function); known != all.stubs.end())
+    return known->second;
+  for (const auto &[stub, entry] : all.kernels) {
+    CUfunction one = nullptr;
+    if (const CUkernel kernel = entry->handle)
+      if (cuKernelGetFunction(&one, kernel) == CUDA_SUCCESS)
+        all.stubs[one] = stub;
+  }
+  const auto found = all.stubs.find(function);
+  return found == all.stubs.end() ? nullptr : found->second;
+}
+
 cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &bytes) {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
@@ -147,6 +163,7 @@ cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &b
 void loadAfresh() {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
+  all.stubs.clear();
   for (auto &[stub, kernel] : all.kernels)
     kernel->handle = nullptr;
   for (FatBinary &binary : all.binaries) {
@@ -179,6 +196,7 @@ PTXRUN_RUNTIME_API void __cudaUnregisterFatBinary(void **handle) {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
   FatBinary &binary = binaryOf(handle);
+  all.stubs.clear();
   std::erase_if(all.kernels, [&](const auto &entry) {
     if (entry.second->binary != &binary)
       return false;

@@ -14,6 +14,9 @@ cudaError_t findKernel(const void *hostStub, CUkernel &kernel);
 CUkernel lastingHandle(const void *hostStub, CUkernel kernel);
 /// The kernel behind such a handle, loaded again if need be; any other is answered as it is.
 cudaError_t kernelOf(CUkernel lasting, CUkernel &kernel);
+/// The host stub of a kernel of the program's fat binaries, as the current device has it; null for
+/// any other.
+const void *stubOf(CUfunction function);
 /// The device memory behind a host shadow of a __device__, __constant__ or __managed__ variable.
 cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &bytes);
 

@@ -172,7 +172,11 @@ TEST_F(Clusters, DependentLaunchesSeeWhatTheyWaitFor) {
 
 TEST_F(Clusters, CooperativeGridsMeetAtEverySizeThatIsAccepted) {
   CUfunction meet = function(kClusters, "meet");
-  for (unsigned grid : {1u, 7u, 500u, 16384u}) {
+  int blocks = 0, multiprocessors = 0;
+  ASSERT_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, meet, 64, 0));
+  ASSERT_CUDA(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+  const auto most = static_cast<unsigned>(blocks * multiprocessors);
+  for (unsigned grid : {1u, 7u, most / 2, most}) {
     CUdeviceptr counter = upload(std::vector<uint32_t>(1));
     uint32_t rounds = 3;
     void *pointers[] = {&counter, &rounds};
@@ -182,8 +186,9 @@ TEST_F(Clusters, CooperativeGridsMeetAtEverySizeThatIsAccepted) {
   CUdeviceptr counter = upload(std::vector<uint32_t>(1));
   uint32_t rounds = 1;
   void *pointers[] = {&counter, &rounds};
-  EXPECT_RESULT(cuLaunchCooperativeKernel(meet, 1u << 20, 1, 1, 64, 1, 1, 0, nullptr, pointers),
-                CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  for (unsigned grid : {most + 1, 1u << 20})
+    EXPECT_RESULT(cuLaunchCooperativeKernel(meet, grid, 1, 1, 64, 1, 1, 0, nullptr, pointers),
+                  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
 TEST_F(Clusters, WaitThatNobodyCanEndIsALaunchFailure) {

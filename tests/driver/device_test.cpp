@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/driver/driver_fixture.h"
 
 namespace ptxrun::tests {
@@ -56,6 +58,20 @@ TEST(Driver, HasNoExportTables) {
   const CUuuid id{};
   EXPECT_RESULT(cuGetExportTable(&table, &id), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(table, nullptr);
+}
+
+/// What NVIDIA's runtime inside a program asks first: the program is told how it is started.
+TEST(Driver, TellsProgramsWithTheStaticRuntimeWhatStartsThem) {
+  const void *table = nullptr;
+  const CUuuid id{{'\x6b', '\xd5', '\xfb', '\x6c', '\x5b', '\xf4', '\xe7', '\x4a', '\x89', '\x87',
+                   '\xd9', '\x39', '\x12', '\xfd', '\x9d', '\xf9'}};
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_RESULT(cuGetExportTable(&table, &id), CUDA_ERROR_NOT_FOUND);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("Start it by: ptxrun exec /"), std::string::npos) << told;
+  EXPECT_NE(told.find("driver_test has NVIDIA's CUDA runtime inside"), std::string::npos) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1);
 }
 
 TEST(Driver, NamesEveryResult) {

@@ -46,6 +46,27 @@ TEST_F(Devices, HaveNumbersNamesAndAddresses) {
   EXPECT_EQ(device, 2);
 }
 
+TEST_F(Devices, AreRememberedEachAsAccessingManagedMemory) {
+  choose(0);
+  CUdeviceptr memory = 0;
+  ASSERT_CUDA(cuMemAllocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL));
+  for (int device : {1, 2}) {
+    const CUmemLocation place = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+    EXPECT_CUDA(cuMemAdvise(memory, 4096, CU_MEM_ADVISE_SET_ACCESSED_BY, place));
+  }
+  const auto accessing = [&] {
+    std::vector<int> devices(4);
+    EXPECT_CUDA(cuMemRangeGetAttribute(devices.data(), 16, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+                                       memory, 4096));
+    return devices;
+  };
+  EXPECT_EQ(accessing(), (std::vector<int>{1, 2, -2, -2}));
+  EXPECT_CUDA(cuMemAdvise(memory, 4096, CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                          (CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, 1})));
+  EXPECT_EQ(accessing(), (std::vector<int>{2, -2, -2, -2}));
+  EXPECT_CUDA(cuMemFree(memory));
+}
+
 TEST_F(Devices, HaveContextsAndStreamsOfTheirOwn) {
   for (int device = 0; device < 3; ++device) {
     choose(device);

@@ -282,6 +282,45 @@ TEST_F(Memory, RangesTellWhatWasAdvised) {
   EXPECT_CUDA(cuMemFree(memory));
 }
 
+TEST_F(Memory, PoolsHandOutAgainWhatAStreamWillHaveFreed) {
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  properties.maxSize = 3 << 20;
+  CUmemoryPool pool = nullptr;
+  ASSERT_CUDA(cuMemPoolCreate(&pool, &properties));
+  CUstream stream = nullptr, other = nullptr;
+  ASSERT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  ASSERT_CUDA(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr flag = upload(std::vector<uint32_t>(1));
+  ASSERT_CUDA(cuStreamWaitValue32(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+  CUdeviceptr first = 0, again = 0, elsewhere = 0;
+  ASSERT_CUDA(cuMemAllocFromPoolAsync(&first, 1 << 20, pool, stream));
+  ASSERT_CUDA(cuMemFreeAsync(first, stream)); // the stream does not get to it yet
+  EXPECT_RESULT(cuMemFreeAsync(first, stream), CUDA_ERROR_INVALID_VALUE);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_CUDA(cuMemAllocFromPoolAsync(&again, 1 << 20, pool, stream));
+    EXPECT_EQ(again, first);
+    ASSERT_CUDA(cuMemFreeAsync(again, stream));
+  }
+  ASSERT_CUDA(cuMemAllocFromPoolAsync(&elsewhere, 1 << 20, pool, other)); // no order between them
+  EXPECT_NE(elsewhere, first);
+  ASSERT_CUDA(cuStreamWriteValue32(other, flag, 1, 0));
+  ASSERT_CUDA(cuStreamSynchronize(stream));
+  const auto attribute = [&](CUmemPool_attribute which) {
+    uint64_t value = 0;
+    EXPECT_CUDA(cuMemPoolGetAttribute(pool, which, &value));
+    return value;
+  };
+  EXPECT_EQ(attribute(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1u << 20);
+  EXPECT_EQ(attribute(CU_MEMPOOL_ATTR_USED_MEM_HIGH), 2u << 20);
+  EXPECT_RESULT(cuMemAllocFromPoolAsync(&again, 4 << 20, pool, stream), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_CUDA(cuMemFree(elsewhere)); // counts as well
+  EXPECT_EQ(attribute(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(attribute(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0u);
+  EXPECT_CUDA(cuMemPoolDestroy(pool));
+}
+
 TEST_F(Memory, PoolsAllocateInStreamOrder) {
   CUstream stream = nullptr;
   ASSERT_CUDA(cuStreamCreate(&stream, 0));
