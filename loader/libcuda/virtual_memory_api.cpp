@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <mutex>
 
 #include "loader/device/memory.h"
@@ -22,95 +21,7 @@ namespace ptxrun::driver {
 
 namespace {
 
-constexpr size_t kGranularity = 2 << 20;
 std::array<std::atomic<size_t>, machine::kMostDevices> physicalBytes{};
-
-/// Where memory of these properties counts; the host's counts as the first device's.
-CUdevice deviceOf(const CUmemAllocationProp &properties) {
-  return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : 0;
-}
-
-/// Handles and mappings hold it; handles are counted by how often they were given out.
-class PhysicalMemory : public Object {
- public:
-  static constexpr Kind kKind = Kind::physicalMemory;
-  PhysicalMemory(OwnedFile file, size_t bytes, const CUmemAllocationProp &properties)
-      : Object(kKind), file(std::move(file)), bytes(bytes), properties(properties) {
-    physicalBytes[static_cast<size_t>(device())] += bytes;
-    if (device::summary::isOn())
-      device::summary::noteMappedMemory(static_cast<int64_t>(bytes));
-  }
-  ~PhysicalMemory() override {
-    physicalBytes[static_cast<size_t>(device())] -= bytes;
-    if (device::summary::isOn())
-      device::summary::noteMappedMemory(-static_cast<int64_t>(bytes));
-  }
-
-  CUdevice device() const { return deviceOf(properties); }
-
-  const OwnedFile file;
-  const size_t bytes;
-  const CUmemAllocationProp properties;
-  std::atomic<int> handles{1};
-};
-
-struct Mapping {
-  size_t bytes;
-  std::shared_ptr<PhysicalMemory> memory;
-  unsigned access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-};
-
-/// Reserved ranges and what is mapped into them, by address. Never destroyed.
-struct AddressSpace {
-  std::mutex mutex;
-  std::map<CUdeviceptr, size_t> reserved;
-  std::map<CUdeviceptr, Mapping> mapped;
-
-  static AddressSpace &instance() {
-    static auto *space = new AddressSpace;
-    return *space;
-  }
-  bool isReserved(CUdeviceptr address, size_t bytes) const {
-    auto next = reserved.upper_bound(address);
-    if (next == reserved.begin())
-      return false;
-    --next;
-    return address - next->first <= next->second && bytes <= next->second - (address - next->first);
-  }
-  bool isFree(CUdeviceptr address, size_t bytes) const {
-    const auto next = mapped.lower_bound(address);
-    if (next != mapped.end() && next->first < address + bytes)
-      return false;
-    return next == mapped.begin() ||
-           std::prev(next)->first + std::prev(next)->second.bytes <= address;
-  }
-  /// The mappings that the range consists of, whole ones side by side; empty if it does not.
-  std::vector<std::map<CUdeviceptr, Mapping>::iterator> mappingsOf(CUdeviceptr address,
-                                                                   size_t bytes) {
-    std::vector<std::map<CUdeviceptr, Mapping>::iterator> found;
-    const CUdeviceptr end = address + bytes;
-    for (auto at = mapped.find(address); at != mapped.end() && at->first == address; ++at) {
-      found.push_back(at);
-      address += at->second.bytes;
-      if (address >= end)
-        break;
-    }
-    if (address != end)
-      found.clear();
-    return found;
-  }
-  /// The mapping that contains the address.
-  Mapping *containing(CUdeviceptr address) {
-    auto next = mapped.upper_bound(address);
-    if (next == mapped.begin())
-      return nullptr;
-    --next;
-    return address - next->first < next->second.bytes ? &next->second : nullptr;
-  }
-};
-
-void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
-bool isWhole(size_t bytes) { return bytes != 0 && bytes % kGranularity == 0; }
 
 /// Reserves addresses; null where there are none.
 void *reserve(size_t bytes, size_t alignment, void *wanted) {
@@ -159,13 +70,81 @@ CUresult enterMemory(CUmemGenericAllocationHandle handle, std::shared_ptr<Physic
   return memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/// Puts the memory in its place, closed.
+bool putInPlace(CUdeviceptr address, const Mapping &mapping) {
+  if (!mapShared(mapping.memory->file, pointer(address), mapping.bytes, mapping.offset))
+    return false;
+  mprotect(pointer(address), mapping.bytes, PROT_NONE); // until access is granted
+  return true;
+}
+
+} // namespace
+
+CUdevice deviceOf(const CUmemAllocationProp &properties) {
+  return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : 0;
+}
+
 int protectionOf(unsigned access) {
   return access == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
          : access == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ
                                                    : PROT_READ | PROT_WRITE;
 }
 
-} // namespace
+PhysicalMemory::PhysicalMemory(OwnedFile file, size_t bytes, const CUmemAllocationProp &properties)
+    : Object(kKind), file(std::move(file)), bytes(bytes), properties(properties) {
+  physicalBytes[static_cast<size_t>(device())] += bytes;
+  if (device::summary::isOn())
+    device::summary::noteMappedMemory(static_cast<int64_t>(bytes));
+}
+PhysicalMemory::PhysicalMemory(size_t bytes, std::unique_ptr<Multicast> multicast)
+    : Object(kKind), bytes(bytes), properties{}, multicast(std::move(multicast)) {}
+PhysicalMemory::~PhysicalMemory() {
+  if (multicast)
+    return;
+  physicalBytes[static_cast<size_t>(device())] -= bytes;
+  if (device::summary::isOn())
+    device::summary::noteMappedMemory(-static_cast<int64_t>(bytes));
+}
+
+AddressSpace &AddressSpace::instance() {
+  static auto *space = new AddressSpace;
+  return *space;
+}
+bool AddressSpace::isReserved(CUdeviceptr address, size_t bytes) const {
+  auto next = reserved.upper_bound(address);
+  if (next == reserved.begin())
+    return false;
+  --next;
+  return address - next->first <= next->second && bytes <= next->second - (address - next->first);
+}
+bool AddressSpace::isFree(CUdeviceptr address, size_t bytes) const {
+  const auto next = mapped.lower_bound(address);
+  if (next != mapped.end() && next->first < address + bytes)
+    return false;
+  return next == mapped.begin() ||
+         std::prev(next)->first + std::prev(next)->second.bytes <= address;
+}
+std::vector<std::map<CUdeviceptr, Mapping>::iterator> AddressSpace::mappingsOf(CUdeviceptr address,
+                                                                               size_t bytes) {
+  std::vector<std::map<CUdeviceptr, Mapping>::iterator> found;
+  const CUdeviceptr end = address + bytes;
+  for (auto at = mapped.find(address); at != mapped.end() && at->first == address; ++at) {
+    found.push_back(at);
+    address += at->second.bytes;
+    if (address >= end)
+      break;
+  }
+  if (address != end)
+    found.clear();
+  return found;
+}
+std::map<CUdeviceptr, Mapping>::iterator AddressSpace::containing(CUdeviceptr address) {
+  auto next = mapped.upper_bound(address);
+  if (next == mapped.begin())
+    return mapped.end();
+  --next;
+  return address - next->first < next->second.bytes ? next : mapped.end();
+}
 
 size_t createdPhysicalBytes(CUdevice device) { return physicalBytes[static_cast<size_t>(device)]; }
 
@@ -181,7 +160,7 @@ PTXRUN_API CUresult cuMemGetAllocationGranularity(size_t *granularity,
   if (!granularity || option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
     return CUDA_ERROR_INVALID_VALUE;
   PTXRUN_TRY(checkProperties(properties));
-  *granularity = kGranularity;
+  *granularity = kPhysicalGranularity;
   return CUDA_SUCCESS;
 }
 
@@ -190,8 +169,8 @@ PTXRUN_API CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size
   PTXRUN_TRY(checkInitialised());
   if (!address || !isWhole(bytes) || (alignment & (alignment - 1)) || flags != 0)
     return CUDA_ERROR_INVALID_VALUE;
-  void *base = reserve(bytes, std::max(alignment, kGranularity),
-                       wanted % kGranularity == 0 ? pointer(wanted) : nullptr);
+  void *base = reserve(bytes, std::max(alignment, kPhysicalGranularity),
+                       wanted % kPhysicalGranularity == 0 ? pointer(wanted) : nullptr);
   if (!base)
     return CUDA_ERROR_OUT_OF_MEMORY;
   AddressSpace &space = AddressSpace::instance();
@@ -231,6 +210,7 @@ PTXRUN_API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t byt
 
 PTXRUN_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   std::shared_ptr<PhysicalMemory> memory;
+  PTXRUN_TRY(checkInitialised());
   PTXRUN_TRY(enterMemory(handle, memory));
   if (--memory->handles == 0)
     withdraw<PhysicalMemory>(pointer(handle)); // mappings keep the memory
@@ -239,19 +219,23 @@ PTXRUN_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 PTXRUN_API CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  PTXRUN_TRY(checkInitialised());
   std::shared_ptr<PhysicalMemory> memory;
   PTXRUN_TRY(enterMemory(handle, memory));
-  if (!isWhole(bytes) || address % kGranularity != 0 || offset % kGranularity != 0 || flags != 0 ||
-      offset > memory->bytes || bytes > memory->bytes - offset)
+  if (!isWhole(bytes) || address % kPhysicalGranularity != 0 ||
+      offset % kPhysicalGranularity != 0 || flags != 0 || offset > memory->bytes ||
+      bytes > memory->bytes - offset)
     return CUDA_ERROR_INVALID_VALUE;
   AddressSpace &space = AddressSpace::instance();
   std::lock_guard lock(space.mutex);
   if (!space.isReserved(address, bytes) || !space.isFree(address, bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  if (!mapShared(memory->file, pointer(address), bytes, offset))
+  const Mapping mapping{bytes, offset, memory};
+  if (!memory->multicast && !putInPlace(address, mapping))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  mprotect(pointer(address), bytes, PROT_NONE); // until access is granted
-  space.mapped[address] = {bytes, std::move(memory)};
+  space.mapped[address] = mapping;
+  if (memory->multicast)
+    showBindings(address, mapping);
   return CUDA_SUCCESS;
 }
 
@@ -297,7 +281,6 @@ PTXRUN_API CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
     return CUDA_ERROR_INVALID_VALUE;
   for (const auto &mapping : mappings) {
     auto &[at, m] = *mapping;
-    mprotect(pointer(at), m.bytes, protectionOf(access));
     const bool wasOpen = m.access != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     const bool isOpen = access != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (isOpen && !wasOpen)
@@ -306,6 +289,10 @@ PTXRUN_API CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
     else if (wasOpen && !isOpen)
       forgetMapped(pointer(at));
     m.access = access;
+    if (m.memory->multicast)
+      showBindings(at, m);
+    else
+      mprotect(pointer(at), m.bytes, protectionOf(access));
   }
   return CUDA_SUCCESS;
 }
@@ -319,10 +306,10 @@ PTXRUN_API CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocatio
     PTXRUN_TRY(checkDevice(location->id));
   AddressSpace &space = AddressSpace::instance();
   std::lock_guard lock(space.mutex);
-  const Mapping *mapping = space.containing(address);
-  if (!mapping)
+  const auto mapping = space.containing(address);
+  if (mapping == space.mapped.end())
     return CUDA_ERROR_INVALID_VALUE;
-  *flags = mapping->access;
+  *flags = mapping->second.access;
   return CUDA_SUCCESS;
 }
 
@@ -343,12 +330,13 @@ PTXRUN_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ha
     return CUDA_ERROR_INVALID_VALUE;
   AddressSpace &space = AddressSpace::instance();
   std::lock_guard lock(space.mutex);
-  const Mapping *mapping = space.containing(reinterpret_cast<CUdeviceptr>(address));
-  if (!mapping)
+  const auto mapping = space.containing(reinterpret_cast<CUdeviceptr>(address));
+  if (mapping == space.mapped.end())
     return CUDA_ERROR_INVALID_VALUE;
-  if (mapping->memory->handles++ == 0)
-    publish<void *>(mapping->memory);
-  *handle = reinterpret_cast<CUmemGenericAllocationHandle>(handleOf<void *>(mapping->memory.get()));
+  const auto &memory = mapping->second.memory;
+  if (memory->handles++ == 0)
+    publish<void *>(memory);
+  *handle = reinterpret_cast<CUmemGenericAllocationHandle>(handleOf<void *>(memory.get()));
   return CUDA_SUCCESS;
 }
 

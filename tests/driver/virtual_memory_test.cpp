@@ -1,6 +1,7 @@
 // Virtual memory management: addresses, memory, mappings, access.
 #include <unistd.h>
 
+#include "loader/libcuda/cuda_multicast_api.h"
 #include "tests/driver/driver_fixture.h"
 
 namespace ptxrun::tests {
@@ -171,6 +172,71 @@ TEST_F(VirtualMemory, ChecksWhatItIsGiven) {
   EXPECT_EQ(address % (4 * unit_), 0u);
   ASSERT_CUDA(cuMemAddressReserve(&address, unit_, 0, wanted, 0));
   EXPECT_EQ(address % unit_, 0u);
+}
+
+TEST_F(VirtualMemory, IsReachedThroughMulticastObjects) {
+  int isSupported = 0;
+  ASSERT_CUDA(cuDeviceGetAttribute(&isSupported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
+  EXPECT_EQ(isSupported, 1);
+  CUmulticastObjectProp team = {};
+  team.numDevices = 1;
+  team.size = 3 * unit_;
+  size_t granularity = 0;
+  ASSERT_CUDA(cuMulticastGetGranularity(&granularity, &team, CU_MULTICAST_GRANULARITY_RECOMMENDED));
+  EXPECT_EQ(granularity, unit_);
+  CUmemGenericAllocationHandle multicast = 0, memory = create(2);
+  ASSERT_CUDA(cuMulticastCreate(&multicast, &team));
+  EXPECT_RESULT(cuMulticastBindMem(multicast, 0, memory, 0, unit_, 0), CUDA_ERROR_INVALID_DEVICE);
+  ASSERT_CUDA(cuMulticastAddDevice(multicast, 0));
+  EXPECT_RESULT(cuMulticastAddDevice(multicast, 0), CUDA_ERROR_INVALID_DEVICE);
+
+  const CUdeviceptr own = reserve(2), common = reserve(3);
+  ASSERT_CUDA(cuMemMap(own, 2 * unit_, 0, memory, 0));
+  ASSERT_CUDA(grant(own, 2, kReadWrite));
+  ASSERT_CUDA(cuMemMap(common, 3 * unit_, 0, multicast, 0));
+  ASSERT_CUDA(grant(common, 3, kReadWrite));
+  ASSERT_CUDA(cuMulticastBindMem(multicast, unit_, memory, unit_, unit_, 0));
+  EXPECT_RESULT(cuMulticastBindMem(multicast, unit_, memory, 0, unit_, 0),
+                CUDA_ERROR_INVALID_VALUE); // taken
+  ASSERT_CUDA(cuMulticastBindAddr(multicast, 2 * unit_, own, unit_, 0));
+
+  constexpr const char *kReduces = R"(
+.version 8.1
+.target sm_90
+.address_size 64
+.visible .entry reduces(.param .u64 p)
+{
+  .reg .u64 %p;
+  .reg .b32 %v;
+  ld.param.u64 %p, [p];
+  multimem.red.relaxed.gpu.global.add.u32 [%p], 5;
+  multimem.ld_reduce.relaxed.gpu.global.add.u32 %v, [%p];
+  add.u32 %v, %v, 100;
+  multimem.st.relaxed.gpu.global.u32 [%p+4], %v;
+  ret;
+}
+)";
+  CUfunction reduces = function(kReduces, "reduces");
+  for (CUdeviceptr place : {common + unit_, common + 2 * unit_})
+    ASSERT_CUDA(launch(reduces, 1, 32, nullptr, place));
+  ASSERT_CUDA(cuCtxSynchronize());
+  for (CUdeviceptr place : {own + unit_, own}) { // the bound memory has it
+    EXPECT_EQ(download<uint32_t>(place, 2)[0], 160u);
+    EXPECT_EQ(download<uint32_t>(place, 2)[1], 260u);
+  }
+  ASSERT_CUDA(cuMulticastUnbind(multicast, 0, unit_, unit_));
+  ASSERT_CUDA(cuMulticastBindMem(multicast, 0, memory, unit_, unit_, 0));
+  EXPECT_EQ(download<uint32_t>(common, 1)[0], 160u);
+  EXPECT_RESULT(cuMulticastUnbind(multicast, 0, unit_, unit_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_RESULT(cuMulticastBindMem(multicast, unit_, memory, 0, unit_ / 2, 0),
+                CUDA_ERROR_INVALID_VALUE);
+  team.numDevices = 2;
+  EXPECT_RESULT(cuMulticastCreate(&multicast, &team), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_CUDA(cuMemUnmap(common, 3 * unit_));
+  EXPECT_CUDA(cuMemUnmap(own, 2 * unit_));
+  EXPECT_CUDA(cuMemRelease(multicast));
+  EXPECT_RESULT(cuMemRelease(multicast), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuMemRelease(memory));
 }
 
 TEST_F(VirtualMemory, CountsAsTaken) {
