@@ -318,7 +318,8 @@ void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index, const pt
 int32_t ptxrun_vprintf(ptxrun::abi::Gang *, const char *format, const void *arguments);
 void *ptxrun_malloc(ptxrun::abi::Gang *, uint64_t bytes);
 void ptxrun_free(ptxrun::abi::Gang *, void *);
-[[noreturn]] void ptxrun_assertfail(ptxrun::abi::Gang *, uint32_t lane, const char *message, const char *file, uint32_t line,
+/// CUDA's line for each lane of `mask`, at least one.
+[[noreturn]] void ptxrun_assertfail(ptxrun::abi::Gang *, uint32_t mask, const char *message, const char *file, uint32_t line,
                                     const char *function);
 /// %clock64 (a steady counter at about 1 GHz), %globaltimer (nanoseconds since the epoch).
 uint64_t ptxrun_clock64();

@@ -39,15 +39,37 @@ std::string trapMessage(const GangState &g, abi::TrapKind kind, uint32_t mask) {
   return s;
 }
 
-/// The line CUDA prints; the gang's first thread is the one that failed.
-std::string assertionText(const GangState &g, const char *message, const char *file, uint32_t line,
-                          const char *function) {
+/// The line CUDA prints for a thread of the gang's CTA.
+std::string assertionText(const GangState &g, uint32_t t, const char *message, const char *file,
+                          uint32_t line, const char *function) {
   const abi::Dim3 &block = g.cta->cta.launch->block;
-  uint32_t t = g.gang.firstThread;
   abi::Dim3 thread{t % block.x, t / block.x % block.y, t / block.x / block.y};
   return std::string(file) + ":" + std::to_string(line) + ": " + function +
          ": block: " + triple(g.cta->cta.ctaid) + ", thread: " + triple(thread) + " Assertion `" +
          message + "` failed.";
+}
+
+void failAssertion(GangState &g, uint32_t mask, const char *message, const char *file,
+                   uint32_t line, const char *function) {
+  Worker &worker = *groupOf(g).worker;
+  char texts[3][1024]; // copied first: a bad pointer is reported as a fault, and nothing is left
+                       // behind
+  copyGuestText(worker, texts[0], message);
+  copyGuestText(worker, texts[1], file);
+  copyGuestText(worker, texts[2], function);
+  const uint32_t first = g.gang.firstThread + static_cast<uint32_t>(__builtin_ctz(mask));
+  std::string all;
+  for (uint32_t left = mask; left; left &= left - 1)
+    all += assertionText(g, g.gang.firstThread + static_cast<uint32_t>(__builtin_ctz(left)),
+                         texts[0], texts[1], line, texts[2]) +
+           "\n";
+  if (worker.launch->request->printf)
+    appendText(*worker.launch, all);
+  else // CUDA's goes to stderr, not among what the kernel prints
+    fputs(all.c_str(), stderr);
+  g.gang.firstThread = first; // the report names one thread
+  g.gang.laneCount = 1;
+  recordFailure(g, Status::assertion, all.substr(0, all.find('\n')));
 }
 
 } // namespace
@@ -65,23 +87,10 @@ void ptxrun_trap(abi::Gang *gang, abi::TrapKind kind, uint32_t mask, uint32_t li
   leaveKernel(g);
 }
 
-void ptxrun_assertfail(abi::Gang *gang, uint32_t lane, const char *message, const char *file,
+void ptxrun_assertfail(abi::Gang *gang, uint32_t mask, const char *message, const char *file,
                        uint32_t line, const char *function) {
   GangState &g = stateOf(gang);
-  Worker &worker = *groupOf(g).worker;
-  char texts[3][1024]; // copied first: a bad pointer is reported as a fault, and nothing is left
-                       // behind
-  copyGuestText(worker, texts[0], message);
-  copyGuestText(worker, texts[1], file);
-  copyGuestText(worker, texts[2], function);
-  g.gang.firstThread += lane; // the report names the one thread
-  g.gang.laneCount = 1;
-  const std::string text = assertionText(g, texts[0], texts[1], line, texts[2]);
-  if (worker.launch->request->printf)
-    appendText(*worker.launch, text + "\n");
-  else // CUDA's goes to stderr, not among what the kernel prints
-    fprintf(stderr, "%s\n", text.c_str());
-  recordFailure(g, Status::assertion, text);
+  failAssertion(g, mask, message, file, line, function);
   leaveKernel(g);
 }
 }

@@ -27,6 +27,8 @@ int main() {
   EXPECT(text.find("block: [1,0,0], thread: [28,0,0] Assertion `i < n` failed.") != std::string::npos);
   EXPECT(text.find("assertion.cu:11: ") != std::string::npos);
   EXPECT(text.find("thread: [27,0,0]") == std::string::npos);
+  for (int i = 29; i < 32; ++i) // every thread that failed has its line
+    EXPECT(text.find("block: [1,0,0], thread: [" + std::to_string(i) + ",0,0] Assertion `i < n` failed.") != std::string::npos);
   void *p;
   EXPECT(cudaMalloc(&p, 4) == cudaErrorAssert && cudaGetLastError() == cudaErrorAssert);
   CHECK(cudaDeviceReset());

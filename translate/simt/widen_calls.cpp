@@ -317,18 +317,25 @@ llvm::Value *Collectives::emitTrap(const llvm::CallBase &call, const Word &word)
                  {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
 }
 
+/// All lanes fail with one text, but where it differs between them: then the first.
 llvm::Value *Collectives::emitAssertFail(const llvm::CallBase &call, const Word &) {
-  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
-                                   {maskBits(mask()), b_.getFalse()});
+  Value *failing = maskBits(mask());
+  Value *lane =
+      b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {failing, b_.getFalse()});
   auto ofLane = [&](const Value *v) -> Value * {
-    Value *x =
-        lanes_ == 1 || shapes_.isUniform(v) ? base(v) : b_.CreateExtractElement(vector(v), lane);
+    const bool isOne = lanes_ == 1 || shapes_.isUniform(v);
+    Value *x = isOne ? base(v) : nullptr;
+    if (!isOne) {
+      x = b_.CreateExtractElement(vector(v), lane);
+      failing = b_.CreateShl(b_.getInt32(1), lane);
+    }
     return x->getType()->isIntegerTy(64) ? b_.CreateIntToPtr(x, b_.getPtrTy()) : x;
   };
+  llvm::SmallVector<Value *, 4> texts;
+  for (unsigned k = 0; k < 4; ++k)
+    texts.push_back(ofLane(call.getArgOperand(k)));
   return runtime("ptxrun_assertfail", b_.getVoidTy(),
-                 {argument(kGang), lane, ofLane(call.getArgOperand(0)),
-                  ofLane(call.getArgOperand(1)), ofLane(call.getArgOperand(2)),
-                  ofLane(call.getArgOperand(3))});
+                 {argument(kGang), failing, texts[0], texts[1], texts[2], texts[3]});
 }
 
 llvm::Value *Collectives::callWide(llvm::FunctionType *type, Value *callee,

@@ -285,7 +285,7 @@ TEST_F(Trap, FailsTheLaunchWithLineAndThreads) {
 
 void assertGang(const Launch *, Cta *cta, Gang *g) {
   if (cta->ctaid.x == 1 && cta->ctaid.y == 2 && g->firstThread == 32)
-    ptxrun_assertfail(g, 3, "x < 0", "file.cu", 9, "void kernel(int)");
+    ptxrun_assertfail(g, 0b11000, "x < 0", "file.cu", 9, "void kernel(int)");
 }
 
 TEST_F(Trap, AssertionPrintsWhatCudaPrints) {
@@ -299,7 +299,8 @@ TEST_F(Trap, AssertionPrintsWhatCudaPrints) {
   EXPECT_EQ(f.threadCount, 1u);
   EXPECT_EQ(
       printed,
-      "file.cu:9: void kernel(int): block: [1,2,0], thread: [3,4,0] Assertion `x < 0` failed.\n");
+      "file.cu:9: void kernel(int): block: [1,2,0], thread: [3,4,0] Assertion `x < 0` failed.\n"
+      "file.cu:9: void kernel(int): block: [1,2,0], thread: [4,4,0] Assertion `x < 0` failed.\n");
 }
 
 KERNEL void callBadBarrierGang(const Launch *, Cta *, Gang *g) {
