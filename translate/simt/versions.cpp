@@ -169,48 +169,77 @@ class Versions {
     return false;
   }
 
-  bool checkIndex(const ShapeAnalysis &shapes) {
-    for (llvm::BasicBlock *b : shapes.order())
-      for (llvm::Instruction &i : *b) {
-        const bool isSigned = llvm::isa<llvm::SExtInst>(i);
-        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional ||
-            shapes.shape(i.getOperand(0)).isConditional || !feedsPhi(shapes, i))
-          continue;
-        if (splitAtIndex(i, isSigned))
-          return true;
-      }
-    return false;
+  /// An index that might wrap between lanes, and is not made of another one.
+  static bool mayWrap(const ShapeAnalysis &shapes, const llvm::Instruction &i) {
+    return (llvm::isa<llvm::SExtInst>(i) || llvm::isa<llvm::ZExtInst>(i)) &&
+           shapes.shape(&i).isConditional && !shapes.shape(i.getOperand(0)).isConditional;
   }
 
-  bool splitAtIndex(llvm::Instruction &index, bool isSigned) {
-    llvm::BasicBlock *before = index.getParent();
-    llvm::BasicBlock *exact = llvm::SplitBlock(before, &index);
-    llvm::DominatorTree dominators(function_);
+  bool checkIndex(const ShapeAnalysis &shapes) {
+    bool changed = false;
+    for (llvm::BasicBlock *b : shapes.order())
+      for (llvm::Instruction &i : *b) {
+        if (!mayWrap(shapes, i) || !feedsPhi(shapes, i))
+          continue;
+        if (!general_.contains(b)) {
+          splitAtIndex(shapes, i);
+          return true;
+        }
+        setAside(i, kWrapping);
+        changed = true;
+      }
+    return changed;
+  }
+
+  static void setAside(llvm::Instruction &index, llvm::StringRef kind) {
+    index.setMetadata(kind, llvm::MDNode::get(index.getContext(), {}));
+  }
+
+  /// Two versions of all that the index dominates: one in which it and every other such index that
+  /// can be computed before it are exact, and one, for when any of them wraps, in which none is.
+  void splitAtIndex(const ShapeAnalysis &shapes, llvm::Instruction &first) {
+    llvm::BasicBlock *before = first.getParent();
     llvm::SmallVector<llvm::BasicBlock *> region;
-    dominators.getDescendants(exact, region);
+    shapes.dominators().getDescendants(before, region);
     unsigned size = 0;
     for (llvm::BasicBlock *b : region)
       size += unsigned(b->sizeWithoutDebug());
-    llvm::LLVMContext &c = function_.getContext();
     if (copied_ + size > kLimits.versions.copied) {
-      index.setMetadata(kWrapping, llvm::MDNode::get(c, {}));
-      return true;
+      setAside(first, kWrapping);
+      return;
     }
     copied_ += size;
+    llvm::SmallVector<llvm::Instruction *> indices;
+    llvm::IRBuilder<> builder(&first);
+    llvm::Value *holds = builder.getTrue();
+    llvm::ValueToValueMapTy known;
+    for (llvm::BasicBlock *b : region)
+      for (llvm::Instruction &i : *b) {
+        if ((b == before && i.comesBefore(&first)) || !mayWrap(shapes, i) || !feedsPhi(shapes, i))
+          continue;
+        llvm::Value *index =
+            computedAt(shapes, i.getOperand(0), &first, known, kLimits.search.repeated);
+        if (!index)
+          continue;
+        indices.push_back(&i);
+        const Op op = llvm::isa<llvm::SExtInst>(i) ? Op::nowrapSigned : Op::nowrapUnsigned;
+        holds = builder.CreateAnd(callWord(builder, op, builder.getInt1Ty(), index), holds);
+      }
+    llvm::BasicBlock *exact = llvm::SplitBlock(before, &first);
+    *llvm::find(region, before) = exact;
     llvm::ValueToValueMapTy map;
     copyBlocks(region, map);
-    llvm::Value *x = index.getOperand(0);
-    llvm::IRBuilder<> builder(before->getTerminator());
-    llvm::Value *holds =
-        callWord(builder, isSigned ? Op::nowrapSigned : Op::nowrapUnsigned, builder.getInt1Ty(), x);
+    for (llvm::BasicBlock *b : region)
+      general_.insert(llvm::cast<llvm::BasicBlock>(map[b]));
     llvm::DebugLoc line = before->getTerminator()->getDebugLoc();
     before->getTerminator()->eraseFromParent();
     expectFirst(
         llvm::BranchInst::Create(exact, llvm::cast<llvm::BasicBlock>(map[exact]), holds, before),
         line);
-    index.setMetadata(kExact, llvm::MDNode::get(c, {}));
-    llvm::cast<llvm::Instruction>(map[&index])->setMetadata(kWrapping, llvm::MDNode::get(c, {}));
-    return true;
+    for (llvm::Instruction *i : indices) {
+      setAside(*llvm::cast<llvm::Instruction>(map[i]), kWrapping);
+      setAside(*i, kExact);
+    }
   }
 
   bool addOne() {
@@ -239,12 +268,12 @@ class Versions {
     return callWord(b, Op::all, b.getInt1Ty(), isNegated ? b.CreateNot(condition) : condition);
   }
 
-  /// `v` at the end of block `a`: itself, or a copy of integer arithmetic on values that are known
-  /// there; null where it is neither.
-  llvm::Value *computedAt(const ShapeAnalysis &shapes, llvm::Value *v, llvm::BasicBlock *a,
-                          llvm::ValueToValueMapTy &known, unsigned depth) {
+  /// `v` before `at`: itself, or a copy of integer arithmetic on values that are known there; null
+  /// where it is neither.
+  static llvm::Value *computedAt(const ShapeAnalysis &shapes, llvm::Value *v, llvm::Instruction *at,
+                                 llvm::ValueToValueMapTy &known, unsigned depth) {
     auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-    if (!i || shapes.dominators().dominates(i, a->getTerminator()))
+    if (!i || shapes.dominators().dominates(i, at))
       return v;
     if (auto it = known.find(v); it != known.end())
       return it->second;
@@ -252,14 +281,14 @@ class Versions {
     const unsigned op = i->getOpcode();
     if (depth == 0 || (op != I::Add && op != I::Sub && op != I::Mul && op != I::Shl && op != I::Or))
       return nullptr;
-    llvm::Value *x = computedAt(shapes, i->getOperand(0), a, known, depth - 1);
-    llvm::Value *y = x ? computedAt(shapes, i->getOperand(1), a, known, depth - 1) : nullptr;
+    llvm::Value *x = computedAt(shapes, i->getOperand(0), at, known, depth - 1);
+    llvm::Value *y = x ? computedAt(shapes, i->getOperand(1), at, known, depth - 1) : nullptr;
     if (!y)
       return nullptr;
     // What lowering proved of the operands may hold only behind the guard: no flags, and disjoint
     // bits are a sum.
     const bool isDisjoint = op == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint();
-    llvm::IRBuilder<> builder(a->getTerminator());
+    llvm::IRBuilder<> builder(at);
     return known[v] = builder.CreateBinOp(
                isDisjoint ? I::Add : llvm::cast<llvm::BinaryOperator>(i)->getOpcode(), x, y);
   }
@@ -271,18 +300,19 @@ class Versions {
                                llvm::ValueToValueMapTy &map) {
     llvm::ValueToValueMapTy known;
     llvm::DenseSet<llvm::Value *> tested[2];
-    llvm::IRBuilder<> builder(a->getTerminator());
+    llvm::Instruction *at = a->getTerminator();
+    llvm::IRBuilder<> builder(at);
     for (llvm::BasicBlock *b : region)
       for (llvm::Instruction &i : *b) {
-        const bool isSigned = llvm::isa<llvm::SExtInst>(i);
-        if ((!isSigned && !llvm::isa<llvm::ZExtInst>(i)) || !shapes.shape(&i).isConditional ||
-            shapes.shape(i.getOperand(0)).isConditional)
+        if (!mayWrap(shapes, i))
           continue;
-        llvm::Value *index = computedAt(shapes, i.getOperand(0), a, known, kLimits.search.repeated);
+        const bool isSigned = llvm::isa<llvm::SExtInst>(i);
+        llvm::Value *index =
+            computedAt(shapes, i.getOperand(0), at, known, kLimits.search.repeated);
         if (!index)
           continue;
         if (tested[isSigned].insert(index).second) {
-          builder.SetInsertPoint(a->getTerminator());
+          builder.SetInsertPoint(at);
           agree = builder.CreateAnd(
               agree, callWord(builder, isSigned ? Op::nowrapSigned : Op::nowrapUnsigned,
                               builder.getInt1Ty(), index));
