@@ -121,6 +121,8 @@ class Accesses : protected ValueMap {
   void storeEither(const llvm::StoreInst &, const Address &, Value *v,
                    llvm::function_ref<void()> slowly);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
+  bool isBlended(const llvm::StoreInst &) const;
+  llvm::Function *blendingStore(const llvm::StoreInst &, llvm::FixedVectorType *);
   void storeEach(const llvm::StoreInst &, Value *pointers, Value *);
 
   // widen_slow.cpp

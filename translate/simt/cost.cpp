@@ -153,6 +153,10 @@ Target targetFor(CpuLevel level, CpuModel model) {
           .costs = isWide ? m.wide : m.narrow};
 }
 
+/// Without registers for masks a masked store is slow (Zen: 12 cycles) or a branch for each lane,
+/// and what is loaded back soon does not come out of the store's buffer.
+bool Target::blendsMaskedStores() const { return !hasMaskRegisters(); }
+
 /// One in eight is for temporaries.
 unsigned Target::registersForLoops() const { return vectorRegisters * 7 / 8; }
 

@@ -32,7 +32,7 @@ bool hasOtherCalls(const llvm::Function &f) {
   for (const BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
       if (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i) &&
-          !entryAt(i).isAccess())
+          !entryAt(i).isAccess() && !isBlendingStore(i))
         return true;
   return false;
 }

@@ -22,6 +22,8 @@ struct ModuleContext {
   bool hasBarriers = false;
   bool hasPlainUpdates =
       false; ///< atomics of memory that one thread works on: a load, then a store
+  /// Nothing but the gangs of a CTA, one after the other, sees its `.shared` memory.
+  bool hasPrivateShared = false;
   /// Lanes access places as far from each other as a number known only at run time says: lines of
   /// memory that later rows of the block may share.
   bool stridesAcrossLanes = false;

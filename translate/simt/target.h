@@ -61,6 +61,8 @@ struct Target {
 
   // What the costs come to (cost.cpp).
 
+  /// Whether a row is better read, blended and written back than stored under a mask.
+  bool blendsMaskedStores() const;
   /// Vector registers for values that live through a loop; the others are for what it computes.
   unsigned registersForLoops() const;
   /// The same where several gangs run in lockstep and share what is the same for all of them.

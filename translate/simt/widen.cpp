@@ -425,6 +425,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
   ModuleContext context{m, width.lanes, options, target, passes, gang.row ? gang.row : width.lanes};
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
+  context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;
   runLanePasses(context, scalar, *kernel, gang, found.spins);
   if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
     passes.verify("prepared");

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "translate/simt/accesses.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -521,7 +522,7 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const int64_t size = int64_t(
       store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8 ||
-      (mask() && store.isSimple() &&
+      (mask() && store.isSimple() && !isBlended(store) &&
        !context_.target.hasMaskedAccess(element->getScalarSizeInBits())))
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
@@ -545,8 +546,13 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
         order.push_back(int(lanesByAddress[l] * perLane + k));
     Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(run.offset));
     if (mask()) {
-      b_.CreateMaskedStore(b_.CreateShuffleVector(v, order), to, store.getAlign(),
-                           b_.CreateShuffleVector(repeatMask(mask(), perLane), order));
+      Value *values = b_.CreateShuffleVector(v, order),
+            *who = b_.CreateShuffleVector(repeatMask(mask(), perLane), order);
+      if (isBlended(store))
+        b_.CreateCall(blendingStore(store, llvm::cast<llvm::FixedVectorType>(values->getType())),
+                      {to, values, who});
+      else
+        b_.CreateMaskedStore(values, to, store.getAlign(), who);
       continue;
     }
     // Register by register, upwards: left to itself, LLVM stores the last register first, and
@@ -563,6 +569,67 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
     }
   }
   return true;
+}
+
+/// Whether what lies under a row's inactive lanes may be read and written back: only the gangs of
+/// this CTA see it, and they take turns.
+bool Accesses::isBlended(const llvm::StoreInst &store) const {
+  return context_.hasPrivateShared && store.isSimple() &&
+         store.getPointerAddressSpace() == lower::kShared && context_.target.blendsMaskedStores();
+}
+
+/// void store(ptr row, <N x T> values, <N x i1> who):
+///   if the row lies in one page and anybody is active:  *row = who ? values : *row
+///   else                                                 masked store
+/// A function, which is inlined in the end, so that nothing that repeats or moves instructions
+/// comes between its load and its store.
+llvm::Function *Accesses::blendingStore(const llvm::StoreInst &store, llvm::FixedVectorType *row) {
+  constexpr uint64_t page = 4096; // the smallest of x86-64
+  llvm::Module &m = context_.module;
+  llvm::LLVMContext &c = m.getContext();
+  auto *masks = llvm::FixedVectorType::get(llvm::Type::getInt1Ty(c), row->getNumElements());
+  llvm::Type *pointer = llvm::PointerType::get(c, 0);
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, row, masks}, false);
+  std::string name;
+  llvm::raw_string_ostream(name) << kBlendingStore << row->getNumElements() << '.'
+                                 << *row->getElementType() << '.' << store.getAlign().value();
+  if (llvm::Function *made = m.getFunction(name))
+    return made;
+  auto make = [&](const llvm::Twine &called, llvm::Attribute::AttrKind inlining) {
+    auto *f = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, called, m);
+    f->addFnAttr(inlining);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    return f;
+  };
+  llvm::Function *f = make(name, llvm::Attribute::AlwaysInline);
+  auto block = [&](const char *called, llvm::Function *of) {
+    return llvm::BasicBlock::Create(c, called, of);
+  };
+  Block *entry = block("entry", f), *whole = block("row", f), *each = block("each", f);
+  Value *to = f->getArg(0), *values = f->getArg(1), *who = f->getArg(2);
+  const uint64_t bytes = m.getDataLayout().getTypeStoreSize(row).getFixedValue();
+  llvm::IRBuilder<> b(entry);
+  Value *inPage = b.CreateAnd(b.CreatePtrToInt(to, b.getInt64Ty()), page - 1);
+  Value *isAny = b.CreateIsNotNull(b.CreateBitCast(who, b.getIntNTy(row->getNumElements())));
+  b.CreateCondBr(
+      b.CreateAnd(b.CreateICmpULE(inPage, b.getInt64(page - std::min(bytes, page))), isAny), whole,
+      each, llvm::MDBuilder(c).createBranchWeights(1 << 10, 1));
+  b.SetInsertPoint(whole);
+  Value *old = b.CreateAlignedLoad(row, to, store.getAlign());
+  b.CreateAlignedStore(b.CreateSelect(who, values, old), to, store.getAlign());
+  b.CreateRetVoid();
+  b.SetInsertPoint(each);
+  if (context_.target.hasMaskedAccess(row->getScalarSizeInBits())) {
+    b.CreateMaskedStore(values, to, store.getAlign(), who);
+  } else { // long code, and seldom run: once in the module
+    llvm::Function *slow = make(name + ".each", llvm::Attribute::NoInline);
+    b.CreateCall(slow, {to, values, who});
+    llvm::IRBuilder<> inSlow(block("entry", slow));
+    inSlow.CreateMaskedStore(slow->getArg(1), slow->getArg(0), store.getAlign(), slow->getArg(2));
+    inSlow.CreateRetVoid();
+  }
+  b.CreateRetVoid();
+  return f;
 }
 
 /// Each lane to its own pointer, in lane order; lanes that are not active write a dummy.

@@ -145,4 +145,9 @@ GangEntry entryAt(const llvm::Instruction &i) {
   return callee ? entryOf(*callee) : GangEntry{};
 }
 
+bool isBlendingStore(const llvm::Instruction &i) {
+  const llvm::Function *callee = calleeOf(i);
+  return callee && callee->getName().starts_with(kBlendingStore);
+}
+
 } // namespace ptxrun::simt

@@ -118,4 +118,9 @@ GangEntry entryOf(const llvm::Function &);
 /// That which an instruction calls; other where it calls none.
 GangEntry entryAt(const llvm::Instruction &);
 
+/// Functions of the gang module that store a row under a mask in one step (widen_memory.cpp).
+inline constexpr const char *kBlendingStore = "simt.store.";
+/// Calls one.
+bool isBlendingStore(const llvm::Instruction &);
+
 } // namespace ptxrun::simt
