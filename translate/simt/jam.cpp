@@ -37,6 +37,40 @@ bool hasOtherCalls(const llvm::Function &f) {
   return false;
 }
 
+/// A value that a loop steps by one it has not computed and that is no constant.
+struct FarStep {
+  llvm::PHINode *phi;
+  Value *by;
+};
+
+/// The first such value that `address` is computed from.
+std::optional<FarStep> findFarStep(const Value *address, const llvm::Loop &loop) {
+  llvm::SmallVector<const Value *> stack{address};
+  for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || !loop.contains(i) || i->mayReadOrWriteMemory() || i->getType()->isVectorTy())
+      continue;
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(const_cast<llvm::Instruction *>(i));
+    if (!phi) {
+      stack.append(i->value_op_begin(), i->value_op_end());
+      continue;
+    }
+    if (phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
+      continue;
+    auto *next =
+        llvm::dyn_cast<llvm::Instruction>(phi->getIncomingValueForBlock(loop.getLoopLatch()));
+    if (!next ||
+        (next->getOpcode() != llvm::Instruction::Add && !llvm::isa<llvm::GetElementPtrInst>(next)))
+      continue;
+    for (unsigned k : {0u, 1u})
+      if (next->getOperand(k) == phi && next->getNumOperands() == 2)
+        if (Value *step = next->getOperand(1 - k);
+            !llvm::isa<llvm::Constant>(step) && loop.isLoopInvariant(step))
+          return FarStep{phi, step};
+  }
+  return std::nullopt;
+}
+
 class Jam {
  public:
   Jam(ModuleContext &context, llvm::Function &full, llvm::Function &copy)
@@ -186,7 +220,7 @@ class Jam {
           return false;
         auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
         if (load && load->isSimple() && isWide(*load->getType()) && !uniformity_->isUniform(load))
-          isFar |= movesFar(load->getPointerOperand(), loop);
+          isFar |= findFarStep(load->getPointerOperand(), loop).has_value();
       }
     llvm::SmallVector<BasicBlock *> exiting;
     loop.getExitingBlocks(exiting);
@@ -201,35 +235,6 @@ class Jam {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(exiting.getTerminator());
     const std::optional<unsigned> general = branch ? generalVersion(*branch) : std::nullopt;
     return general && !loop.contains(branch->getSuccessor(*general));
-  }
-
-  /// The address is computed from a value that the loop steps by one it has not computed and that
-  /// is no constant.
-  static bool movesFar(const Value *address, const llvm::Loop &loop) {
-    llvm::SmallVector<const Value *> stack{address};
-    for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
-      auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
-      if (!i || !loop.contains(i) || i->mayReadOrWriteMemory() || i->getType()->isVectorTy())
-        continue;
-      auto *phi = llvm::dyn_cast<llvm::PHINode>(i);
-      if (!phi) {
-        stack.append(i->value_op_begin(), i->value_op_end());
-        continue;
-      }
-      if (phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
-        continue;
-      auto *next =
-          llvm::dyn_cast<llvm::Instruction>(phi->getIncomingValueForBlock(loop.getLoopLatch()));
-      if (!next || (next->getOpcode() != llvm::Instruction::Add &&
-                    !llvm::isa<llvm::GetElementPtrInst>(next)))
-        continue;
-      for (unsigned k : {0u, 1u})
-        if (next->getOperand(k) == phi && next->getNumOperands() == 2)
-          if (const Value *step = next->getOperand(1 - k);
-              !llvm::isa<llvm::Constant>(step) && loop.isLoopInvariant(step))
-            return true;
-    }
-    return false;
   }
 
   bool plan();
@@ -564,6 +569,69 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
   return false;
 }
 
+/// `v` as it will be when `of` is `becomes`: what the loop computes of it, computed again.
+Value *asItWillBe(Value *v, const FarStep &of, Value *becomes, const llvm::Loop &loop,
+                  llvm::DenseMap<Value *, Value *> &known, llvm::IRBuilder<> &b) {
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (v == of.phi)
+    return becomes;
+  if (!i || !loop.contains(i) || llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory())
+    return v;
+  if (auto it = known.find(v); it != known.end())
+    return it->second;
+  llvm::SmallVector<Value *> operands;
+  for (Value *o : i->operands())
+    operands.push_back(asItWillBe(o, of, becomes, loop, known, b));
+  if (std::equal(operands.begin(), operands.end(), i->value_op_begin()))
+    return known[v] = v;
+  llvm::Instruction *copy = i->clone();
+  for (unsigned k = 0; k < operands.size(); ++k)
+    copy->setOperand(k, operands[k]);
+  copy->dropPoisonGeneratingFlags(); // it may lie behind the end of everything
+  return known[v] = b.Insert(copy);
+}
+
+/// Loads of gangs in lockstep that step far fetch ahead what they read some rounds later. What the
+/// gangs that follow will read there is left: lines so many rounds apart share few sets of the
+/// caches, and would be gone when those gangs come.
+void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo loops(dominators);
+  for (const llvm::Loop *loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost())
+      continue;
+    llvm::SmallVector<std::pair<llvm::LoadInst *, FarStep>> loads;
+    llvm::SmallVector<llvm::Instruction *> fetches;
+    for (BasicBlock *block : loop->blocks())
+      for (llvm::Instruction &i : *block) {
+        auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+        if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+            call && call->getIntrinsicID() == llvm::Intrinsic::prefetch)
+          fetches.push_back(call);
+        else if (load && load->isSimple() && load->getType()->isVectorTy())
+          if (std::optional<FarStep> step = findFarStep(load->getPointerOperand(), *loop);
+              step && step->phi->getType()->isIntegerTy())
+            loads.push_back({load, *step});
+      }
+    if (loads.empty())
+      continue;
+    for (llvm::Instruction *fetch : fetches)
+      fetch->eraseFromParent();
+    for (auto &[load, step] : loads) {
+      llvm::IRBuilder<> b(load);
+      Value *far = b.CreateAdd(
+          step.phi, b.CreateMul(step.by, llvm::ConstantInt::get(step.by->getType(), rounds)));
+      llvm::DenseMap<Value *, Value *> known;
+      Value *at = asItWillBe(load->getPointerOperand(), step, far, *loop, known, b);
+      const uint64_t bytes = f.getDataLayout().getTypeStoreSize(load->getType()).getFixedValue();
+      for (uint64_t line = 0; line < bytes; line += lineBytes)
+        b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                          {b.CreateConstGEP1_64(b.getInt8Ty(), at, line), b.getInt32(0),
+                           b.getInt32(3), b.getInt32(1)});
+    }
+  }
+}
+
 } // namespace
 
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
@@ -577,8 +645,12 @@ Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerC
   llvm::Function *copy = llvm::CloneFunction(&full, map);
   copy->setName(full.getName() + ".jam");
   Jam jam(context, full, *copy);
-  if (const unsigned gangs = jam.run(gangsPerCta); gangs > 1)
+  if (const unsigned gangs = jam.run(gangsPerCta); gangs > 1) {
+    if (jam.isForStrides())
+      fetchNextRounds(*copy, std::max(1u, kLimits.accesses.gangsAhead / gangs),
+                      context.target.lineBytes);
     return {copy, gangs, jam.isForStrides()};
+  }
   copy->eraseFromParent();
   return {};
 }
