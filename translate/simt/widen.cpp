@@ -1,4 +1,5 @@
 // The stage: choose W, prepare the functions, widen each, build the entry points.
+#include <llvm/ADT/BitVector.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 
 #include "translate/lower/internal_error.h"
@@ -73,15 +74,85 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
   return most;
 }
 
+/// The same of all that differs between lanes, where most of it lives at once outside of loops that
+/// lanes leave apart: there, more lanes wait for memory together.
+unsigned mostLive(llvm::Function &kernel, const GangShape &gang) {
+  ShapeAnalysis shapes(kernel, gang, false);
+  llvm::DenseMap<const llvm::Value *, unsigned> numbers;
+  std::vector<unsigned> sizes;
+  for (const llvm::BasicBlock *b : shapes.order())
+    for (const llvm::Instruction &i : *b)
+      if (!i.getType()->isVoidTy() && shapes.shape(&i).isVarying()) {
+        numbers[&i] = unsigned(sizes.size());
+        sizes.push_back(i.getType()->getPrimitiveSizeInBits() > 32 ? 2 : 1);
+      }
+  if (sizes.size() > kLimits.code.large)
+    return 0; // sets of so many for each block take too long
+  llvm::DenseMap<const llvm::BasicBlock *, llvm::BitVector> liveIn;
+  auto set = [&](llvm::BitVector &live, const llvm::Value *v, bool isLive) {
+    if (auto it = numbers.find(v); it != numbers.end())
+      live[it->second] = isLive;
+  };
+  unsigned most = 0;
+  auto scan = [&](const llvm::BasicBlock &b, bool doCount) {
+    llvm::BitVector live(unsigned(sizes.size()));
+    for (const llvm::BasicBlock *next : llvm::successors(&b)) {
+      if (auto it = liveIn.find(next); it != liveIn.end())
+        live |= it->second;
+      for (const llvm::PHINode &phi : next->phis()) {
+        set(live, &phi, false);
+        set(live, phi.getIncomingValueForBlock(&b), true);
+      }
+    }
+    unsigned registers = 0;
+    for (unsigned n : live.set_bits())
+      registers += sizes[n];
+    for (const llvm::Instruction &i : llvm::reverse(b)) {
+      if (llvm::isa<llvm::PHINode>(i))
+        break;
+      if (doCount)
+        most = std::max(most, registers);
+      if (auto it = numbers.find(&i); it != numbers.end() && live[it->second]) {
+        live[it->second] = false;
+        registers -= sizes[it->second];
+      }
+      for (const llvm::Value *v : i.operands())
+        if (auto it = numbers.find(v); it != numbers.end() && !live[it->second]) {
+          live[it->second] = true;
+          registers += sizes[it->second];
+        }
+    }
+    if (doCount)
+      most = std::max(most, registers);
+    llvm::BitVector &known = liveIn[&b];
+    const bool changed = known != live;
+    known = std::move(live);
+    return changed;
+  };
+  for (bool changed = true; std::exchange(changed, false);)
+    for (const llvm::BasicBlock *b : llvm::reverse(shapes.order()))
+      changed |= scan(*b, false);
+  for (const llvm::BasicBlock *b : shapes.order()) {
+    const llvm::Loop *loop = shapes.loops().getLoopFor(b);
+    while (loop && !shapes.isDivergentLoop(loop))
+      loop = loop->getParentLoop();
+    if (!loop)
+      scan(*b, true);
+  }
+  return most;
+}
+
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
-/// registers.
+/// registers, and most of those that live at once where a gang of 32 has few registers for each.
 unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   const Target target = targetFor(o.level, o.model);
   const unsigned live = liveThroughLoops(kernel, {32, o.block});
   const unsigned perRegister = target.vectorBits / 32;
+  const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(kernel, {32, o.block});
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&
-         live * (lanes / perRegister) > target.registersForLoops())
+         (live * (lanes / perRegister) > target.registersForLoops() ||
+          atOnce * (lanes / perRegister) > target.vectorRegisters * 5 / 4))
     lanes /= 2;
   return lanes;
 }
@@ -137,8 +208,8 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   } else if (unsigned fitting = lanesThatFit(*const_cast<llvm::Function *>(kernel), o);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
-    reason = "many values live in its loops: " + std::to_string(fitting) +
-             " lanes keep them in registers";
+    reason =
+        "many values live at once: " + std::to_string(fitting) + " lanes keep them in registers";
   } else if (threads <= 8) {
     wanted = 8;
     reason = "at most 8 threads per block";
