@@ -43,7 +43,8 @@ void lowerAlloca(LaneBuilder &b, const Instruction &in) {
   llvm::Value *place = b.ir.CreateAnd(b.ir.CreateAdd(stackTop(b), b.constant(64, alignment - 1)),
                                       b.constant(64, ~(alignment - 1)));
   llvm::Value *base = b.ir.CreatePtrToInt(b.stack().memory, b.intType(64));
-  llvm::Value *used = b.ir.CreateSub(b.ir.CreateAdd(place, b.read(in, 1)), base);
+  llvm::Value *size = b.ir.CreateZExt(b.read(in, 1), b.intType(64));
+  llvm::Value *used = b.ir.CreateSub(b.ir.CreateAdd(place, size), base);
   llvm::BasicBlock *overflow = b.newBlock("stack.overflow"), *fits = b.newBlock("stack.fits");
   b.ir.CreateCondBr(b.ir.CreateICmpUGT(used, b.constant(64, LaneBuilder::kStackBytes)), overflow,
                     fits);
