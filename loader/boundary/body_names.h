@@ -3,6 +3,5 @@
 
 #define PTXRUN_BODY_PRAGMA(text) _Pragma(#text)
 /// What is declared or defined as `symbol` here, with C linkage, is called `ptxrun_body_symbol` in
-/// objects. Stands before the first use; a declaration has to follow in the same file, as
-/// precompiled headers forget the names of what is not declared.
+/// objects. Stands before the first use.
 #define PTXRUN_NAME_BODY(symbol) PTXRUN_BODY_PRAGMA(redefine_extname symbol ptxrun_body_##symbol)

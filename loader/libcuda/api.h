@@ -1,12 +1,8 @@
 // What every file of libcuda shares: how a function is exported, its per-thread-default-stream
 // twin, and the checks at the head of each call.
-#pragma once
 #include "loader/boundary/body_names.h"
-#define PTXRUN_LIBCUDA_PLAIN_NAMES
-#include "loader/libcuda/cuda_api.h"
-#include "loader/libcuda/cuda_logs_api.h"
-#include "loader/libcuda/report.h"
 
+// In every file again: a precompiled header forgets the names of what it does not declare.
 #define FUNCTION(name, version, symbol) PTXRUN_NAME_BODY(symbol)
 #define PER_THREAD(name, version, symbol) PTXRUN_NAME_BODY(symbol)
 #define ALIAS(name, version, symbol)
@@ -14,6 +10,13 @@
 #undef FUNCTION
 #undef PER_THREAD
 #undef ALIAS
+
+#ifndef PTXRUN_LIBCUDA_API_H
+#define PTXRUN_LIBCUDA_API_H
+#define PTXRUN_LIBCUDA_PLAIN_NAMES
+#include "loader/libcuda/cuda_api.h"
+#include "loader/libcuda/cuda_logs_api.h"
+#include "loader/libcuda/report.h"
 
 #define PTXRUN_API extern "C" __attribute__((visibility("default")))
 
@@ -57,3 +60,5 @@ CUresult checkInitialised();
 CUresult initialise();
 
 } // namespace ptxrun::driver
+
+#endif
