@@ -1,6 +1,7 @@
 #include "loader/capture/blocks.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -58,6 +59,19 @@ bool writeAll(int file, iovec *parts, int count) {
   return true;
 }
 
+bool isRegular(int file) {
+  struct stat info {};
+  return fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/// Takes the file for this process, until it is closed; true where another one has it. Where files
+/// cannot be locked, nobody has.
+bool isLockedByOthers(int file) {
+  return isRegular(file) && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool isEmptied(int file) { return !isRegular(file) || ftruncate(file, 0) == 0; }
+
 } // namespace
 
 const char *nameOf(BlockType type) {
@@ -85,12 +99,19 @@ bool BlockWriter::close() {
 }
 
 bool BlockWriter::open(const std::string &path, std::string &problem) {
-  file_ = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  file_ = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+  isTaken_ = file_ >= 0 && isLockedByOthers(file_);
+  if (isTaken_) {
+    ::close(file_);
+    file_ = -1;
+    problem = path + ": another process records to it";
+    return false;
+  }
   char header[kHeaderBytes] = {};
   std::memcpy(header, kMagic, sizeof kMagic);
   std::memcpy(header + 8, &kVersion, sizeof kVersion);
   iovec part{header, sizeof header};
-  if (file_ >= 0 && writeAll(file_, &part, 1))
+  if (file_ >= 0 && isEmptied(file_) && writeAll(file_, &part, 1))
     return true;
   problem = path + ": " + std::strerror(errno);
   close();

@@ -60,8 +60,10 @@ static_assert(sizeof(BlockHeader) == 20);
 class BlockWriter {
  public:
   ~BlockWriter();
-  /// False and `problem` where the file cannot be made.
+  /// False and `problem` where the file cannot be made, or another process is writing to it
+  /// (`isTaken`).
   bool open(const std::string &path, std::string &problem);
+  bool isTaken() const { return isTaken_; }
   /// From now on, large contents go there.
   void keepContentsIn(ContentsStore store) { store_ = std::move(store); }
   /// False where the file could not be written (full); nothing is written after that. Contents of
@@ -91,7 +93,7 @@ class BlockWriter {
   std::deque<Job> jobs_; ///< the first is being written
   size_t waitingBytes_ = 0;
   std::vector<std::string> buffers_;
-  bool isClosing_ = false, hasFailed_ = false;
+  bool isClosing_ = false, hasFailed_ = false, isTaken_ = false;
   std::thread thread_; ///< started by the first large block
   ContentsStore store_;
 };

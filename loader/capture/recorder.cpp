@@ -66,10 +66,10 @@ std::string Recorder::start(const RecordOptions &options) {
     recorder->triggerKernel_ = std::regex(options.trigger.substr(7));
   if (!rt::useDeviceArena())
     return "the addresses that recordings use are taken";
-  if (!recorder->file_.open(options.file, problem))
+  if (!recorder->openFile(problem))
     return problem;
   if (options.keepsInputsApart)
-    recorder->file_.keepContentsIn(ContentsStore(contentsFolderOf(options.file)));
+    recorder->file_.keepContentsIn(ContentsStore(contentsFolderOf(recorder->options_.file)));
   if (options.trigger == "SIGUSR1")
     signal(SIGUSR1, onSignal);
   recorder->isTriggered_ = options.trigger.empty();
@@ -79,6 +79,19 @@ std::string Recorder::start(const RecordOptions &options) {
   theRecorder.store(recorder, std::memory_order_release);
   device::setObserver(recorder);
   return {};
+}
+
+/// A program that a recorded one starts has the same environment: it gets a file of its own.
+bool Recorder::openFile(std::string &problem) {
+  if (file_.open(options_.file, problem))
+    return true;
+  if (!file_.isTaken())
+    return false;
+  const std::string taken = options_.file;
+  options_.file += "." + std::to_string(owner_);
+  std::fprintf(stderr, "ptxrun: another process records to %s; this one to %s\n", taken.c_str(),
+               options_.file.c_str());
+  return file_.open(options_.file, problem);
 }
 
 /// A child of the program's shares the file, and is not recorded.

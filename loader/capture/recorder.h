@@ -99,6 +99,7 @@ class Recorder final : public device::Observer {
   };
 
   explicit Recorder(const RecordOptions &options) : options_(options) {}
+  bool openFile(std::string &problem);
   bool takeTurn();
   bool isWanted(const device::KernelInfo &, uint64_t number);
   void write(BlockType, std::string payload, size_t contentsAt = std::string::npos);
@@ -119,7 +120,7 @@ class Recorder final : public device::Observer {
   void maybeCheckpoint(uint64_t number);
   void writeAnnotation();
 
-  const RecordOptions options_;
+  RecordOptions options_; ///< whose file is the one that was opened
   const pid_t owner_ = getpid();
   std::regex kernel_, triggerKernel_;
   std::timed_mutex turns_;

@@ -77,7 +77,8 @@ void addRecord(CLI::App &app) {
       "The program's exit code is the command's. Any program under libcuda.so.1 is recorded with\n"
       "PTXRUN_RECORD=FILE (and PTXRUN_RECORD_KERNEL, _LAUNCHES, _TRIGGER, _CHECKPOINT); %p in "
       "FILE\n"
-      "becomes the process's number.");
+      "becomes the process's number. A program that the recorded one starts is recorded to\n"
+      "FILE.NUMBER.");
   command->add_option("-o,--output", given->file, "The recording")->capture_default_str();
   command->add_option("--kernel", given->kernel,
                       "Record launches of kernels whose names match only");

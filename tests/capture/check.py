@@ -95,12 +95,22 @@ def programs(program, module):
         replays(scenario)
         info = json.loads(run("capture", "info", "--json", REC).stdout)
         expect(info["complete"] and all(l["ended"] for l in info["launches"]), scenario + " is complete")
+        if scenario == "children":
+            of_children()
         if scenario == "copies_again":
             rewritten(info)
         if scenario == "many":
             size(info)
             checkpoints(info)
             options(program, module)
+
+
+def of_children():
+    files = glob.glob(REC + ".*")
+    expect(len(files) == 2, f"the program that is started is recorded to a file of its own, each time: {files}")
+    for file in files:
+        expect(run("replay", file, "-q").returncode == 0, "and replays")
+        os.remove(file)
 
 
 def rewritten(info):

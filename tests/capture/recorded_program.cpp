@@ -3,6 +3,8 @@
 //   recorded_program MODULE.ptx SCENARIO
 #include "tests/capture/recorded_program.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -113,6 +115,19 @@ void printing() {
   for (int k = 0; k < 3; ++k)
     launch("say", 3, 1, nullptr, k);
   CHECK(cuCtxSynchronize());
+}
+void children() { // a program that starts another one, which is recorded to a file of its own
+  const auto x = device(kCount, numbers(kCount)), y = device<float>(kCount);
+  launch("scale", 40, 128, nullptr, y, x, 2.0f, kCount);
+  CHECK(cuCtxSynchronize());
+  char program[4096] = {};
+  if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
+    std::exit(3);
+  const std::string command = "'" + std::string(program) + "' '" + modulePath + "' in_place";
+  if (std::system(command.c_str()) != 0)
+    std::exit(3);
+  launch("scale", 40, 128, nullptr, x, y, 0.25f, kCount);
+  print<float>("children", x, 4);
 }
 void heap() {
   const auto head = device<unsigned long long>(1), sum = device<unsigned long long>(1);
@@ -289,6 +304,7 @@ const Scenarios driverScenarios = {{"streams", streams},
                                    {"pools", pools},
                                    {"variables", variables},
                                    {"printing", printing},
+                                   {"children", children},
                                    {"heap", heap},
                                    {"pointers", pointers},
                                    {"clocks", clocks},
