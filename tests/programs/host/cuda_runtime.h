@@ -184,7 +184,7 @@ VALUES(cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
        cudaFuncAttributePreferredSharedMemoryCarveout = 9)
 VALUES(cudaFuncAttributeNonPortableClusterSizeAllowed = 14, cudaSharedmemCarveoutMaxShared = 100)
 VALUES(cudaClusterSchedulingPolicySpread = 1, cudaGraphCondAssignDefault = 1,
-       cudaGraphInstantiateFlagAutoFreeOnLaunch = 1)
+       cudaGraphInstantiateFlagAutoFreeOnLaunch = 1, cudaGraphInstantiateFlagDeviceLaunch = 4)
 VALUES(cudaStreamSetCaptureDependencies = 1, cudaDevP2PAttrAccessSupported = 2,
        cudaIpcMemLazyEnablePeerAccess = 1)
 VALUES(cudaDeviceScheduleBlockingSync = 4, cudaDeviceMapHost = 8, cudaOccupancyDefault = 0,
@@ -326,6 +326,7 @@ FUNCTION(cudaGraphInstantiate, cudaGraphExec_t *, cudaGraph_t, unsigned long lon
 FUNCTION(cudaGraphInstantiateWithFlags, cudaGraphExec_t *, cudaGraph_t, unsigned long long)
 FUNCTION(cudaGraphExecUpdate, cudaGraphExec_t, cudaGraph_t, cudaGraphExecUpdateResultInfo *)
 FUNCTION(cudaGraphExecDestroy, cudaGraphExec_t)
+FUNCTION(cudaGraphExecGetFlags, cudaGraphExec_t, unsigned long long *)
 FUNCTION(cudaGraphUpload, cudaGraphExec_t, cudaStream_t)
 FUNCTION(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
 FUNCTION(cudaGraphDebugDotPrint, cudaGraph_t, const char *, unsigned)
