@@ -219,7 +219,8 @@ unsigned metadataOf(const TensorMemory &memory, const TensorMmaOperands &o, cons
          ((1u << bits) - 1);
 }
 
-/// The column that the sparsity selector chooses among four.
+/// The column that the sparsity selector chooses among four, or among two where the address is no
+/// multiple of four; it may be part of the address already.
 unsigned metadataColumn(GangState &g, const TensorMmaOperands &o) {
   const unsigned at = o.metadata.column;
   if (matrix::bitsOf(o.instruction.a) <= 8) {
@@ -227,9 +228,10 @@ unsigned metadataColumn(GangState &g, const TensorMmaOperands &o) {
       failTensor(g, kMma, "a sparsity selector that is not 0");
     return at;
   }
-  if (at % 4 != 0 && at % 4 != o.instruction.selector)
-    failTensor(g, kMma, "metadata at column " + std::to_string(at) + ", not aligned to 4");
-  return at / 4 * 4 + o.instruction.selector;
+  const unsigned selector = o.instruction.selector;
+  if (at % 2 != 0 && at % 4 != selector)
+    failTensor(g, kMma, "metadata at column " + std::to_string(at) + ", not aligned to 2");
+  return at % 4 == 0 ? at + selector : at / 2 * 2 + selector % 2;
 }
 
 /// Which k the elements of the block's rows stand for: one of two (tf32), two of four, or two pairs

@@ -362,13 +362,17 @@ class Case:
 
     # --- text ------------------------------------------------------------------------------------
 
+    def metadataOffset(self):
+        """Some of the later columns are in the address, from where the selector counts on."""
+        return 2 if self.selector >= 2 and self.choice // 2 % 2 else 0
+
     def descriptor(self):
         if self.block:
             four = self.kind in ("mxf4", "mxf4nvf4")
             d = self.idb << 4 | (1 if four else NUMBERS[self.a]) << 7 | (1 if four else NUMBERS[self.b]) << 10
             d |= (1 if self.scale == "ue8m0" else 0) << 23 | self.m >> 7 << 27 | self.ida << 29 | self.k96 << 31
         else:
-            d = self.selector | self.saturates << 3 | {"f16": 0, "f32": 1, "s32": 2}[self.d] << 4
+            d = self.selector - self.metadataOffset() | self.saturates << 3 | {"f16": 0, "f32": 1, "s32": 2}[self.d] << 4
             d |= NUMBERS[self.a] << 7 | NUMBERS[self.b] << 10 | self.m >> 4 << 24
         d |= self.sparse << 2 | (self.na < 0) << 13 | (self.nb < 0) << 14 | self.ta << 15 | self.tb << 16 | self.n >> 3 << 17
         return d
@@ -378,7 +382,8 @@ class Case:
         name += f".cta_group::{self.group}.kind::{self.kind}" + (".block_scale" + self.vector if self.block else "")
         name += (".ashift" if self.ashift else "") + self.collector
         text = f"{name} [%r13], " + ("%rd4" if self.source == "descriptor" else "[%r14]") + ", %rd5"
-        text += (", [%r17]" if self.sparse else "") + ", %r20"
+        offset = self.metadataOffset()
+        text += (f", [%r17{f'+{offset}' if offset else ''}]" if self.sparse else "") + ", %r20"
         if self.block:
             text += ", [%r15], [%r16]"
         if self.masked:
