@@ -404,6 +404,11 @@ uint64_t tensorBytes(const TensorRequest &r) {
   return rowCount(r, g) * g.sharedBytes();
 }
 
+uint64_t tensorTransaction(const TensorRequest &r) {
+  const Geometry g = geometryOf(r);
+  return rowCount(r, g) * g.globalBytes();
+}
+
 void performTensorCopy(const TensorRequest &r) {
   const Geometry g = geometryOf(r);
   if (movePlainTile(r, g))

@@ -28,6 +28,8 @@ const char *checkTensorRequest(const TensorRequest &);
 uint32_t rowBytes(const TensorRequest &);
 /// Bytes the box takes in shared memory.
 uint64_t tensorBytes(const TensorRequest &);
+/// Bytes that an mbarrier is told of: those without the padding of .b4x16_p64 and .b6x16_p32.
+uint64_t tensorTransaction(const TensorRequest &);
 void performTensorCopy(const TensorRequest &);
 
 } // namespace ptxrun::rt

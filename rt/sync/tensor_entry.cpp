@@ -50,7 +50,7 @@ AsyncOperation makeOperation(const TensorRequest &r, uint32_t lane, void *mbarri
   o.kind = AsyncKind::tensor;
   o.lane = static_cast<uint8_t>(lane);
   o.isTracked = mbarrier == nullptr;
-  o.bytes = static_cast<uint32_t>(tensorBytes(r));
+  o.bytes = static_cast<uint32_t>(tensorTransaction(r));
   o.tensor = r;
   o.mbarrier = static_cast<uint64_t *>(mbarrier);
   return o;
