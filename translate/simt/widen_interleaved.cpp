@@ -316,15 +316,15 @@ void Accesses::storeAtLast(const llvm::SmallVector<const llvm::StoreInst *> &all
 }
 
 /// A store into an array of structures: together with those to the structures' other elements,
-/// where the last of them stands; on AVX-512 also alone, with a mask that leaves out what lies
-/// between. False where neither will do.
+/// where the last of them stands; also alone, with a mask that leaves out what lies between, on
+/// AVX-512, or where that may be written back. False where nothing of it will do.
 bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   const llvm::Type *type = store.getValueOperand()->getType();
   const unsigned bits = type->getScalarSizeInBits();
   const bool hasMasks = context_.target.hasMaskRegisters();
   if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
       type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
-      !llvm::isPowerOf2_32(bits) || (mask() && bits < 32 && !hasMasks))
+      !llvm::isPowerOf2_32(bits))
     return false;
   const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
   if (stride % size != 0 || n < 2 || n > kLimits.accesses.structureElements)
@@ -332,10 +332,31 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   for (unsigned l = 1; l < lanes_; ++l)
     if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
       return false;
+  // What lies between may be read and written back: a load, a shuffle, a blend and a store of each
+  // register, unless that is more work than to store element by element.
+  const auto tryBlending = [&] {
+    constexpr unsigned kOperations = 4;
+    llvm::Type *element = plain(store.getValueOperand());
+    const unsigned count = lanes_ * unsigned(n), registers = count / elementsPerRegister(element);
+    if (float(registers * kOperations) > context_.target.costs.scatter * float(lanes_))
+      return false;
+    llvm::SmallVector<int> source(count, -1), active(count, int(lanes_));
+    for (unsigned l = 0; l < lanes_; ++l)
+      source[l * unsigned(n)] = active[l * unsigned(n)] = int(l);
+    Value *values = b_.CreateShuffleVector(vector(store.getValueOperand()), source);
+    Value *who = b_.CreateShuffleVector(
+        fullMask(), llvm::Constant::getNullValue(fullMask()->getType()), active);
+    b_.CreateCall(
+        blendingStore(store, llvm::cast<llvm::FixedVectorType>(values->getType())),
+        {b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[0])), values, who});
+    return true;
+  };
   auto last = structures_.find(&store);
   if (last == structures_.end()) {
     llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, size, n);
     if (all.empty()) {
+      if (isBlended(store))
+        return tryBlending();
       // Masked stores do not forward what they store to loads, and local memory is read soon.
       const bool isLocal =
           llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(store.getPointerOperand()));
@@ -344,6 +365,8 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
       storeStructures(store, a, {}, unsigned(n));
       return true;
     }
+    if (mask() && bits < 32 && !hasMasks)
+      return false;
     storeAtLast(all);
     return true; // it is not the last
   }

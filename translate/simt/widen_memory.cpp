@@ -619,7 +619,8 @@ llvm::Function *Accesses::blendingStore(const llvm::StoreInst &store, llvm::Fixe
   b.CreateAlignedStore(b.CreateSelect(who, values, old), to, store.getAlign());
   b.CreateRetVoid();
   b.SetInsertPoint(each);
-  if (context_.target.hasMaskedAccess(row->getScalarSizeInBits())) {
+  if (context_.target.hasMaskedAccess(row->getScalarSizeInBits()) &&
+      bytes <= kLimits.accesses.runs * context_.target.vectorBytes()) {
     b.CreateMaskedStore(values, to, store.getAlign(), who);
   } else { // long code, and seldom run: once in the module
     llvm::Function *slow = make(name + ".each", llvm::Attribute::NoInline);
