@@ -75,14 +75,17 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
 }
 
 /// The same of all that differs between lanes, where most of it lives at once outside of loops that
-/// lanes leave apart: there, more lanes wait for memory together.
+/// lanes leave apart: there, more lanes wait for memory together. So they do where a thread has
+/// arrays of its own: 0.
 unsigned mostLive(llvm::Function &kernel, const GangShape &gang) {
   ShapeAnalysis shapes(kernel, gang, false);
   llvm::DenseMap<const llvm::Value *, unsigned> numbers;
   std::vector<unsigned> sizes;
   for (const llvm::BasicBlock *b : shapes.order())
     for (const llvm::Instruction &i : *b)
-      if (!i.getType()->isVoidTy() && shapes.shape(&i).isVarying()) {
+      if (llvm::isa<llvm::AllocaInst>(i)) {
+        return 0;
+      } else if (!i.getType()->isVoidTy() && shapes.shape(&i).isVarying()) {
         numbers[&i] = unsigned(sizes.size());
         sizes.push_back(i.getType()->getPrimitiveSizeInBits() > 32 ? 2 : 1);
       }
