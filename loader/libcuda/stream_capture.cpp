@@ -293,11 +293,11 @@ void abandonCapture(Stream &stream) {
     return;
   std::shared_ptr<CaptureSequence> sequence; // goes outside the lock
   Lock lock(state().mutex);
-  if (const StreamCapture *capture = CaptureState::of(stream)) {
+  const StreamCapture *capture = CaptureState::of(stream);
+  if (capture && capture->sequence->origin == &stream) {
     sequence = capture->sequence;
     sequence->isInvalidated = true;
-    if (sequence->origin == &stream)
-      state().end(sequence);
+    state().end(sequence);
   }
 }
 

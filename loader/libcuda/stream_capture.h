@@ -57,7 +57,8 @@ CUresult captureNode(const Stream &, NodeContent, bool isProgrammatic = false);
 CUresult captureRecord(const Stream &, Event &, unsigned char port = 0);
 /// The stream joins the event's capture. Must be called when stream or event is capturing.
 CUresult captureWait(const std::shared_ptr<Stream> &, const Event &);
-/// A stream that is destroyed takes its capture with it.
+/// A stream that is destroyed takes the capture that began in it with it. Of one that joined later
+/// the capture keeps what it recorded.
 void abandonCapture(Stream &);
 /// Whether the event was recorded last in a capturing stream: it is no moment in time. Ends the
 /// capture if it still goes on.

@@ -394,6 +394,32 @@ TEST_F(Capture, EndsWithItsStream) {
   EXPECT_CUDA(cuCtxSynchronize());
 }
 
+TEST_F(Capture, KeepsWhatADestroyedForkRecorded) {
+  for (const bool isJoined : {true, false}) {
+    CUstream fork = nullptr;
+    CUgraph graph = nullptr;
+    ASSERT_CUDA(cuStreamCreate(&fork, CU_STREAM_NON_BLOCKING));
+    begin(stream_);
+    ASSERT_CUDA(append(stream_, 1));
+    CUevent forked = nullptr, joined = nullptr;
+    ASSERT_CUDA(cuEventCreate(&forked, CU_EVENT_DISABLE_TIMING));
+    ASSERT_CUDA(cuEventCreate(&joined, CU_EVENT_DISABLE_TIMING));
+    ASSERT_CUDA(cuEventRecord(forked, stream_));
+    ASSERT_CUDA(cuStreamWaitEvent(fork, forked, 0));
+    ASSERT_CUDA(append(fork, 2));
+    ASSERT_CUDA(cuEventRecord(joined, fork));
+    if (isJoined)
+      ASSERT_CUDA(cuStreamWaitEvent(stream_, joined, 0));
+    ASSERT_CUDA(cuStreamDestroy(fork));
+    const CUresult result = cuStreamEndCapture(stream_, &graph);
+    EXPECT_EQ(result, isJoined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    size_t nodes = 0;
+    if (isJoined)
+      EXPECT_CUDA(cuGraphGetNodes(graph, nullptr, &nodes));
+    EXPECT_EQ(nodes, isJoined ? 2u : 0u);
+  }
+}
+
 TEST_F(Capture, EndsWithItsContext) {
   CUcontext other = nullptr;
   CUstream stream = nullptr;
