@@ -42,7 +42,7 @@ PTXRUN_API CUresult cuMemFreeHost(void *address) {
   if (!address)
     return CUDA_SUCCESS;
   const auto record = findMemory(address);
-  if (!record || record->base != address || record->use != MemoryUse::host)
+  if (!record || record->base != address || record->use != MemoryUse::host || record->pool)
     return CUDA_ERROR_INVALID_VALUE;
   PTXRUN_TRY(checkUnsafeCall());
   if (record->context && !record->context->isDestroyed())

@@ -203,7 +203,8 @@ void releaseMemoryOf(Context &context) {
   }
   for (const MemoryRecord &record : owned) {
     const auto address = reinterpret_cast<CUdeviceptr>(record.base);
-    switch (record.use) {
+    const bool isPooled = record.pool && record.use != MemoryUse::mapped;
+    switch (isPooled ? MemoryUse::pool : record.use) {
     case MemoryUse::device:
     case MemoryUse::host:
     case MemoryUse::managed:

@@ -29,13 +29,20 @@ constexpr uint64_t kReservedUnit = 2 << 20; ///< in which pools say that they ho
 
 class FreeOperation;
 
+/// Whose memory a pool gives: a device's (MemoryUse::pool), the host's, or managed memory.
+struct PoolPlace {
+  CUdevice device = 0;
+  MemoryUse use = MemoryUse::pool;
+};
+
 class Pool final : public Object {
  public:
   static constexpr Kind kKind = Kind::pool;
-  explicit Pool(CUdevice device) : Object(kKind), device(device) {}
-  const CUdevice device;            ///< where its memory lies
+  explicit Pool(PoolPlace place, uint64_t maxBytes = 0)
+      : Object(kKind), place(place), maxBytes(maxBytes) {}
+  const PoolPlace place;            ///< where its memory lies
+  const uint64_t maxBytes;          ///< that may be in use at once; 0: as many as there are
   std::unique_ptr<PoolArena> arena; ///< of one that processes share
-  uint64_t mostBytes = 0;           ///< that may be in use; 0: as many as there are
 
   /// False where the pool may not have so much.
   bool take(size_t bytes);
@@ -76,7 +83,7 @@ class Pool final : public Object {
 
 bool Pool::take(size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (mostBytes && used + bytes > mostBytes)
+  if (maxBytes && used + bytes > maxBytes)
     return false;
   used += bytes;
   usedHigh = std::max(usedHigh.load(), used.load());
@@ -162,42 +169,53 @@ class KeepOperation final : public Operation {
   std::shared_ptr<GraphAllocation> kept_;
 };
 
-/// What each device has: the pool it came with, and the one that programs chose.
-struct DevicePools {
+/// What each place has: the pool it came with, and the one that programs chose.
+struct PlacePools {
   std::shared_ptr<Pool> first;
   CUmemoryPool current = nullptr;
 };
-std::mutex devicePoolsMutex;
+std::mutex placePoolsMutex;
 
 /// Called with the mutex held.
-DevicePools &poolsOf(CUdevice device) {
-  static auto *all = new std::array<DevicePools, ptxrun::machine::kMostDevices>;
-  DevicePools &pools = (*all)[static_cast<size_t>(device)];
+PlacePools &poolsOf(PoolPlace place) {
+  constexpr size_t kHost = ptxrun::machine::kMostDevices, kManaged = kHost + 1;
+  static auto *all = new std::array<PlacePools, kManaged + 1>;
+  PlacePools &pools = (*all)[place.use == MemoryUse::host      ? kHost
+                             : place.use == MemoryUse::managed ? kManaged
+                                                               : static_cast<size_t>(place.device)];
   if (!pools.first) {
-    pools.first = std::make_shared<Pool>(device);
+    pools.first = std::make_shared<Pool>(place);
     publish<CUmemoryPool>(pools.first);
   }
   return pools;
 }
 
-std::shared_ptr<Pool> defaultPool(CUdevice device) {
-  std::lock_guard lock(devicePoolsMutex);
-  return poolsOf(device).first;
+std::shared_ptr<Pool> defaultPool(PoolPlace place) {
+  std::lock_guard lock(placePoolsMutex);
+  return poolsOf(place).first;
 }
 
-std::shared_ptr<Pool> currentPool(CUdevice device) {
-  std::lock_guard lock(devicePoolsMutex);
-  DevicePools &pools = poolsOf(device);
+std::shared_ptr<Pool> currentPool(PoolPlace place) {
+  std::lock_guard lock(placePoolsMutex);
+  PlacePools &pools = poolsOf(place);
   auto pool = pools.current ? resolve<Pool>(pools.current) : nullptr;
   return pool ? pool : pools.first;
 }
 
-/// The device of a location, the first for the host's.
-CUresult deviceAt(const CUmemLocation *location, CUdevice &device) {
+/// The host is one place, whichever of its nodes is named; managed memory is one, too.
+CUresult placeAt(const CUmemLocation *location, CUmemAllocationType type, PoolPlace &place) {
   if (!location)
     return CUDA_ERROR_INVALID_VALUE;
-  device = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? location->id : 0;
-  return checkDevice(device);
+  place = {};
+  if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
+    place.device = location->id;
+  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED)
+    place.use = MemoryUse::managed;
+  else if (location->type == CU_MEM_LOCATION_TYPE_INVALID)
+    return CUDA_ERROR_INVALID_VALUE;
+  else if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+    place.use = MemoryUse::host;
+  return checkDevice(place.device);
 }
 
 CUresult allocateShared(Pool &pool, CUdeviceptr *address, size_t bytes, MemoryRecord record) {
@@ -253,14 +271,14 @@ CUresult allocateFrom(std::optional<CUmemoryPool> handle, CUdeviceptr *address, 
   Context *context = nullptr;
   std::shared_ptr<Stream> stream;
   PTXRUN_TRY(enter(streamHandle, context, stream));
-  auto pool = handle ? resolve<Pool>(*handle) : currentPool(context->device());
+  auto pool = handle ? resolve<Pool>(*handle) : currentPool({context->device()});
   if (!address || !pool)
     return CUDA_ERROR_INVALID_VALUE;
   bool isCaptured = false;
   PTXRUN_TRY(routeWork(*stream, isCaptured));
   if (isCaptured)
     return captureAllocation(*context, *stream, address, bytes);
-  MemoryRecord record{MemoryUse::pool, 0, context, pool->device};
+  MemoryRecord record{pool->place.use, 0, context, pool->place.device};
   record.pool = handleOf<void *>(pool.get());
   if ((*address = pool->callOff(bytes, *stream)))
     return CUDA_SUCCESS;
@@ -306,8 +324,8 @@ PTXRUN_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream streamHa
     return CUDA_ERROR_INVALID_VALUE; // graphs free what graphs allocated
   const auto record = findMemory(reinterpret_cast<const void *>(address));
   if (!record || reinterpret_cast<CUdeviceptr>(record->base) != address ||
-      record->use == MemoryUse::host || record->use == MemoryUse::registered ||
-      (record->use == MemoryUse::mapped && !record->pool))
+      record->use == MemoryUse::registered ||
+      ((record->use == MemoryUse::host || record->use == MemoryUse::mapped) && !record->pool))
     return CUDA_ERROR_INVALID_VALUE;
   auto pool = resolve<Pool>(record->pool);
   if (pool && pool->isAwaited(address))
@@ -327,10 +345,10 @@ PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pr
     return CUDA_ERROR_INVALID_VALUE;
   if (properties->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return notSupported("a memory pool with handles other than file descriptors");
-  CUdevice device = 0;
-  PTXRUN_TRY(deviceAt(&properties->location, device));
-  auto made = std::make_shared<Pool>(device);
-  made->mostBytes = properties->maxSize;
+  PoolPlace place;
+  PTXRUN_TRY(placeAt(&properties->location, properties->allocType, place));
+  const uint64_t most = (properties->maxSize + kArenaUnit - 1) / kArenaUnit * kArenaUnit;
+  auto made = std::make_shared<Pool>(place, most);
   if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     const size_t bytes = properties->maxSize ? properties->maxSize : device::totalMemory();
     made->arena = PoolArena::make((bytes + kArenaUnit - 1) / kArenaUnit * kArenaUnit);
@@ -383,7 +401,7 @@ PTXRUN_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *handle, voi
   PTXRUN_TRY(checkInitialised());
   if (!handle || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_INVALID_VALUE;
-  auto pool = std::make_shared<Pool>(0);
+  auto pool = std::make_shared<Pool>(PoolPlace{});
   pool->arena = PoolArena::import(static_cast<int>(reinterpret_cast<intptr_t>(shareable)));
   if (!pool->arena)
     return CUDA_ERROR_INVALID_VALUE;
@@ -435,7 +453,7 @@ PTXRUN_API CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool po
 PTXRUN_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   PTXRUN_TRY(checkInitialised());
   const auto pool = resolve<Pool>(handle);
-  if (!pool || pool == defaultPool(pool->device))
+  if (!pool || pool == defaultPool(pool->place))
     return CUDA_ERROR_INVALID_VALUE;
   return withdraw<Pool>(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -535,39 +553,53 @@ PTXRUN_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice devic
   PTXRUN_TRY(enterDevice(device));
   if (!pool)
     return CUDA_ERROR_INVALID_VALUE;
-  *pool = handleOf<CUmemoryPool>(defaultPool(device).get());
+  *pool = handleOf<CUmemoryPool>(defaultPool({device}).get());
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   if (!pool)
     return CUDA_ERROR_INVALID_VALUE;
-  *pool = handleOf<CUmemoryPool>(currentPool(device).get());
+  *pool = handleOf<CUmemoryPool>(currentPool({device}).get());
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   PTXRUN_TRY(enterDevice(device));
   if (!resolve<Pool>(pool))
     return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard lock(devicePoolsMutex);
-  poolsOf(device).current = pool;
+  std::lock_guard lock(placePoolsMutex);
+  poolsOf({device}).current = pool;
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
-                                           CUmemAllocationType) {
-  CUdevice device = 0;
-  PTXRUN_TRY(deviceAt(location, device));
-  return cuDeviceGetDefaultMemPool(pool, device);
+                                           CUmemAllocationType type) {
+  PoolPlace place;
+  PTXRUN_TRY(checkInitialised());
+  PTXRUN_TRY(placeAt(location, type, place));
+  if (!pool)
+    return CUDA_ERROR_INVALID_VALUE;
+  *pool = handleOf<CUmemoryPool>(defaultPool(place).get());
+  return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
-                                    CUmemAllocationType) {
-  CUdevice device = 0;
-  PTXRUN_TRY(deviceAt(location, device));
-  return cuDeviceGetMemPool(pool, device);
+                                    CUmemAllocationType type) {
+  PoolPlace place;
+  PTXRUN_TRY(checkInitialised());
+  PTXRUN_TRY(placeAt(location, type, place));
+  if (!pool)
+    return CUDA_ERROR_INVALID_VALUE;
+  *pool = handleOf<CUmemoryPool>(currentPool(place).get());
+  return CUDA_SUCCESS;
 }
-PTXRUN_API CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType,
-                                    CUmemoryPool pool) {
-  CUdevice device = 0;
-  PTXRUN_TRY(deviceAt(location, device));
-  return cuDeviceSetMemPool(device, pool);
+PTXRUN_API CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
+                                    CUmemoryPool handle) {
+  PoolPlace place;
+  PTXRUN_TRY(checkInitialised());
+  PTXRUN_TRY(placeAt(location, type, place));
+  const auto pool = resolve<Pool>(handle);
+  if (!pool || pool->place.use != place.use)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(placePoolsMutex);
+  poolsOf(place).current = handle;
+  return CUDA_SUCCESS;
 }

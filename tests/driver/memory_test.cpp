@@ -339,4 +339,44 @@ TEST_F(Memory, PoolsAllocateInStreamOrder) {
   EXPECT_EQ(after, before);
 }
 
+TEST_F(Memory, PoolsOfTheHostAndOfManagedMemory) {
+  CUstream stream = nullptr;
+  ASSERT_CUDA(cuStreamCreate(&stream, 0));
+  for (const CUmemAllocationType type :
+       {CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_MANAGED}) {
+    const bool isManaged = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    CUmemPoolProps properties{};
+    properties.allocType = type;
+    properties.location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+    properties.maxSize = 1 << 21;
+    CUmemoryPool made = nullptr, ofPlace = nullptr, ofDevice = nullptr;
+    ASSERT_CUDA(cuMemPoolCreate(&made, &properties));
+    EXPECT_CUDA(cuMemGetDefaultMemPool(&ofPlace, &properties.location, type));
+    EXPECT_CUDA(cuDeviceGetDefaultMemPool(&ofDevice, 0));
+    EXPECT_NE(ofPlace, ofDevice);
+    EXPECT_CUDA(cuMemSetMemPool(&properties.location, type, made));
+    EXPECT_CUDA(cuMemGetMemPool(&ofDevice, &properties.location, type));
+    EXPECT_EQ(ofDevice, made);
+    EXPECT_CUDA(cuMemSetMemPool(&properties.location, type, ofPlace));
+    for (CUmemoryPool pool : {made, ofPlace}) {
+      CUdeviceptr address = 0;
+      ASSERT_CUDA(cuMemAllocFromPoolAsync(&address, 4096, pool, stream));
+      ASSERT_CUDA(launch(function(kSmall, "store"), 1, 1, stream, address, 5u));
+      ASSERT_CUDA(cuStreamSynchronize(stream));
+      EXPECT_EQ(*reinterpret_cast<unsigned *>(address), 5u);
+      unsigned memory = 0, managed = 2;
+      EXPECT_CUDA(cuPointerGetAttribute(&memory, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address));
+      EXPECT_EQ(memory, unsigned(isManaged ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST));
+      EXPECT_CUDA(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address));
+      EXPECT_EQ(managed, unsigned(isManaged));
+      EXPECT_CUDA(cuMemFreeAsync(address, stream));
+    }
+    CUdeviceptr large = 0;
+    EXPECT_RESULT(cuMemAllocFromPoolAsync(&large, (1 << 21) + 1, made, stream),
+                  CUDA_ERROR_OUT_OF_MEMORY);
+    ASSERT_CUDA(cuStreamSynchronize(stream));
+    EXPECT_CUDA(cuMemPoolDestroy(made));
+  }
+}
+
 } // namespace ptxrun::tests
