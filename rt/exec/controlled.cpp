@@ -119,7 +119,8 @@ class ControlledRun {
         if (!launch_.isStopped())
           endTimedWaits(group);
       }
-    } else if (!performLateCopies(worker_, group) && !releaseTimedWaits(group)) {
+    } else if (!performLateCopies(worker_, group) && !releaseNonMembers(group) &&
+               !releaseTimedWaits(group)) {
       failDeadlock(group);
     }
     return !launch_.isStopped();

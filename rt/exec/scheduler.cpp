@@ -176,6 +176,8 @@ Pass runPass(Worker &worker, GroupState &group) {
         return Pass::stopped;
       continue;
     }
+    if (releaseNonMembers(group))
+      continue;
     if (releaseTimedWaits(group))
       return Pass::spinning;
     failDeadlock(group);

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <new>
 
-#include "rt/sync/lockstep.h"
-#include "rt/launch/suspend.h"
 #include "rt/launch/failure.h"
+#include "rt/launch/suspend.h"
+#include "rt/sync/lockstep.h"
 
 namespace ptxrun::rt {
 
@@ -97,10 +97,10 @@ void insertByLane(GangList &list, GangState &g) {
   *link = &g;
 }
 
-/// The gang waits for the others of the meeting; the last one too, unless its lanes are the first of
-/// the warp: lanes go on in their order. Code in which lane 0 tells other warps what its own warp did
-/// relies on that (on hardware the warp stays converged there), cooperative groups' own tiles of
-/// several warps for one. True when the gang must suspend.
+/// The gang waits for the others of the meeting; the last one too, unless its lanes are the first
+/// of the warp: lanes go on in their order. Code in which lane 0 tells other warps what its own
+/// warp did relies on that (on hardware the warp stays converged there), cooperative groups' own
+/// tiles of several warps for one. True when the gang must suspend.
 bool meet(GangState &g, WarpMeeting *m, uint32_t mask, uint64_t *out, uint32_t *participants) {
   CtaState &cta = *g.cta;
   m->arrived |= warpLanes(g, mask);
@@ -162,6 +162,23 @@ void endOpenMeetings(GroupState &group) {
         complete(cta, w, first);
     }
   }
+}
+
+bool releaseNonMembers(GroupState &group) {
+  bool areAny = false;
+  for (uint32_t c = 0; c < group.ctaCount; ++c) {
+    CtaState &cta = group.ctas[c];
+    for (uint32_t w = 0; w < cta.warpCount; ++w)
+      for (WarpMeeting *m = cta.meetings[w]; m;) {
+        WarpMeeting *next = m->next;
+        if (!m->isOpen && (m->arrived & m->memberMask) == 0) {
+          complete(cta, w, m);
+          areAny = true;
+        }
+        m = next;
+      }
+  }
+  return areAny;
 }
 
 } // namespace ptxrun::rt

@@ -11,5 +11,9 @@ void recheckMeetings(CtaState &, uint32_t warp);
 /// the first in the program, so that lanes which stayed behind can still join the others further
 /// down.
 void endOpenMeetings(GroupState &);
+/// Nobody in the group can run: threads that wait at a collective whose membermask none of them is
+/// in go on with what they brought. The manual leaves undefined what they get; on hardware none of
+/// them waits for ever. True if there were any.
+bool releaseNonMembers(GroupState &);
 
 } // namespace ptxrun::rt
