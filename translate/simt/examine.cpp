@@ -8,7 +8,9 @@
 //    not get there either;
 //  - a collective or barrier under divergent control, whose other members may wait elsewhere. Lanes
 //  that left for good are not waited
-//    for, if nobody waits for what they do on their way.
+//    for, if nobody waits for what they do on their way;
+//  - a loop that tries to take one lock and then another, and gives the first back where the other
+//  is taken: lanes that do so in step may find each other's lock taken round after round.
 // Waits for blocks that come before are none of these (look_back.h).
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
@@ -334,6 +336,21 @@ class Elsewhere {
   const LookBack lookBack_;
 };
 
+/// A lock that a round of the loop tries to take where it has just taken another one; null if there
+/// is none.
+const llvm::Instruction *secondLock(const Polled &polled, const ShapeAnalysis &shapes) {
+  const auto isTaking = [](const llvm::Instruction *i) {
+    return i && llvm::isa<llvm::AtomicCmpXchgInst, llvm::AtomicRMWInst>(i);
+  };
+  for (const llvm::Instruction *second : polled.reads)
+    if (isTaking(second) && shapes.isInDivergentRegion(second->getParent()))
+      for (const llvm::Instruction *first : polled.reads)
+        if (isTaking(first) &&
+            shapes.dominators().properlyDominates(first->getParent(), second->getParent()))
+          return second;
+  return nullptr;
+}
+
 } // namespace
 
 Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits,
@@ -355,6 +372,8 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
       needThreads(polled.mbarriers ? "lanes of a warp may wait at an mbarrier for each other"
                                    : "lanes of a warp may wait for each other",
                   *polled.first);
+    else if (const llvm::Instruction *second = secondLock(polled, shapes))
+      needThreads("lanes of a warp may keep each other from taking two locks", *second);
   }
   if (waits.pollsByRecursion(f)) {
     r.spins = true;
