@@ -8,6 +8,7 @@
 #include "loader/ptxrun/errors.h"
 #include "loader/ptxrun/npy.h"
 #include "loader/ptxrun/replay_report.h"
+#include "rt/texture/registry.h"
 
 namespace ptxrun::command {
 
@@ -83,6 +84,7 @@ class LaunchExport {
   std::string word(const char *at) {
     uint64_t value;
     std::memcpy(&value, at, sizeof value);
+    warnOfImage(value);
     auto next = memory_.ranges.upper_bound(value);
     if (next == memory_.ranges.begin())
       return std::to_string(value);
@@ -93,6 +95,16 @@ class LaunchExport {
     if (buffers_.find(name + " ") == std::string::npos)
       addBuffer(name, range);
     return value == range.base ? name : name + "+" + std::to_string(value - range.base);
+  }
+
+  /// Descriptions have no textures: who exports such a launch has to know what it will miss.
+  void warnOfImage(uint64_t value) const {
+    if (const rt::ImageRecord *image = rt::findImage(value); image && image->isBound)
+      std::fprintf(stderr,
+                   "ptxrun: an argument of the launch is %" PRIu64
+                   ", the handle of a texture or surface; %s does not hold it (replay --launch "
+                   "does)\n",
+                   value, path_.c_str());
   }
 
   void addBuffer(const std::string &name, const capture::Range &range) {
