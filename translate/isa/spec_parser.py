@@ -5,7 +5,7 @@ import re
 # Literals that may stand anywhere behind the opcode. Any other literal directly behind the opcode (and behind other such
 # literals) is part of the instruction's name and keeps its place: mul.wide, bar.arrive, but for SHORT_NAMES.
 FREE_WORDS = set("""sync aligned approx full ftz sat rn rna rs relu satfinite noftz NaN abs oob weak volatile relaxed acquire
-release mmio nc add popc ballot uni L1 L2 tensormap cc trans all any unified mbarrier_init noComplete
+release mmio nc add popc ballot uni L1 L2 tensormap cc trans all any unified mbarrier_init noComplete sp::ordered_metadata
 tensormap::generic async::generic""".split())
 # Instructions whose name ends where it does in the heading: literals behind it may stand anywhere.
 SHORT_NAMES = set("""cp.async cp.async.bulk cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor
