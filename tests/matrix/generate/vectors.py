@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The long test of types that no device was asked about: dot products under --matrix=exact against the model, as many as wanted.
 
-usage: vectors.py PTXRUN [--random N] [--adversarial N] [TYPE...]
+usage: vectors.py PTXRUN [--random N] [--adversarial N] [--jobs N] [TYPE...]
 
 Of each type N dot products (10^6) of all patterns, and N (10^5) of the other masks of all.py: like exponents, one exponent, zeros and subnormals.
 Prints a line for each type; ends with 1 where a bit differs.
 """
 import argparse
 import array
+import functools
 import os
 import subprocess
 import sys
@@ -26,11 +27,13 @@ FORMS = {  # the file of form_list, and what the instruction's name must have
     "u4": ("integer", "m16n8k64.row.col.s32.u4.u4"), "b1 xor": ("integer", "m16n8k256.row.col.s32.b1.b1.s32.xor"),
     "b1 and": ("integer", "m16n8k256.row.col.s32.b1.b1.s32.and"), "f64": ("float", "m16n8k4.row.col.f64"),
     "e3m2": ("float", "kind::f8f6f4.f32.e3m2.e3m2"), "e2m3": ("float", "kind::f8f6f4.f32.e2m3.e2m3"), "e2m1": ("float", "kind::f8f6f4.f32.e2m1.e2m1"),
-    "mxf8f6f4": ("scaled", "kind::mxf8f6f4.block_scale.f32.e4m3.e5m2"), "mxf4": ("scaled", "kind::mxf4.block_scale.f32"),
+    "mxf8f6f4": ("scaled", "kind::mxf8f6f4.block_scale.f32.e4m3.e5m2"), "mxf8f6f4 e3m2": ("scaled", "kind::mxf8f6f4.block_scale.f32.e3m2.e3m2"),
+    "mxf8f6f4 e2m3": ("scaled", "kind::mxf8f6f4.block_scale.f32.e2m3.e2m3"), "mxf4": ("scaled", "kind::mxf4.block_scale.f32"),
     "mxf4nvf4": ("scaled", "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3")}
 PER_LAUNCH = 500
 
 
+@functools.cache
 def formOf(type_):
     file, name = FORMS[type_]
     return next(form for form in form_list.FILES[file]() if name in form.text)
@@ -72,10 +75,11 @@ def main():
     parser.add_argument("ptxrun")
     parser.add_argument("--random", type=int, default=10**6)
     parser.add_argument("--adversarial", type=int, default=10**5)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("types", nargs="*", default=list(FORMS))
     options = parser.parse_args()
     isRight = True
-    with tempfile.TemporaryDirectory() as folder, Pool() as pool:
+    with tempfile.TemporaryDirectory() as folder, Pool(options.jobs) as pool:
         for type_ in options.types or list(FORMS):
             form = formOf(type_)
             dots = form.shape[0] * form.shape[1]
