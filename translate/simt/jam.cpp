@@ -3,6 +3,7 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/Sequence.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
@@ -569,7 +570,8 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
   return false;
 }
 
-/// `v` as it will be when `of` is `becomes`: what the loop computes of it, computed again.
+/// `v` as it will be when `of` is `becomes`: what the loop computes of it, computed again. Null
+/// where that might trap (a division).
 Value *asItWillBe(Value *v, const FarStep &of, Value *becomes, const llvm::Loop &loop,
                   llvm::DenseMap<Value *, Value *> &known, llvm::IRBuilder<> &b) {
   auto *i = llvm::dyn_cast<llvm::Instruction>(v);
@@ -580,15 +582,22 @@ Value *asItWillBe(Value *v, const FarStep &of, Value *becomes, const llvm::Loop 
   if (auto it = known.find(v); it != known.end())
     return it->second;
   llvm::SmallVector<Value *> operands;
-  for (Value *o : i->operands())
+  for (Value *o : i->operands()) {
     operands.push_back(asItWillBe(o, of, becomes, loop, known, b));
+    if (!operands.back())
+      return nullptr;
+  }
   if (std::equal(operands.begin(), operands.end(), i->value_op_begin()))
     return known[v] = v;
   llvm::Instruction *copy = i->clone();
   for (unsigned k = 0; k < operands.size(); ++k)
     copy->setOperand(k, operands[k]);
   copy->dropPoisonGeneratingFlags(); // it may lie behind the end of everything
-  return known[v] = b.Insert(copy);
+  b.Insert(copy);
+  if (llvm::isSafeToSpeculativelyExecute(copy))
+    return known[v] = copy;
+  copy->eraseFromParent();
+  return known[v] = nullptr;
 }
 
 /// Loads of gangs in lockstep that step far fetch ahead what they read some rounds later. What the
@@ -623,6 +632,8 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
           step.phi, b.CreateMul(step.by, llvm::ConstantInt::get(step.by->getType(), rounds)));
       llvm::DenseMap<Value *, Value *> known;
       Value *at = asItWillBe(load->getPointerOperand(), step, far, *loop, known, b);
+      if (!at)
+        continue; // what has been made of it is cleaned up
       const uint64_t bytes = f.getDataLayout().getTypeStoreSize(load->getType()).getFixedValue();
       for (uint64_t line = 0; line < bytes; line += lineBytes)
         b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
