@@ -217,10 +217,10 @@ TEST_F(Failure, SkipsWhatWasQueuedBehindIt) {
 }
 
 TEST_F(Launch, OfWhatCannotBeExecutedIsReportedOnce) {
-  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
-                     ".reg .b32 %r;\n";
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func nowhere();\n"
+                     ".visible .entry k()\n{\n";
   for (int i = 0; i < 128; ++i)
-    text += "alloca.u32 %r, 16;\n"; // addresses have 64 bits here
+    text += "call nowhere;\n";
   CUfunction refused = function((text + "ret;\n}\n").c_str(), "k");
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i)
