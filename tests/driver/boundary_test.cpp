@@ -96,7 +96,9 @@ TEST_F(Boundary, CallsSayWhenMemoryIsShort) {
   void *host = nullptr; // page-locked: copies from it are only queued
   ASSERT_CUDA(cuMemHostAlloc(&host, 4096, 0));
   const CUDA_ARRAY3D_DESCRIPTOR shape{16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0};
-  const CUmemPoolProps properties = {};
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   SHORT(cuModuleGetFunction(&add, module, "add"));
   SHORT(cuStreamCreate(&stream, 0));
   SHORT(cuEventCreate(&event, 0));
