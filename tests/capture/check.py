@@ -4,6 +4,7 @@
   samples FOLDER                 every launch description of a folder
   kernels PROGRAM                every kernel test (tests/kernels)
   programs PROGRAM MODULE.ptx    every scenario of recorded_program
+  python LIBRARY SCRIPT          a script of a Python library, with the Python of $PYTHON; exit status 77 where it has no such library
   kills PROGRAM MODULE.ptx       a program that is killed at some moment: what is in the file replays
   cuts PROGRAM MODULE.ptx        a recording that ends anywhere: the same
   damage SAMPLE.toml             files that were cut or changed are refused, or replay as far as they go
@@ -62,6 +63,19 @@ def samples(folder):
         expect(result.returncode == 0, "record " + name, result)
         # each sample at one of the settings: all together see all of them
         replays(name, [SETTINGS[hash_of(name) % len(SETTINGS)]])
+
+
+def python(library, script):
+    interpreter = os.environ.get("PYTHON", "python3")
+    if subprocess.run([interpreter, "-c", f"import numpy, {library}"], capture_output=True).returncode != 0:
+        print(f"{library} is not installed for {interpreter}")
+        sys.exit(77)
+    # Caches of their own: they would answer from compilations for other devices.
+    made = run("record", "-o", REC, "--", interpreter, script, OMP_NUM_THREADS="2", DEV="CUDA:PTX", XDG_CACHE_HOME=FOLDER, NUMBA_CACHE_DIR=FOLDER)
+    expect(made.returncode == 0, "record " + script, made)
+    launches = json.loads(run("capture", "info", "--json", REC).stdout)["launches"]
+    expect(len(launches) >= 4, f"{len(launches)} launches of {script}")
+    replays(script)
 
 
 def kernels(program):
