@@ -22,7 +22,9 @@ template <size_t bytes, size_t alignment> class Blocks {
   }
   static void give(void *block) {
     Own &own = own_;
-    if (own.count == kOwn)
+    if (own.count == 0)
+      owner_.isUsed = true; // makes it: this thread may never take one
+    else if (own.count == kOwn)
       spill(own, kOwn / 2);
     own.blocks[own.count++] = block;
   }
