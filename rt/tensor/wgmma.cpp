@@ -295,7 +295,6 @@ void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorSc
   }
   t.tiles = plan;
   t.steps = steps;
-  t.rows = tiles.rows.data() + o.warp * products * tiles.rowPitch;
   t.rowPitch = tiles.rowPitch;
   t.columns = tiles.columns.data();
   t.columnPitch = tiles.columnPitch;
@@ -306,6 +305,8 @@ void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorSc
     for (unsigned i = 0; i < products; ++i)
       prepareA(form, tiles.sum, o.registersA[4 * i], rows + i * tiles.rowPitch);
     t.rows = rows;
+  } else {
+    t.rows = tiles.rows.data() + o.warp * products * tiles.rowPitch;
   }
   if (isBytes(form))
     matrix::multiplyIntegerTiles(form.k, !matrix::isSigned(form.elementB()), form.saturates, t);

@@ -149,8 +149,10 @@ bool unrollRounds(llvm::Function &f, const GangShape &gang) {
     if (!isDone)
       normaliseLoops(f);
   }
-  if (isChanged)
+  if (isChanged) {
     simplify(f);
+    normaliseLoops(f); // a value that a loop carried may stand before it now
+  }
   return isChanged;
 }
 
