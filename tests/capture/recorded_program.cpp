@@ -211,7 +211,10 @@ void onePlace() { // races within one block, whose outcome is that of some W
 void graphs() { // captured from a stream, launched with other arguments too
   CUstream stream;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  const auto x = device(kCount, numbers(kCount)), y = device<float>(kCount), sum = device<float>(1);
+  std::vector<float> quarters = numbers(kCount); // whose sum is exact in any order
+  for (float &value : quarters)
+    value = std::floor(4 * value) / 4;
+  const auto x = device(kCount, quarters), y = device<float>(kCount), sum = device<float>(1);
   CUgraph graph;
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
   launch("scale", 40, 128, stream, y, x, 2.0f, kCount);
