@@ -13,9 +13,7 @@ namespace ptxrun::capture {
 
 class WriteHistory {
  public:
-  /// The number of the next write block; all are counted, whether their contents are told or not.
-  uint64_t count() const { return count_; }
-  /// A block was written whose contents are not worth knowing.
+  /// A block was written whose contents are not worth knowing; it is counted.
   void skip() { ++count_; }
   /// A block was written, with these pieces.
   void add(std::vector<Change> pieces);
@@ -29,7 +27,8 @@ class WriteHistory {
   };
   std::unordered_map<uint64_t, Entry> entries_; ///< by the hash of their pieces
   std::deque<uint64_t> order_;                  ///< keys, the oldest first
-  uint64_t count_ = 0, knownPieces_ = 0;
+  uint64_t count_ = 0; ///< of write blocks, whether their contents are told or not
+  uint64_t knownPieces_ = 0;
 };
 
 } // namespace ptxrun::capture

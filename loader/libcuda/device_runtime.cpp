@@ -224,6 +224,7 @@ constexpr DeviceFunction kFunctions[] = {
 #undef NARROW
 #undef WORD
 #undef NUMBER
+#undef RECORD
 #undef IF_ERROR
 #undef ERROR_TEXT
 

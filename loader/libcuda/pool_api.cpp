@@ -23,9 +23,9 @@ namespace device = ptxrun::device;
 
 namespace {
 
-constexpr size_t kArenaUnit = 2 << 20;
-
-constexpr uint64_t kReservedUnit = 2 << 20; ///< in which pools say that they hold memory
+/// Pools take memory in units of so many bytes, and say so of what they hold.
+constexpr uint64_t kUnit = 2 << 20;
+uint64_t inUnits(uint64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
 class FreeOperation;
 
@@ -75,10 +75,6 @@ class Pool final : public Object {
   std::mutex mutex_;
   std::vector<Awaited> awaited_;
   uint64_t held_ = 0; ///< reserved, but for what was released since
-
-  static uint64_t inUnits(uint64_t bytes) {
-    return (bytes + kReservedUnit - 1) / kReservedUnit * kReservedUnit;
-  }
 };
 
 bool Pool::take(size_t bytes) {
@@ -282,14 +278,27 @@ CUresult allocateFrom(std::optional<CUmemoryPool> handle, CUdeviceptr *address, 
   record.pool = handleOf<void *>(pool.get());
   if ((*address = pool->callOff(bytes, *stream)))
     return CUDA_SUCCESS;
-  CUresult result = pool->arena ? allocateShared(*pool, address, bytes, record)
-                                : allocateCounted(*pool, address, bytes, record);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && pool->awaitsAny()) {
-    context->synchronise(); // what waits to be freed may be enough
-    result = pool->arena ? allocateShared(*pool, address, bytes, record)
-                         : allocateCounted(*pool, address, bytes, record);
-  }
-  return result;
+  const auto allocateNow = [&] {
+    return pool->arena ? allocateShared(*pool, address, bytes, record)
+                       : allocateCounted(*pool, address, bytes, record);
+  };
+  const CUresult result = allocateNow();
+  if (result != CUDA_ERROR_OUT_OF_MEMORY || !pool->awaitsAny())
+    return result;
+  context->synchronise(); // what waits to be freed may be enough
+  return allocateNow();
+}
+
+/// The pool that `choose` has for a place.
+CUresult answerPool(CUmemoryPool *pool, const CUmemLocation *location, CUmemAllocationType type,
+                    std::shared_ptr<Pool> (*choose)(PoolPlace)) {
+  PoolPlace place;
+  PTXRUN_TRY(checkInitialised());
+  PTXRUN_TRY(placeAt(location, type, place));
+  if (!pool)
+    return CUDA_ERROR_INVALID_VALUE;
+  *pool = handleOf<CUmemoryPool>(choose(place).get());
+  return CUDA_SUCCESS;
 }
 
 CUresult enterDevice(CUdevice device) {
@@ -347,11 +356,10 @@ PTXRUN_API CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pr
     return notSupported("a memory pool with handles other than file descriptors");
   PoolPlace place;
   PTXRUN_TRY(placeAt(&properties->location, properties->allocType, place));
-  const uint64_t most = (properties->maxSize + kArenaUnit - 1) / kArenaUnit * kArenaUnit;
-  auto made = std::make_shared<Pool>(place, most);
+  auto made = std::make_shared<Pool>(place, inUnits(properties->maxSize));
   if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     const size_t bytes = properties->maxSize ? properties->maxSize : device::totalMemory();
-    made->arena = PoolArena::make((bytes + kArenaUnit - 1) / kArenaUnit * kArenaUnit);
+    made->arena = PoolArena::make(inUnits(bytes));
     if (!made->arena)
       return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -573,23 +581,11 @@ PTXRUN_API CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
 }
 PTXRUN_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                            CUmemAllocationType type) {
-  PoolPlace place;
-  PTXRUN_TRY(checkInitialised());
-  PTXRUN_TRY(placeAt(location, type, place));
-  if (!pool)
-    return CUDA_ERROR_INVALID_VALUE;
-  *pool = handleOf<CUmemoryPool>(defaultPool(place).get());
-  return CUDA_SUCCESS;
+  return answerPool(pool, location, type, defaultPool);
 }
 PTXRUN_API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                     CUmemAllocationType type) {
-  PoolPlace place;
-  PTXRUN_TRY(checkInitialised());
-  PTXRUN_TRY(placeAt(location, type, place));
-  if (!pool)
-    return CUDA_ERROR_INVALID_VALUE;
-  *pool = handleOf<CUmemoryPool>(currentPool(place).get());
-  return CUDA_SUCCESS;
+  return answerPool(pool, location, type, currentPool);
 }
 PTXRUN_API CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
                                     CUmemoryPool handle) {

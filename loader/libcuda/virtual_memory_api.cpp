@@ -210,7 +210,6 @@ PTXRUN_API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t byt
 
 PTXRUN_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   std::shared_ptr<PhysicalMemory> memory;
-  PTXRUN_TRY(checkInitialised());
   PTXRUN_TRY(enterMemory(handle, memory));
   if (--memory->handles == 0)
     withdraw<PhysicalMemory>(pointer(handle)); // mappings keep the memory
@@ -219,7 +218,6 @@ PTXRUN_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 PTXRUN_API CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  PTXRUN_TRY(checkInitialised());
   std::shared_ptr<PhysicalMemory> memory;
   PTXRUN_TRY(enterMemory(handle, memory));
   if (!isWhole(bytes) || address % kPhysicalGranularity != 0 ||

@@ -50,9 +50,6 @@ bool isFromHost(cudaMemcpyKind kind) {
 bool isToHost(cudaMemcpyKind kind) {
   return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
 }
-bool isDirection(cudaMemcpyKind kind) {
-  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
-}
 
 /// One end of a copy: an array, at a position in its elements, or pitched memory, at one in bytes.
 struct End {

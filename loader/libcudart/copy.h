@@ -4,6 +4,10 @@
 
 namespace ptxrun::runtime {
 
+/// Whether it is one of the directions that there are.
+inline bool isDirection(cudaMemcpyKind kind) {
+  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
+}
 /// CUDA_ERROR_INVALID_VALUE where an end is both array and memory, or neither.
 CUresult toDriver(const cudaMemcpy3DParms &, CUDA_MEMCPY3D &);
 cudaMemcpy3DParms fromDriver(const CUDA_MEMCPY3D &);

@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "loader/libcudart/array.h"
+#include "loader/libcudart/copy.h"
 #include "loader/libcudart/runtime.h"
 
 using namespace ptxrun::runtime;
@@ -24,7 +25,7 @@ CUresult copy(const Rectangle &to, const Rectangle &from, size_t width, size_t h
               cudaMemcpyKind kind, bool isAsync, cudaStream_t stream) {
   const bool isFromHost = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
   const bool isToHost = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+  if (!isDirection(kind))
     return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
   for (const Rectangle *end : {&to, &from})
     if (end->memory && end->pitch < width)

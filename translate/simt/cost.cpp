@@ -160,6 +160,10 @@ bool Target::blendsMaskedStores() const { return !hasMaskRegisters(); }
 /// One in eight is for temporaries.
 unsigned Target::registersForLoops() const { return vectorRegisters * 7 / 8; }
 
+/// One in five may be spilled in straight code: there, more lanes wait for memory together
+/// (`philox`, `median3` of bench_kinds_avx2).
+unsigned Target::registersAtOnce() const { return vectorRegisters * 5 / 4; }
+
 /// A quarter is for temporaries of several gangs and what they share (`sgemm`, `conv2d`).
 unsigned Target::registersForLockstep() const { return vectorRegisters * 3 / 4; }
 
@@ -216,6 +220,7 @@ constinit const Limits kLimits = {
                  .pieceRegister = 64,
                  .piecesPerRegister = 2,
                  .structureElements = 16,
+                 .blending = 4,
                  // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
                  .rowsOfGang = 3},
     // The loop over lanes costs a third of a long operation; three of them written out for 32 lanes

@@ -74,6 +74,7 @@ struct Limits {
     int64_t pieceRegister;      ///< so many bytes of a window weigh ...
     unsigned piecesPerRegister; ///< ... as much as so many runs
     int64_t structureElements;  ///< of a structure that is stored together
+    unsigned blending;          ///< operations on a register of a row that is blended and stored
     unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
   } accesses;
   /// Read-modify-write (widen_atomics.cpp).

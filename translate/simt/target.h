@@ -65,6 +65,8 @@ struct Target {
   bool blendsMaskedStores() const;
   /// Vector registers for values that live through a loop; the others are for what it computes.
   unsigned registersForLoops() const;
+  /// Vector registers' worth of values that may live at once where a few of them are spilled.
+  unsigned registersAtOnce() const;
   /// The same where several gangs run in lockstep and share what is the same for all of them.
   unsigned registersForLockstep() const;
   /// The longest stretch of memory that is read whole and permuted rather than gathered.

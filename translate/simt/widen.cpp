@@ -61,8 +61,7 @@ Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangSha
 
 /// Registers' worth of 32-bit values that differ between lanes and live through some loop of the
 /// kernel.
-unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
-  ShapeAnalysis shapes(kernel, gang, false);
+unsigned liveThroughLoops(const ShapeAnalysis &shapes) {
   unsigned most = 0;
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
     unsigned n = 0;
@@ -77,8 +76,7 @@ unsigned liveThroughLoops(llvm::Function &kernel, const GangShape &gang) {
 /// The same of all that differs between lanes, where most of it lives at once outside of loops that
 /// lanes leave apart: there, more lanes wait for memory together. So they do where a thread has
 /// arrays of its own: 0.
-unsigned mostLive(llvm::Function &kernel, const GangShape &gang) {
-  ShapeAnalysis shapes(kernel, gang, false);
+unsigned mostLive(const ShapeAnalysis &shapes) {
   llvm::DenseMap<const llvm::Value *, unsigned> numbers;
   std::vector<unsigned> sizes;
   for (const llvm::BasicBlock *b : shapes.order())
@@ -149,13 +147,14 @@ unsigned mostLive(llvm::Function &kernel, const GangShape &gang) {
 /// registers, and most of those that live at once where a gang of 32 has few registers for each.
 unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   const Target target = targetFor(o.level, o.model);
-  const unsigned live = liveThroughLoops(kernel, {32, o.block});
+  const ShapeAnalysis shapes(kernel, {32, o.block}, false);
+  const unsigned live = liveThroughLoops(shapes);
   const unsigned perRegister = target.vectorBits / 32;
-  const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(kernel, {32, o.block});
+  const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(shapes);
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&
          (live * (lanes / perRegister) > target.registersForLoops() ||
-          atOnce * (lanes / perRegister) > target.vectorRegisters * 5 / 4))
+          atOnce * (lanes / perRegister) > target.registersAtOnce()))
     lanes /= 2;
   return lanes;
 }

@@ -335,10 +335,10 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   // What lies between may be read and written back: a load, a shuffle, a blend and a store of each
   // register, unless that is more work than to store element by element.
   const auto tryBlending = [&] {
-    constexpr unsigned kOperations = 4;
     llvm::Type *element = plain(store.getValueOperand());
     const unsigned count = lanes_ * unsigned(n), registers = count / elementsPerRegister(element);
-    if (float(registers * kOperations) > context_.target.costs.scatter * float(lanes_))
+    if (float(registers * kLimits.accesses.blending) >
+        context_.target.costs.scatter * float(lanes_))
       return false;
     llvm::SmallVector<int> source(count, -1), active(count, int(lanes_));
     for (unsigned l = 0; l < lanes_; ++l)
