@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLevel = -3; // zstd's fastest levels are negative
+constexpr int kContentsLevel = -3; // zstd's fastest levels are negative
 
 Digest digestOf(std::string_view contents) {
   return llvm::BLAKE3::hash<32>(
@@ -44,7 +44,7 @@ bool ContentsStore::keep(std::string_view contents, Digest &digest) const {
   fs::create_directories(folder_, error);
   std::string packed(ZSTD_compressBound(contents.size()), '\0');
   const size_t bytes =
-      ZSTD_compress(packed.data(), packed.size(), contents.data(), contents.size(), kLevel);
+      ZSTD_compress(packed.data(), packed.size(), contents.data(), contents.size(), kContentsLevel);
   if (ZSTD_isError(bytes))
     return false;
   // Under its name only when it is whole: the program may be killed here.

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kSlower = 1000;
 constexpr uint64_t kLeastTimeoutNs = uint64_t{60} * 1'000'000'000;
 /// No recording of ours has larger allocations.
-constexpr uint64_t kMostBytes = uint64_t{1} << 42;
+constexpr uint64_t kMostSpanBytes = uint64_t{1} << 42;
 
 } // namespace
 
@@ -45,7 +45,7 @@ Range &Replayer::rangeOf(uint64_t address, uint64_t bytes) {
 }
 
 void Replayer::place(uint64_t base, uint64_t bytes, bool isHostVisible) {
-  if (bytes == 0 || bytes > kMostBytes || base + bytes < base || base % 16 == 1)
+  if (bytes == 0 || bytes > kMostSpanBytes || base + bytes < base || base % 16 == 1)
     throw BadRecording("an allocation is too large");
   if (bytes > device::totalMemory())
     throw BadRecording("it needs more memory than this machine has");
@@ -188,7 +188,7 @@ void Replayer::restore(const CheckpointEvent &event) {
   std::vector<rt::HeapBlock> heap;
   for (const Span &span : event.heap) {
     if (span.base < rt::kDeviceHeapArena ||
-        span.base + span.bytes > rt::kDeviceHeapArena + kMostBytes)
+        span.base + span.bytes > rt::kDeviceHeapArena + kMostSpanBytes)
       throw BadRecording("a checkpoint names memory that malloc cannot have given");
     heap.push_back({span.base, span.bytes});
   }
