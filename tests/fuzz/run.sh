@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh [SECONDS] [FOLDER]: all fuzzers of the build folder ($PTXRUN_BUILD, else build/), one after the other, so many seconds
-# together (300). What they find is made smaller and kept in FOLDER (build/fuzz-found); exit status 1 if there is anything.
+# run.sh [SECONDS] [FOLDER]: all fuzzers of the build folder ($PTXRUN_BUILD, else build/) and of build-asan/, one after the other,
+# so many seconds together (300). What they find is made smaller and kept in FOLDER (build/fuzz-found); exit status 1 if there is anything.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=${PTXRUN_BUILD:-$here/../../build}
@@ -24,16 +24,18 @@ for kind in "${kinds[@]}"; do
 done
 
 for fuzzer in "${lib_fuzzers[@]}"; do
-  [ -x "$build/bin/$fuzzer" ] || continue
+  program=$build/bin/$fuzzer
+  [ -x "$program" ] || program=$here/../../build-asan/bin/$fuzzer
+  [ -x "$program" ] || { echo "$fuzzer is not built: cmake --preset asan && cmake --build build-asan --target $fuzzer"; continue; }
   corpus=$found/corpus/$fuzzer
   mkdir -p "$corpus"
   seeds=()
   [ "$fuzzer" = fuzz_text ] && seeds=("$here/corpus" "-dict=$here/ptx.dict")
-  "$build/bin/$fuzzer" -max_total_time=$share -timeout=20 -rss_limit_mb=8192 -verbosity=0 -print_funcs=0 -print_final_stats=1 -seed=$((seed % 2147483647 + 1)) \
+  "$program" -max_total_time=$share -timeout=20 -rss_limit_mb=8192 -verbosity=0 -print_funcs=0 -print_final_stats=1 -seed=$((seed % 2147483647 + 1)) \
     -artifact_prefix="$found/$fuzzer-" "$corpus" "${seeds[@]}" && continue
   failed=1
   for crash in "$found/$fuzzer"-crash-* "$found/$fuzzer"-oom-* "$found/$fuzzer"-timeout-*; do
-    [ -f "$crash" ] && "$build/bin/$fuzzer" -minimize_crash=1 -max_total_time=60 -exact_artifact_path="$crash.small" "$crash" >/dev/null 2>&1
+    [ -f "$crash" ] && "$program" -minimize_crash=1 -max_total_time=60 -exact_artifact_path="$crash.small" "$crash" >/dev/null 2>&1
   done
 done
 
