@@ -20,10 +20,11 @@ struct Range {
 
 constexpr uint64_t kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535;
 
-/// [low, end) of a register, component 1..3 (x, y, z).
-std::optional<Range> rangeOf(llvm::StringRef name, unsigned component) {
+/// [low, end) of a register, component 1..3 (x, y, z), in blocks of a shape that may be known.
+std::optional<Range> rangeOf(llvm::StringRef name, unsigned component, const BlockShape &shape) {
   const bool isX = component <= 1, isZ = component == 3;
-  const uint64_t block = isZ ? 64 : 1024, grid = isX ? kMaxGridX : kMaxGridYZ;
+  const uint64_t known = component ? shape[component - 1] : 0;
+  const uint64_t block = known ? known : isZ ? 64 : 1024, grid = isX ? kMaxGridX : kMaxGridYZ;
   if (name == "tid")
     return Range{0, block};
   if (name == "ntid")
@@ -93,7 +94,7 @@ llvm::Value *LaneBuilder::specialRegister(isa::SpecialRegister special, uint8_t 
     full.append(".").append(1, "xyz"[component - 1]);
   llvm::CallInst *call =
       word(full, type, {}, isCounter(name) ? WordEffect::ordered : WordEffect::pure);
-  if (const auto range = rangeOf(name, component)) {
+  if (const auto range = rangeOf(name, component, module_.options().block)) {
     const unsigned bits = type->getIntegerBitWidth();
     call->setMetadata(llvm::LLVMContext::MD_range, llvm::MDBuilder(ir.getContext())
                                                        .createRange(llvm::APInt(bits, range->low),
