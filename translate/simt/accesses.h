@@ -5,6 +5,7 @@
 #include <set>
 
 #include "translate/simt/cost.h"
+#include "translate/simt/lane_groups.h"
 #include "translate/simt/value_map.h"
 
 namespace ptxrun::simt {
@@ -111,6 +112,8 @@ class Accesses : protected ValueMap {
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
   bool isGathered(const llvm::Type *);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
+  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size);
+  Value *loadGroups(const llvm::LoadInst &, const Address &);
   /// One of two ways that a branch leads to.
   struct Way {
     Block *block;
@@ -188,6 +191,7 @@ class Accesses : protected ValueMap {
   std::vector<llvm::SmallVector<Value *>> takenTogether(llvm::ArrayRef<LaneScalars> operands,
                                                         unsigned first, unsigned count);
 
+  std::map<unsigned, LaneGroups> laneGroups_;                  // by how many lanes
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
   llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
   llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>

@@ -55,6 +55,8 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
   if (!a.offsets) {
     if (loadRows(load, a)) {
       result = neighbours_[&load];
+    } else if (Value *groups = loadGroups(load, a)) {
+      result = groups;
     } else if (load.isSimple() && (guess = guessNeighbours(pointer, plain(&load)))) {
       result = loadEither(load, guess->row, [&] { return loadRowsOrEach(load, *guess, a); });
     } else {
@@ -396,6 +398,47 @@ bool Accesses::isGathered(const llvm::Type *type) {
 }
 
 /// Each lane from its own pointer.
+/// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
+/// each group is worth more than a gather.
+std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size) {
+  for (unsigned group = lanes_ / 2; group > 1; group /= 2) {
+    if (group * size < kLimits.accesses.leastPiece)
+      return std::nullopt;
+    auto known = laneGroups_.try_emplace(group, shapes_, group).first;
+    const LaneGroups::Offsets offsets = known->second.offsetsOf(pointer);
+    bool isRow = offsets.has_value();
+    for (unsigned l = 0; isRow && l < lanes_; ++l)
+      isRow = (*offsets)[l] == int64_t(l % group) * size;
+    if (isRow)
+      return group;
+  }
+  return std::nullopt;
+}
+
+/// Lanes that read neighbouring elements in groups, wherever the groups are: one load for each
+/// group. Null where that is not so.
+llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) {
+  auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
+  llvm::Type *element = wideType->getElementType();
+  const unsigned perLane = wideType->getNumElements() / lanes_;
+  const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(plain(&load)).getFixedValue());
+  if (mask() || !load.isSimple() || element->isPointerTy() ||
+      int64_t(element->getScalarSizeInBits()) * perLane != size * 8)
+    return nullptr;
+  const std::optional<unsigned> group = groupsInRow(load.getPointerOperand(), size);
+  if (!group)
+    return nullptr;
+  Value *each = pointers(a);
+  llvm::SmallVector<Value *> pieces;
+  for (unsigned first = 0; first < lanes_; first += *group) {
+    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(element, *group * perLane),
+                                             b_.CreateExtractElement(each, first), load.getAlign());
+    copyAccessTraits(l, load);
+    pieces.push_back(l);
+  }
+  return concatenate(pieces);
+}
+
 llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
   if (!load.isVolatile() && !load.isAtomic() && isGathered(type))
@@ -537,7 +580,12 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return false;
   std::vector<Run> runs = runsOf(sorted, size);
-  if (runs.size() > kLimits.accesses.runs)
+  // Without a mask, what is long enough is stored at a constant distance from the base, however
+  // many.
+  const auto isLong = [&](const Run &run) {
+    return run.lanes * size >= kLimits.accesses.leastPiece;
+  };
+  if (runs.size() > kLimits.accesses.runs && (mask() || !llvm::all_of(runs, isLong)))
     return false;
   for (const Run &run : runs) {
     llvm::SmallVector<int> order;

@@ -1,0 +1,113 @@
+// A tile whose rows are `pitch` bytes apart, copied by four lanes for each row:
+//
+//     p = base + (tid / 4) * pitch + (tid % 4) * 16
+//
+// No shape has that, since the pitch is known only at run time; but tid / 4 is one number in each
+// group of four lanes, and so is everything that is computed of it alone: p counts up in the group.
+#include "translate/simt/lane_groups.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Operator.h>
+
+#include "translate/simt/cost.h"
+#include "translate/simt/shape.h"
+
+namespace ptxrun::simt {
+namespace {
+
+/// What gives the same value for the same operands.
+bool isArithmetic(const llvm::Instruction &i) {
+  return llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
+                   llvm::SelectInst, llvm::GetElementPtrInst, llvm::FreezeInst>(i);
+}
+
+} // namespace
+
+LaneGroups::Offsets LaneGroups::same() const { return std::vector<int64_t>(shapes_.lanes(), 0); }
+
+bool LaneGroups::areSame(const llvm::Value *v) {
+  const Offsets offsets = offsetsOf(v);
+  return offsets && llvm::all_of(*offsets, [](int64_t o) { return o == 0; });
+}
+
+LaneGroups::Offsets LaneGroups::ofShape(const llvm::Value *v) const {
+  const Shape shape = shapes_.shape(v);
+  if (shape.isUniform())
+    return same();
+  if (!shape.hasOffsets() || shape.isConditional)
+    return std::nullopt;
+  std::vector<int64_t> offsets = *shape.offsets;
+  for (unsigned l = 0; l < offsets.size(); ++l)
+    offsets[l] -= (*shape.offsets)[l / lanes_ * lanes_];
+  return offsets;
+}
+
+/// x + factor * y.
+LaneGroups::Offsets LaneGroups::sum(const llvm::Value *x, const llvm::Value *y, int64_t factor) {
+  Offsets left = offsetsOf(x);
+  const Offsets right = left ? offsetsOf(y) : std::nullopt;
+  if (!right)
+    return std::nullopt;
+  for (unsigned l = 0; l < left->size(); ++l)
+    (*left)[l] = int64_t(uint64_t((*left)[l]) + uint64_t(factor) * uint64_t((*right)[l]));
+  return left;
+}
+
+LaneGroups::Offsets LaneGroups::evaluate(const llvm::Value *v) {
+  if (Offsets offsets = ofShape(v))
+    return offsets;
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (!i || !isArithmetic(*i) || i->getType()->isVectorTy() || depth_ > kLimits.search.operands)
+    return std::nullopt;
+  if (llvm::all_of(i->operands(), [&](const llvm::Use &u) { return areSame(u.get()); }))
+    return same();
+  const llvm::Value *x = i->getOperand(0);
+  switch (i->getOpcode()) {
+  case llvm::Instruction::Add:
+    return sum(x, i->getOperand(1), 1);
+  case llvm::Instruction::Sub:
+    return sum(x, i->getOperand(1), -1);
+  case llvm::Instruction::Or:
+    if (llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint())
+      return sum(x, i->getOperand(1), 1);
+    return std::nullopt;
+  case llvm::Instruction::Mul:
+  case llvm::Instruction::Shl: {
+    auto *by = llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1));
+    const bool isShift = i->getOpcode() == llvm::Instruction::Shl;
+    if (!by || by->getBitWidth() > 64 || (isShift && by->getZExtValue() >= by->getBitWidth()))
+      return std::nullopt;
+    Offsets offsets = offsetsOf(x);
+    if (offsets)
+      for (int64_t &o : *offsets)
+        o = int64_t(uint64_t(o) *
+                    (isShift ? uint64_t{1} << by->getZExtValue() : uint64_t(by->getSExtValue())));
+    return offsets;
+  }
+  case llvm::Instruction::IntToPtr: // of `.shared` addresses, whose sign a gang extends: no
+  case llvm::Instruction::PtrToInt:
+    return widthOf(x) == 64 && widthOf(v) == 64 ? offsetsOf(x) : std::nullopt;
+  case llvm::Instruction::GetElementPtr: {
+    auto *address = llvm::cast<llvm::GetElementPtrInst>(i);
+    if (address->getNumIndices() != 1 || widthOf(v) != 64 || widthOf(i->getOperand(1)) != 64)
+      return std::nullopt;
+    const llvm::TypeSize size =
+        address->getDataLayout().getTypeAllocSize(address->getSourceElementType());
+    return sum(x, i->getOperand(1), int64_t(size.getFixedValue()));
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+LaneGroups::Offsets LaneGroups::offsetsOf(const llvm::Value *v) {
+  if (auto it = known_.find(v); it != known_.end())
+    return it->second;
+  ++depth_;
+  Offsets offsets = evaluate(v);
+  --depth_;
+  return known_[v] = std::move(offsets);
+}
+
+} // namespace ptxrun::simt
