@@ -41,6 +41,7 @@ constexpr Library kLibraries[] = {
     {"libnvrtc.so.13", "libnvrtc.so"},
     {"libnvJitLink.so.12", ""},
     {"libnvJitLink.so.13", "libnvJitLink.so"},
+    {"libcudnn.so.9", "libcudnn.so"},
 };
 
 /// A library of ours that stands before NVIDIA's own asks by this for the one that the program

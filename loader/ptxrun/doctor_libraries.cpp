@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kLibraries[] = {"libcuda.so.1",       "libcudart.so.12",   "libcudart.so.13",
-                                      "libnvidia-ml.so.1",  "libnvrtc.so.12",    "libnvrtc.so.13",
-                                      "libnvJitLink.so.12", "libnvJitLink.so.13"};
+constexpr const char *kLibraries[] = {"libcuda.so.1",       "libcudart.so.12",    "libcudart.so.13",
+                                      "libnvidia-ml.so.1",  "libnvrtc.so.12",     "libnvrtc.so.13",
+                                      "libnvJitLink.so.12", "libnvJitLink.so.13", "libcudnn.so.9"};
 
 std::vector<std::string> foldersOf(std::string_view path) {
   std::vector<std::string> folders;

@@ -145,6 +145,9 @@ std::string describeLibrary(const std::string &name) {
   if (name.starts_with("libnvrtc") || name.starts_with("libnvJitLink") ||
       name.starts_with("libnvvm") || name.starts_with("libnvptxcompiler"))
     return name + " (a compiler, which works)";
+  if (name.starts_with("libcudnn.so"))
+    return name + " (ours makes handles; what NVIDIA's computes is machine code for GPUs, which is "
+                  "not run)";
   std::error_code error;
   if (const std::string folder = findLibraryFolder();
       !folder.empty() && fs::exists(fs::path(folder) / name, error))

@@ -70,13 +70,7 @@ void *openFile(const fs::path &path) { return dlopen(path.c_str(), RTLD_NOW | RT
 
 } // namespace
 
-void *openNvidiaLibrary(const NvidiaLibrary &library) {
-  if (const char *const given = getenv(library.variable)) {
-    void *const opened = openFile(given);
-    if (!opened)
-      std::fprintf(stderr, "ptxrun: %s: %s\n", library.variable, dlerror());
-    return opened;
-  }
+void *findNvidiaLibrary(const NvidiaLibrary &library) {
   // The audit library of `ptxrun exec` knows what the program asked for.
   if (void *const opened = openFile(std::string("nvidia:") + library.file))
     return opened;
@@ -89,6 +83,18 @@ void *openNvidiaLibrary(const NvidiaLibrary &library) {
     if (void *const opened = openFile(file))
       return opened;
   }
+  return nullptr;
+}
+
+void *openNvidiaLibrary(const NvidiaLibrary &library) {
+  if (const char *const given = getenv(library.variable)) {
+    void *const opened = openFile(given);
+    if (!opened)
+      std::fprintf(stderr, "ptxrun: %s: %s\n", library.variable, dlerror());
+    return opened;
+  }
+  if (void *const found = findNvidiaLibrary(library))
+    return found;
   std::fprintf(stderr,
                "ptxrun: NVIDIA's %s is not here, and this program compiles with it: install it, "
                "and name it by %s=PATH if it is in no usual place\n",

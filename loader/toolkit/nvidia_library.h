@@ -18,6 +18,9 @@ struct NvidiaLibrary {
 /// Never one of ours. Null where there is none: the reason is then said once on stderr.
 void *openNvidiaLibrary(const NvidiaLibrary &);
 
+/// The same without the variable, which may be null, and without a word where there is none.
+void *findNvidiaLibrary(const NvidiaLibrary &);
+
 /// The function of that name; null where the library, or its version, has none.
 void *findFunction(void *library, const char *name);
 
