@@ -101,6 +101,11 @@ class Accesses : protected ValueMap {
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 
+  // widen_known.cpp
+  llvm::SmallVector<unsigned> knownLanes();
+  llvm::SmallVector<unsigned> lanesToServe();
+  Value *loadKnown(const llvm::LoadInst &, const Address &, llvm::ArrayRef<unsigned> active);
+
   // widen_memory.cpp
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
@@ -110,7 +115,7 @@ class Accesses : protected ValueMap {
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
-  bool isGathered(const llvm::Type *);
+  bool isGathered(const llvm::Type *, size_t lanes);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size);
   Value *loadGroups(const llvm::LoadInst &, const Address &);

@@ -20,6 +20,8 @@ class Collectives : protected Accesses {
   void emitCall(const llvm::CallBase &);
   /// Whether a condition holds for some active lane, where its bounds tell; null: they do not.
   Value *holdsForSome(const Value *condition, bool isNegated);
+  /// Who is active behind a condition, whichever gang it is. widen_known.cpp
+  llvm::Constant *lanesIfAny(const Value *condition, bool isNegated);
   /// Registers between matrix instructions that stay in one place (accumulators.h).
   void findAccumulators();
   Value *accumulatorAt(Accumulators::Place);

@@ -95,17 +95,47 @@ llvm::Value *Widener::maskOf(const Block *block) {
       return entryMask_;
     const Block *root = maskRoot_.lookup(share);
     maskRoot_[block] = root;
+    if (llvm::Constant *known = knownMasks_.lookup(root))
+      return known;
     return root ? b_.CreateLoad(maskValues_[root]->getAllocatedType(), maskValues_[root], "mask")
                 : entryMask_;
   }
   Value *m = b_.CreateLoad(slot->getAllocatedType(), slot, "mask");
   b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
+  if (llvm::Constant *known = knownMask(block)) {
+    knownMasks_[block] = known;
+    maskRoot_[block] = block;
+    return known;
+  }
   auto *value = entryAlloca(slot->getAllocatedType(), "mask.value");
   promote(value);
   maskValues_[block] = value;
   maskRoot_[block] = block;
   b_.CreateStore(m, value);
   return m;
+}
+
+/// The mask of a block whose lanes part from those of a block of all lanes, or of lanes that are
+/// known, by a condition that leaves the same lanes to each gang that comes here; else null.
+llvm::Constant *Widener::knownMask(const Block *block) {
+  const Block *before = block->getSinglePredecessor();
+  if (!before || isCheap(block) || !shapes_.isDivergentBranch(before) ||
+      divergentLoopLeft(before, block))
+    return nullptr;
+  llvm::Constant *known = nullptr;
+  if (shapes_.isInDivergentRegion(before)) {
+    const Block *root = maskRoot_.lookup(before);
+    known = root ? knownMasks_.lookup(root) : nullptr;
+    if (!known)
+      return nullptr;
+  } else if (entryMask_) {
+    return nullptr;
+  }
+  auto *branch = llvm::cast<llvm::BranchInst>(before->getTerminator());
+  llvm::Constant *lanes = lanesIfAny(branch->getCondition(), branch->getSuccessor(1) == block);
+  if (lanes && known)
+    lanes = llvm::cast<llvm::Constant>(b_.CreateAnd(lanes, known));
+  return lanes && !lanes->isNullValue() ? lanes : nullptr;
 }
 
 llvm::AllocaInst *Widener::maskSlot(const Block *block) {

@@ -18,6 +18,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/UnrollLoop.h>
 
 #include "translate/lower/analyses.h"
@@ -115,6 +116,7 @@ void simplify(llvm::Function &f) {
   lower::Analyses analyses;
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::EarlyCSEPass()); // one address of what lies near one another
   passes.addPass(lower::ScalarFormPass());
   passes.run(f, analyses.functions);
 }

@@ -171,7 +171,8 @@ uint64_t leastOf(const llvm::Value *v, unsigned depth = 8) {
 /// A gather asks for the active lanes' elements alone, and faults where those are not there.
 llvm::Value *Accesses::beginsBelowShared(const llvm::LoadInst &load, const Address &a) {
   const Value *pointer = load.getPointerOperand();
-  if (!mask() || !a.offsets || isOffMainLine_ || !isGatherSmall(load.getType()) ||
+  if (!mask() || !knownLanes().empty() || !a.offsets || isOffMainLine_ ||
+      !isGatherSmall(load.getType()) ||
       pointer->getType()->getPointerAddressSpace() != lower::kShared)
     return nullptr;
   const int64_t least = *std::min_element(a.offsets->begin(), a.offsets->end());

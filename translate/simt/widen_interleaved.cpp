@@ -355,6 +355,8 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   if (last == structures_.end()) {
     llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, size, n);
     if (all.empty()) {
+      if (!knownLanes().empty())
+        return false;
       if (isBlended(store))
         return tryBlending();
       // Masked stores do not forward what they store to loads, and local memory is read soon.

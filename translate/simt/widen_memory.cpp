@@ -138,6 +138,9 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
   const int64_t elementSize = size / perLane;
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) != elementSize * 8)
     return loadEach(load, pointers(a));
+  if (const llvm::SmallVector<unsigned> active = knownLanes(); !active.empty() && load.isSimple())
+    if (Value *loaded = loadKnown(load, a, active))
+      return loaded;
   std::vector<Run> runs = runsOf(*a.offsets, size);
   auto at = [&](int64_t offset) {
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset));
@@ -272,7 +275,8 @@ llvm::Value *Accesses::loadRuns(const llvm::LoadInst &load, const Address &a,
   return concatenate(pieces);
 }
 
-/// Elements order[0], order[1] ... of the `count` elements at `at`, all of which may be read.
+/// Elements order[0], order[1] ... (below 0: any) of the `count` elements at `at`, all of which may
+/// be read.
 /// Register-sized pieces are loaded; each register of the result is a tree of two-source shuffles,
 /// of which the first level moves elements and the others blend.
 llvm::Value *Accesses::loadWindow(const llvm::LoadInst &load, Value *at, llvm::Type *element,
@@ -294,7 +298,7 @@ llvm::Value *Accesses::loadWindow(const llvm::LoadInst &load, Value *at, llvm::T
     // No odd number of elements: two pieces of the next size below, which overlap.
     llvm::SmallVector<int> ofPieces;
     for (int e : order)
-      ofPieces.push_back(unsigned(e) < half ? e : e + int(2 * half - count));
+      ofPieces.push_back(e < int(half) ? e : e + int(2 * half - count));
     return b_.CreateShuffleVector(loadPiece(0, half), loadPiece(count - half, half), ofPieces,
                                   load.getName());
   }
@@ -317,7 +321,12 @@ llvm::Value *Accesses::loadWindow(const llvm::LoadInst &load, Value *at, llvm::T
     llvm::ArrayRef<int> want = order.slice(g, n);
     std::set<unsigned> needed;
     for (int e : want)
-      needed.insert(pieceOf(e));
+      if (e >= 0)
+        needed.insert(pieceOf(e));
+    if (needed.empty()) {
+      groups.push_back(llvm::PoisonValue::get(vec(element, n)));
+      continue;
+    }
     // Pairs of pieces give vectors with their elements in place; blends join those.
     llvm::SmallVector<std::pair<Value *, std::vector<bool>>> parts;
     for (auto it = needed.begin(); it != needed.end();) {
@@ -327,7 +336,7 @@ llvm::Value *Accesses::loadWindow(const llvm::LoadInst &load, Value *at, llvm::T
       std::vector<bool> has(n, false);
       for (unsigned p = 0; p < n; ++p) {
         const unsigned from = pieceOf(want[p]);
-        if (from == x || from == y) {
+        if (want[p] >= 0 && (from == x || from == y)) {
           has[p] = true;
           take[p] = int(unsigned(want[p]) - pieces[from].first + (from == x ? 0 : perRegister));
         }
@@ -391,13 +400,12 @@ llvm::Value *Accesses::orDummy(Value *pointers, uint64_t size, int64_t before) {
 /// Whether gathers and scatters of this type are the CPU's own, or have no mask. Where LLVM makes a
 /// branch of each lane's bit, lanes that part by chance (comparisons of keys) cost a misprediction
 /// each.
-bool Accesses::isGathered(const llvm::Type *type) {
+bool Accesses::isGathered(const llvm::Type *type, size_t lanes) {
   const unsigned bits = type->getScalarSizeInBits();
-  return !type->isVectorTy() && (bits == 32 || bits == 64) &&
+  return !type->isVectorTy() && (bits == 32 || bits == 64) && lanes > lanes_ / 4 &&
          (context_.target.hasMaskedGather() || !mask());
 }
 
-/// Each lane from its own pointer.
 /// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
 /// each group is worth more than a gather.
 std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size) {
@@ -439,24 +447,29 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   return concatenate(pieces);
 }
 
+/// Each lane from its own pointer.
 llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
-  if (!load.isVolatile() && !load.isAtomic() && isGathered(type))
+  const llvm::SmallVector<unsigned> lanes = lanesToServe();
+  if (!load.isVolatile() && !load.isAtomic() && isGathered(type, lanes.size()))
     return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr,
                                  load.getName());
-  pointers = orDummy(pointers, load.getDataLayout().getTypeStoreSize(type).getFixedValue());
+  if (lanes.size() == lanes_)
+    pointers = orDummy(pointers, load.getDataLayout().getTypeStoreSize(type).getFixedValue());
   Value *result = nullptr;
   const unsigned perLane =
       type->isVectorTy() ? llvm::cast<llvm::FixedVectorType>(type)->getNumElements() : 1;
   llvm::SmallVector<Value *> pieces;
-  for (unsigned l = 0; l < lanes_; ++l) {
+  if (perLane > 1)
+    pieces.resize(lanes_, llvm::PoisonValue::get(type));
+  for (unsigned l : lanes) {
     llvm::LoadInst *one =
         b_.CreateAlignedLoad(type, b_.CreateExtractElement(pointers, l), load.getAlign());
     one->setVolatile(load.isVolatile());
     if (load.isAtomic())
       one->setAtomic(load.getOrdering(), load.getSyncScopeID());
     if (perLane > 1) {
-      pieces.push_back(one);
+      pieces[l] = one;
     } else {
       result =
           b_.CreateInsertElement(result ? result : llvm::PoisonValue::get(wide(&load)), one, l);
@@ -564,14 +577,14 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const unsigned perLane = wideType->getNumElements() / lanes_;
   const int64_t size = int64_t(
       store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
+  const bool isKnown = !knownLanes().empty();
+  Value *masked = isKnown ? nullptr : mask();
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8 ||
-      (mask() && store.isSimple() && !isBlended(store) &&
+      (masked && store.isSimple() && !isBlended(store) &&
        !context_.target.hasMaskedAccess(element->getScalarSizeInBits())))
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
-  std::vector<unsigned> lanesByAddress(lanes_);
-  for (unsigned l = 0; l < lanes_; ++l)
-    lanesByAddress[l] = l;
+  llvm::SmallVector<unsigned> lanesByAddress = lanesToServe();
   std::sort(lanesByAddress.begin(), lanesByAddress.end(),
             [&](unsigned x, unsigned y) { return (*a.offsets)[x] < (*a.offsets)[y]; });
   std::vector<int64_t> sorted;
@@ -581,11 +594,12 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
     return false;
   std::vector<Run> runs = runsOf(sorted, size);
   // Without a mask, what is long enough is stored at a constant distance from the base, however
-  // many.
+  // many; where the mask is known, each lane that is on.
   const auto isLong = [&](const Run &run) {
     return run.lanes * size >= kLimits.accesses.leastPiece;
   };
-  if (runs.size() > kLimits.accesses.runs && (mask() || !llvm::all_of(runs, isLong)))
+  const bool isBounded = isKnown || (!masked && llvm::all_of(runs, isLong));
+  if (runs.size() > kLimits.accesses.runs && !isBounded)
     return false;
   for (const Run &run : runs) {
     llvm::SmallVector<int> order;
@@ -593,9 +607,9 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
       for (unsigned k = 0; k < perLane; ++k)
         order.push_back(int(lanesByAddress[l] * perLane + k));
     Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(run.offset));
-    if (mask()) {
+    if (masked) {
       Value *values = b_.CreateShuffleVector(v, order),
-            *who = b_.CreateShuffleVector(repeatMask(mask(), perLane), order);
+            *who = b_.CreateShuffleVector(repeatMask(masked, perLane), order);
       if (isBlended(store))
         b_.CreateCall(blendingStore(store, llvm::cast<llvm::FixedVectorType>(values->getType())),
                       {to, values, who});
@@ -684,12 +698,14 @@ llvm::Function *Accesses::blendingStore(const llvm::StoreInst &store, llvm::Fixe
 /// Each lane to its own pointer, in lane order; lanes that are not active write a dummy.
 void Accesses::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v) {
   llvm::Type *type = plain(store.getValueOperand());
-  if (!store.isVolatile() && !store.isAtomic() && isGathered(type)) {
+  const llvm::SmallVector<unsigned> lanes = lanesToServe();
+  if (!store.isVolatile() && !store.isAtomic() && isGathered(type, lanes.size())) {
     b_.CreateMaskedScatter(v, pointers, store.getAlign(), fullMask());
     return;
   }
-  pointers = orDummy(pointers, store.getDataLayout().getTypeStoreSize(type).getFixedValue());
-  for (unsigned l = 0; l < lanes_; ++l) {
+  if (lanes.size() == lanes_)
+    pointers = orDummy(pointers, store.getDataLayout().getTypeStoreSize(type).getFixedValue());
+  for (unsigned l : lanes) {
     Value *one;
     if (auto *each = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
       llvm::SmallVector<int> order;

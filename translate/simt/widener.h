@@ -62,6 +62,7 @@ class Widener : private Collectives {
   bool isCheap(const Block *) const;
   const llvm::Loop *divergentLoopLeft(const Block *from, const Block *to) const;
   Value *maskOf(const Block *);
+  llvm::Constant *knownMask(const Block *);
   void storePhis(const Block *from, const Block *to, Value *edgeMask);
   llvm::AllocaInst *maskSlot(const Block *);
 
@@ -83,6 +84,7 @@ class Widener : private Collectives {
   std::set<unsigned> everPending_;
   std::optional<llvm::DenseSet<const Block *>> exitsMatter_;
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
+  llvm::DenseMap<const Block *, llvm::Constant *> knownMasks_; // by their root
   llvm::DenseMap<const Block *, const Block *>
       maskRoot_; // block whose consumed mask this block shares; null: entry mask
 };
