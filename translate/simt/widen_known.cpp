@@ -78,7 +78,8 @@ llvm::SmallVector<unsigned> Accesses::lanesToServe() {
 }
 
 /// Elements at constant offsets for lanes that are known: the window from the first to the last of
-/// them, or one by one where that has fewer accesses. Null where neither will do.
+/// them, or one by one where that has fewer accesses. Null where neither will do, as in a row with
+/// holes: under its mask it is read by whole registers.
 llvm::Value *Accesses::loadKnown(const llvm::LoadInst &load, const Address &a,
                                  llvm::ArrayRef<unsigned> active) {
   llvm::Type *type = plain(&load);
@@ -101,8 +102,11 @@ llvm::Value *Accesses::loadKnown(const llvm::LoadInst &load, const Address &a,
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset));
   };
   // A register that is read and shuffled for every two elements that are read and inserted.
-  const bool isWindow = span == size * int64_t(active.size()) ||
-                        2 * context_.target.registersFor(uint64_t(span) * 8) <= active.size();
+  const bool isWhole = span == size * int64_t(active.size());
+  if (!isWhole && strideOf(load.getPointerOperand()) == size)
+    return nullptr;
+  const bool isWindow =
+      isWhole || 2 * context_.target.registersFor(uint64_t(span) * 8) <= active.size();
   if (isOnGrid && isWindow && span <= context_.target.longestWindow())
     return loadWindow(load, at(low), element, unsigned(span / elementSize), order);
   if (perLane != 1)

@@ -577,14 +577,24 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const unsigned perLane = wideType->getNumElements() / lanes_;
   const int64_t size = int64_t(
       store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
-  const bool isKnown = !knownLanes().empty();
+  llvm::SmallVector<unsigned> lanesByAddress = lanesToServe();
+  // Lanes that are known need no mask, but a row with many holes is stored by whole registers.
+  const bool isInMask =
+      store.isSimple() && strideOf(store.getPointerOperand()) == size &&
+      lanesByAddress.back() - lanesByAddress.front() >= lanesByAddress.size() &&
+      (isBlended(store) || context_.target.hasMaskedAccess(element->getScalarSizeInBits()));
+  const bool isKnown = !knownLanes().empty() && !isInMask;
   Value *masked = isKnown ? nullptr : mask();
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8 ||
       (masked && store.isSimple() && !isBlended(store) &&
        !context_.target.hasMaskedAccess(element->getScalarSizeInBits())))
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
-  llvm::SmallVector<unsigned> lanesByAddress = lanesToServe();
+  if (!isKnown) {
+    lanesByAddress.clear();
+    for (unsigned l = 0; l < lanes_; ++l)
+      lanesByAddress.push_back(l);
+  }
   std::sort(lanesByAddress.begin(), lanesByAddress.end(),
             [&](unsigned x, unsigned y) { return (*a.offsets)[x] < (*a.offsets)[y]; });
   std::vector<int64_t> sorted;
