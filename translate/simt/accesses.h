@@ -169,6 +169,7 @@ class Accesses : protected ValueMap {
   void storeStructures(const llvm::StoreInst &, const Address &,
                        llvm::ArrayRef<const llvm::StoreInst *>, unsigned n);
   bool loadNeighbours(const llvm::LoadInst &, const Address &);
+  bool loadSomeOfStructures(const llvm::LoadInst &, const Address &, const Siblings &);
 
   // widen_atomics.cpp
   std::pair<Value *, Value *> addedBefore(const Value *value);

@@ -515,6 +515,8 @@ Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
 /// body makes the next state of what it has so far; null where there is no state.
 llvm::Value *Accesses::forEachLane(Value *none,
                                    llvm::function_ref<Value *(Value *, Value *)> body) {
+  if (const llvm::SmallVector<unsigned> known = knownLanes(); known.size() == 1)
+    return body(b_.getInt32(known[0]), none);
   Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
   Value *start = maskBits(fullMask());
   b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);

@@ -113,12 +113,14 @@ bool Accesses::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
     return false;
   const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0];
   const int64_t n = stride / size;
-  if (stride % size != 0 || (n != 2 && n != 4 && n != 8))
+  if (stride % size != 0 || n < 2 || n > kLimits.accesses.windowPerData)
     return false;
   for (unsigned l = 1; l < lanes_; ++l)
     if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
       return false;
   const Siblings siblings = loadsNear(load);
+  if (n != 2 && n != 4 && n != 8)
+    return loadSomeOfStructures(load, a, siblings);
   // A structure that holds this element and is loaded as a whole.
   for (int64_t start = -(n - 1) * size; start <= 0; start += size) {
     bool isWhole = true;
@@ -140,7 +142,32 @@ bool Accesses::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
         neighbours_[one] = elements[size_t(m)];
     return true;
   }
-  return false;
+  return loadSomeOfStructures(load, a, siblings);
+}
+
+/// Several elements of each structure, from one window: its registers are loaded once. False where
+/// one element is loaded alone, or the window is too long.
+bool Accesses::loadSomeOfStructures(const llvm::LoadInst &load, const Address &a,
+                                    const Siblings &siblings) {
+  const int64_t size = load.getType()->getScalarSizeInBits() / 8,
+                stride = (*a.offsets)[1] - (*a.offsets)[0];
+  auto first = siblings.upper_bound(-stride), end = siblings.lower_bound(first->first + stride);
+  if (std::any_of(first, end, [&](const auto &s) { return (s.first - first->first) % size != 0; }))
+    return false;
+  const int64_t span = (lanes_ - 1) * stride + std::prev(end)->first - first->first + size;
+  if (std::distance(first, end) < 2 || span > context_.target.longestWindow())
+    return false;
+  Value *at =
+      b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[0] + first->first));
+  for (const auto &[bytes, loads] : llvm::make_range(first, end)) {
+    llvm::SmallVector<int> order;
+    for (unsigned l = 0; l < lanes_; ++l)
+      order.push_back(int((l * stride + bytes - first->first) / size));
+    Value *element = loadWindow(load, at, plain(&load), unsigned(span / size), order);
+    for (const llvm::LoadInst *one : loads)
+      neighbours_[one] = element;
+  }
+  return true;
 }
 
 /// n registers of n blocks of 16 bytes, transposed; n is 1, 2 or 4.
