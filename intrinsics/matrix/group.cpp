@@ -36,8 +36,16 @@ size_t columnPitchOf(const WarpOperation &w) {
   return inVectors(isWords(w) ? preparedIntegersB(k) : preparedFloats(w.sum, 8 * k));
 }
 
+/// Bytes that need no preparation but, of 4 bits, to become bytes.
+bool areRegistersRows(const WarpOperation &w) {
+  return isWords(w) && !isBits(w) && takesRegistersAsRows(!isSigned(w.operation.b));
+}
+
 void prepareA(const WarpOperation &w, const uint32_t *registers, float *out) {
   const Operation &o = w.operation;
+  if (areRegistersRows(w))
+    return unpackNibbles(isSigned(o.a), true, w.registersA, registers,
+                         reinterpret_cast<uint32_t *>(out));
   alignas(64) uint32_t bytes[8 * kWarpLanes];
   if (isNibbles(w)) {
     unpackNibbles(isSigned(o.a), true, w.registersA, registers, bytes);
@@ -160,19 +168,24 @@ void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *acc
   const WarpOperation &w = group.operation;
   const unsigned blocks = columnBlocks(w), pitchOfBlock = blockRegistersB(w) * kWarpLanes;
   PanelTiles t;
-  t.rowPitch = rowPitchOf(w);
+  t.areRowsRegisters = areRegistersRows(w);
+  t.flippedRows = t.areRowsRegisters && isSigned(w.operation.a) ? 0x80808080u : 0;
+  const bool isAInPlace = t.areRowsRegisters && !isNibbles(w);
+  t.rowPitch = isAInPlace ? w.registersA * size_t{kWarpLanes} : rowPitchOf(w);
   t.columnPitch = columnPitchOf(w);
-  float *rows = scratch(group.rows * t.rowPitch + group.columns * blocks * t.columnPitch);
-  float *columns = rows + group.rows * t.rowPitch;
+  const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
+  float *own = scratch(sizeOfRows + group.columns * blocks * t.columnPitch);
+  float *columns = own + sizeOfRows;
+  t.rows = isAInPlace ? reinterpret_cast<const float *>(in) : own;
   for (unsigned i = 0; i < group.rows; ++i, in += w.registersA * kWarpLanes)
-    prepareA(w, in, rows + i * t.rowPitch);
+    if (!isAInPlace)
+      prepareA(w, in, own + i * t.rowPitch);
   for (unsigned i = 0; i < group.columns; ++i, in += w.registersB * kWarpLanes)
     for (unsigned block = 0; block < blocks; ++block)
       prepareB(w, in + block * pitchOfBlock, columns + (i * blocks + block) * t.columnPitch);
   t.tiles = reinterpret_cast<const PanelTile *>(&group + 1);
   t.count = group.tiles;
   t.steps = reinterpret_cast<const PanelStep *>(t.tiles + t.count);
-  t.rows = rows;
   t.columns = columns;
   t.homes = accumulators;
   t.blocks = blocks;

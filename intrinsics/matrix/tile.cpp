@@ -193,15 +193,23 @@ void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint
   HWY_DYNAMIC_DISPATCH(integerRows)(isSigned, hasUnsignedB, k, registers, rows);
 }
 
+static bool isVnni() {
+  static const bool is = hasVnni() && (wantedLevel().empty() || wantedLevel() == "avx512");
+  return is;
+}
+
+bool takesRegistersAsRows(bool hasUnsignedB) { return !hasUnsignedB && isVnni(); }
+
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
                            int32_t *columns) {
+  if (isVnni())
+    return vnniColumns(isSigned ? 0 : 0x80808080u, hasSignedA, k, registers, columns);
   HWY_DYNAMIC_DISPATCH(integerColumns)(isSigned, hasSignedA, k, registers, columns);
 }
 
 void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating,
                           const PanelTiles &tiles) {
-  static const bool isVnni = hasVnni() && (wantedLevel().empty() || wantedLevel() == "avx512");
-  if (isVnni)
+  if (isVnni())
     return vnniTiles(k, hasUnsignedB, isSaturating, tiles);
   HWY_DYNAMIC_DISPATCH(integerTiles)(k, hasUnsignedB, isSaturating, tiles);
 }

@@ -86,6 +86,10 @@ struct PanelTiles {
   float *const *homes = nullptr; ///< of accumulators, `blocks` of them each
   unsigned blocks = 1;
   bool hasHalves = false; ///< f16 accumulators, rounded behind each instruction: two registers
+  /// Rows of bytes are registers as they are, with these bits to be exchanged
+  /// (takesRegistersAsRows).
+  bool areRowsRegisters = false;
+  uint32_t flippedRows = 0;
 
   const float *rowsOf(const PanelStep &s) const { return rows + s.a * rowPitch; }
   const float *columnsOf(const PanelStep &s, size_t n) const {
@@ -116,6 +120,8 @@ void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint
                         int32_t *rows);
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
                            int32_t *columns);
+/// Whether multiplyIntegerTiles() can do without prepareIntegerRows().
+bool takesRegistersAsRows(bool hasUnsignedB);
 constexpr unsigned preparedIntegersA(unsigned k) { return 4 * k + 64; }
 constexpr unsigned preparedIntegersB(unsigned k) { return 2 * k + 16; }
 void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);

@@ -15,9 +15,15 @@ template <size_t kBlocks> struct Sums {
   __m512i at[kBlocks][2][kVectors]; ///< [block][even or odd columns][rows]
 };
 
+/// 16 k of all rows, half by half of them.
+struct Rows {
+  const int32_t *halves[2];
+  __m512i flipped; ///< what makes them unsigned
+};
+
 /// Word kWord of each row's four, times the columns' words.
 template <int kWord, size_t kBlocks>
-VNNI_INLINE void addWord(const int32_t *const *rows, const int32_t *const *columns, size_t at,
+VNNI_INLINE void addWord(const Rows &rows, const int32_t *const *columns, size_t at,
                          Sums<kBlocks> &sums) {
   __m512i even[kBlocks], odd[kBlocks];
   for (size_t n = 0; n < kBlocks; ++n) {
@@ -26,7 +32,8 @@ VNNI_INLINE void addWord(const int32_t *const *rows, const int32_t *const *colum
     odd[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(from + 1));
   }
   for (size_t v = 0; v < kVectors; ++v) {
-    const __m512i four = _mm512_loadu_si512(rows[v / 2] + at + v % 2 * 16);
+    const __m512i four =
+        _mm512_xor_si512(_mm512_loadu_si512(rows.halves[v / 2] + v % 2 * 16), rows.flipped);
     const __m512i a = _mm512_shuffle_epi32(four, static_cast<_MM_PERM_ENUM>(kWord * 0x55));
     for (size_t n = 0; n < kBlocks; ++n) {
       sums.at[n][0][v] = _mm512_dpbusd_epi32(sums.at[n][0][v], a, even[n]);
@@ -49,7 +56,7 @@ template <size_t kBlocks> struct Columns { const int32_t *of[kBlocks]; };
 
 /// What one instruction adds.
 template <size_t kBlocks>
-VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const int32_t *rows,
+VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const PanelTiles &t, const int32_t *rows,
                          const Columns<kBlocks> &columns, Sums<kBlocks> &sums) {
   const size_t pieces = k / 16;
   for (size_t n = 0; n < kBlocks; ++n)
@@ -63,12 +70,16 @@ VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const int32_t *rows,
         sums.at[n][parity][v] =
             _mm512_add_epi32(sums.at[n][parity][v], _mm512_loadu_si512(rows + 4 * k + v * 16));
     }
-  const int32_t *halves[2] = {rows, rows + pieces * 32};
-  for (size_t at = 0; at < pieces * 32; at += 32) {
-    addWord<0>(halves, columns.of, at, sums);
-    addWord<1>(halves, columns.of, at, sums);
-    addWord<2>(halves, columns.of, at, sums);
-    addWord<3>(halves, columns.of, at, sums);
+  // Registers have the halves by turns, prepared rows one behind the other.
+  const size_t toHalf = t.areRowsRegisters ? 32 : pieces * 32,
+               toPiece = t.areRowsRegisters ? 64 : 32;
+  const __m512i flipped = _mm512_set1_epi32(int32_t(t.flippedRows));
+  for (size_t piece = 0; piece < pieces; ++piece, rows += toPiece) {
+    const Rows here = {{rows, rows + toHalf}, flipped};
+    addWord<0>(here, columns.of, piece * 32, sums);
+    addWord<1>(here, columns.of, piece * 32, sums);
+    addWord<2>(here, columns.of, piece * 32, sums);
+    addWord<3>(here, columns.of, piece * 32, sums);
   }
 }
 
@@ -105,7 +116,7 @@ VNNI_INLINE void addInstruction(size_t k, bool hasUnsignedB, const PanelTiles &t
   Columns<kBlocks> columns;
   for (size_t n = 0; n < kBlocks; ++n)
     columns.of[n] = words(t.columnsOf(step, n));
-  addStep(k, hasUnsignedB, words(t.rowsOf(step)), columns, sums);
+  addStep(k, hasUnsignedB, t, words(t.rowsOf(step)), columns, sums);
 }
 
 /// Sums that wrap run through all instructions.
@@ -147,7 +158,33 @@ VNNI void multiplyTile(size_t k, bool hasUnsignedB, bool isSaturating, const Pan
     multiplyBlocks<kBlocks>(k, hasUnsignedB, t, tile);
 }
 
+/// Words of 8 columns, even ones first, two k on end.
+alignas(64) constexpr int32_t kColumnOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
+                                                  25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
+                                                  22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
+
 } // namespace
+
+VNNI void vnniColumns(uint32_t flippedBits, bool hasSignedA, size_t k, const uint32_t *words,
+                      int32_t *out) {
+  const __m512i flipped = _mm512_set1_epi32(int32_t(flippedBits)), ones = _mm512_set1_epi8(1);
+  __m512i sums = _mm512_setzero_si512();
+  for (size_t i = 0; i < k / 16; ++i, words += 32) {
+    const __m512i low = _mm512_loadu_si512(words), high = _mm512_loadu_si512(words + 16);
+    for (size_t g = 0; g < 2; ++g) {
+      const __m512i order = _mm512_load_si512(kColumnOrder + g * 16);
+      const __m512i numbers =
+          _mm512_xor_si512(_mm512_permutex2var_epi32(low, order, high), flipped);
+      _mm512_storeu_si512(out + i * 32 + g * 16, numbers);
+      sums = _mm512_dpbusd_epi32(sums, ones, numbers);
+    }
+  }
+  const __m256i sum =
+      _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
+  const __m256i own = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sum, 7));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + 2 * k),
+                      hasSignedA ? own : _mm256_setzero_si256());
+}
 
 bool hasVnni() {
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&

@@ -9,4 +9,8 @@ bool hasVnni();
 /// multiplyIntegerTiles() with it.
 void vnniTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);
 
+/// prepareIntegerColumns() with it; `flipped`: bits of words that make the numbers signed.
+void vnniColumns(uint32_t flipped, bool hasSignedA, size_t k, const uint32_t *registers,
+                 int32_t *columns);
+
 } // namespace ptxrun::matrix
