@@ -64,10 +64,14 @@ class Collectives : protected Accesses {
   Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
   Value *emitMatrix(const llvm::CallBase &, const Word &);
   MatrixRun matrixRunFrom(const llvm::CallBase &) const;
-  void storeFragmentRegister(const llvm::CallBase &user, const Value *, Value *in, unsigned offset);
+  llvm::StoreInst *storeFragmentRegister(const llvm::CallBase &user, const Value *, Value *in,
+                                         unsigned offset);
   void emitMatrixGroup(const MatrixRun &);
   llvm::AllocaInst *accumulatorHome(unsigned home, unsigned rows);
   llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
+  llvm::AllocaInst *groupMemory(llvm::StringRef purpose, llvm::Type *);
+  /// Not in code that is compiled soonest: there, nobody puts their memory in one place.
+  bool haveGroupsOwnMemory() const { return context_.options.tier == Tier::optimised; }
   Value *operationConstant(llvm::ArrayRef<std::byte>);
   Value *gatherRegisters(const llvm::CallBase &, Value *in);
   Value *placeInWarp(Value *own, const Warp &);

@@ -153,8 +153,8 @@ MatrixRun Collectives::matrixRunFrom(const llvm::CallBase &call) const {
 }
 
 /// Stores a register of a fragment, behind its definition where that is near.
-void Collectives::storeFragmentRegister(const llvm::CallBase &user, const Value *value, Value *in,
-                                        unsigned offset) {
+llvm::StoreInst *Collectives::storeFragmentRegister(const llvm::CallBase &user, const Value *value,
+                                                    Value *in, unsigned offset) {
   Value *whole = vector(value);
   auto *defined = llvm::dyn_cast<llvm::Instruction>(value);
   llvm::Instruction *last = definedBehind(value, whole);
@@ -167,7 +167,18 @@ void Collectives::storeFragmentRegister(const llvm::CallBase &user, const Value 
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
   if (isNear && !isWaitBetween())
     b_.SetInsertPoint(last->getParent(), std::next(last->getIterator()));
-  b_.CreateAlignedStore(whole, b_.CreateConstGEP1_32(b_.getInt32Ty(), in, offset), llvm::Align(64));
+  return b_.CreateAlignedStore(whole, b_.CreateConstGEP1_32(b_.getInt32Ty(), in, offset),
+                               llvm::Align(64));
+}
+
+/// Memory for the operands of one group.
+llvm::AllocaInst *Collectives::groupMemory(llvm::StringRef purpose, llvm::Type *type) {
+  if (!haveGroupsOwnMemory())
+    return matrixMemory(purpose, type);
+  llvm::AllocaInst *memory = entryAlloca(type, purpose);
+  memory->setAlignment(llvm::Align(64));
+  memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+  return memory;
 }
 
 /// Does the instructions of a run; the value of each that somebody wants is in groupResults_.
@@ -180,17 +191,23 @@ void Collectives::emitMatrixGroup(const MatrixRun &run) {
   };
   const size_t inputs =
       run.rows().size() * operation.registersA + run.columns().size() * operation.registersB;
-  // Runs of one block may have their fragments at the same time.
+  // Memory of its own, whose life is marked, a coroutine has on the worker's stack: the same lines
+  // of the cache for all gangs. Else, runs of one block may have their fragments at the same time.
   unsigned &number = matrixGroups_[call.getParent()];
-  auto *in = matrixMemory("matrix.in" + std::to_string(number++),
-                          llvm::ArrayType::get(row, unsigned(inputs)));
+  auto *in = groupMemory("matrix.in" + std::to_string(number++),
+                         llvm::ArrayType::get(row, unsigned(inputs)));
   unsigned next = 0;
+  llvm::Instruction *first = nullptr; // that fills `in`
   for (const auto *fragments : {&run.rows(), &run.columns()})
     for (const MatrixRun::Registers &registers : *fragments)
-      for (const Value *r : registers)
-        storeFragmentRegister(call, r, in, next++ * kWarp);
-  auto *homes = matrixMemory("matrix.homes",
-                             llvm::ArrayType::get(b_.getPtrTy(), unsigned(run.chains().size())));
+      for (const Value *r : registers) {
+        llvm::StoreInst *store = storeFragmentRegister(call, r, in, next++ * kWarp);
+        if (!first || (store->getParent() == first->getParent() && store->comesBefore(first)))
+          first = store;
+      }
+  auto *homes = groupMemory("matrix.homes",
+                            llvm::ArrayType::get(b_.getPtrTy(), unsigned(run.chains().size())));
+  llvm::Instruction *firstHome = nullptr;
   std::vector<Value *> results;
   const unsigned firstC = lower::kOperationWords + operation.registersA + operation.registersB;
   for (const MatrixRun::Chain &chain : run.chains()) {
@@ -204,11 +221,21 @@ void Collectives::emitMatrixGroup(const MatrixRun &run) {
     for (unsigned i = 0; i < operation.registersC && !isInPlace; ++i)
       b_.CreateAlignedStore(vector(chain.first->getArgOperand(firstC + i)), place(d, i),
                             llvm::Align(64));
-    b_.CreateStore(d, b_.CreateConstGEP1_32(b_.getPtrTy(), homes, index));
+    llvm::StoreInst *store = b_.CreateStore(d, b_.CreateConstGEP1_32(b_.getPtrTy(), homes, index));
+    firstHome = firstHome ? firstHome : store;
     results.push_back(d);
   }
   const std::vector<std::byte> plan = matrix::planGroup(operation, run.members());
-  runtime("ptxrun_matrix_group", b_.getVoidTy(), {operationConstant(plan), in, homes});
+  auto *multiply = llvm::cast<llvm::CallInst>(
+      runtime("ptxrun_matrix_group", b_.getVoidTy(), {operationConstant(plan), in, homes}));
+  for (unsigned argument : {1u, 2u})
+    multiply->addParamAttr(argument, llvm::Attribute::NoCapture);
+  if (haveGroupsOwnMemory()) {
+    llvm::IRBuilder<>(first).CreateLifetimeStart(in);
+    llvm::IRBuilder<>(firstHome).CreateLifetimeStart(homes);
+    for (llvm::AllocaInst *memory : {in, homes})
+      b_.CreateLifetimeEnd(memory);
+  }
   for (size_t k = 0; k < run.calls().size(); ++k) {
     const llvm::CallBase *member = run.calls()[k];
     const uint16_t chain = run.members()[k].d;
