@@ -46,7 +46,7 @@ std::string nameOf(const ::testing::TestParamInfo<Shape> &info) {
 std::vector<Shape> held() {
   static const std::set<std::string_view> names = {"memory",       "shared_variables", "barriers",
                                                    "uniform_nest", "uniform_maze",     "loops",
-                                                   "early_exits"};
+                                                   "tile",         "early_exits"};
   std::vector<Shape> list;
   for (const Shape &shape : shapes())
     if (names.contains(shape.name))

@@ -99,6 +99,37 @@ std::string live(unsigned n) {
   return kernel(text + "  cvt.rzi.u32.f32 %r4, %f1;\n");
 }
 
+/// A round of a product of matrices: all its factors are loaded from shared memory, rows of a few
+/// threads each, then multiplied into sums of 16 columns and many rows that live through the loop.
+std::string tile(unsigned n) {
+  const unsigned sums = n / 32, rows = sums / 16;
+  std::string text = fill("  .shared .align 16 .b8 tile[131072];\n"
+                          "  .reg .f32 %v<{}>, %a<{}>, %b<512>;\n  .reg .b32 %at<3>;\n",
+                          sums, rows * 32);
+  text += "  mov.u32 %at0, tile;\n  shr.u32 %at1, %r1, 2;\n  mad.lo.u32 %at1, %at1, 1040, %at0;\n"
+          "  and.b32 %at2, %r1, 3;\n  mad.lo.u32 %at2, %at2, 528, %at0;\n";
+  text += repeat(sums, [](unsigned i) { return fill("  mov.f32 %v{}, 0f00000000;\n", i); });
+  text += "  mov.u32 %r10, 0;\nROUND:\n  bar.sync 0;\n";
+  const auto load = [](const char *name, const char *from, unsigned count) {
+    return repeat(count / 4, [&](unsigned i) {
+      return fill("  ld.shared.v4.f32 {{%{0}{2},%{0}{3},%{0}{4},%{0}{5}}}, [%{1}+{6}];\n",
+                  std::string(name), std::string(from), i * 4, i * 4 + 1, i * 4 + 2, i * 4 + 3,
+                  i * 16);
+    });
+  };
+  text += load("a", "at1", rows * 32) + load("b", "at2", 512);
+  text += repeat(n, [&](unsigned i) {
+    const unsigned k = i / sums, sum = i % sums;
+    return fill("  fma.rn.f32 %v{}, %a{}, %b{}, %v{0};\n", sum, k * rows + sum / 16,
+                k * 16 + sum % 16);
+  });
+  text += "  add.s32 %r10, %r10, 1;\n  setp.lt.u32 %p2, %r10, %r5;\n  @%p2 bra ROUND;\n";
+  text += repeat(sums, [](unsigned i) {
+    return fill("  st.global.f32 [%d3+{}], %v{};\n", 131072 + i * 512, i);
+  });
+  return kernel(text);
+}
+
 std::string memory(unsigned n) {
   return kernel(repeat(n / 3, [](unsigned i) {
     return fill("  ld.global.u32 %r10, [%d3+{}];\n  add.s32 %r4, %r4, %r10;\n  st.global.u32 "
@@ -483,6 +514,7 @@ const std::vector<Shape> &shapes() {
       {"chain", "one value through n mad", chain, 1000},
       {"wide", "forty values mixed by n mad", wide, 1000},
       {"live", "n values that live together", live, 500},
+      {"tile", "sums of n fma that live through a loop", tile, 8192},
       {"memory", "loads and stores in rows", memory, 1000},
       {"scattered", "loads from anywhere", scattered, 1000},
       {"addresses", "stores at indices of the grid", wideAddresses, 1000},

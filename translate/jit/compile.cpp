@@ -117,11 +117,8 @@ void placeEntries(Module &module) {
 ///     takes time that grows with the square of the number of loops.
 ///   - Moving whole chains of integer operations into mask registers takes a third of the time at
 ///     W = 8, and finds hardly any.
-///   - In very long blocks the basic register allocator spills whole values where the greedy one
-///     would look, again and again, for parts of them that still fit.
 class CodegenPasses final : public legacy::PassManager {
  public:
-  explicit CodegenPasses(bool isVeryLong) : isVeryLong_(isVeryLong) {}
   void add(Pass *pass) override { // owns it
     static const StringSet<> left = {"Loop Strength Reduction",
                                      "Canonicalize Freeze Instructions in Loops",
@@ -131,17 +128,8 @@ class CodegenPasses final : public legacy::PassManager {
       delete pass;
       return;
     }
-    // The first of the two allocators is for tiles.
-    if (isVeryLong_ && name == "Greedy Register Allocator" && ++allocators_ == 2) {
-      delete pass;
-      pass = createBasicRegisterAllocator();
-    }
     legacy::PassManager::add(pass);
   }
-
- private:
-  const bool isVeryLong_;
-  unsigned allocators_ = 0;
 };
 
 /// What the choice of passes goes by. Long blocks are not scheduled: a scheduler looks at all pairs
@@ -151,7 +139,6 @@ struct Blocks {
   uint64_t longest = 0;   ///< machine instructions, or about that
   bool isOrdered = false; ///< by order.h
   bool isLong() const { return longest > simt::kLimits.code.longBlock; }
-  bool isVeryLong() const { return longest > simt::kLimits.code.veryLongBlock; }
 };
 
 /// Machine instructions of the longest block, taking an instruction for as many as registers its
@@ -247,7 +234,7 @@ Generated generate(Module &module, TargetMachine &machine, CodeGenFileType type,
   Generated made;
   SmallString<0> text;
   raw_svector_ostream out(text);
-  CodegenPasses passes(blocks.isVeryLong());
+  CodegenPasses passes;
   [[maybe_unused]] const bool hasFailed =
       addCodegenPasses(passes, machine, out, type, blocks, made.frameBytes);
   assert(!hasFailed && "jit: X86 can emit objects and assembly");

@@ -242,7 +242,6 @@ constinit const Limits kLimits = {
              .inlined = 400,
              .unrolled = 32,
              .longBlock = 1000,
-             .veryLongBlock = 10000,
              .fewSpills = 32,
              .shortStretch = 128},
 };

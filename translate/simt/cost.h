@@ -96,13 +96,13 @@ struct Limits {
   } search;
   /// Optimising and generating code (jit).
   struct Code {
-    size_t large, huge; ///< instructions of a module from which on less is tried
-    unsigned ways;      ///< that meet in a block; from more on InstCombine is left out
-    unsigned inlined;   ///< instructions of a body that is copied into two entry points
-    unsigned unrolled;  ///< instructions of a loop that may vanish by unrolling
-    uint64_t longBlock, veryLongBlock; ///< machine instructions, or about that
-    uint64_t fewSpills;                ///< not worth another order
-    size_t shortStretch;               ///< instructions that stay in their order
+    size_t large, huge;  ///< instructions of a module from which on less is tried
+    unsigned ways;       ///< that meet in a block; from more on InstCombine is left out
+    unsigned inlined;    ///< instructions of a body that is copied into two entry points
+    unsigned unrolled;   ///< instructions of a loop that may vanish by unrolling
+    uint64_t longBlock;  ///< machine instructions, or about that
+    uint64_t fewSpills;  ///< not worth another order
+    size_t shortStretch; ///< instructions that stay in their order
   } code;
 };
 
