@@ -77,6 +77,7 @@ HWY_EXPORT(integerColumns);
 HWY_EXPORT(integerTiles);
 HWY_EXPORT(bitTiles);
 HWY_EXPORT(nibbles);
+HWY_EXPORT(twoOfFour);
 HWY_EXPORT(integerTile);
 
 namespace {
@@ -220,6 +221,22 @@ void multiplyBitTiles(unsigned k, BitOperation operation, const PanelTiles &tile
 
 void unpackNibbles(bool isSigned, bool isA, unsigned registers, const uint32_t *in, uint32_t *out) {
   HWY_DYNAMIC_DISPATCH(nibbles)(isSigned, isA, registers, in, out);
+}
+
+void placeTwoOfFour(unsigned pieces, const uint8_t *from, const uint16_t *places, uint8_t *to) {
+  // For eight k and the four bytes that they have: which byte, or a top bit for a zero.
+  static const auto chosen = [] {
+    std::array<uint64_t, 256> made;
+    for (unsigned places = 0; places < made.size(); ++places) {
+      made[places] = 0x8080808080808080u;
+      for (unsigned i = 0; i < 4; ++i) {
+        const unsigned at = 8 * (i / 2 * 4 + (places >> (2 * i) & 3));
+        made[places] = (made[places] & ~(uint64_t{0xff} << at)) | uint64_t{i} << at;
+      }
+    }
+    return made;
+  }();
+  HWY_DYNAMIC_DISPATCH(twoOfFour)(pieces, from, places, chosen.data(), to);
 }
 
 void multiplyIntegerTile(const IntegerTile &tile) { HWY_DYNAMIC_DISPATCH(integerTile)(tile); }

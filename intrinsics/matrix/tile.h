@@ -130,6 +130,10 @@ void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating, cons
 void multiplyBitTiles(unsigned k, BitOperation, const PanelTiles &);
 /// Registers of 4-bit integers to twice as many of bytes, of A (two for each 32 k) or of B.
 void unpackNibbles(bool isSigned, bool isA, unsigned registers, const uint32_t *in, uint32_t *out);
+/// 2:4 sparse bytes with their zeros: from registers of A of half of k to those of all, a register
+/// of 16 rows and `pieces` times 16 k. places[piece][16 rows]: a nibble for each four k, which has
+/// the place of the first byte in its low half, of the second, another, in its high one.
+void placeTwoOfFour(unsigned pieces, const uint8_t *from, const uint16_t *places, uint8_t *to);
 
 /// A tile of bytes, k even and up to 512, n a multiple of 8; everything with columns side by side.
 struct IntegerTile {

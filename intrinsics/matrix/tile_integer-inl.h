@@ -293,3 +293,19 @@ void integerTile(const IntegerTile &t) {
     }
   }
 }
+
+/// placeTwoOfFour() of tile.h. chosen[places of 8 k]: bytes of the four that are there.
+void twoOfFour(size_t pieces, const uint8_t *from, const uint16_t *places, const uint64_t *chosen,
+               uint8_t *to) {
+  const hn::FixedTag<uint8_t, 16> bytes;
+  const hn::Repartition<uint64_t, decltype(bytes)> words;
+  for (size_t i = 0; i < 16 * pieces; ++i) {
+    uint64_t four;
+    std::memcpy(&four, from + (i / 32 * 16 + i % 16) * 16 + i / 16 % 2 * 8, sizeof four);
+    const auto low = hn::Set(words, chosen[places[i] & 255]),
+               high = hn::Set(words, chosen[places[i] >> 8] + 0x0404040404040404u);
+    const auto which = hn::BitCast(bytes, hn::InterleaveLower(words, low, high));
+    hn::StoreU(hn::TableLookupBytesOr0(hn::BitCast(bytes, hn::Set(words, four)), which), bytes,
+               to + 16 * i);
+  }
+}

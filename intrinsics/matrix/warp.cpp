@@ -124,10 +124,19 @@ class Metadata {
     }
   }
 
-  /// Whether each 4 k of a row have two elements, the first at bits 0 and 1 of twoOfFour(), the
-  /// second at bits 2 and 3.
+  /// Whether each 4 k of a row have two elements.
   bool hasTwoOfFour() const { return !isOneOfTwo_ && perPlace_ == 1; }
-  unsigned twoOfFour(unsigned row, unsigned chunk) const { return nibble(row, chunk); }
+  /// Where they are, for 16 k of a row: a nibble for each four, the first's place in bits 0 and 1,
+  /// the second's in bits 2 and 3.
+  uint16_t placesOf(unsigned row, unsigned piece) const {
+    unsigned places = 0;
+    if (isByRow_)
+      places = wordByRow(row, piece / 2) >> (16 * (piece % 2));
+    else
+      for (unsigned i = 0; i < 4; ++i)
+        places |= nibble(row, 4 * piece + i) << (4 * i);
+    return uint16_t(places);
+  }
 
   unsigned columnOf(unsigned row, unsigned product) const {
     if (isOneOfTwo_)
@@ -143,8 +152,12 @@ class Metadata {
   unsigned nibble(unsigned row, unsigned chunk) const {
     const unsigned group = 4 * (row % 8) + firstThread_, isLower = row / 8;
     if (isByRow_)
-      return words_[group + chunk / 8 * 2 + isLower] >> (4 * (chunk % 8)) & 15;
+      return wordByRow(row, chunk / 8) >> (4 * (chunk % 8)) & 15;
     return words_[group + chunk / 4] >> (16 * isLower + 4 * (chunk % 4)) & 15;
+  }
+
+  uint32_t wordByRow(unsigned row, unsigned eight) const {
+    return words_[4 * (row % 8) + firstThread_ + eight * 2 + row / 8];
   }
 
   const uint32_t *words_;
@@ -342,6 +355,12 @@ bool byteBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
   });
 }
 
+/// Whether the two of each four k are different ones.
+bool arePlacesApart(uint16_t places) {
+  const unsigned differ = places ^ places >> 2;
+  return ((differ | differ >> 1) & 0x1111) == 0x1111;
+}
+
 /// Sparse integers: A with its zeros, as registers of bytes.
 bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
   WarpOperation dense = w;
@@ -349,7 +368,7 @@ bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
   const unsigned products = productsOf(o), pieces = o.k / 16u;
   if (!o.isSparse || o.m != 16 || o.k > kMostDepth)
     return false;
-  alignas(64) uint32_t registers[(16 + 8) * kMostDepth / 4] = {};
+  alignas(64) uint32_t registers[(16 + 8) * kMostDepth / 4];
   uint32_t compressed[8 * kWarpLanes];
   const uint32_t *from = in.a;
   if (bitsOf(o.a) == 4) {
@@ -360,18 +379,19 @@ bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
     return ((k / 16 * 2 + row / 8) * 8 + row % 8) * 16 + k % 16;
   };
   const Metadata metadata(w, in.metadata);
-  const auto *numbers = reinterpret_cast<const uint8_t *>(from);
   auto *bytes = reinterpret_cast<uint8_t *>(registers);
+  const auto *numbers = reinterpret_cast<const uint8_t *>(from);
+  uint16_t places[kMostDepth];
+  bool areTwo = metadata.hasTwoOfFour();
+  for (unsigned row = 0; row < 16 && areTwo; ++row)
+    for (unsigned piece = 0; piece < pieces && areTwo; ++piece)
+      areTwo = arePlacesApart(places[piece * 16 + row] = metadata.placesOf(row, piece));
+  if (areTwo)
+    placeTwoOfFour(pieces, numbers, places, bytes);
+  else
+    std::memset(registers, 0, 2 * pieces * kWarpLanes * sizeof(uint32_t));
   uint8_t columns[kMostDepth];
-  for (unsigned row = 0; row < 16; ++row) {
-    for (unsigned chunk = 0; chunk < products / 2 && metadata.hasTwoOfFour(); ++chunk) {
-      const unsigned two = metadata.twoOfFour(row, chunk);
-      const uint8_t *pair = numbers + place(row, 2 * chunk);
-      registers[place(row, 4 * chunk) / 4] =
-          uint32_t(pair[0]) << 8 * (two & 3) | uint32_t(pair[1]) << 8 * (two >> 2);
-    }
-    if (metadata.hasTwoOfFour())
-      continue;
+  for (unsigned row = 0; row < 16 && !areTwo; ++row) {
     metadata.columnsOf(row, products, columns);
     for (unsigned k = 0; k < products; ++k)
       bytes[place(row, columns[k])] = numbers[place(row, k)];
@@ -386,11 +406,10 @@ bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
   o.b = isSigned(o.b) ? Element::s8 : Element::u8;
   dense.registersA = uint8_t(2 * pieces);
   dense.registersB = uint8_t(pieces);
-  alignas(64) uint32_t all[(16 + 8) * kMostDepth / 4 + 4 * kWarpLanes];
-  std::memcpy(all, registers, 3 * pieces * kWarpLanes * sizeof(uint32_t));
-  std::memcpy(all + 3 * pieces * kWarpLanes, in.c, 4 * kWarpLanes * sizeof(uint32_t));
-  multiplyAlone(dense, all, out);
-  return true;
+  Operands parts = in;
+  parts.a = registers;
+  parts.b = columnRegisters;
+  return byteBlocks(dense, parts, out);
 }
 
 void floatWarp(const WarpOperation &w, const Operands &in, uint32_t *out) {
