@@ -61,7 +61,7 @@ class Background {
 };
 
 std::mutex instanceMutex;
-Background *instance = nullptr; ///< made for the first job, never destroyed
+Background *instance = nullptr; ///< made for the first job, destroyed by endBackground() alone
 
 } // namespace
 
@@ -80,8 +80,10 @@ void runInBackground(std::function<void()> job) {
 
 void endBackground() {
   std::lock_guard lock(instanceMutex);
-  if (instance)
-    instance->end();
+  if (!instance)
+    return;
+  instance->end();
+  delete instance;
   instance = nullptr; // another job would begin anew
 }
 
