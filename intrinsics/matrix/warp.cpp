@@ -396,19 +396,18 @@ bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
     for (unsigned k = 0; k < products; ++k)
       bytes[place(row, columns[k])] = numbers[place(row, k)];
   }
-  uint32_t *columnRegisters = registers + 2 * pieces * kWarpLanes;
-  if (bitsOf(o.b) == 4)
+  Operands parts = in;
+  parts.a = registers;
+  if (bitsOf(o.b) == 4) {
+    uint32_t *columnRegisters = registers + 2 * pieces * kWarpLanes;
     unpackNibbles(isSigned(o.b), false, w.registersB, in.b, columnRegisters);
-  else
-    std::memcpy(columnRegisters, in.b, w.registersB * kWarpLanes * sizeof(uint32_t));
+    parts.b = columnRegisters;
+  }
   o.isSparse = false;
   o.a = isSigned(o.a) ? Element::s8 : Element::u8;
   o.b = isSigned(o.b) ? Element::s8 : Element::u8;
   dense.registersA = uint8_t(2 * pieces);
   dense.registersB = uint8_t(pieces);
-  Operands parts = in;
-  parts.a = registers;
-  parts.b = columnRegisters;
   return byteBlocks(dense, parts, out);
 }
 

@@ -7,7 +7,7 @@
 namespace ptxrun::cudnn {
 
 /// Says on stderr that `name` is not supported: the first function of the process, and each once
-/// where PTXRUN_VERBOSE is set. Remembers it for lastMessage.
+/// where PTXRUN_VERBOSE is set. Remembers it for takeLastMessage.
 cudnnStatus_t notSupported(const char *name);
 
 /// What the calling thread was told last, and forgets it: empty if nothing.

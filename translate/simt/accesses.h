@@ -101,6 +101,10 @@ class Accesses : protected ValueMap {
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 
+  // widen_groups.cpp
+  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size);
+  Value *loadGroups(const llvm::LoadInst &, const Address &);
+
   // widen_known.cpp
   llvm::SmallVector<unsigned> knownLanes();
   llvm::SmallVector<unsigned> lanesToServe();
@@ -117,8 +121,6 @@ class Accesses : protected ValueMap {
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
   bool isGathered(const llvm::Type *, size_t lanes);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
-  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size);
-  Value *loadGroups(const llvm::LoadInst &, const Address &);
   /// One of two ways that a branch leads to.
   struct Way {
     Block *block;

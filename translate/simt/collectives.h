@@ -61,6 +61,11 @@ class Collectives : protected Accesses {
                 Value *&participants);
   Value *nameConstant(llvm::StringRef);
   Warp gatherWarp(llvm::StringRef operation, Value *own, Value *members);
+  struct Comparison {
+    llvm::CmpInst::Predicate predicate;
+    const Value *left, *right;
+  };
+  std::optional<Comparison> comparisonOf(const Value *condition, bool isNegated) const;
   Value *gatherLanes(llvm::StringRef operation, Value *own, Value *members);
   Value *emitMatrix(const llvm::CallBase &, const Word &);
   MatrixRun matrixRunFrom(const llvm::CallBase &) const;

@@ -11,6 +11,20 @@
 
 namespace ptxrun::simt {
 
+/// A condition (its opposite) that compares integers; what differs between lanes, if one of the two
+/// alone does, is on the left.
+std::optional<Collectives::Comparison> Collectives::comparisonOf(const Value *condition,
+                                                                 bool isNegated) const {
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!compare || !compare->getOperand(0)->getType()->isIntegerTy())
+    return std::nullopt;
+  const auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
+  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
+  if (shapes_.isUniform(left))
+    return Comparison{llvm::CmpInst::getSwappedPredicate(predicate), right, left};
+  return Comparison{predicate, left, right};
+}
+
 /// Whether a condition (its opposite) holds for some lane of a full gang, by scalar arithmetic:
 /// like holdsForAll, but right where it says no, so only where lanes cannot wrap.
 llvm::Value *Collectives::holdsForSome(const Value *condition, bool isNegated) {
@@ -34,15 +48,10 @@ llvm::Value *Collectives::holdsForSome(const Value *condition, bool isNegated) {
       return nullptr;
     return needsBoth ? b_.CreateLogicalAnd(first, second) : b_.CreateLogicalOr(first, second);
   }
-  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-  if (!compare || !compare->isRelational() || !compare->getOperand(0)->getType()->isIntegerTy())
+  const std::optional<Comparison> compared = comparisonOf(condition, isNegated);
+  if (!compared || !llvm::ICmpInst::isRelational(compared->predicate))
     return nullptr;
-  auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
-  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
-  if (shapes_.isUniform(left)) {
-    std::swap(left, right);
-    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
-  }
+  const auto [predicate, left, right] = *compared;
   // The low bits of the base are zero and the offsets fit into them: no carry, no change of sign.
   const Shape shape = shapes_.shape(left);
   if (!shape.hasOffsets() || !shapes_.isDisjoint(shape) || !shapes_.isUniform(right))
@@ -72,15 +81,10 @@ llvm::Value *Collectives::holdsForAll(const Value *condition, bool isNegated) {
     Value *first = holdsForAll(x, isNegated), *second = first ? holdsForAll(y, isNegated) : nullptr;
     return second ? b_.CreateLogicalAnd(first, second) : nullptr;
   }
-  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-  if (!compare || !compare->isRelational() || !compare->getOperand(0)->getType()->isIntegerTy())
+  const std::optional<Comparison> compared = comparisonOf(condition, isNegated);
+  if (!compared || !llvm::ICmpInst::isRelational(compared->predicate))
     return nullptr;
-  auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
-  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
-  if (shapes_.isUniform(left)) {
-    std::swap(left, right);
-    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
-  }
+  const auto [predicate, left, right] = *compared;
   const Shape shape = shapes_.shape(left);
   if (!shape.hasOffsets() || shape.isConditional || !shapes_.isUniform(right))
     return nullptr;

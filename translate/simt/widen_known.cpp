@@ -26,15 +26,10 @@ llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated) 
                    *second = first ? lanesIfAny(y, isNegated) : nullptr;
     return second ? llvm::cast<llvm::Constant>(b_.CreateAnd(first, second)) : nullptr;
   }
-  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-  if (!compare || !compare->getOperand(0)->getType()->isIntegerTy())
+  const std::optional<Comparison> compared = comparisonOf(condition, isNegated);
+  if (!compared)
     return nullptr;
-  auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
-  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
-  if (shapes_.isUniform(left)) {
-    std::swap(left, right);
-    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
-  }
+  const auto [predicate, left, right] = *compared;
   const Shape shape = shapes_.shape(left);
   if (!shape.hasOffsets() || !shapes_.isDisjoint(shape))
     return nullptr;

@@ -1,5 +1,6 @@
 // Loads and stores: the shape of the address decides between one scalar access, vector accesses
 // with shuffles, and lanes one by one.
+#include <llvm/ADT/Sequence.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -406,96 +407,6 @@ bool Accesses::isGathered(const llvm::Type *type, size_t lanes) {
          (context_.target.hasMaskedGather() || !mask());
 }
 
-/// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
-/// each group is worth more than a gather.
-std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size) {
-  for (unsigned group = lanes_ / 2; group > 1; group /= 2) {
-    if (group * size < kLimits.accesses.leastPiece)
-      return std::nullopt;
-    auto known = laneGroups_.try_emplace(group, shapes_, group).first;
-    const LaneGroups::Offsets offsets = known->second.offsetsOf(pointer);
-    bool isRow = offsets.has_value();
-    for (unsigned l = 0; isRow && l < lanes_; ++l)
-      isRow = (*offsets)[l] == int64_t(l % group) * size;
-    if (isRow)
-      return group;
-  }
-  return std::nullopt;
-}
-
-/// How far a round of the loop moves a value on, if it counts up without end; a hint, no proof.
-static std::optional<int64_t> movedByRound(const llvm::Value *v, const llvm::Loop &loop,
-                                           unsigned depth = 0) {
-  if (loop.isLoopInvariant(v))
-    return 0;
-  auto *i = llvm::cast<llvm::Instruction>(v);
-  if (++depth > kLimits.search.operands)
-    return std::nullopt;
-  if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i)) {
-    const llvm::BasicBlock *latch = loop.getLoopLatch();
-    if (phi->getParent() != loop.getHeader() || !latch)
-      return std::nullopt;
-    auto *next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(latch));
-    auto *step = next && next->getOpcode() == llvm::Instruction::Add && next->getOperand(0) == phi
-                     ? llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1))
-                     : nullptr;
-    return step && step->getBitWidth() <= 64 ? std::optional(step->getSExtValue()) : std::nullopt;
-  }
-  if (llvm::isa<llvm::CastInst>(i) && !i->getType()->isFPOrFPVectorTy())
-    return movedByRound(i->getOperand(0), loop, depth);
-  auto *binary = llvm::dyn_cast<llvm::BinaryOperator>(i);
-  if (!binary)
-    return std::nullopt;
-  const std::optional<int64_t> x = movedByRound(binary->getOperand(0), loop, depth);
-  if (!x)
-    return std::nullopt;
-  const std::optional<int64_t> y = movedByRound(binary->getOperand(1), loop, depth);
-  if (!y || (*x == 0 && *y == 0)) // whatever is done with what stays
-    return y;
-  auto *by = llvm::dyn_cast<llvm::ConstantInt>(binary->getOperand(1));
-  const bool isSmall = by && by->getValue().ult(64);
-  if (binary->getOpcode() == llvm::Instruction::Shl && isSmall)
-    return int64_t(uint64_t(*x) << by->getZExtValue());
-  if (binary->getOpcode() == llvm::Instruction::Mul && by && by->getBitWidth() <= 64)
-    return int64_t(uint64_t(*x) * uint64_t(by->getSExtValue()));
-  if (binary->getOpcode() != llvm::Instruction::Add)
-    return std::nullopt;
-  return int64_t(uint64_t(*x) + uint64_t(*y));
-}
-
-/// Lanes that read neighbouring elements in groups, wherever the groups are: one load for each
-/// group, ahead for the next round too, whose addresses no CPU guesses where gangs take turns. Null
-/// where that is not so.
-llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) {
-  auto *wideType = llvm::cast<llvm::FixedVectorType>(wide(&load));
-  llvm::Type *element = wideType->getElementType();
-  const unsigned perLane = wideType->getNumElements() / lanes_;
-  const int64_t size = int64_t(load.getDataLayout().getTypeStoreSize(plain(&load)).getFixedValue());
-  if (mask() || !load.isSimple() || element->isPointerTy() ||
-      int64_t(element->getScalarSizeInBits()) * perLane != size * 8)
-    return nullptr;
-  const std::optional<unsigned> group = groupsInRow(load.getPointerOperand(), size);
-  if (!group)
-    return nullptr;
-  const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
-  const int64_t ahead = loop && load.getPointerAddressSpace() != lower::kShared
-                            ? movedByRound(load.getPointerOperand(), *loop).value_or(0)
-                            : 0;
-  Value *each = pointers(a);
-  llvm::SmallVector<Value *> pieces;
-  for (unsigned first = 0; first < lanes_; first += *group) {
-    Value *at = b_.CreateExtractElement(each, first);
-    if (ahead)
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(ahead)),
-                          b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
-    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(element, *group * perLane), at, load.getAlign());
-    copyAccessTraits(l, load);
-    pieces.push_back(l);
-  }
-  return concatenate(pieces);
-}
-
 /// Each lane from its own pointer.
 llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
@@ -626,24 +537,21 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const unsigned perLane = wideType->getNumElements() / lanes_;
   const int64_t size = int64_t(
       store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType()).getFixedValue());
-  llvm::SmallVector<unsigned> lanesByAddress = lanesToServe();
+  const bool isMaskable =
+      isBlended(store) || context_.target.hasMaskedAccess(element->getScalarSizeInBits());
   // Lanes that are known need no mask, but a row with many holes is stored by whole registers.
-  const bool isInMask =
-      store.isSimple() && strideOf(store.getPointerOperand()) == size &&
-      lanesByAddress.back() - lanesByAddress.front() >= lanesByAddress.size() &&
-      (isBlended(store) || context_.target.hasMaskedAccess(element->getScalarSizeInBits()));
-  const bool isKnown = !knownLanes().empty() && !isInMask;
+  const llvm::SmallVector<unsigned> active = knownLanes();
+  const bool isRowWithHoles = !active.empty() && store.isSimple() && isMaskable &&
+                              strideOf(store.getPointerOperand()) == size &&
+                              active.back() - active.front() >= active.size();
+  const bool isKnown = !active.empty() && !isRowWithHoles;
   Value *masked = isKnown ? nullptr : mask();
   if (element->isPointerTy() || int64_t(element->getScalarSizeInBits()) * perLane != size * 8 ||
-      (masked && store.isSimple() && !isBlended(store) &&
-       !context_.target.hasMaskedAccess(element->getScalarSizeInBits())))
+      (masked && store.isSimple() && !isMaskable))
     return false;
   // Lanes sorted by address: a permutation of a few runs is shuffled and stored run by run.
-  if (!isKnown) {
-    lanesByAddress.clear();
-    for (unsigned l = 0; l < lanes_; ++l)
-      lanesByAddress.push_back(l);
-  }
+  llvm::SmallVector<unsigned> lanesByAddress =
+      isKnown ? active : llvm::to_vector<4>(llvm::seq(0u, lanes_));
   std::sort(lanesByAddress.begin(), lanesByAddress.end(),
             [&](unsigned x, unsigned y) { return (*a.offsets)[x] < (*a.offsets)[y]; });
   std::vector<int64_t> sorted;
