@@ -34,9 +34,9 @@ struct Source {
 /// wait for it (isDue) once those before took so long that it is worth while.
 class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_this<Upgrade> {
  public:
-  /// `key` is the optimised variant's.
-  Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key)
-      : source_(std::move(source)), name_(std::move(kernel)), key_(key) {}
+  /// `key` is the optimised variant's, `baselineNs` what the compilation of the baseline took.
+  Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key,
+          uint64_t baselineNs);
 
   /// A launch ended that ran the baseline code, at least in the beginning.
   void noteLaunch(uint64_t nanoseconds);
@@ -51,6 +51,8 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   const std::shared_ptr<Source> source_;
   const std::string name_;
   const CodeOptions key_;
+  const uint64_t worthNs_; ///< time in baseline code from which on better code is made
+  const uint64_t waitNs_;  ///< time of launches in it from which on the next one waits for that
   std::atomic<bool> isAsked_{false};
   std::atomic<bool> hasFailed_{false};
   std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time

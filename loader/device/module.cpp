@@ -180,7 +180,9 @@ Variant LoadedModule::make(const KernelInfo &kernel, CodeOptions key, Tiers tier
       return variant;
   if (tiers != Tiers::optimised)
     key.tier = Tier::baseline;
+  const auto start = std::chrono::steady_clock::now();
   Variant variant = variantOf(source_->compile(kernel.name, key, outcome));
+  const std::chrono::nanoseconds compilation = std::chrono::steady_clock::now() - start;
   const bool isFirstChoice = outcome.code != Code::internalError;
   for (const CodeOptions &form : saferThan(key)) {
     if (outcome.code != Code::internalError)
@@ -194,7 +196,8 @@ Variant LoadedModule::make(const KernelInfo &kernel, CodeOptions key, Tiers tier
   }
   variant.isBaseline = key.tier == Tier::baseline;
   if (variant.kernel && tiers == Tiers::tiered && isFirstChoice)
-    variant.upgrade = std::make_shared<Upgrade>(source_, kernel.name, optimised);
+    variant.upgrade =
+        std::make_shared<Upgrade>(source_, kernel.name, optimised, uint64_t(compilation.count()));
   return variant;
 }
 

@@ -41,6 +41,33 @@ struct Buffer {
       before; ///< contents before the first launch, kept where they are needed again
 };
 
+/// How long each stage of compiling took, added up over all kernels and forms of their code.
+class StageTimes {
+ public:
+  void add(std::string_view stage, double milliseconds) {
+    std::lock_guard lock(mutex_); // stages end on the threads that ran them
+    for (auto &[name, sum] : times_)
+      if (name == stage) {
+        sum += milliseconds;
+        return;
+      }
+    times_.emplace_back(stage, milliseconds);
+  }
+  void print() const {
+    const char *separator = "stages: ";
+    for (const auto &[name, sum] : times_) {
+      std::printf("%s%s %.2f ms", separator, name.c_str(), sum);
+      separator = ", ";
+    }
+    if (!times_.empty())
+      std::printf("\n");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, double>> times_; ///< in the order of their first end
+};
+
 struct Timing {
   double compileMs = 0;
   bool isFromCache = false;
@@ -61,6 +88,10 @@ class Execution final : public Workload {
     loadOptions.useCache = options_.useCache;
     loadOptions.cacheDirectory = options_.cacheDirectory;
     loadOptions.tiers = options_.tiers;
+    if (options_.isTimed)
+      loadOptions.onStage = [this](std::string_view stage, std::string_view, double milliseconds) {
+        stages_.add(stage, milliseconds);
+      };
     module_ = loadModule(plan_.module, loadOptions);
     if (!options_.stopAfter.empty())
       return stopAfterStage();
@@ -131,6 +162,7 @@ class Execution final : public Workload {
                 options_.dumpDirectory.empty()
                     ? ""
                     : ("; the dumps are in " + options_.dumpDirectory).c_str());
+    stages_.print();
   }
 
   /// The first who says something of a setting; all texts were read before.
@@ -385,6 +417,7 @@ class Execution final : public Workload {
         reportTime(timing);
       std::printf("\n");
     }
+    stages_.print();
   }
 
   static void reportTime(Timing &timing) {
@@ -407,6 +440,7 @@ class Execution final : public Workload {
 
   const Plan &plan_;
   const RunOptions &options_;
+  StageTimes stages_; ///< with --time; outlives the module, which tells it
   std::unique_ptr<device::Module> module_;
   std::vector<Launch> launches_;
   std::vector<Timing> timings_;

@@ -162,7 +162,8 @@ std::shared_ptr<RunArguments> addRunOptions(CLI::App &of) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME=SOURCE");
-  command->add_flag("--time", given->options.isTimed, "Print the time to compile and to run");
+  command->add_flag("--time", given->options.isTimed,
+                    "Print the time to compile, as a whole and by stages, and to run");
   command
       ->add_option("--repeat", given->options.repeat,
                    "Run so often, from the same contents; --time prints the median")

@@ -160,6 +160,16 @@ std::string atomics(unsigned n) {
   }));
 }
 
+/// Digits of keys counted in shared memory, as a radix sort does.
+std::string digits(unsigned n) {
+  return kernel("  .shared .align 4 .b8 bins[4096];\n  .reg .b32 %at<2>;\n  mov.u32 %at0, bins;\n" +
+                repeat(n / 4, [](unsigned i) {
+                  return fill("  shr.u32 %r10, %r4, {};\n  and.b32 %r10, %r10, 1020;\n"
+                              "  add.s32 %at1, %at0, %r10;\n  red.shared.add.u32 [%at1], 1;\n",
+                              i % 23);
+                }));
+}
+
 std::string shuffles(unsigned n) {
   return kernel(repeat(n / 2, [](unsigned i) {
     return fill("  shfl.sync.bfly.b32 %r10, %r4, {}, 31, -1;\n  add.s32 %r4, %r4, %r10;\n",
@@ -519,6 +529,7 @@ const std::vector<Shape> &shapes() {
       {"scattered", "loads from anywhere", scattered, 1000},
       {"addresses", "stores at indices of the grid", wideAddresses, 1000},
       {"atomics", "atomics", atomics, 500},
+      {"digits", "digits of keys counted in shared memory", digits, 500},
       {"shuffles", "warp operations", shuffles, 500},
       {"conversions", "conversions", conversions, 1000},
       {"divisions", "integer divisions", divisions, 500},

@@ -119,7 +119,7 @@ class Accesses : protected ValueMap {
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
-  bool isGathered(const llvm::Type *, size_t lanes);
+  llvm::Type *gatheredAs(llvm::Type *, size_t lanes);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   /// One of two ways that a branch leads to.
   struct Way {

@@ -76,7 +76,7 @@ class Collectives : protected Accesses {
   llvm::AllocaInst *matrixMemory(llvm::StringRef purpose, llvm::Type *);
   llvm::AllocaInst *groupMemory(llvm::StringRef purpose, llvm::Type *);
   /// Not in code that is compiled soonest: there, nobody puts their memory in one place.
-  bool haveGroupsOwnMemory() const { return context_.options.tier == Tier::optimised; }
+  bool haveGroupsOwnMemory() const { return !isBaseline(); }
   Value *operationConstant(llvm::ArrayRef<std::byte>);
   Value *gatherRegisters(const llvm::CallBase &, Value *in);
   Value *placeInWarp(Value *own, const Warp &);

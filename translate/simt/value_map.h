@@ -54,6 +54,8 @@ class ValueMap {
   Value *emitElementwise(const llvm::Instruction &, llvm::ArrayRef<Value *> operands);
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
 
+  /// Code that is compiled soonest: the fewest instructions.
+  bool isBaseline() const { return context_.options.tier == Tier::baseline; }
   Value *mask() { return mask_; } ///< of the block being emitted; null = all lanes
   void setMask(Value *m) { mask_ = m; }
   Value *fullMask() { return mask_ ? mask_ : allOnes(); }

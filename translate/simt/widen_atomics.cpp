@@ -358,7 +358,7 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     return one(placeAt(places, v[0]), v[1], cas ? v[2] : nullptr);
   };
   if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
-      context_.options.tier == Tier::optimised) {
+      !isBaseline()) {
     updateDenseOrSparse(places, operands[1], plain(value), update);
     return;
   }
@@ -460,8 +460,8 @@ llvm::Value *Accesses::scalarAt(const LaneScalars &of, Value *lane) {
 }
 
 /// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It
-/// is written out for each lane where all are active and it is not long, else a loop runs over the
-/// set bits of the mask.
+/// is written out for each lane where all are active and it is not long, else (and in baseline
+/// code) a loop runs over the set bits of the mask.
 llvm::Value *
 Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
                      llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body,
@@ -480,7 +480,7 @@ Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
   };
   Value *none = hasResult ? llvm::PoisonValue::get(widenType(result, lanes_)) : nullptr;
   const llvm::SmallVector<LaneScalars> all = laneScalars(operands, how.doesUpdate);
-  if ((!mask() || how.areAllActive) && !how.isLong) {
+  if ((!mask() || how.areAllActive) && !how.isLong && !isBaseline()) {
     const auto fromMemory =
         unsigned(llvm::count_if(all, [](const LaneScalars &of) { return of.memory; }));
     const unsigned ahead =

@@ -193,9 +193,8 @@ Value *Accesses::placeOf(const Guess &g, Value *index) {
 /// is unlikely.
 std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, llvm::Type *type) {
   const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
-  if (!context_.passes.isOn(Pass::guesses) || context_.options.tier != Tier::optimised ||
-      lanes_ == 1 || isOffMainLine_ || type->isVectorTy() || bits < 8 || bits > 64 ||
-      !llvm::isPowerOf2_64(bits))
+  if (!context_.passes.isOn(Pass::guesses) || isBaseline() || lanes_ == 1 || isOffMainLine_ ||
+      type->isVectorTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_64(bits))
     return std::nullopt;
   Guess g;
   g.linear = linearAddress(pointer);

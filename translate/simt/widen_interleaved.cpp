@@ -218,9 +218,9 @@ llvm::SmallVector<llvm::Value *> Accesses::transposeElements(llvm::SmallVector<V
 bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
   llvm::Type *type = plain(&load);
   const unsigned bits = type->getScalarSizeInBits(), perBlock = 128 / std::max(bits, 1u);
-  if (isOffMainLine_ || context_.options.tier != Tier::optimised || !load.isSimple() ||
-      type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
-      !llvm::isPowerOf2_32(bits) || lanes_ % perBlock != 0)
+  if (isOffMainLine_ || isBaseline() || !load.isSimple() || type->isVectorTy() ||
+      type->isPointerTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_32(bits) ||
+      lanes_ % perBlock != 0)
     return false;
   const Siblings siblings = loadsNear(load);
   auto isLeft = [&](int64_t at) {
@@ -349,9 +349,8 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   const llvm::Type *type = store.getValueOperand()->getType();
   const unsigned bits = type->getScalarSizeInBits();
   const bool hasMasks = context_.target.hasMaskRegisters();
-  if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
-      type->isVectorTy() || type->isPointerTy() || bits < 8 || bits > 64 ||
-      !llvm::isPowerOf2_32(bits))
+  if (isOffMainLine_ || isBaseline() || !store.isSimple() || type->isVectorTy() ||
+      type->isPointerTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_32(bits))
     return false;
   const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
   if (stride % size != 0 || n < 2 || n > kLimits.accesses.structureElements)
@@ -408,8 +407,8 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
 bool Accesses::storeRows(const llvm::StoreInst &store, const Address &a) {
   llvm::Type *type = plain(store.getValueOperand());
   const unsigned bits = type->getScalarSizeInBits();
-  if (isOffMainLine_ || context_.options.tier != Tier::optimised || !store.isSimple() ||
-      type->isVectorTy() || type->isPointerTy() || (bits != 32 && bits != 64))
+  if (isOffMainLine_ || isBaseline() || !store.isSimple() || type->isVectorTy() ||
+      type->isPointerTy() || (bits != 32 && bits != 64))
     return false;
   const unsigned each = elementsPerRegister(type);
   const int64_t size = bits / 8;

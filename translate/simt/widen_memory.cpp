@@ -112,7 +112,7 @@ llvm::Value *Accesses::loadEither(const llvm::LoadInst &load, const Address &a,
 void Accesses::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64_t size) {
   const Value *pointer = load.getPointerOperand();
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
-  if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile())
+  if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile() || isBaseline())
     return;
   if (loop ? loop->isLoopInvariant(pointer) : !context_.hasBarriers)
     return;
@@ -180,7 +180,7 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
   if (!a.wraps && loadRows(load, a))
     return neighbours_[&load];
   // Loads from places that are known cost no more than a gather, and on some CPUs a third of it.
-  if (!mask() && perLane == 1 && load.isSimple()) {
+  if (!mask() && perLane == 1 && load.isSimple() && !isBaseline()) {
     Value *result = llvm::PoisonValue::get(wideType);
     for (unsigned l = 0; l < lanes_; ++l) {
       llvm::LoadInst *one = b_.CreateAlignedLoad(type, at((*a.offsets)[l]), load.getAlign());
@@ -398,22 +398,29 @@ llvm::Value *Accesses::orDummy(Value *pointers, uint64_t size, int64_t before) {
   return b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, at));
 }
 
-/// Whether gathers and scatters of this type are the CPU's own, or have no mask. Where LLVM makes a
-/// branch of each lane's bit, lanes that part by chance (comparisons of keys) cost a misprediction
-/// each.
-bool Accesses::isGathered(const llvm::Type *type, size_t lanes) {
-  const unsigned bits = type->getScalarSizeInBits();
-  return !type->isVectorTy() && (bits == 32 || bits == 64) && lanes > lanes_ / 4 &&
-         (context_.target.hasMaskedGather() || !mask());
+/// What a gather or scatter moves for each lane; null where lanes go one by one. Gathers are the
+/// CPU's own, or have no mask: where LLVM makes a branch of each lane's bit, lanes that part by
+/// chance (comparisons of keys) cost a misprediction each. Baseline code gathers short vectors,
+/// too, as the fewest instructions.
+llvm::Type *Accesses::gatheredAs(llvm::Type *type, size_t lanes) {
+  const auto bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
+  const bool isOwn = context_.target.hasMaskedGather();
+  if ((bits != 32 && bits != 64) || lanes <= lanes_ / 4 || !(isOwn || !mask()))
+    return nullptr;
+  if (!type->isVectorTy())
+    return type;
+  return isOwn && isBaseline() ? b_.getIntNTy(bits) : nullptr;
 }
 
 /// Each lane from its own pointer.
 llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
   const llvm::SmallVector<unsigned> lanes = lanesToServe();
-  if (!load.isVolatile() && !load.isAtomic() && isGathered(type, lanes.size()))
-    return b_.CreateMaskedGather(wide(&load), pointers, load.getAlign(), fullMask(), nullptr,
-                                 load.getName());
+  if (!load.isVolatile() && !load.isAtomic())
+    if (llvm::Type *moved = gatheredAs(type, lanes.size()))
+      return b_.CreateBitCast(b_.CreateMaskedGather(vec(moved, lanes_), pointers, load.getAlign(),
+                                                    fullMask(), nullptr, load.getName()),
+                              wide(&load));
   if (lanes.size() == lanes_)
     pointers = orDummy(pointers, load.getDataLayout().getTypeStoreSize(type).getFixedValue());
   Value *result = nullptr;
@@ -666,10 +673,12 @@ llvm::Function *Accesses::blendingStore(const llvm::StoreInst &store, llvm::Fixe
 void Accesses::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v) {
   llvm::Type *type = plain(store.getValueOperand());
   const llvm::SmallVector<unsigned> lanes = lanesToServe();
-  if (!store.isVolatile() && !store.isAtomic() && isGathered(type, lanes.size())) {
-    b_.CreateMaskedScatter(v, pointers, store.getAlign(), fullMask());
-    return;
-  }
+  if (!store.isVolatile() && !store.isAtomic())
+    if (llvm::Type *moved = gatheredAs(type, lanes.size())) {
+      b_.CreateMaskedScatter(b_.CreateBitCast(v, vec(moved, lanes_)), pointers, store.getAlign(),
+                             fullMask());
+      return;
+    }
   if (lanes.size() == lanes_)
     pointers = orDummy(pointers, store.getDataLayout().getTypeStoreSize(type).getFixedValue());
   for (unsigned l : lanes) {

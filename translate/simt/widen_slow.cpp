@@ -89,8 +89,7 @@ llvm::Constant *Accesses::wrappedAccess(const IndexExtension &e,
 /// One vector instruction for all lanes takes longer to generate code for, but leaves the registers
 /// alone.
 bool Accesses::isGatherSmall(const llvm::Type *type) const {
-  return context_.target.hasMaskedGather() && context_.options.tier == Tier::optimised &&
-         !type->isVectorTy() &&
+  return context_.target.hasMaskedGather() && !isBaseline() && !type->isVectorTy() &&
          (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
 }
 

@@ -245,6 +245,16 @@ TEST_F(VerifyCommand, EndsWithWhatHasNoEnd) {
   EXPECT_EQ(call("run " + pipe + ".toml").exitCode, 2);
 }
 
+TEST_F(RunCommand, TimesEachStage) {
+  Outcome outcome = call("run " + kSamples + "/saxpy.toml --time --no-cache");
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
+  for (const char *stage :
+       {"stages: parse ", ", check ", ", lower ", ", simt ", ", jit ", ", load "})
+    EXPECT_TRUE(has(outcome, stage)) << outcome.text;
+  Outcome stopped = call("run " + kSamples + "/saxpy.toml --time --no-cache --stop-after simt");
+  EXPECT_TRUE(has(stopped, ", simt ") && !has(stopped, ", jit ")) << stopped.text;
+}
+
 TEST_F(RunCommand, EndlessKernelsEndAtTheTimeout) {
   std::string endless = file("endless.ptx", ".version 8.0\n.target sm_80\n.address_size "
                                             "64\n.visible .entry endless()\n{\nL: bra L;\n}\n");
