@@ -21,6 +21,7 @@
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
 #include "translate/jit/order.h"
+#include "translate/jit/row_conditions.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
@@ -272,6 +273,9 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   if (!effort.isBaseline() && target.level == CpuLevel::avx512)
     for (Function &function : module)
       fixUpNans(function);
+  if (!effort.isBaseline())
+    for (Function &function : module)
+      takeRowConditionsApart(function);
   if (!effort.isBaseline())
     for (Function &function : module)
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
