@@ -25,7 +25,7 @@ inline constexpr const char *kLaneDataLayout =
 ///  - Vectors are only loaded, stored, and made from or taken apart into elements (insertelement, extractelement).
 ///  - Everything that is not plain scalar IR is a call to a function named `ptx.*` (vocabulary.h).
 ///  - `.global` and `.const` variables are external globals named `ptxrun.var.<name>` in address space 0 that the loader binds;
-///    `.local` variables and stack are allocas (address space 0).
+///    `.local` variables and stack are allocas (address space 0), those that only hold constants internal constants.
 ///  - Shared variables are offsets in the CTA's own window, constants; `ptx.shared.base` is that window's host address. Only in
 ///    a module with hasClusterAddresses do addresses carry the CTA's rank, (%cluster_ctarank << abi::kSharedWindowShift) +
 ///    offset, and `ptx.shared.base` is the host address of the cluster's arena (rank 0's window).

@@ -18,6 +18,7 @@
 
 #include "translate/lower/analyses.h"
 #include "translate/lower/canonical_nan.h"
+#include "translate/lower/constant_arrays.h"
 #include "translate/lower/local_pointers.h"
 #include "translate/lower/scalar_form.h"
 
@@ -48,6 +49,7 @@ llvm::FunctionPassManager cleaning(Tier tier) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(ConstantArraysPass());
   const auto hoistFromLoops = [&] { // simt tells loops that only wait by what is left in them
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                          /*UseMemorySSA=*/true));

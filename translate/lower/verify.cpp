@@ -39,8 +39,9 @@ std::string checkFunctions(const LaneModule &lane) {
       return "neither vocabulary nor intrinsic: " + function.getName().str();
   }
   for (const llvm::GlobalVariable &global : lane.module->globals())
-    if (!global.isDeclaration() || !global.getName().starts_with("ptxrun.var."))
-      return "not an external variable: " + global.getName().str();
+    if (!global.isDeclaration() ? !global.isConstant() || !global.hasInternalLinkage()
+                                : !global.getName().starts_with("ptxrun.var."))
+      return "neither an external variable nor a table: " + global.getName().str();
   return {};
 }
 

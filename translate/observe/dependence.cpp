@@ -89,7 +89,10 @@ class OriginFinder {
     }
     if (!seen_.insert({v, mayBePointer, part}).second)
       return;
-    if (llvm::isa<llvm::GlobalVariable>(v)) {
+    if (auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(v);
+        variable && variable->hasInitializer()) {
+      origin.isOwn = true; // a table of constants
+    } else if (variable) {
       origin.bases.insert(kVariables);
     } else if (llvm::isa<llvm::AllocaInst>(v)) {
       origin.isOwn = true;

@@ -52,6 +52,46 @@ TEST(Store, UnderAGuardIsBranchedAround) {
   EXPECT_EQ(k.count("br i1"), 1u);
 }
 
+// Two arrays in one variable, read at an index that is not known.
+constexpr const char *kFilledTable =
+    ".local .align 8 .b8 depot[16];\nmov.u64 %rd1, depot;\n"
+    "mov.b64 %rd2, 0x0403020104030201;\nst.local.u64 [%rd1], %rd2;\n"
+    "st.local.v2.u32 [%rd1+8], {7, -1};\n"
+    "ld.global.u32 %r1, [%rd31];\nand.b32 %r1, %r1, 15;\ncvt.u64.u32 %rd3, %r1;\n"
+    "add.u64 %rd4, %rd1, %rd3;\n";
+
+TEST(LocalArray, OfConstantsIsOneForAllThreads) {
+  const Lowered k = lowerBody(std::string(kFilledTable) +
+                              "ld.local.u8 %r2, [%rd4]; st.global.u32 [%rd30], %r2; ret;");
+  EXPECT_EQ(k.count("alloca"), 0u);
+  EXPECT_EQ(k.count("store"), 1u);
+  EXPECT_TRUE(k.contains("internal constant [16 x i8] "
+                         "c\"\\01\\02\\03\\04\\01\\02\\03\\04\\07\\00\\00\\00\\FF\\FF\\FF\\FF\""));
+}
+
+TEST(LocalArray, OfConstantsThatAreWrittenTwiceStays) {
+  const Lowered k = lowerBody(std::string(kFilledTable) +
+                              "ld.local.u8 %r2, [%rd4];\nbar.sync 0;\nmov.u32 %r3, 9;\n"
+                              "st.local.u8 [%rd1+3], %r3;\nld.local.u8 %r4, [%rd4];\n"
+                              "add.u32 %r2, %r2, %r4;\nst.global.u32 [%rd30], %r2; ret;");
+  EXPECT_EQ(k.count("alloca"), 1u);
+}
+
+TEST(LocalArray, ThatIsWrittenAtAnUnknownIndexStays) {
+  const Lowered k =
+      lowerBody(std::string(kFilledTable) +
+                "mov.u32 %r3, 9;\nst.local.u8 [%rd4], %r3;\nld.local.u32 %r2, [%rd1];\n"
+                "st.global.u32 [%rd30], %r2; ret;");
+  EXPECT_EQ(k.count("alloca"), 1u);
+}
+
+TEST(LocalArray, WhoseAddressGoesElsewhereStays) {
+  const Lowered k = lowerBody(std::string(kFilledTable) +
+                              "ld.local.u8 %r2, [%rd4]; st.global.u64 [%rd30], %rd1;\n"
+                              "st.global.u32 [%rd30+8], %r2; ret;");
+  EXPECT_EQ(k.count("alloca"), 1u);
+}
+
 TEST(Variable, SharedOnesAreOffsetsInTheWindowStaticFirstThenDynamic) {
   const Lowered k =
       lowerModule(".extern .shared .align 16 .b8 dyn[];\n"
