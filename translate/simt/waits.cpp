@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
@@ -125,6 +126,81 @@ class AddressWalk {
   bool startsFromShared_ = false;
 };
 
+/// Takes an address apart into one kernel parameter, a constant and multiples of a power of two, as
+/// that of a field in an array of structures is.
+class FieldOffset {
+ public:
+  explicit FieldOffset(const llvm::DataLayout &layout) : layout_(layout) {}
+
+  /// Notes in `place` what is known of the address.
+  void note(const Value *pointer, Place &place) {
+    add(pointer, 0);
+    if (parameters_ != 1 || step_ == 1)
+      return;
+    place.step = step_;
+    place.rest = rest_ & (step_ - 1);
+  }
+
+ private:
+  static constexpr unsigned kMaxDepth = 16;
+  static constexpr uint64_t kMaxStep = 1 << 16;
+
+  void add(const Value *v, unsigned depth) {
+    using I = llvm::Instruction;
+    if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(v)) {
+      rest_ += constant->getValue().sextOrTrunc(64).getZExtValue();
+      return;
+    }
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v);
+        load && isParamSpace(load->getPointerOperand()->stripInBoundsOffsets())) {
+      ++parameters_;
+      return;
+    }
+    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(v); phi && phi->getNumIncomingValues() == 1)
+      return add(phi->getIncomingValue(0), depth); // LCSSA form
+    if (auto *op = llvm::dyn_cast<llvm::Operator>(v); op && depth < kMaxDepth)
+      switch (op->getOpcode()) {
+      case I::Or:
+        if (!llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())
+          break;
+        [[fallthrough]];
+      case I::Add:
+        add(op->getOperand(0), depth + 1);
+        add(op->getOperand(1), depth + 1);
+        return;
+      case I::GetElementPtr:
+        if (!llvm::cast<llvm::GEPOperator>(op)->getSourceElementType()->isIntegerTy(8))
+          break;
+        add(op->getOperand(0), depth + 1);
+        add(op->getOperand(1), depth + 1);
+        return;
+      case I::IntToPtr:
+      case I::PtrToInt:
+      case I::Freeze:
+        add(op->getOperand(0), depth + 1);
+        return;
+      default:
+        break;
+      }
+    // Of a parameter that is hidden in here no low bit is known.
+    const unsigned zeros = llvm::computeKnownBits(v, layout_).countMinTrailingZeros();
+    step_ = std::min(step_, zeros < 16 ? uint64_t(1) << zeros : kMaxStep);
+  }
+
+  const llvm::DataLayout &layout_;
+  unsigned parameters_ = 0;
+  uint64_t rest_ = 0, step_ = kMaxStep;
+};
+
+/// Whether the two are different fields of one array of structures.
+bool areOtherFields(const Place &a, const Place &b) {
+  if (a.mayBeShared || b.mayBeShared || a.bytes == 0 || b.bytes == 0 || a.roots.size() != 1 ||
+      a.roots != b.roots)
+    return false;
+  const uint64_t step = std::min(a.step, b.step), distance = (b.rest - a.rest) & (step - 1);
+  return a.bytes <= distance && b.bytes <= step - distance;
+}
+
 bool isOrderedRead(const llvm::Instruction &i) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
     return load->isVolatile() || load->isAtomic();
@@ -227,6 +303,7 @@ Place placeOf(const Value *pointer, uint64_t bytes) {
   p.isLocal &= p.roots.empty() && !p.isAny && !walk.startsFromShared();
   p.mayBeShared =
       walk.startsFromShared() || p.isAny; // the host passes no pointers to shared memory
+  FieldOffset(m->getDataLayout()).note(pointer, p);
   return p;
 }
 
@@ -239,6 +316,8 @@ bool mayOverlap(const Place &a, const Place &b) {
            (a.offset < b.offset + int64_t(b.bytes) && b.offset < a.offset + int64_t(a.bytes));
   if (a.isAny || b.isAny)
     return true;
+  if (areOtherFields(a, b))
+    return false;
   return llvm::any_of(a.roots, [&](const auto &r) { return llvm::is_contained(b.roots, r); });
 }
 

@@ -13,8 +13,8 @@
 namespace ptxrun::simt {
 
 /// A place in memory, as far as its address tells: the kernel parameters and variables that it
-/// starts from. Pointers from different parameters are taken for different places; whatever else is
-/// not known may be anywhere.
+/// starts from. Pointers from different parameters are taken for different places, and so are
+/// different fields of an array of structures; whatever else is not known may be anywhere.
 struct Place {
   bool mayBeShared = false, mayBeGlobal = false;
   bool isLocal = false; ///< the lane's own memory
@@ -24,6 +24,8 @@ struct Place {
   uint64_t bytes = 0;
   llvm::SmallVector<std::pair<const llvm::Value *, int64_t>, 2>
       roots; ///< variable, or null and a parameter's offset
+  /// Of a single parameter: how far from it, modulo a power of two (1: nothing is known).
+  uint64_t rest = 0, step = 1;
 };
 Place placeOf(const llvm::Value *pointer, uint64_t bytes);
 /// The address of a store or update; null for other instructions.

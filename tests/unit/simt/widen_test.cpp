@@ -329,6 +329,30 @@ TEST(Width, LockAmongLanesRunsThreadByThread) {
   EXPECT_NE(g.reason.find("wait for each other"), std::string::npos);
 }
 
+// A table of {key, value}: lanes that have their place write beside the keys that others look at.
+std::string probingLoop(unsigned valueAt) {
+  return "entry:\n%base = load i64, ptr %params\n%key = call i32 @ptx.sreg.tid.x()\nbr label "
+         "%l\nl:\n"
+         "%slot = phi i32 [ %key, %entry ], [ %next, %l ]\n%i = zext i32 %slot to i64\n"
+         "%o = shl nuw nsw i64 %i, 3\n%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n"
+         "%r = cmpxchg ptr %p, i32 -1, i32 %key monotonic monotonic\n"
+         "%ok = extractvalue { i32, i1 } %r, 1\n%next = add i32 %slot, 1\n"
+         "br i1 %ok, label %z, label %l\nz:\n%v = add i64 %a, " +
+         std::to_string(valueAt) +
+         "\n%q = inttoptr i64 %v to ptr\nstore i32 -1, ptr %q, align 4\nret void";
+}
+
+TEST(Width, FieldsBesideThoseThatLoopsPollEndNoWait) {
+  EXPECT_EQ(widened(probingLoop(4), {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 32u);
+}
+
+TEST(Width, ThePolledFieldOfAnyElementEndsAWait) {
+  EXPECT_EQ(widened(probingLoop(0), {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 1u);
+  EXPECT_EQ(widened(probingLoop(8), {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 1u);
+  EXPECT_EQ(widened(probingLoop(2), {.lanes = 0, .block = {64, 1, 1}}).needs.lanes,
+            1u); // half of it
+}
+
 TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
   std::string body =
       "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %f\n"
