@@ -103,7 +103,9 @@ class Accesses : protected ValueMap {
 
   // widen_groups.cpp
   std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size);
+  llvm::SmallVector<Value *> startsOfGroups(const Value *pointer, const Address &, unsigned group);
   Value *loadGroups(const llvm::LoadInst &, const Address &);
+  bool storeGroups(const llvm::StoreInst &, const Address &, Value *);
 
   // widen_known.cpp
   llvm::SmallVector<unsigned> knownLanes();
@@ -199,7 +201,14 @@ class Accesses : protected ValueMap {
   std::vector<llvm::SmallVector<Value *>> takenTogether(llvm::ArrayRef<LaneScalars> operands,
                                                         unsigned first, unsigned count);
 
-  std::map<unsigned, LaneGroups> laneGroups_;                  // by how many lanes
+  std::map<unsigned, LaneGroups> laneGroups_; // by how many lanes
+  /// Where groups begin in the block being emitted, by the address less its bytes (rows.h) and how
+  /// many lanes they have.
+  struct Starts {
+    int64_t bytes;
+    llvm::SmallVector<Value *> pointers;
+  };
+  std::map<std::pair<std::pair<const Value *, const Value *>, unsigned>, Starts> groupStarts_;
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
   llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
   llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>

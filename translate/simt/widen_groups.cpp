@@ -1,9 +1,11 @@
-// Lanes that read in a row in groups, wherever the groups are (lane_groups.h): four lanes for each
-// row of a tile, whose pitch only the launch knows.
+// Lanes that read or write in a row in groups, wherever the groups are (lane_groups.h): four lanes
+// for each row of a tile, whose pitch only the launch knows.
+#include <llvm/ADT/Sequence.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Instructions.h>
 
 #include "translate/simt/accesses.h"
+#include "translate/simt/rows.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -67,6 +69,27 @@ std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size
   return std::nullopt;
 }
 
+/// The first address of each group: a constant distance from those of an access before, where that
+/// is known, so that they are taken out of vectors once.
+llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, const Address &a,
+                                                          unsigned group) {
+  const SplitAddress split = splitAddress(pointer);
+  const bool isKept = !isOffMainLine_ && widthOf(pointer) == 64;
+  llvm::SmallVector<Value *> starts;
+  if (auto known = groupStarts_.find({split.terms, group}); isKept && known != groupStarts_.end()) {
+    for (Value *start : known->second.pointers)
+      starts.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), start,
+                                             uint64_t(split.bytes - known->second.bytes)));
+    return starts;
+  }
+  Value *each = pointers(a);
+  for (unsigned first = 0; first < lanes_; first += group)
+    starts.push_back(b_.CreateExtractElement(each, first));
+  if (isKept)
+    groupStarts_[{split.terms, group}] = {split.bytes, starts};
+  return starts;
+}
+
 /// Lanes that read neighbouring elements in groups, wherever the groups are: one load for each
 /// group, ahead for the next round too, whose addresses no CPU guesses where gangs take turns. Null
 /// where that is not so.
@@ -85,10 +108,8 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   const int64_t ahead = loop && load.getPointerAddressSpace() != lower::kShared
                             ? movedByRound(load.getPointerOperand(), *loop).value_or(0)
                             : 0;
-  Value *each = pointers(a);
   llvm::SmallVector<Value *> pieces;
-  for (unsigned first = 0; first < lanes_; first += *group) {
-    Value *at = b_.CreateExtractElement(each, first);
+  for (Value *at : startsOfGroups(load.getPointerOperand(), a, *group)) {
     if (ahead)
       b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
                          {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(ahead)),
@@ -98,6 +119,30 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
     pieces.push_back(l);
   }
   return concatenate(pieces);
+}
+
+/// Lanes that write neighbouring elements in groups: one store for each group, in the order of the
+/// lanes. False where that is not so.
+bool Accesses::storeGroups(const llvm::StoreInst &store, const Address &a, Value *v) {
+  auto *wideType = llvm::cast<llvm::FixedVectorType>(v->getType());
+  llvm::Type *element = wideType->getElementType();
+  const unsigned perLane = wideType->getNumElements() / lanes_;
+  const llvm::TypeSize stored =
+      store.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType());
+  const int64_t size = int64_t(stored.getFixedValue());
+  if (mask() || !store.isSimple() || element->isPointerTy() ||
+      int64_t(element->getScalarSizeInBits()) * perLane != size * 8)
+    return false;
+  const std::optional<unsigned> group = groupsInRow(store.getPointerOperand(), size);
+  if (!group)
+    return false;
+  int first = 0;
+  for (Value *at : startsOfGroups(store.getPointerOperand(), a, *group)) {
+    const auto order = llvm::to_vector(llvm::seq(first, first + int(*group * perLane)));
+    b_.CreateAlignedStore(b_.CreateShuffleVector(v, order), at, store.getAlign());
+    first += int(order.size());
+  }
+  return true;
 }
 
 } // namespace ptxrun::simt

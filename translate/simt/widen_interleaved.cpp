@@ -505,6 +505,7 @@ void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
 void Accesses::forgetBlock() {
   ValueMap::forgetBlock();
   separated_.clear();
+  groupStarts_.clear();
 }
 
 /// Element k of each lane's vector, where most elements are asked for in this block; null where

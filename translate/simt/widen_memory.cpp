@@ -508,6 +508,8 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
   Address a = address(pointer);
   Value *v = vector(value);
   std::optional<Guess> guess;
+  if (!a.offsets && storeGroups(store, a, v))
+    return;
   if (!a.offsets && store.isSimple() && (guess = guessNeighbours(pointer, plain(value)))) {
     storeEither(store, guess->row, v, [&] { storeRowsOrEach(store, *guess, a, v); });
   } else if (!a.offsets) {
