@@ -12,7 +12,7 @@ struct Gang;
 
 extern "C" {
 /// Several mma or wmma.mma (9.7.14) of a whole warp: matrix::multiplyGroup (intrinsics/matrix/group.h).
-void ptxrun_matrix_group(const void *group, const void *in, void *const *accumulators);
+void ptxrun_matrix_group(const void *group, void *in, void *const *accumulators);
 
 /// wgmma.mma_async of one warp at once: uniform (WgmmaForm, then for each product descriptor of A, of B, whether D counts); registers
 /// D, then A's four of each product (where they are registers), then the metadata (of .sp). D's receive the result.

@@ -58,19 +58,27 @@ void prepareA(const WarpOperation &w, const uint32_t *registers, float *out) {
   prepareExponents(w.sum, Role::a, 16u * o.k, out);
 }
 
-/// Of one block of columns.
-void prepareB(const WarpOperation &w, const uint32_t *registers, float *out) {
+/// Blocks of columns, which lie one behind the other; prepared ones `pitch` apart.
+void prepareB(const WarpOperation &w, unsigned blocks, const uint32_t *registers, float *out,
+              size_t pitch) {
   const Operation &o = w.operation;
-  alignas(64) uint32_t bytes[4 * kWarpLanes];
-  if (isNibbles(w)) {
-    unpackNibbles(isSigned(o.b), false, blockRegistersB(w), registers, bytes);
-    registers = bytes;
+  const unsigned ofBlock = blockRegistersB(w);
+  const auto integers = [&](const uint32_t *words, float *to, unsigned count) {
+    prepareIntegerColumns(isBits(w) || isSigned(o.b), isSigned(o.a), depthOf(w), words,
+                          reinterpret_cast<int32_t *>(to), count, pitch);
+  };
+  if (isWords(w) && !isNibbles(w))
+    return integers(registers, out, blocks);
+  for (unsigned i = 0; i < blocks; ++i, registers += ofBlock * kWarpLanes, out += pitch) {
+    if (isNibbles(w)) {
+      alignas(64) uint32_t bytes[4 * kWarpLanes];
+      unpackNibbles(isSigned(o.b), false, ofBlock, registers, bytes);
+      integers(bytes, out, 1);
+      continue;
+    }
+    prepareColumns(o.b, o.k, registers, out);
+    prepareExponents(w.sum, Role::b, 8u * o.k, out);
   }
-  if (isWords(w))
-    return prepareIntegerColumns(isBits(w) || isSigned(o.b), isSigned(o.a), depthOf(w), registers,
-                                 reinterpret_cast<int32_t *>(out));
-  prepareColumns(o.b, o.k, registers, out);
-  prepareExponents(w.sum, Role::b, 8u * o.k, out);
 }
 
 /// At least so many floats, for one call.
@@ -164,38 +172,52 @@ std::vector<std::byte> planGroup(const WarpOperation &w, std::span<const GroupMe
   return plan;
 }
 
-void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *accumulators) {
+/// `mayOverwrite`: whether something else may lie in `in` afterwards.
+static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwrite,
+                     float *const *accumulators) {
   const WarpOperation &w = group.operation;
-  const unsigned blocks = columnBlocks(w), pitchOfBlock = blockRegistersB(w) * kWarpLanes;
+  const unsigned blocks = columnBlocks(w);
   PanelTiles t;
   t.areRowsRegisters = areRegistersRows(w);
   t.flippedRows = t.areRowsRegisters && isSigned(w.operation.a) ? 0x80808080u : 0;
   const bool isAInPlace = t.areRowsRegisters && !isNibbles(w);
   t.rowPitch = isAInPlace ? w.registersA * size_t{kWarpLanes} : rowPitchOf(w);
-  t.columnPitch = columnPitchOf(w);
+  const bool isBInPlace = isAInPlace && mayOverwrite;
+  const unsigned k = depthOf(w), columnsInAll = group.columns * blocks;
+  t.columnPitch = isBInPlace ? size_t{2} * k : columnPitchOf(w);
   const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
-  float *own = scratch(sizeOfRows + group.columns * blocks * t.columnPitch);
+  float *own = scratch(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
   float *columns = own + sizeOfRows;
   t.rows = isAInPlace ? reinterpret_cast<const float *>(in) : own;
   for (unsigned i = 0; i < group.rows; ++i, in += w.registersA * kWarpLanes)
     if (!isAInPlace)
       prepareA(w, in, own + i * t.rowPitch);
-  for (unsigned i = 0; i < group.columns; ++i, in += w.registersB * kWarpLanes)
-    for (unsigned block = 0; block < blocks; ++block)
-      prepareB(w, in + block * pitchOfBlock, columns + (i * blocks + block) * t.columnPitch);
+  t.columns = columns;
+  if (isBInPlace) {
+    auto *sums = reinterpret_cast<int32_t *>(columns);
+    prepareIntegerColumnsInPlace(isSigned(w.operation.a), k, const_cast<uint32_t *>(in),
+                                 columnsInAll, sums);
+    t.columnSums = sums;
+    t.columns = reinterpret_cast<const float *>(in);
+  } else {
+    prepareB(w, columnsInAll, in, columns, t.columnPitch);
+  }
   t.tiles = reinterpret_cast<const PanelTile *>(&group + 1);
   t.count = group.tiles;
   t.steps = reinterpret_cast<const PanelStep *>(t.tiles + t.count);
-  t.columns = columns;
   t.homes = accumulators;
   t.blocks = blocks;
   t.hasHalves = w.operation.d == Element::f16;
   if (isBits(w))
-    return multiplyBitTiles(depthOf(w), w.bitOperation, t);
+    return multiplyBitTiles(k, w.bitOperation, t);
   if (isWords(w))
     return multiplyIntegerTiles(w.operation.k, !isSigned(w.operation.b), w.operation.isSaturating,
                                 t);
   multiplyTiles(w.sum, w.operation.k, t);
+}
+
+void multiplyGroup(const WarpGroup &group, uint32_t *in, float *const *accumulators) {
+  multiply(group, in, true, accumulators);
 }
 
 bool isGroupable(const WarpOperation &w) {
@@ -233,7 +255,7 @@ void multiplyAlone(const WarpOperation &w, const void *in, void *out) {
   auto *d = static_cast<float *>(out);
   std::memcpy(d, words + (w.registersA + w.registersB) * kWarpLanes,
               w.registersD * kWarpLanes * sizeof(uint32_t));
-  multiplyGroup(plan.head, words, &d);
+  multiply(plan.head, words, false, &d);
 }
 
 } // namespace ptxrun::matrix

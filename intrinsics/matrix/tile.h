@@ -90,6 +90,9 @@ struct PanelTiles {
   /// (takesRegistersAsRows).
   bool areRowsRegisters = false;
   uint32_t flippedRows = 0;
+  /// What belongs to the sums of columns of bytes, 8 words for each block; null: behind its
+  /// numbers.
+  const int32_t *columnSums = nullptr;
 
   const float *rowsOf(const PanelStep &s) const { return rows + s.a * rowPitch; }
   const float *columnsOf(const PanelStep &s, size_t n) const {
@@ -118,10 +121,15 @@ bool multiplyChosen(const Sum &, unsigned products, const float *rows, const flo
 /// to the sums: 64 words of rows, where B is not signed, 8 of columns.
 void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
                         int32_t *rows);
+/// Of `blocks` of 8 columns: registers one block behind the other, prepared ones `pitch` words
+/// apart.
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
-                           int32_t *columns);
+                           int32_t *columns, unsigned blocks = 1, size_t pitch = 0);
 /// Whether multiplyIntegerTiles() can do without prepareIntegerRows().
 bool takesRegistersAsRows(bool hasUnsignedB);
+/// Columns where takesRegistersAsRows(): in the place of their registers.
+void prepareIntegerColumnsInPlace(bool hasSignedA, unsigned k, uint32_t *registers, unsigned blocks,
+                                  int32_t *columnSums);
 constexpr unsigned preparedIntegersA(unsigned k) { return 4 * k + 64; }
 constexpr unsigned preparedIntegersB(unsigned k) { return 2 * k + 16; }
 void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);

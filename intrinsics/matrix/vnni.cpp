@@ -54,22 +54,34 @@ VNNI_INLINE __m512i addSaturating(__m512i c, __m512i sum) {
 
 template <size_t kBlocks> struct Columns { const int32_t *of[kBlocks]; };
 
-/// What one instruction adds.
+/// What belongs to the columns' sums, of the steps from `step` to `end`: where the sums begin.
+template <size_t kBlocks>
+VNNI_INLINE void begin(size_t k, const PanelTiles &t, const PanelStep *step, const PanelStep *end,
+                       Sums<kBlocks> &sums) {
+  const auto ofColumns = [&](const PanelStep &s, size_t n) {
+    return t.columnSums ? reinterpret_cast<const __m128i *>(t.columnSums + s.b[n] * 8)
+                        : reinterpret_cast<const __m128i *>(t.columnsOf(s, n) + 2 * k);
+  };
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t parity = 0; parity < 2; ++parity) {
+      __m128i own = _mm_setzero_si128();
+      for (const PanelStep *s = step; s != end; ++s)
+        own = _mm_add_epi32(own, _mm_loadu_si128(ofColumns(*s, n) + parity));
+      for (__m512i &sum : sums.at[n][parity])
+        sum = _mm512_broadcast_i32x4(own);
+    }
+}
+
+/// What one instruction adds but that.
 template <size_t kBlocks>
 VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const PanelTiles &t, const int32_t *rows,
                          const Columns<kBlocks> &columns, Sums<kBlocks> &sums) {
   const size_t pieces = k / 16;
-  for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity) {
-      const int32_t *own = columns.of[n] + 2 * k + 4 * parity;
-      const __m512i ofColumn =
-          _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i *>(own)));
-      for (__m512i &sum : sums.at[n][parity])
-        sum = _mm512_add_epi32(sum, ofColumn);
-      for (size_t v = 0; v < kVectors && hasUnsignedB; ++v)
+  for (size_t n = 0; n < kBlocks && hasUnsignedB; ++n)
+    for (size_t parity = 0; parity < 2; ++parity)
+      for (size_t v = 0; v < kVectors; ++v)
         sums.at[n][parity][v] =
             _mm512_add_epi32(sums.at[n][parity][v], _mm512_loadu_si512(rows + 4 * k + v * 16));
-    }
   // Registers have the halves by turns, prepared rows one behind the other.
   const size_t toHalf = t.areRowsRegisters ? 32 : pieces * 32,
                toPiece = t.areRowsRegisters ? 64 : 32;
@@ -87,75 +99,46 @@ constexpr size_t placeOf(size_t parity, size_t v) {
   return (2 * (v / 2) + parity) * 32 + v % 2 * 16;
 }
 
-template <size_t kBlocks> VNNI_INLINE void load(int32_t *const *from, Sums<kBlocks> &sums) {
+/// The sums behind those that are there: modulo 2^32, or the nearest i32.
+template <bool isSaturating, size_t kBlocks>
+VNNI_INLINE void addTo(int32_t *const *all, const Sums<kBlocks> &sums) {
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kVectors; ++v)
-        sums.at[n][parity][v] = _mm512_loadu_si512(from[n] + placeOf(parity, v));
+      for (size_t v = 0; v < kVectors; ++v) {
+        int32_t *at = all[n] + placeOf(parity, v);
+        const __m512i c = _mm512_loadu_si512(at), sum = sums.at[n][parity][v];
+        _mm512_storeu_si512(at, isSaturating ? addSaturating(c, sum) : _mm512_add_epi32(c, sum));
+      }
 }
 
-template <size_t kBlocks> VNNI_INLINE void store(const Sums<kBlocks> &sums, int32_t *const *to) {
-  for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kVectors; ++v)
-        _mm512_storeu_si512(to[n] + placeOf(parity, v), sums.at[n][parity][v]);
-}
-
-template <size_t kBlocks> VNNI_INLINE void addTo(const Sums<kBlocks> &sums, Sums<kBlocks> &all) {
-  for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kVectors; ++v)
-        all.at[n][parity][v] = addSaturating(all.at[n][parity][v], sums.at[n][parity][v]);
-}
-
-/// A tile and what one instruction adds to it.
-template <size_t kBlocks>
-VNNI_INLINE void addInstruction(size_t k, bool hasUnsignedB, const PanelTiles &t,
-                                const PanelStep &step, Sums<kBlocks> &sums) {
+/// Some instructions of a tile.
+template <bool isSaturating, size_t kBlocks>
+VNNI_INLINE void addInstructions(size_t k, bool hasUnsignedB, const PanelTiles &t,
+                                 const PanelStep *step, const PanelStep *end, int32_t *const *all) {
   const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
-  Columns<kBlocks> columns;
-  for (size_t n = 0; n < kBlocks; ++n)
-    columns.of[n] = words(t.columnsOf(step, n));
-  addStep(k, hasUnsignedB, t, words(t.rowsOf(step)), columns, sums);
-}
-
-/// Sums that wrap run through all instructions.
-template <size_t kBlocks>
-VNNI void multiplyBlocks(size_t k, bool hasUnsignedB, const PanelTiles &t, const PanelTile &tile) {
-  int32_t *out[kBlocks];
-  for (size_t n = 0; n < kBlocks; ++n)
-    out[n] = reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]));
   Sums<kBlocks> sums;
-  load(out, sums);
-  const PanelStep *step = t.steps + tile.firstStep;
-  for (const PanelStep *end = step + tile.stepCount; step != end; ++step)
-    addInstruction(k, hasUnsignedB, t, *step, sums);
-  store(sums, out);
-}
-
-template <size_t kBlocks>
-VNNI void multiplySaturating(size_t k, bool hasUnsignedB, const PanelTiles &t,
-                             const PanelTile &tile) {
-  int32_t *out[kBlocks];
-  for (size_t n = 0; n < kBlocks; ++n)
-    out[n] = reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]));
-  const PanelStep *step = t.steps + tile.firstStep;
-  for (const PanelStep *end = step + tile.stepCount; step != end; ++step) {
-    Sums<kBlocks> all, own = {};
-    addInstruction(k, hasUnsignedB, t, *step, own);
-    load(out, all);
-    addTo(own, all);
-    store(all, out);
+  begin(k, t, step, end, sums);
+  for (; step != end; ++step) {
+    Columns<kBlocks> columns;
+    for (size_t n = 0; n < kBlocks; ++n)
+      columns.of[n] = words(t.columnsOf(*step, n));
+    addStep(k, hasUnsignedB, t, words(t.rowsOf(*step)), columns, sums);
   }
+  addTo<isSaturating>(all, sums);
 }
 
+/// Sums that wrap run through all instructions; others are cut off behind each.
 template <size_t kBlocks>
 VNNI void multiplyTile(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t,
                        const PanelTile &tile) {
-  if (isSaturating)
-    multiplySaturating<kBlocks>(k, hasUnsignedB, t, tile);
-  else
-    multiplyBlocks<kBlocks>(k, hasUnsignedB, t, tile);
+  int32_t *all[kBlocks];
+  for (size_t n = 0; n < kBlocks; ++n)
+    all[n] = reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]));
+  const PanelStep *step = t.steps + tile.firstStep, *end = step + tile.stepCount;
+  if (!isSaturating)
+    return addInstructions<false, kBlocks>(k, hasUnsignedB, t, step, end, all);
+  for (; step != end; ++step)
+    addInstructions<true, kBlocks>(k, hasUnsignedB, t, step, step + 1, all);
 }
 
 /// Words of 8 columns, even ones first, two k on end.
@@ -163,10 +146,9 @@ alignas(64) constexpr int32_t kColumnOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28
                                                   25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
                                                   22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
 
-} // namespace
-
-VNNI void vnniColumns(uint32_t flippedBits, bool hasSignedA, size_t k, const uint32_t *words,
-                      int32_t *out) {
+/// One block of columns.
+VNNI_INLINE void prepareBlock(uint32_t flippedBits, bool hasSignedA, size_t k,
+                              const uint32_t *words, int32_t *out, int32_t *ownSums) {
   const __m512i flipped = _mm512_set1_epi32(int32_t(flippedBits)), ones = _mm512_set1_epi8(1);
   __m512i sums = _mm512_setzero_si512();
   for (size_t i = 0; i < k / 16; ++i, words += 32) {
@@ -182,8 +164,17 @@ VNNI void vnniColumns(uint32_t flippedBits, bool hasSignedA, size_t k, const uin
   const __m256i sum =
       _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
   const __m256i own = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sum, 7));
-  _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + 2 * k),
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(ownSums),
                       hasSignedA ? own : _mm256_setzero_si256());
+}
+
+} // namespace
+
+VNNI void vnniColumns(uint32_t flippedBits, bool hasSignedA, size_t k, const uint32_t *words,
+                      unsigned blocks, VnniColumns out) {
+  for (unsigned i = 0; i < blocks; ++i)
+    prepareBlock(flippedBits, hasSignedA, k, words + i * 2 * k, out.numbers + i * out.numbersPitch,
+                 out.sums + i * out.sumsPitch);
 }
 
 bool hasVnni() {

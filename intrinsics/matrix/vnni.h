@@ -9,8 +9,16 @@ bool hasVnni();
 /// multiplyIntegerTiles() with it.
 void vnniTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);
 
+/// Prepared columns, and what belongs to their sums: of the first block, and words to the next.
+struct VnniColumns {
+  int32_t *numbers;
+  size_t numbersPitch;
+  int32_t *sums;
+  size_t sumsPitch;
+};
 /// prepareIntegerColumns() with it; `flipped`: bits of words that make the numbers signed.
+/// Registers may lie where the numbers are to lie.
 void vnniColumns(uint32_t flipped, bool hasSignedA, size_t k, const uint32_t *registers,
-                 int32_t *columns);
+                 unsigned blocks, VnniColumns);
 
 } // namespace ptxrun::matrix

@@ -9,8 +9,8 @@ extern "C" void ptxrun_matrix_warp(const void *operation, const void *in, void *
                                out);
 }
 
-extern "C" void ptxrun_matrix_group(const void *group, const void *in, void *const *accumulators) {
+extern "C" void ptxrun_matrix_group(const void *group, void *in, void *const *accumulators) {
   ptxrun::matrix::multiplyGroup(*static_cast<const ptxrun::matrix::WarpGroup *>(group),
-                                static_cast<const uint32_t *>(in),
+                                static_cast<uint32_t *>(in),
                                 reinterpret_cast<float *const *>(accumulators));
 }
