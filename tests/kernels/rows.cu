@@ -112,3 +112,32 @@ extern "C" __global__ void historyOverBarriers(const int *in, int *out, int oute
 }
 CASE(historyOverBarriers, grid(1), block(128), in(128), out(512), 5, 3)
 CASE(historyOverBarriers, grid(1), block(64), in(64), out(256), 3, 0)
+
+// A warp for each row, lanes 32 apart: those of the last round have one more. The compiler runs what is left over of four rounds first.
+extern "C" __global__ void sumsOfWarps(const float *a, const int *x, float *sums, int *most, int rows, int columns) {
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  if (row >= rows) return;
+  float sum = 0;
+  int largest = -1;
+  for (int k = lane; k < columns; k += 32) {
+    sum = sum + a[row * columns + k];
+    largest = max(largest, x[row * columns + k] ^ k);
+  }
+  sums[row * 32 + lane] = sum;
+  most[row * 32 + lane] = largest;
+}
+CASE(sumsOfWarps, grid(2), block(128), in(8 * 200), in(8 * 200), out(256), out(256), 8, 200)
+CASE(sumsOfWarps, grid(2), block(128), in(7 * 325), in(7 * 325), out(256), out(256), 7, 325)
+CASE(sumsOfWarps, grid(1), block(256), in(8 * 128), in(8 * 128), out(256), out(256), 8, 128)
+CASE(sumsOfWarps, grid(1), block(96), in(3 * 37), in(3 * 37), out(96), out(96), 3, 37)
+CASE(sumsOfWarps, grid(1), block(64), in(64), in(64), out(64), out(64), 2, 9)
+
+// The same where the stride is the block's, and neighbours divide by a number that lies across warps: three values or more.
+extern "C" __global__ void sumsOfBlocks(const int *a, int *sums, int columns, int divisor) {
+  int t = threadIdx.x, rounds = (columns - t / 3) / divisor, sum = 0;
+  for (int k = 0; k < rounds; ++k) sum = sum * 3 + a[(k * 16 + t) & 255];
+  sums[blockIdx.x * blockDim.x + t] = sum;
+}
+CASE(sumsOfBlocks, grid(1), block(128), in(256), out(128), 90, 5)
+CASE(sumsOfBlocks, grid(2), block(64), in(256), out(128), 60, 16)
+CASE(sumsOfBlocks, grid(1), block(96), in(256), out(96), 200, 7)

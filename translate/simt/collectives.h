@@ -32,9 +32,12 @@ class Collectives : protected Accesses {
   Value *holdsForAll(const Value *condition, bool isNegated);
   Value *emitWord(const llvm::CallBase &, const Word &);
   Value *allOf(Value *condition);
+  Value *firstOf(Value *bits);
   Value *emitNoWrap(const llvm::CallBase &, const Word &);
   Value *emitFirst(const llvm::CallBase &, const Word &);
   Value *emitSame(const llvm::CallBase &, const Word &);
+  Value *emitFew(const llvm::CallBase &, const Word &);
+  Value *emitNext(const llvm::CallBase &, const Word &);
   Value *emitAllOrAny(const llvm::CallBase &, const Word &);
   Value *emitYield(const llvm::CallBase &, const Word &);
   Value *emitExit(const llvm::CallBase &, const Word &);

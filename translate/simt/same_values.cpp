@@ -9,6 +9,12 @@
 // agree on the first, and the second lies in a row for them.
 //
 // Only what lies between the value and the point behind everything that depends on it is copied.
+//
+// Where lanes hold two values, as in every gang whose rows end within its last round, those with
+// the same take turns: the second loop would else begin at two places, and nothing lie in a row.
+//
+//   br ptx.few(v), turns, rest
+//   turns:  u = ptx.next(v);  if (v == u) [v = u; what depends on it];  br v == u, end, turns
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -29,6 +35,8 @@ using llvm::Value;
 
 /// Metadata: a version was added for this value, or would not help.
 constexpr const char *kTried = "ptx.same.tried";
+/// The same, of turns.
+constexpr const char *kTurnsTried = "ptx.few.tried";
 
 /// Gives neighbouring arguments mostly the same result.
 bool isCoarse(const Instruction &i) {
@@ -107,7 +115,8 @@ llvm::DenseSet<const BasicBlock *> dependents(const ShapeAnalysis &shapes, const
 }
 
 struct Region {
-  BasicBlock *end = nullptr; // where all ways meet, if nobody comes there but from the blocks
+  BasicBlock *meet = nullptr; // where all ways meet
+  BasicBlock *end = nullptr;  // the same, if nobody comes there but from the blocks
   llvm::SmallVector<BasicBlock *> blocks;
 };
 
@@ -140,8 +149,9 @@ Region regionFrom(const ShapeAnalysis &shapes, BasicBlock *start,
         return {};
       r.blocks.push_back(b);
     }
+  r.meet = const_cast<BasicBlock *>(end);
   if (end && shapes.dominators().dominates(start, end))
-    r.end = const_cast<BasicBlock *>(end);
+    r.end = r.meet;
   return r;
 }
 
@@ -226,45 +236,60 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
   return true;
 }
 
+/// Splits the region's first block behind `v`, and lets all ways from the region to `end` (or null)
+/// pass one block. The region's blocks then, the one behind `v` first, that one last.
+llvm::SmallVector<BasicBlock *> setApart(Instruction &v, const Region &region, BasicBlock *end) {
+  BasicBlock *before = v.getParent(), *rest = llvm::SplitBlock(before, std::next(v.getIterator()));
+  llvm::SmallVector<BasicBlock *> blocks(region.blocks);
+  *llvm::find(blocks, before) = rest;
+  std::swap(blocks[0], *llvm::find(blocks, rest));
+  if (end) {
+    llvm::SmallVector<BasicBlock *> ends;
+    for (BasicBlock *p : llvm::predecessors(end))
+      if (llvm::is_contained(blocks, p) && !llvm::is_contained(ends, p))
+        ends.push_back(p);
+    blocks.push_back(llvm::SplitBlockPredecessors(end, ends, ".same"));
+  }
+  return blocks;
+}
+
+/// Copies the blocks; what is used behind `end`, where the last of them and its copy meet, comes
+/// from either.
+void copyRegion(llvm::ArrayRef<BasicBlock *> blocks, BasicBlock *end,
+                llvm::ValueToValueMapTy &map) {
+  copyBlocks(blocks, map);
+  if (!end)
+    return;
+  BasicBlock *last = blocks.back(), *lastCopy = llvm::cast<BasicBlock>(&*map[last]);
+  for (BasicBlock *b : blocks)
+    for (Instruction &i : *b) {
+      llvm::SmallVector<llvm::Use *> outside;
+      for (llvm::Use &u : i.uses()) {
+        auto *user = llvm::cast<Instruction>(u.getUser());
+        const BasicBlock *at = user->getParent();
+        if (auto *phi = llvm::dyn_cast<llvm::PHINode>(user))
+          at = phi->getIncomingBlock(u);
+        if (at != lastCopy && !llvm::is_contained(blocks, at))
+          outside.push_back(&u);
+      }
+      if (outside.empty())
+        continue;
+      llvm::PHINode *phi = llvm::PHINode::Create(i.getType(), 2, "", end->begin());
+      phi->addIncoming(&i, last);
+      phi->addIncoming(map[&i], lastCopy);
+      for (llvm::Use *u : outside)
+        u->set(phi);
+    }
+}
+
 void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const BasicBlock *> &general) {
   BasicBlock *before = v.getParent();
   // before: ...; v; br same(v), first, rest     rest: what followed     first: copy of it
-  BasicBlock *rest = llvm::SplitBlock(before, std::next(v.getIterator()));
-  llvm::SmallVector<BasicBlock *> blocks(region.blocks);
-  *llvm::find(blocks, before) = rest;
-  if (region.end) {
-    llvm::SmallVector<BasicBlock *> ends;
-    for (BasicBlock *p : llvm::predecessors(region.end))
-      if (!llvm::is_contained(ends, p))
-        ends.push_back(p);
-    blocks.push_back(llvm::SplitBlockPredecessors(region.end, ends, ".same"));
-  }
+  const llvm::SmallVector<BasicBlock *> blocks = setApart(v, region, region.end);
+  BasicBlock *rest = blocks[0];
   llvm::ValueToValueMapTy map;
-  copyBlocks(blocks, map);
+  copyRegion(blocks, region.end, map);
   auto mapped = [&](BasicBlock *b) { return llvm::cast<BasicBlock>(&*map[b]); };
-  // What is used behind the region comes from either version.
-  if (region.end) {
-    BasicBlock *last = blocks.back();
-    for (BasicBlock *b : blocks)
-      for (Instruction &i : *b) {
-        llvm::SmallVector<llvm::Use *> outside;
-        for (llvm::Use &u : i.uses()) {
-          auto *user = llvm::cast<Instruction>(u.getUser());
-          const BasicBlock *at = user->getParent();
-          if (auto *phi = llvm::dyn_cast<llvm::PHINode>(user))
-            at = phi->getIncomingBlock(u);
-          if (at != mapped(last) && !llvm::is_contained(blocks, at))
-            outside.push_back(&u);
-        }
-        if (outside.empty())
-          continue;
-        llvm::PHINode *phi = llvm::PHINode::Create(i.getType(), 2, "", region.end->begin());
-        phi->addIncoming(&i, last);
-        phi->addIncoming(map[&i], mapped(last));
-        for (llvm::Use *u : outside)
-          u->set(phi);
-      }
-  }
   llvm::IRBuilder<> b(before->getTerminator());
   Value *same = callWord(b, Op::same, b.getInt1Ty(), &v);
   const llvm::DebugLoc line = v.getDebugLoc();
@@ -278,9 +303,109 @@ void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const Basic
       if (&i != first)
         i.replaceUsesOfWith(&v, first);
   general.insert(blocks.begin(), blocks.end());
+  // A value of its own for the others, who may take turns.
+  Instruction *again = v.clone();
+  again->insertBefore(&*rest->getFirstInsertionPt());
+  for (BasicBlock *block : blocks)
+    for (Instruction &i : *block)
+      i.replaceUsesOfWith(&v, again);
+}
+
+/// Nobody outside the lane sees in which order lanes run it, and no lane waits for others in it.
+bool mayTakeTurns(const Instruction &i) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+    return load->isSimple();
+  const Word word = wordAt(i);
+  if (word.kind == Word::Kind::laneTest)
+    return word.op != Op::first && word.op != Op::same;
+  if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i); call && call->isConvergent())
+    return false;
+  return !i.mayReadOrWriteMemory();
+}
+
+/// Loops whose accesses lie in a row only where lanes agree on `v`, and that may take turns.
+bool isWorthTurns(const ShapeAnalysis &shapes, const ShapeAnalysis &agreed, const Region &region,
+                  unsigned depth) {
+  llvm::SmallVector<BasicBlock *> loops;
+  for (BasicBlock *b : region.blocks) {
+    if (!llvm::all_of(*b, mayTakeTurns))
+      return false;
+    if (shapes.loops().getLoopDepth(b) > depth)
+      loops.push_back(b);
+  }
+  return worth(agreed, loops) > worth(shapes, loops);
+}
+
+void addTurns(Instruction &v, const Region &region, llvm::DenseSet<const BasicBlock *> &rests) {
+  BasicBlock *before = v.getParent();
+  const llvm::SmallVector<BasicBlock *> blocks = setApart(v, region, region.meet);
+  llvm::ValueToValueMapTy map;
+  copyRegion(blocks, region.meet, map);
+  auto mapped = [&](BasicBlock *b) { return llvm::cast<BasicBlock>(&*map[b]); };
+  BasicBlock *first = mapped(blocks[0]), *last = mapped(blocks.back());
+  llvm::LLVMContext &c = v.getContext();
+  BasicBlock *turns = BasicBlock::Create(c, "turns", before->getParent(), first);
+  BasicBlock *turned = BasicBlock::Create(c, "turned", before->getParent(), blocks[0]);
+  // before: ...; v; br few(v), turns, rest      rest: what followed
+  llvm::IRBuilder<> b(before->getTerminator());
+  b.SetCurrentDebugLocation(v.getDebugLoc());
+  Value *each = b.CreateFreeze(&v); // or a lane's turn might never come
+  Value *few = callWord(b, Op::few, b.getInt1Ty(), each);
+  before->getTerminator()->eraseFromParent();
+  expectFirst(llvm::BranchInst::Create(turns, blocks[0], few, before), v.getDebugLoc());
+  // turns: mine = v == next(v); br mine, first, turned      first: copy of rest
+  b.SetInsertPoint(turns);
+  Value *next = callWord(b, Op::next, v.getType(), each);
+  Value *mine = b.CreateICmpEQ(each, next);
+  b.CreateCondBr(mine, first, turned);
+  for (BasicBlock *block : blocks)
+    for (Instruction &i : *mapped(block))
+      i.replaceUsesOfWith(&v, next);
+  // turned: what the lanes whose turn it was computed; br mine, end, turns
+  last->getTerminator()->replaceSuccessorWith(region.meet, turned);
+  b.SetInsertPoint(turned);
+  for (llvm::PHINode &phi : region.meet->phis()) {
+    const int k = phi.getBasicBlockIndex(last);
+    llvm::PHINode *result = b.CreatePHI(phi.getType(), 2);
+    result->addIncoming(phi.getIncomingValue(unsigned(k)), last);
+    result->addIncoming(llvm::PoisonValue::get(phi.getType()), turns);
+    phi.setIncomingValue(unsigned(k), result);
+    phi.setIncomingBlock(unsigned(k), turned);
+  }
+  b.CreateCondBr(mine, region.meet, turns);
+  rests.insert(turns);
+  rests.insert(turned);
 }
 
 } // namespace
+
+bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const GangShape &gang,
+                          unsigned &copied, llvm::DenseSet<const BasicBlock *> &rests) {
+  for (BasicBlock *block : shapes.order())
+    for (Instruction &coarse : *block) {
+      if ((!isCoarse(coarse) && !coarse.hasMetadata(kTried)) || !coarse.getType()->isIntegerTy() ||
+          !shapes.shape(&coarse).isVarying())
+        continue;
+      Instruction &i = asChosen(shapes, coarse);
+      if (i.hasMetadata(kTurnsTried) || !isComputedFromKnown(shapes, i))
+        continue;
+      i.setMetadata(kTurnsTried, llvm::MDNode::get(f.getContext(), {}));
+      const llvm::DenseSet<const BasicBlock *> wanted = dependents(shapes, i);
+      const Region region = wanted.empty() ? Region{} : regionFrom(shapes, block, wanted);
+      unsigned size = 0;
+      for (BasicBlock *b : region.blocks)
+        size += unsigned(b->sizeWithoutDebug());
+      if (region.blocks.empty() || !region.meet || copied + size > kLimits.versions.copied)
+        continue;
+      const ShapeAnalysis agreed(f, gang, false, &i);
+      if (!isWorthTurns(shapes, agreed, region, shapes.loops().getLoopDepth(block)))
+        continue;
+      copied += size;
+      addTurns(i, region, rests);
+      return true;
+    }
+  return false;
+}
 
 bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, const GangShape &gang,
                             unsigned &copied, llvm::DenseSet<const BasicBlock *> &general) {

@@ -260,7 +260,7 @@ class Versions {
         return true;
       }
     }
-    return false;
+    return forSameValues_ && addTurnsForFewValues(shapes, function_, gang_, copied_, rests_);
   }
 
   llvm::Value *all(llvm::Value *condition, bool isNegated, llvm::BasicBlock *at) {

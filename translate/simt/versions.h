@@ -18,5 +18,9 @@ void expectFirst(llvm::BranchInst *, const llvm::DebugLoc &line);
 /// not agree. Returns true if the function changed; its loops then need to be normalised.
 bool addVersionForSameValue(const ShapeAnalysis &, llvm::Function &, const GangShape &,
                             unsigned &copied, llvm::DenseSet<const llvm::BasicBlock *> &general);
+/// Lets lanes that hold the same in such a value take turns where they hold two of them, in loops
+/// that only load. Adds to `rests` blocks whose branches want no versions. Otherwise as above.
+bool addTurnsForFewValues(const ShapeAnalysis &, llvm::Function &, const GangShape &,
+                          unsigned &copied, llvm::DenseSet<const llvm::BasicBlock *> &rests);
 
 } // namespace ptxrun::simt

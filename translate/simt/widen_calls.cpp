@@ -159,6 +159,32 @@ llvm::Value *Collectives::emitSame(const llvm::CallBase &call, const Word &) {
   return allOf(b_.CreateICmpEQ(v, b_.CreateVectorSplat(lanes_, first)));
 }
 
+/// What the first active lane holds.
+llvm::Value *Collectives::emitNext(const llvm::CallBase &call, const Word &) {
+  Value *v = vector(call.getArgOperand(0));
+  return lanes_ == 1 ? v : b_.CreateExtractElement(v, firstOf(maskBits(mask())));
+}
+
+/// Whether active lanes hold two values at most: the first lane's, and that of the first lane that
+/// holds another.
+llvm::Value *Collectives::emitFew(const llvm::CallBase &call, const Word &) {
+  if (lanes_ == 1)
+    return b_.getTrue();
+  Value *v = b_.CreateFreeze(vector(call.getArgOperand(0))), *active = maskBits(mask());
+  auto isAsIn = [&](Value *lane) {
+    return b_.CreateICmpEQ(v, b_.CreateVectorSplat(lanes_, b_.CreateExtractElement(v, lane)));
+  };
+  Value *asFirst = isAsIn(firstOf(active));
+  Value *others = b_.CreateAnd(active, b_.CreateNot(maskBits(asFirst)));
+  return allOf(b_.CreateOr(asFirst, isAsIn(firstOf(others))));
+}
+
+/// The first of these lanes; where there are none, any.
+llvm::Value *Collectives::firstOf(Value *bits) {
+  return b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getFalse()),
+                      llvm::ConstantInt::get(bits->getType(), lanes_ - 1));
+}
+
 llvm::Value *Collectives::emitAllOrAny(const llvm::CallBase &call, const Word &word) {
   Value *c = vector(call.getArgOperand(0));
   if (lanes_ == 1)

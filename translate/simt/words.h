@@ -46,7 +46,7 @@ struct Word {
     laneMask,        ///< %lanemask_*
     specialRegister, ///< the same for all lanes of a gang
     uniformValue,    ///< addresses of windows, counters: one value per gang
-    laneTest,        ///< ptx.all, any, nowrap, same, first (made by versions.cpp): one for the gang
+    laneTest,        ///< ptx.all, any, nowrap, same, few, ... (by versions.cpp): one for the gang
     warpUniform,     ///< a collective whose result is the same for all lanes that take part
     warpVarying,     ///< a collective with a result per lane
     barrier,         ///< CTA barriers
