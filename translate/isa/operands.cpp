@@ -361,8 +361,8 @@ class Fit {
                      ", found a variable in ." + std::string(spelling(a.space)));
   }
 
-  /// 32-bit addresses of memory outside the CTA went away with sm_80 (not for modules of
-  /// .address_size 32, which we still take).
+  /// 32-bit addresses of global memory went away with sm_80 (not for modules of .address_size 32,
+  /// which we still take).
   bool addressRegister(Type type) {
     if (o_.spaceRule == SpaceRule::tmem)
       return (isBits(type) && bitWidth(type) == 32) ||
@@ -372,7 +372,7 @@ class Fit {
     StateSpace space = StateSpace::generic;
     const bool isElsewhere = !requiredSpace(space) ||
                              (space == StateSpace::generic && !isSharedOnly()) ||
-                             space == StateSpace::global || space == StateSpace::constant;
+                             space == StateSpace::global;
     return !isElsewhere || bitWidth(type) == 64 || !c_.target || c_.target->sm < 80 ||
            c_.target->addressBits == 32 || noAddress("expected a 64-bit register in the address");
   }

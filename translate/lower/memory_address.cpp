@@ -39,6 +39,20 @@ namespace {
 bool isShared(StateSpace space) {
   return space == StateSpace::shared || space == StateSpace::sharedCluster;
 }
+
+/// Null where an address of 32 bits is whole.
+const char *wholeAddressWord(StateSpace space) {
+  switch (space) {
+  case StateSpace::local:
+    return vocabulary::kWholeLocalAddress;
+  case StateSpace::param:
+    return vocabulary::kWholeParamAddress;
+  case StateSpace::constant:
+    return vocabulary::kWholeConstantAddress;
+  default:
+    return nullptr;
+  }
+}
 } // namespace
 
 llvm::Value *LaneBuilder::sharedBase() {
@@ -83,8 +97,8 @@ llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
     return constant(bits, offset);
   llvm::Value *base =
       toBits(readRegister(*operand.reg, operand.component ? operand.component - 1 : 0));
-  if (space == StateSpace::local && base->getType()->isIntegerTy(32))
-    base = word(vocabulary::kWholeLocalAddress, intType(64), {base}, WordEffect::pure);
+  if (const char *whole = wholeAddressWord(space); whole && base->getType()->isIntegerTy(32))
+    base = word(whole, intType(64), {base}, WordEffect::pure);
   base = extend(base, intType(bits), false);
   return offset == 0 ? base : ir.CreateAdd(base, constant(bits, offset));
 }

@@ -19,8 +19,8 @@
 #include "translate/lower/analyses.h"
 #include "translate/lower/canonical_nan.h"
 #include "translate/lower/constant_arrays.h"
-#include "translate/lower/local_pointers.h"
 #include "translate/lower/scalar_form.h"
+#include "translate/lower/variable_pointers.h"
 
 namespace ptxrun::lower {
 
@@ -34,7 +34,7 @@ constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
 llvm::FunctionPassManager promotion(const CodeOptions &options) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::PromotePass());
-  passes.addPass(LocalPointersPass(/*isLast=*/false));
+  passes.addPass(VariablePointersPass(/*isLast=*/false));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
@@ -45,7 +45,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
 llvm::FunctionPassManager cleaning(Tier tier) {
   llvm::FunctionPassManager passes;
   // Addresses that inlining brought to their variables.
-  passes.addPass(LocalPointersPass(/*isLast=*/true));
+  passes.addPass(VariablePointersPass(/*isLast=*/true));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kFrameAlignment = 8;
 
 /// An address as the instruction's type holds it. `.u32`: the lower half, which tells where in the
-/// stack it is; an access to `.local` finds the whole (LocalPointersPass).
+/// stack it is; an access to `.local` finds the whole (VariablePointersPass).
 llvm::Value *held(LaneBuilder &b, const Instruction &in, llvm::Value *address) {
   return b.ir.CreateTrunc(address, b.intType(isa::bitWidth(in.type())));
 }

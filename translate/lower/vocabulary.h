@@ -44,8 +44,10 @@
 namespace ptxrun::lower::vocabulary {
 inline constexpr const char *kPrefix = "ptx.";
 inline constexpr const char *kFlushes = "ptx.ftz";
-/// (i32) -> i64: the `.local` address with this lower half. Gone when lower is done.
+/// (i32) -> i64: the address in that space with this lower half. Gone when lower is done.
 inline constexpr const char *kWholeLocalAddress = "ptx.local.whole";
+inline constexpr const char *kWholeParamAddress = "ptx.param.whole";
+inline constexpr const char *kWholeConstantAddress = "ptx.const.whole";
 /// All instructions on textures and surfaces (runtime_words.def).
 inline constexpr const char *kTexture = "ptx.texture";
 }

@@ -1,4 +1,4 @@
-#include "translate/lower/local_pointers.h"
+#include "translate/lower/variable_pointers.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
@@ -18,28 +18,38 @@ using namespace llvm::PatternMatch;
 /// Deeper sums than nvcc or clang write are left alone.
 constexpr unsigned kMaxDepth = 16;
 
-/// A sum as variable plus integer; `variable` null where there is none. False where two variables
-/// meet.
+/// A sum as variable plus integer; `variable` null where there is none.
 struct Sum {
   llvm::Value *variable = nullptr;
   llvm::SmallVector<llvm::Value *, 4> terms;
 };
 
-bool isVariable(llvm::Value *pointer) {
-  return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
+bool isLocal(const llvm::Value *object) { return llvm::isa<llvm::AllocaInst>(object); }
+
+/// What an address of 32 bits may point into: `.local` memory, parameters (of a function they are
+/// pointers of its caller's) and constants.
+bool isShortlyAddressed(const llvm::Value *object) {
+  if (const auto *global = llvm::dyn_cast<llvm::GlobalVariable>(object))
+    return global->isConstant();
+  return isLocal(object) || llvm::isa<llvm::Argument>(object);
 }
 
-/// clang adds small constants to aligned addresses by `or`.
-bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLayout &layout) {
+using IsVariable = bool (*)(const llvm::Value *object);
+
+/// Variables are what `isVariable` says. False where two of them meet. clang adds small constants
+/// to aligned addresses by `or`.
+bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLayout &layout,
+               IsVariable isVariable) {
   llvm::Value *left, *right, *pointer;
   const bool isSum = match(value, m_Add(m_Value(left), m_Value(right))) ||
                      (match(value, m_Or(m_Value(left), m_Value(right))) &&
                       llvm::haveNoCommonBitsSet(left, right, llvm::SimplifyQuery(layout)));
   if (depth < kMaxDepth && isSum)
-    return takeApart(left, sum, depth + 1, layout) && takeApart(right, sum, depth + 1, layout);
+    return takeApart(left, sum, depth + 1, layout, isVariable) &&
+           takeApart(right, sum, depth + 1, layout, isVariable);
   if ((match(value, m_PtrToInt(m_Value(pointer))) ||
        match(value, m_Trunc(m_PtrToInt(m_Value(pointer))))) &&
-      isVariable(pointer)) {
+      isVariable(llvm::getUnderlyingObject(pointer))) {
     if (sum.variable)
       return false;
     sum.variable = pointer;
@@ -95,7 +105,7 @@ class ShortAddress {
   }
 
   Kind take(llvm::Value *object) {
-    if (!llvm::isa<llvm::AllocaInst>(object))
+    if (!isShortlyAddressed(object))
       return Kind::number;
     if (variable_ && variable_ != object)
       return Kind::conflict;
@@ -121,7 +131,8 @@ llvm::Value *nearby(llvm::IRBuilder<> &ir, llvm::Value *base, llvm::Value *low) 
   return ir.CreateGEP(ir.getInt8Ty(), base, ir.CreateSExt(distance, ir.getInt64Ty()));
 }
 
-llvm::AllocaInst *anyVariable(llvm::Function &function) {
+/// All of a thread's local memory is close together: any variable tells the upper half.
+llvm::Value *anyLocal(llvm::Function &function) {
   for (llvm::Instruction &instruction : function.getEntryBlock())
     if (auto *variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
       return variable;
@@ -129,19 +140,33 @@ llvm::AllocaInst *anyVariable(llvm::Function &function) {
   return new llvm::AllocaInst(byte, 0, "local", function.getEntryBlock().begin());
 }
 
-/// The pointer that a 32-bit address of local memory stands for, null where it cannot be told.
+/// A kernel's parameters are one block, a function's are locals of its caller.
+llvm::Value *anyParameter(llvm::Function &function) {
+  return function.hasInternalLinkage() ? anyLocal(function) : function.getArg(0);
+}
+
+/// The constants of a module are one block of memory; null where the kernel names none.
+llvm::Value *anyConstant(llvm::Function &function) {
+  for (llvm::GlobalVariable &global : function.getParent()->globals())
+    if (global.isConstant() && global.isDeclaration())
+      return &global;
+  return nullptr;
+}
+
+/// The pointer that a 32-bit address stands for, null where it cannot be told.
 llvm::Value *wholeAddress(llvm::Instruction &before, llvm::Value *low,
                           const llvm::DataLayout &layout) {
   Sum sum;
-  if (takeApart(low, sum, 0, layout) && sum.variable)
+  if (takeApart(low, sum, 0, layout, isShortlyAddressed) && sum.variable)
     return rebuild(before, sum);
   llvm::Value *variable = ShortAddress::variableOf(low);
   llvm::IRBuilder<> ir(&before);
   return variable ? nearby(ir, variable, low) : nullptr;
 }
 
-/// Programs may hold addresses of local memory in 32 bits, where they fit on a GPU (Triton and LLVM
-/// with short pointers do). Where such an address becomes 64 bits wide again it is whole.
+/// Programs may hold addresses of local memory, parameters and constants in 32 bits, where they fit
+/// on a GPU (Triton and LLVM with short pointers do). Where such an address becomes 64 bits wide
+/// again it is whole.
 bool widenShortAddress(llvm::ZExtInst &extension, const llvm::DataLayout &layout) {
   if (!extension.getSrcTy()->isIntegerTy(32) || !extension.getDestTy()->isIntegerTy(64))
     return false;
@@ -154,35 +179,50 @@ bool widenShortAddress(llvm::ZExtInst &extension, const llvm::DataLayout &layout
   return true;
 }
 
-/// The same where an access to `.local` says that it is such an address.
-bool widenLocalAddress(llvm::CallInst &call, bool isLast, const llvm::DataLayout &layout) {
+struct ShortWord {
+  const char *name;
+  llvm::Value *(*anyVariable)(llvm::Function &);
+};
+
+constexpr ShortWord kShortWords[] = {{vocabulary::kWholeLocalAddress, anyLocal},
+                                     {vocabulary::kWholeParamAddress, anyParameter},
+                                     {vocabulary::kWholeConstantAddress, anyConstant}};
+
+const ShortWord *shortWord(const llvm::CallInst &call) {
+  const llvm::Function *callee = call.getCalledFunction();
+  for (const ShortWord &word : kShortWords)
+    if (callee && callee->getName() == word.name)
+      return &word;
+  return nullptr;
+}
+
+/// The same where an access to memory says that it is such an address.
+bool widenAccess(llvm::CallInst &call, const ShortWord &word, bool isLast,
+                 const llvm::DataLayout &layout) {
   llvm::Value *low = call.getArgOperand(0), *whole = wholeAddress(call, low, layout);
   if (!whole && !isLast)
     return false;
   llvm::IRBuilder<> ir(&call);
-  if (!whole) {
+  llvm::Value *near = whole ? nullptr : word.anyVariable(*call.getFunction());
+  if (whole) {
+    call.replaceAllUsesWith(ir.CreatePtrToInt(whole, ir.getInt64Ty()));
+  } else if (!near) {
+    call.replaceAllUsesWith(ir.CreateZExt(low, call.getType()));
+  } else {
     // Frozen, lest somebody take what is near the variable for the variable itself.
-    llvm::Value *near =
-        ir.CreateFreeze(ir.CreatePtrToInt(anyVariable(*call.getFunction()), ir.getInt64Ty()));
+    near = ir.CreateFreeze(ir.CreatePtrToInt(near, ir.getInt64Ty()));
     llvm::Value *distance = ir.CreateSub(low, ir.CreateTrunc(near, low->getType()));
     llvm::Value *address = ir.CreateAdd(near, ir.CreateSExt(distance, near->getType()));
     call.replaceAllUsesWith(address);
-  } else {
-    call.replaceAllUsesWith(ir.CreatePtrToInt(whole, ir.getInt64Ty()));
   }
   call.eraseFromParent();
   return true;
 }
 
-bool isLocalAddress(const llvm::CallInst &call) {
-  const llvm::Function *callee = call.getCalledFunction();
-  return callee && callee->getName() == vocabulary::kWholeLocalAddress;
-}
-
 } // namespace
 
-llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
-                                               llvm::FunctionAnalysisManager &) {
+llvm::PreservedAnalyses VariablePointersPass::run(llvm::Function &function,
+                                                  llvm::FunctionAnalysisManager &) {
   const llvm::DataLayout &layout = function.getParent()->getDataLayout();
   bool isChanged = false;
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
@@ -190,15 +230,16 @@ llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function &function,
       isChanged |= widenShortAddress(*extension, layout);
       continue;
     }
-    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && isLocalAddress(*call)) {
-      isChanged |= widenLocalAddress(*call, isLast_, layout);
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+      if (const ShortWord *word = shortWord(*call))
+        isChanged |= widenAccess(*call, *word, isLast_, layout);
       continue;
     }
     auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
     if (!cast || cast->getType()->getPointerAddressSpace() != 0)
       continue;
     Sum sum;
-    if (!takeApart(cast->getOperand(0), sum, 0, layout) || !sum.variable)
+    if (!takeApart(cast->getOperand(0), sum, 0, layout, isLocal) || !sum.variable)
       continue;
     cast->replaceAllUsesWith(rebuild(*cast, sum));
     cast->eraseFromParent();
