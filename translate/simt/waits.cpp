@@ -222,10 +222,48 @@ bool givesOthersTime(const llvm::Loop &loop) {
   return false;
 }
 
+/// A counter (by ones: it hits any bound) decides in each round whether the loop goes on. It ends
+/// by itself, though it may end before that.
+bool isCounted(const llvm::Loop &loop) {
+  const llvm::BasicBlock *latch = loop.getLoopLatch();
+  const auto counts = [&](const Value *v) {
+    if (auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(v);
+        sum && sum->getOpcode() == llvm::Instruction::Add &&
+        llvm::isa<llvm::ConstantInt>(sum->getOperand(1)))
+      v = sum->getOperand(0);
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
+    if (!phi || phi->getParent() != loop.getHeader())
+      return false;
+    auto *next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(latch));
+    if (!next || next->getOpcode() != llvm::Instruction::Add || next->getOperand(0) != phi)
+      return false;
+    auto *step = llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1));
+    return step && (step->isOne() || step->isMinusOne());
+  };
+  const auto decides = [&](const llvm::BasicBlock *b) {
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+    if (!branch || !branch->isConditional() || !loop.isLoopExiting(b))
+      return false;
+    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+    return compare &&
+           ((loop.isLoopInvariant(compare->getOperand(1)) && counts(compare->getOperand(0))) ||
+            (loop.isLoopInvariant(compare->getOperand(0)) && counts(compare->getOperand(1))));
+  };
+  return latch && (decides(latch) || decides(loop.getHeader()));
+}
+
+/// The address of an access.
+const Value *addressOf(const llvm::Instruction &i) {
+  const Value *pointer = llvm::getLoadStorePointerOperand(&i);
+  return pointer ? pointer : i.getOperand(0);
+}
+
 /// An operation that changes nothing by itself, round after round, so that only somebody else ends
 /// the loop. (A counter that is added to, or a value computed anew from what was read, gets on by
-/// itself.)
+/// itself. So does a search through an array, as long as a counter bounds it.)
 bool repeatsItself(const llvm::Instruction &i, const llvm::Loop &loop) {
+  if (!loop.isLoopInvariant(addressOf(i)) && isCounted(loop))
+    return false;
   if (auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i))
     return loop.isLoopInvariant(cas->getCompareOperand());
   auto *rmw = llvm::cast<llvm::AtomicRMWInst>(&i);
@@ -252,11 +290,7 @@ uint64_t accessBytes(const llvm::Instruction &i) {
   return (t->getPrimitiveSizeInBits() + 7) / 8;
 }
 
-Place placeOfAccess(const llvm::Instruction &i) {
-  return placeOf(llvm::getLoadStorePointerOperand(&i) ? llvm::getLoadStorePointerOperand(&i)
-                                                      : i.getOperand(0),
-                 accessBytes(i));
-}
+Place placeOfAccess(const llvm::Instruction &i) { return placeOf(addressOf(i), accessBytes(i)); }
 
 } // namespace
 

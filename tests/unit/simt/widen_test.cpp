@@ -353,6 +353,32 @@ TEST(Width, ThePolledFieldOfAnyElementEndsAWait) {
             1u); // half of it
 }
 
+// Threads look for a zero, to be replaced, at `%p` (or the first element, `%first`) of an array
+// that all write to.
+std::string search(const char *pointer, const char *bound) {
+  return "entry:\n%base = load i64, ptr %params\n%first = inttoptr i64 %base to ptr\n"
+         "%me = call i32 @ptx.sreg.tid.x()\nbr label %l\nl:\n"
+         "%k = phi i32 [ %me, %entry ], [ %next, %on ]\n%i = zext i32 %k to i64\n"
+         "%o = shl i64 %i, 2\n%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n"
+         "%r = cmpxchg ptr " +
+         std::string(pointer) +
+         ", i32 0, i32 %me monotonic monotonic\n%v = extractvalue { i32, i1 } %r, 0\n"
+         "%isZero = icmp eq i32 %v, 0\n"
+         "br i1 %isZero, label %z, label %on\non:\n%next = add i32 %k, 1\n%more = " +
+         bound +
+         "\nbr i1 %more, label %l, label %z\nz:\n%m = zext i32 %me to i64\n%n = add i64 %base, %m\n"
+         "%q = inttoptr i64 %n to ptr\nstore i32 0, ptr %q, align 4\nret void";
+}
+
+TEST(Width, SearchesThatACounterEndsAreNoWaits) {
+  const CodeOptions options{.lanes = 0, .block = {64, 1, 1}};
+  constexpr const char *kCounted = "icmp slt i32 %next, 1000", *kEndless = "icmp ne i32 %v, 17";
+  EXPECT_EQ(widened(search("%p", kCounted), options).needs.lanes, 32u);
+  EXPECT_EQ(widened(search("%p", kEndless), options).needs.lanes, 1u);
+  EXPECT_EQ(widened(search("%first", kCounted), options).needs.lanes,
+            1u); // one place, again and again
+}
+
 TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
   std::string body =
       "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %f\n"
