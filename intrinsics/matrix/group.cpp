@@ -9,6 +9,8 @@ namespace ptxrun::matrix {
 
 namespace {
 
+constexpr unsigned kMostDepthOfSparse = 128;
+
 bool isBits(const WarpOperation &w) { return w.operation.a == Element::b1; }
 bool isNibbles(const WarpOperation &w) {
   return bitsOf(w.operation.a) == 4 && isInteger(w.operation.a);
@@ -18,6 +20,11 @@ bool isWords(const WarpOperation &w) { return isInteger(w.operation.a); }
 
 /// k as the tiles count it: bits in bytes.
 unsigned depthOf(const WarpOperation &w) { return isBits(w) ? w.operation.k / 8u : w.operation.k; }
+
+/// Blocks of 8 columns.
+unsigned blocksOf(const WarpOperation &w) {
+  return w.operation.isSparse ? w.operation.n / 8u : columnBlocks(w);
+}
 
 /// Registers of B for 8 columns.
 unsigned blockRegistersB(const WarpOperation &w) {
@@ -43,6 +50,16 @@ bool areRegistersRows(const WarpOperation &w) {
 
 void prepareA(const WarpOperation &w, const uint32_t *registers, float *out) {
   const Operation &o = w.operation;
+  if (o.isSparse) {
+    const bool areRows = areRegistersRows(w);
+    alignas(64) uint32_t dense[4 * kMostDepthOfSparse];
+    uint32_t *spread = areRows ? reinterpret_cast<uint32_t *>(out) : dense;
+    spreadSparseIntegers(w, registers, registers + w.registersA * kWarpLanes, spread);
+    if (!areRows)
+      prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, spread,
+                         reinterpret_cast<int32_t *>(out));
+    return;
+  }
   if (areRegistersRows(w))
     return unpackNibbles(isSigned(o.a), true, w.registersA, registers,
                          reinterpret_cast<uint32_t *>(out));
@@ -71,7 +88,7 @@ void prepareB(const WarpOperation &w, unsigned blocks, const uint32_t *registers
     return integers(registers, out, blocks);
   for (unsigned i = 0; i < blocks; ++i, registers += ofBlock * kWarpLanes, out += pitch) {
     if (isNibbles(w)) {
-      alignas(64) uint32_t bytes[4 * kWarpLanes];
+      alignas(64) uint32_t bytes[8 * kWarpLanes];
       unpackNibbles(isSigned(o.b), false, ofBlock, registers, bytes);
       integers(bytes, out, 1);
       continue;
@@ -147,7 +164,7 @@ template <class T> void append(std::vector<std::byte> &bytes, const std::vector<
 std::vector<std::byte> planGroup(const WarpOperation &w, std::span<const GroupMember> members) {
   std::vector<PanelTile> tiles;
   std::vector<PanelStep> steps;
-  const std::vector<Chain> chains = chainsOf(columnBlocks(w), members);
+  const std::vector<Chain> chains = chainsOf(blocksOf(w), members);
   for (const std::vector<const Chain *> &pair : pairUp(chains)) {
     const Chain &first = *pair.front(), &last = *pair.back();
     tiles.push_back({uint16_t(pair.size()),
@@ -176,20 +193,20 @@ std::vector<std::byte> planGroup(const WarpOperation &w, std::span<const GroupMe
 static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwrite,
                      float *const *accumulators) {
   const WarpOperation &w = group.operation;
-  const unsigned blocks = columnBlocks(w);
+  const unsigned blocks = blocksOf(w);
   PanelTiles t;
   t.areRowsRegisters = areRegistersRows(w);
   t.flippedRows = t.areRowsRegisters && isSigned(w.operation.a) ? 0x80808080u : 0;
-  const bool isAInPlace = t.areRowsRegisters && !isNibbles(w);
+  const bool isAInPlace = t.areRowsRegisters && !isNibbles(w) && !w.operation.isSparse;
   t.rowPitch = isAInPlace ? w.registersA * size_t{kWarpLanes} : rowPitchOf(w);
-  const bool isBInPlace = isAInPlace && mayOverwrite;
+  const bool isBInPlace = t.areRowsRegisters && !isNibbles(w) && mayOverwrite;
   const unsigned k = depthOf(w), columnsInAll = group.columns * blocks;
   t.columnPitch = isBInPlace ? size_t{2} * k : columnPitchOf(w);
   const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
   float *own = scratch(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
   float *columns = own + sizeOfRows;
   t.rows = isAInPlace ? reinterpret_cast<const float *>(in) : own;
-  for (unsigned i = 0; i < group.rows; ++i, in += w.registersA * kWarpLanes)
+  for (unsigned i = 0; i < group.rows; ++i, in += groupRegistersA(w) * kWarpLanes)
     if (!isAInPlace)
       prepareA(w, in, own + i * t.rowPitch);
   t.columns = columns;
@@ -223,6 +240,8 @@ void multiplyGroup(const WarpGroup &group, uint32_t *in, float *const *accumulat
 bool isGroupable(const WarpOperation &w) {
   const Operation &o = w.operation;
   const auto isPanelInteger = [](Element e) { return e >= Element::s8 && e <= Element::u4; };
+  if (o.isSparse)
+    return o.m == 16 && o.k <= kMostDepthOfSparse && isPanelInteger(o.a) && isPanelInteger(o.b);
   if (columnBlocks(w) == 0 || o.a == Element::f64)
     return false;
   if (isInteger(o.a))

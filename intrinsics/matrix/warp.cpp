@@ -365,37 +365,11 @@ bool arePlacesApart(uint16_t places) {
 bool sparseBytes(const WarpOperation &w, const Operands &in, uint32_t *out) {
   WarpOperation dense = w;
   Operation &o = dense.operation;
-  const unsigned products = productsOf(o), pieces = o.k / 16u;
+  const unsigned pieces = o.k / 16u;
   if (!o.isSparse || o.m != 16 || o.k > kMostDepth)
     return false;
   alignas(64) uint32_t registers[(16 + 8) * kMostDepth / 4];
-  uint32_t compressed[8 * kWarpLanes];
-  const uint32_t *from = in.a;
-  if (bitsOf(o.a) == 4) {
-    unpackNibbles(isSigned(o.a), true, w.registersA, in.a, compressed);
-    from = compressed;
-  }
-  const auto place = [](unsigned row, unsigned k) {
-    return ((k / 16 * 2 + row / 8) * 8 + row % 8) * 16 + k % 16;
-  };
-  const Metadata metadata(w, in.metadata);
-  auto *bytes = reinterpret_cast<uint8_t *>(registers);
-  const auto *numbers = reinterpret_cast<const uint8_t *>(from);
-  uint16_t places[kMostDepth];
-  bool areTwo = metadata.hasTwoOfFour();
-  for (unsigned row = 0; row < 16 && areTwo; ++row)
-    for (unsigned piece = 0; piece < pieces && areTwo; ++piece)
-      areTwo = arePlacesApart(places[piece * 16 + row] = metadata.placesOf(row, piece));
-  if (areTwo)
-    placeTwoOfFour(pieces, numbers, places, bytes);
-  else
-    std::memset(registers, 0, 2 * pieces * kWarpLanes * sizeof(uint32_t));
-  uint8_t columns[kMostDepth];
-  for (unsigned row = 0; row < 16 && !areTwo; ++row) {
-    metadata.columnsOf(row, products, columns);
-    for (unsigned k = 0; k < products; ++k)
-      bytes[place(row, columns[k])] = numbers[place(row, k)];
-  }
+  spreadSparseIntegers(w, in.a, in.metadata, registers);
   Operands parts = in;
   parts.a = registers;
   if (bitsOf(o.b) == 4) {
@@ -544,8 +518,39 @@ void doubleWarp(const WarpOperation &w, const double *in, double *out) {
 
 } // namespace
 
+void spreadSparseIntegers(const WarpOperation &w, const uint32_t *a, const uint32_t *words,
+                          uint32_t *registers) {
+  const Operation &o = w.operation;
+  const unsigned products = productsOf(o), pieces = o.k / 16u;
+  uint32_t unpacked[8 * kWarpLanes];
+  if (bitsOf(o.a) == 4) {
+    unpackNibbles(isSigned(o.a), true, w.registersA, a, unpacked);
+    a = unpacked;
+  }
+  const auto place = [](unsigned row, unsigned k) {
+    return ((k / 16 * 2 + row / 8) * 8 + row % 8) * 16 + k % 16;
+  };
+  const Metadata metadata(w, words);
+  auto *bytes = reinterpret_cast<uint8_t *>(registers);
+  const auto *numbers = reinterpret_cast<const uint8_t *>(a);
+  uint16_t places[kMostDepth];
+  bool areTwo = metadata.hasTwoOfFour();
+  for (unsigned row = 0; row < 16 && areTwo; ++row)
+    for (unsigned piece = 0; piece < pieces && areTwo; ++piece)
+      areTwo = arePlacesApart(places[piece * 16 + row] = metadata.placesOf(row, piece));
+  if (areTwo)
+    return placeTwoOfFour(pieces, numbers, places, bytes);
+  std::memset(registers, 0, 2 * pieces * kWarpLanes * sizeof(uint32_t));
+  uint8_t columns[kMostDepth];
+  for (unsigned row = 0; row < 16; ++row) {
+    metadata.columnsOf(row, products, columns);
+    for (unsigned k = 0; k < products; ++k)
+      bytes[place(row, columns[k])] = numbers[place(row, k)];
+  }
+}
+
 void multiplyWarp(const WarpOperation &w, const void *in, void *out) {
-  if (isGroupable(w))
+  if (isGroupable(w) && !w.operation.isSparse)
     return multiplyAlone(w, in, out);
   if (w.operation.a == Element::f64)
     return doubleWarp(w, static_cast<const double *>(in), static_cast<double *>(out));

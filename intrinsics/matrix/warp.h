@@ -37,6 +37,13 @@ constexpr bool isByteInteger(Element e) { return e == Element::s8 || e == Elemen
 /// Whether it can be one of a WarpGroup (group.h): blocks of columns with integers, with floats and
 /// f32 accumulators, or with chains of f16 ones.
 bool isGroupable(const WarpOperation &);
+/// Registers of A in a group: of sparse ones with the metadata behind them.
+constexpr unsigned groupRegistersA(const WarpOperation &w) {
+  return w.registersA + (w.operation.isSparse ? 1u : 0u);
+}
+/// A of sparse integers (m16, at most 128 k) with its zeros, in bytes: k / 8 registers.
+void spreadSparseIntegers(const WarpOperation &, const uint32_t *a, const uint32_t *metadata,
+                          uint32_t *registers);
 
 /// `in`: the operands' registers, each 32 lanes of 32 bits (64 with f64), one behind the other: a,
 /// b, c, then with .sp the metadata, then with block scales scale-a-data, byte-id-a, thread-id-a,

@@ -51,7 +51,7 @@ const std::vector<Form> &forms() {
        256},
       {"mma_sp_f16", 5, sparse("m16n8k32.row.col.f32.f16.f16.f32"), Element::f16, Element::f32, 32,
        ", %meta, 0x0", true},
-      {"mma_sp_s8", 22, sparse("m16n8k64.row.col.s32.s8.s8.s32"), Element::s8, Element::s32, 64,
+      {"mma_sp_s8", 2, sparse("m16n8k64.row.col.s32.s8.s8.s32"), Element::s8, Element::s32, 64,
        ", %meta, 0x0", true},
       {"mma_mxf8", 10,
        sync("m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0"),

@@ -133,9 +133,11 @@ bool MatrixRun::add(const llvm::CallBase &call) {
     return false;
   const unsigned firstA = lower::kOperationWords, firstB = firstA + operation->registersA,
                  firstC = firstB + operation->registersB;
-  const Registers a = registersOf(call, firstA, operation->registersA),
-                  b = registersOf(call, firstB, operation->registersB),
+  Registers a = registersOf(call, firstA, operation->registersA);
+  const Registers b = registersOf(call, firstB, operation->registersB),
                   c = registersOf(call, firstC, operation->registersC);
+  if (operation->operation.isSparse) // the metadata belongs to A
+    a.push_back(call.getArgOperand(firstC + operation->registersC));
   const auto isMade = [&](const llvm::Value *v) { return made_.contains(v); };
   if (llvm::any_of(a, isMade) || llvm::any_of(b, isMade))
     return false;

@@ -189,8 +189,8 @@ void Collectives::emitMatrixGroup(const MatrixRun &run) {
   const auto place = [&](Value *memory, unsigned i) {
     return b_.CreateConstGEP1_32(b_.getInt32Ty(), memory, i * kWarp);
   };
-  const size_t inputs =
-      run.rows().size() * operation.registersA + run.columns().size() * operation.registersB;
+  const size_t inputs = run.rows().size() * matrix::groupRegistersA(operation) +
+                        run.columns().size() * operation.registersB;
   // Memory of its own, whose life is marked, a coroutine has on the worker's stack: the same lines
   // of the cache for all gangs. Else, runs of one block may have their fragments at the same time.
   unsigned &number = matrixGroups_[call.getParent()];
