@@ -716,45 +716,75 @@ void panelTiles(const Sum &sum, size_t k, const PanelTiles &t) {
       chainTile<false>(k, t, *tile);
 }
 
+using Doubles = hn::CappedTag<double, 8>;
+
+/// Four even columns at `even`, four odd ones at `odd`, in vector `v` of a row.
+template <class D>
+HWY_INLINE hn::Vec<D> joinedRow(D d, const double *even, const double *odd, size_t v) {
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    const hn::Half<D> four;
+    return hn::Combine(d, hn::LoadU(four, odd), hn::LoadU(four, even));
+  } else {
+    return hn::LoadU(d, v ? odd : even);
+  }
+}
+
+template <class D>
+HWY_INLINE void storeRow(D d, hn::Vec<D> row, size_t v, double *even, double *odd) {
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    const hn::Half<D> four;
+    hn::StoreU(hn::LowerHalf(four, row), four, even);
+    hn::StoreU(hn::UpperHalf(four, row), four, odd);
+  } else {
+    hn::StoreU(row, d, v ? odd : even);
+  }
+}
+
+/// Every second column of a register of B, of 4 k each, to rows of four.
+HWY_INLINE void fourColumns(const double *from, double *to) {
+  const hn::CappedTag<double, 4> d;
+  const auto c0 = hn::LoadU(d, from), c1 = hn::LoadU(d, from + 8), c2 = hn::LoadU(d, from + 16),
+             c3 = hn::LoadU(d, from + 24);
+  const auto even0 = hn::InterleaveLower(d, c0, c1), odd0 = hn::InterleaveUpper(d, c0, c1),
+             even1 = hn::InterleaveLower(d, c2, c3), odd1 = hn::InterleaveUpper(d, c2, c3);
+  hn::StoreU(hn::ConcatLowerLower(d, even1, even0), d, to);
+  hn::StoreU(hn::ConcatLowerLower(d, odd1, odd0), d, to + 4);
+  hn::StoreU(hn::ConcatUpperUpper(d, even1, even0), d, to + 8);
+  hn::StoreU(hn::ConcatUpperUpper(d, odd1, odd0), d, to + 12);
+}
+
 /// Registers of A are 8 rows of 4 k, of B 8 columns of 4 k, of C the even and the odd columns of 8
 /// rows. Here a row of D is its even and then its odd columns.
 bool doubles(size_t halves, size_t k, const double *a, const double *b, const double *c,
              double *out) {
   if (HWY_TARGET >= HWY_SSE4) // MulAdd rounds twice
     return false;
-  const hn::CappedTag<double, 8> d;
-  const hn::CappedTag<double, 4> quad;
-  constexpr size_t kLanesHere = hn::MaxLanes(hn::CappedTag<double, 8>()), kVectors = 8 / kLanesHere,
+  const Doubles d;
+  constexpr size_t kLanesHere = hn::MaxLanes(Doubles()), kVectors = 8 / kLanesHere,
                    kRowsAtOnce = 8 / kVectors, kMostDepthHere = 16;
-  HWY_ALIGN double columns[kMostDepthHere * 8], rows[8 * 8];
-  for (size_t i = 0; i < k * 8; ++i)
-    columns[(i / 32 * 4 + i % 4) * 8 + i / 4 % 8 % 2 * 4 + i / 4 % 8 / 2] = b[i];
-  for (size_t half = 0; half < halves; ++half) {
-    const double *from = c + half * 64;
-    double *to = out + half * 64;
-    for (size_t row = 0; row < 8; ++row)
-      for (size_t i = 0; i < 8; i += hn::MaxLanes(quad))
-        hn::Store(hn::LoadU(quad, from + i / 4 * 32 + row * 4 + i % 4), quad, rows + row * 8 + i);
+  HWY_ALIGN double even[kMostDepthHere * 4], odd[kMostDepthHere * 4];
+  for (size_t i = 0; i < k / 4; ++i) {
+    fourColumns(b + i * 32, even + i * 16);
+    fourColumns(b + i * 32 + 4, odd + i * 16);
+  }
+  for (size_t half = 0; half < halves; ++half)
     for (size_t row = 0; row < 8; row += kRowsAtOnce) {
-      hn::Vec<decltype(d)> acc[kRowsAtOnce][kVectors];
+      const size_t place = half * 64 + row * 4;
+      hn::Vec<Doubles> acc[kRowsAtOnce][kVectors];
       for (size_t r = 0; r < kRowsAtOnce; ++r)
         for (size_t v = 0; v < kVectors; ++v)
-          acc[r][v] = hn::Load(d, rows + (row + r) * 8 + v * kLanesHere);
+          acc[r][v] = joinedRow(d, c + place + r * 4, c + place + 32 + r * 4, v);
       for (size_t n = 0; n < k; ++n) {
         const double *factors = a + (n / 4 * halves + half) * 32 + row * 4 + n % 4;
         for (size_t v = 0; v < kVectors; ++v) {
-          const auto column = hn::Load(d, columns + n * 8 + v * kLanesHere);
+          const auto column = joinedRow(d, even + n * 4, odd + n * 4, v);
           for (size_t r = 0; r < kRowsAtOnce; ++r)
             acc[r][v] = hn::MulAdd(hn::Set(d, factors[r * 4]), column, acc[r][v]);
         }
       }
       for (size_t r = 0; r < kRowsAtOnce; ++r)
         for (size_t v = 0; v < kVectors; ++v)
-          hn::Store(acc[r][v], d, rows + (row + r) * 8 + v * kLanesHere);
+          storeRow(d, acc[r][v], v, out + place + r * 4, out + place + 32 + r * 4);
     }
-    for (size_t row = 0; row < 8; ++row)
-      for (size_t i = 0; i < 8; i += hn::MaxLanes(quad))
-        hn::StoreU(hn::Load(quad, rows + row * 8 + i), quad, to + i / 4 * 32 + row * 4 + i % 4);
-  }
   return true;
 }

@@ -44,7 +44,7 @@ const std::vector<Form> &forms() {
       {"mma_tf32", 1.7, sync("m16n8k8.row.col.f32.tf32.tf32.f32"), Element::tf32, Element::f32, 8},
       {"mma_e4m3", 1.5, sync("m16n8k32.row.col.f32.e4m3.e4m3.f32"), Element::e4m3, Element::f32,
        32},
-      {"mma_f64", 18, sync("m8n8k4.row.col.f64.f64.f64.f64"), Element::f64, Element::f64, 4},
+      {"mma_f64", 5, sync("m8n8k4.row.col.f64.f64.f64.f64"), Element::f64, Element::f64, 4},
       {"mma_s8", 1.7, sync("m16n8k32.row.col.s32.s8.s8.s32"), Element::s8, Element::s32, 32},
       {"mma_s4", 1.5, sync("m16n8k64.row.col.s32.s4.s4.s32"), Element::s4, Element::s32, 64},
       {"mma_b1", 1.5, sync("m16n8k256.row.col.s32.b1.b1.s32.and.popc"), Element::b1, Element::s32,
