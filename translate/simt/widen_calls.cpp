@@ -165,18 +165,19 @@ llvm::Value *Collectives::emitNext(const llvm::CallBase &call, const Word &) {
   return lanes_ == 1 ? v : b_.CreateExtractElement(v, firstOf(maskBits(mask())));
 }
 
-/// Whether active lanes hold two values at most: the first lane's, and that of the first lane that
-/// holds another.
+/// Whether active lanes hold two values: the first lane's, and that of the first lane that holds
+/// another. (Lanes that all hold one are better off together.)
 llvm::Value *Collectives::emitFew(const llvm::CallBase &call, const Word &) {
   if (lanes_ == 1)
-    return b_.getTrue();
+    return b_.getFalse();
   Value *v = b_.CreateFreeze(vector(call.getArgOperand(0))), *active = maskBits(mask());
   auto isAsIn = [&](Value *lane) {
     return b_.CreateICmpEQ(v, b_.CreateVectorSplat(lanes_, b_.CreateExtractElement(v, lane)));
   };
   Value *asFirst = isAsIn(firstOf(active));
   Value *others = b_.CreateAnd(active, b_.CreateNot(maskBits(asFirst)));
-  return allOf(b_.CreateOr(asFirst, isAsIn(firstOf(others))));
+  return b_.CreateAnd(b_.CreateIsNotNull(others),
+                      allOf(b_.CreateOr(asFirst, isAsIn(firstOf(others)))));
 }
 
 /// The first of these lanes; where there are none, any.
