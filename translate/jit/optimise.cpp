@@ -114,6 +114,29 @@ struct UnrollShortLoops : PassInfoMixin<UnrollShortLoops> {
   }
 };
 
+/// What LLVM computes again behind a suspension where it is cheaper than a place in the frame.
+bool isCheap(const Instruction &instruction) {
+  return isa<CastInst, GetElementPtrInst, BinaryOperator, CmpInst, SelectInst>(instruction);
+}
+
+/// Whether `instruction` and all cheap ones that it is made of are chains of at most `length`.
+bool isShortChain(const Instruction &instruction, unsigned length) {
+  if (!isCheap(instruction))
+    return true;
+  return length > 0 && all_of(instruction.operands(), [&](const Use &operand) {
+           const auto *made = dyn_cast<Instruction>(operand);
+           return !made || isShortChain(*made, length - 1);
+         });
+}
+
+/// Longer chains live in the frame. LLVM copies a whole chain for each use behind a suspension, in
+/// time that grows with the square of its length.
+constexpr unsigned kLongestRecomputed = 4;
+
+bool isComputedAgain(Instruction &instruction) {
+  return isCheap(instruction) && isShortChain(instruction, kLongestRecomputed);
+}
+
 /// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is
 /// cleaned away.
 void addCoroutinePasses(ModulePassManager &passes) {
@@ -123,7 +146,8 @@ void addCoroutinePasses(ModulePassManager &passes) {
   before.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   before.addPass(SimplifyCFGPass());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(before)));
-  passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(CoroSplitPass(/*OptimizeFrame=*/true)));
+  passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(
+      CoroSplitPass(isComputedAgain, /*OptimizeFrame=*/true)));
   passes.addPass(CoroCleanupPass());
 }
 
