@@ -376,14 +376,15 @@ bool Checker::baseOperand(const ast::Operand &written, Argument &argument, Opera
   return true;
 }
 
-// var[3], var[%r1], var[%r1+2]: an element of an array (6.4.2); the index counts elements.
+// var[3], var[%r1], var[%r1+2]: an element of an array (6.4.2); the index counts scalars, also in
+// arrays of arrays or of vectors.
 bool Checker::indexedOperand(const ast::Operand &written, Argument &argument, Operand &made) {
   const ast::Operand &index = written.children()[0];
   if (!made.variable)
     return error(written.span, quote(written.name) + " is not an array",
                  "PTX ISA 6.4.2: arrays as operands");
   argument.isIndexed = true;
-  made.scale = std::max(1u, isa::bitWidth(made.variable->type) / 8) * made.variable->vector;
+  made.scale = std::max(1u, isa::bitWidth(made.variable->type) / 8);
   if (index.kind != AstKind::name) {
     std::optional<int64_t> number = offset(index.expression(), index.span);
     argument.integer = made.integer = int64_t(uint64_t(number.value_or(0)) * made.scale);

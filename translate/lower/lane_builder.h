@@ -240,6 +240,7 @@ class LaneBuilder {
   void markExecuted(const check::Instruction &);
   void setLocation(uint32_t line);
   llvm::Value *sharedPlace(uint64_t offset);
+  llvm::Value *placeInVariable(const check::Operand &);
   llvm::Value *readSlot(llvm::AllocaInst *);
   void writeSlot(llvm::AllocaInst *, llvm::Value *);
   void enterBlock();

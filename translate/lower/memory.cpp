@@ -45,7 +45,8 @@ llvm::Align alignmentOf(LaneBuilder &b, const Operand &address, unsigned bytes) 
       isKernelParam ? kParamAlignment : std::max<uint64_t>(1, variable->alignment);
   const uint64_t place = (isKernelParam ? *b.module().paramOffset(*variable) : 0) +
                          static_cast<uint64_t>(address.integer);
-  return std::min(natural, llvm::commonAlignment(llvm::Align(base), place));
+  const llvm::Align aligned = llvm::commonAlignment(llvm::Align(base), place);
+  return std::min(natural, address.reg ? llvm::commonAlignment(aligned, address.scale) : aligned);
 }
 
 Access describe(LaneBuilder &b, const Instruction &in, const Operand &address) {

@@ -82,17 +82,34 @@ llvm::Value *LaneBuilder::variablePointer(const check::Variable *variable) {
   return storage(*variable);
 }
 
+/// Where in its variable an operand lies. ptxas computes var[%r+c] in 32 bits, whatever the
+/// register's type, and counts elements without sign.
+llvm::Value *LaneBuilder::placeInVariable(const Operand &operand) {
+  const auto offset = static_cast<uint64_t>(operand.integer);
+  if (!operand.reg)
+    return constant(64, offset);
+  llvm::Value *index = toBits(readRegister(*operand.reg, 0));
+  index = ir.CreateZExtOrTrunc(index, intType(32));
+  llvm::Value *bytes =
+      ir.CreateAdd(ir.CreateMul(index, constant(32, operand.scale)), constant(32, offset));
+  return ir.CreateZExt(bytes, intType(64));
+}
+
 llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
   const uint64_t offset = static_cast<uint64_t>(operand.integer);
   if (operand.variable && isShared(operand.variable->space)) {
-    llvm::Value *place = sharedPlace(module_.sharedOffset(*operand.variable) + offset);
+    const uint64_t begin = module_.sharedOffset(*operand.variable);
+    llvm::Value *place = sharedPlace(operand.reg ? begin : begin + offset);
+    if (operand.reg)
+      place = ir.CreateAdd(place, ir.CreateTrunc(placeInVariable(operand), intType(32)));
     if (isShared(space))
       return place;
     return ir.CreateAdd(sharedBase(), ir.CreateZExt(place, intType(64)));
   }
   const unsigned bits = isShared(space) ? 32 : 64;
   if (llvm::Value *pointer = variablePointer(operand.variable))
-    return ir.CreateAdd(ir.CreatePtrToInt(pointer, intType(bits)), constant(bits, offset));
+    return ir.CreateAdd(ir.CreatePtrToInt(pointer, intType(bits)),
+                        ir.CreateZExtOrTrunc(placeInVariable(operand), intType(bits)));
   if (!operand.reg)
     return constant(bits, offset);
   llvm::Value *base =
@@ -105,9 +122,9 @@ llvm::Value *LaneBuilder::address(const Operand &operand, StateSpace space) {
 
 llvm::Value *LaneBuilder::pointer(const Operand &operand, StateSpace space) {
   if (llvm::Value *base = variablePointer(operand.variable))
-    return operand.integer == 0 ? base
-                                : ir.CreateConstGEP1_64(ir.getInt8Ty(), base,
-                                                        static_cast<uint64_t>(operand.integer));
+    return operand.integer == 0 && !operand.reg
+               ? base
+               : ir.CreateGEP(ir.getInt8Ty(), base, placeInVariable(operand));
   return ir.CreateIntToPtr(address(operand, space),
                            ir.getPtrTy(isShared(space) ? kShared : kGeneric));
 }
