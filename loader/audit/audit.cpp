@@ -22,6 +22,7 @@
 #include "loader/audit/report.h"
 #include "loader/audit/runtime_slots.h"
 #include "loader/audit/static_runtime.h"
+#include "loader/image/nvidia_libraries.h"
 
 namespace ptxrun::audit {
 
@@ -48,8 +49,6 @@ constexpr Library kLibraries[] = {
 /// meant.
 constexpr std::string_view kOriginal = "nvidia:";
 
-constexpr const char *kNvidiaRemedy =
-    " is NVIDIA's and made of machine code for GPUs: what it computes cannot be run here";
 constexpr const char *kStrippedRemedy =
     " has the CUDA runtime inside it and was stripped of its symbols, so the runtime cannot be "
     "replaced and will find no device; link it with nvcc -cudart shared (or without -s)";
@@ -99,22 +98,14 @@ bool isOurs(std::string_view path) {
   return std::ranges::find(state().paths, path) != std::end(state().paths);
 }
 
-/// NVIDIA's libraries of functions, which have a runtime of their own and hardly any PTX.
-bool isNvidiaLibrary(std::string_view file) {
-  constexpr std::string_view kNames[] = {"libcublas",   "libcudnn",    "libcufft",   "libcurand",
-                                         "libcusolver", "libcusparse", "libnccl",    "libnpp",
-                                         "libnvjpeg",   "libnvinfer",  "libcutensor"};
-  return std::ranges::any_of(kNames, [&](std::string_view name) { return file.starts_with(name); });
-}
-
-/// A runtime that asks for the driver itself was not replaced.
+/// A runtime that asks for the driver itself was not replaced. NVIDIA's own libraries are named by
+/// our driver, which sees them also where it was there before (cuGetExportTable).
 void reportStrippedRuntime(const std::string &path) {
   const std::string_view file = fileName(path);
-  if (file.starts_with("libcudart") || !state().reported.insert(path).second)
+  if (file.starts_with("libcudart") || image::nvidiaLibrary(file) != image::NvidiaLibrary::none ||
+      !state().reported.insert(path).second)
     return;
-  if (isNvidiaLibrary(file))
-    report({file, kNvidiaRemedy});
-  else if (hasStrippedRuntime(ObjectFile(path.c_str())))
+  if (hasStrippedRuntime(ObjectFile(path.c_str())))
     report({path, kStrippedRemedy});
 }
 

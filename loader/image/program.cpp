@@ -6,18 +6,13 @@
 #include <set>
 
 #include "loader/image/layout.h"
+#include "loader/image/nvidia_libraries.h"
 
 namespace ptxrun::image {
 
 namespace {
 
 constexpr std::string_view kDriver = "libcuda.so.1", kSharedRuntime = "libcudart.so";
-/// Libraries of NVIDIA's by the beginnings of their names.
-constexpr std::string_view kLibraries[] = {
-    "libcublas",        "libcufft",  "libcurand", "libcusolver", "libcusparse", "libcudnn",
-    "libcutensor",      "libcudss",  "libcufile", "libcupti",    "libnpp",      "libnvrtc",
-    "libnvJitLink",     "libnvjpeg", "libnvblas", "libnvinfer",  "libnvgraph",  "libnvvm",
-    "libnvptxcompiler", "libnccl",   "libcutlass"};
 /// Functions that every program with the runtime inside has.
 constexpr std::string_view kRuntimeFunctions[] = {"__cudaRegisterFatBinary", "cudaLaunchKernel",
                                                   "cudaMalloc"};
@@ -119,7 +114,7 @@ void describeProgram(const ElfFile &file, std::span<const std::byte> bytes, Cont
     needsDriver |= name.starts_with(kDriver);
     if (name.starts_with(kSharedRuntime))
       contents.runtimeLibrary = name;
-    else if (std::ranges::any_of(kLibraries, [&](auto stem) { return name.starts_with(stem); }))
+    else if (nvidiaLibrary(name) != NvidiaLibrary::none)
       contents.nvidiaLibraries.emplace_back(name);
   }
   contents.runtime = runtimeOf(file, bytes, contents, needsDriver);

@@ -12,11 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "loader/capture/recorder.h"
 #include "loader/device/device.h"
 #include "loader/device/summary.h"
+#include "loader/image/nvidia_libraries.h"
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/stream.h"
 #include "loader/libcuda/usage_table.h"
@@ -165,13 +167,27 @@ std::string callingObject() {
   return "";
 }
 
-/// Every call of such a runtime is going to fail; its own words for that lead nowhere. Told once.
-void tellOfStaticRuntime() {
+/// A library of functions asks for tables when it is to compute; its own words for what follows
+/// lead nowhere. Told once of each. Returns whether `object` is one.
+bool tellOfLibrary(const std::string &object) {
+  const std::string file = object.substr(object.rfind('/') + 1);
+  if (ptxrun::image::nvidiaLibrary(file) != ptxrun::image::NvidiaLibrary::machineCode)
+    return false;
+  static std::mutex mutex;
+  static auto *const told = new std::set<std::string>; // driver calls come during exit, too
+  const std::lock_guard lock(mutex);
+  if (told->insert(file).second)
+    report("%s is NVIDIA's and made of machine code for GPUs: what it computes cannot be run here",
+           file.c_str());
+  return true;
+}
+
+/// Every call of such a runtime is going to fail, too. Told once.
+void tellOfStaticRuntime(const std::string &object) {
   static std::once_flag told;
   const char *audit = getenv("LD_AUDIT"); // `ptxrun exec` has replaced it, or said why not
   if (audit && strstr(audit, "libptxrun_audit"))
     return;
-  const std::string object = callingObject();
   std::call_once(told, [&] {
     char program[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
@@ -191,7 +207,9 @@ PTXRUN_API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     return CUDA_ERROR_INVALID_VALUE;
   const bool isUsage = memcmp(id, &kUsageTableId, sizeof *id) == 0;
   *table = isUsage ? &usageTable() : nullptr;
-  if (memcmp(id, kRuntimeTable, sizeof kRuntimeTable) == 0)
-    tellOfStaticRuntime();
+  if (!isUsage)
+    if (const std::string object = callingObject();
+        !tellOfLibrary(object) && memcmp(id, kRuntimeTable, sizeof kRuntimeTable) == 0)
+      tellOfStaticRuntime(object);
   return isUsage ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

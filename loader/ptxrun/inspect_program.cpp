@@ -5,6 +5,7 @@
 #include <map>
 
 #include "loader/device/readable_name.h"
+#include "loader/image/nvidia_libraries.h"
 #include "loader/ptxrun/installation.h"
 
 namespace ptxrun::command {
@@ -140,11 +141,12 @@ void printEntryCounts(const Contents &contents) {
     std::printf("    broken: %zu; --json says how\n", broken);
 }
 
-/// NVIDIA's compilers run anywhere; its other libraries hold machine code.
 std::string describeLibrary(const std::string &name) {
-  if (name.starts_with("libnvrtc") || name.starts_with("libnvJitLink") ||
-      name.starts_with("libnvvm") || name.starts_with("libnvptxcompiler"))
+  const image::NvidiaLibrary what = image::nvidiaLibrary(name);
+  if (what == image::NvidiaLibrary::compiler)
     return name + " (a compiler, which works)";
+  if (what == image::NvidiaLibrary::onHost)
+    return name + " (NVIDIA's, without code for GPUs)";
   if (name.starts_with("libcudnn.so"))
     return name + " (ours makes handles; what NVIDIA's computes is machine code for GPUs, which is "
                   "not run)";

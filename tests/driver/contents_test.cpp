@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loader/image/nvidia_libraries.h"
 #include "tests/driver/elf_writer.h"
 #include "tests/driver/fat_binary_writer.h"
 #include "tests/driver/kernels.h"
@@ -69,6 +70,17 @@ std::string refusalOf(const std::vector<char> &bytes) {
 }
 
 } // namespace
+
+// cuFile reads files on the CPU, and CUPTI watches: neither computes.
+TEST(NvidiaLibraries, AreToldByTheirNames) {
+  using enum image::NvidiaLibrary;
+  EXPECT_EQ(image::nvidiaLibrary("libcublasLt.so.13"), machineCode);
+  EXPECT_EQ(image::nvidiaLibrary("libcufft.so.12"), machineCode);
+  EXPECT_EQ(image::nvidiaLibrary("libcufile.so.0"), onHost);
+  EXPECT_EQ(image::nvidiaLibrary("libcupti.so.13"), onHost);
+  EXPECT_EQ(image::nvidiaLibrary("libnvrtc.so.13"), compiler);
+  EXPECT_EQ(image::nvidiaLibrary("libcurl.so.4"), none);
+}
 
 TEST(Contents, OfAProgramAreItsEntriesAndTheTextThatIsTaken) {
   const Contents contents = contentsOf(program().bytes());
