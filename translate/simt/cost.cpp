@@ -190,6 +190,8 @@ constinit const Limits kLimits = {
     // Room for a warp's tile of 64 by 128 and k 64 in m16n8k16; a register of a fragment takes 128
     // bytes of the stack.
     .matrices = {.members = 256, .fragments = 64},
+    // Sixteen bytes at once, the widest access, clear an array of bytes.
+    .localRows = {.parts = 16},
     // A tree over a block of 1024 has ten rounds of some 15 instructions, a scan twice as many; as
     // much code again as kernels of bench_kinds have at most.
     .rounds = {.instructions = 512},

@@ -30,6 +30,10 @@ struct Limits {
   struct Matrices {
     size_t members, fragments; ///< of a group; fragments of A, and of B
   } matrices;
+  /// Arrays in local memory laid out by elements (local_rows.cpp).
+  struct LocalRows {
+    unsigned parts; ///< elements of one access
+  } localRows;
   /// Loops around barriers that are unrolled (rounds.cpp).
   struct Rounds {
     unsigned instructions; ///< of a kernel, all rounds together

@@ -13,6 +13,7 @@
 
 #include "translate/lower/lane_module.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/local_rows.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -488,12 +489,12 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
   return result;
 }
 
-/// Each lane's own memory, one behind the other.
+/// Each lane's own memory: one behind the other, or element by element (local_rows.h).
 Shape ShapeAnalysis::evaluateAlloca(const llvm::AllocaInst &alloca) const {
   auto size = alloca.getAllocationSize(function_.getParent()->getDataLayout());
   if (!size || alloca.getParent() != &function_.getEntryBlock())
     return varying();
-  uint64_t stride = llvm::alignTo(size->getFixedValue(), alloca.getAlign());
+  const uint64_t stride = localLayout(alloca, gang_.lanes).stride;
   std::vector<int64_t> offsets(gang_.lanes);
   for (unsigned l = 0; l < gang_.lanes; ++l)
     offsets[l] = int64_t(l * stride);

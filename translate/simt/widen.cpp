@@ -7,6 +7,7 @@
 #include "translate/simt/early_arrivals.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
+#include "translate/simt/local_rows.h"
 #include "translate/simt/matrix_groups.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
@@ -405,6 +406,10 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
     });
   if (gang.lanes == 1 || context.options.tier != Tier::optimised)
     return;
+  passes.run(Pass::localRows, [&] {
+    for (llvm::Function *f : functions)
+      layOutLocalRows(*f, gang.lanes);
+  });
   passes.run(Pass::rounds, [&] { unrollRounds(kernel, gang); });
   passes.run(Pass::versions,
              [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });

@@ -2,6 +2,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
+#include "translate/simt/local_rows.h"
 #include "translate/simt/widener.h"
 
 namespace ptxrun::simt {
@@ -61,11 +62,8 @@ llvm::Value *Widener::emitUniform(const llvm::Instruction &i) {
 llvm::Value *Widener::emitOffsets(const llvm::Instruction &i) {
   using I = llvm::Instruction;
   if (auto *alloca = llvm::dyn_cast<llvm::AllocaInst>(&i)) {
-    const llvm::DataLayout &layout = source_.getParent()->getDataLayout();
-    uint64_t stride =
-        llvm::alignTo(alloca->getAllocationSize(layout)->getFixedValue(), alloca->getAlign());
-    llvm::AllocaInst *frame =
-        entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), stride * lanes_), i.getName());
+    const uint64_t size = localLayout(*alloca, lanes_).size;
+    llvm::AllocaInst *frame = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), size), i.getName());
     frame->setAlignment(std::max(alloca->getAlign(), llvm::Align(64)));
     return frame;
   }
