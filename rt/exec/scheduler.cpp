@@ -228,6 +228,9 @@ uint64_t shareOf(const LaunchState &launch) {
 
 /// Sweeps without progress before a worker starts another group, and how many more it starts.
 constexpr size_t kPatientSweeps = 8;
+/// Sweeps in which every group spun and none ended, though there were steps: perhaps from barrier
+/// to barrier of a loop that waits for a group that has not started.
+constexpr uint32_t kBusySweeps = 64;
 
 /// Every group in flight spins: whether to start another one. Beyond its share of a small grid a
 /// worker first gives the others time to come; blocks that wait for each other then run on
@@ -251,28 +254,41 @@ uint64_t groupsToOpen(const Worker &worker, const LaunchState &launch) {
   return std::clamp<uint64_t>(more, 1, share - open);
 }
 
-/// One pass over each group in flight. Tells whether any made progress.
-bool sweep(Worker &worker, LaunchState &launch) {
-  bool hasProgress = false;
+enum class Progress { none, some, finished };
+
+/// One pass over each group in flight.
+Progress sweep(Worker &worker, LaunchState &launch) {
+  Progress progress = Progress::none;
   for (size_t i = 0; i < worker.inFlight.size();) {
     GroupState *group = worker.inFlight[i];
     uint64_t before = group->progress;
     Pass pass = runPass(worker, *group);
     if (pass == Pass::stopped)
-      return false;
-    hasProgress |= group->progress != before;
+      return Progress::none;
+    if (group->progress != before && progress == Progress::none)
+      progress = Progress::some;
     if (pass == Pass::finished) {
       worker.inFlight.erase(worker.inFlight.begin() + static_cast<long>(i));
       closeGroup(worker, group);
       countFinished(launch, 1);
       if (awaitsUpgrade(worker))
         tellRuntime(worker);
-      hasProgress = true;
+      progress = Progress::finished;
       continue;
     }
     ++i;
   }
-  return hasProgress;
+  return progress;
+}
+
+/// Starts as many groups more as it is time for; false if none could be.
+bool openMore(Worker &worker, LaunchState &launch, GroupQueue &queue) {
+  if (!queue.hasRoom() || !queue.open())
+    return false;
+  for (uint64_t more = groupsToOpen(worker, launch); more > 1 && queue.hasRoom() && queue.open();
+       --more) {
+  }
+  return true;
 }
 
 } // namespace
@@ -332,28 +348,32 @@ void finishGang(GangState &gang) {
 
 void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
   GroupQueue queue(worker, launch, deadline);
-  uint32_t idleSweeps = 0;
+  uint32_t idleSweeps = 0, busySweeps = 0;
   uint64_t idleSince = 0;
   while (!launch.isStopped()) {
     if (worker.inFlight.empty() && !queue.open())
       break;
-    if (sweep(worker, launch)) {
-      idleSweeps = 0;
-      continue;
-    }
+    const Progress progress = sweep(worker, launch);
     if (launch.isStopped())
       break;
+    busySweeps = progress == Progress::finished ? 0 : busySweeps + 1;
+    if (progress != Progress::none) {
+      idleSweeps = 0;
+      if (busySweeps < kBusySweeps)
+        continue;
+    }
     // Everything here spins, perhaps on CTAs that have not started: start one, unless much was
     // started already.
-    ++idleSweeps;
     if (!launch.hasSpun.load(std::memory_order_relaxed))
       launch.hasSpun.store(true, std::memory_order_relaxed);
-    if (idleSweeps == 1)
+    if (progress != Progress::none) {
+      busySweeps = 0;
+      openMore(worker, launch, queue);
+      continue;
+    }
+    if (++idleSweeps == 1)
       idleSince = nowNs();
-    if (isTimeToOpen(worker, launch, idleSweeps, idleSince) && queue.hasRoom() && queue.open()) {
-      for (uint64_t more = groupsToOpen(worker, launch);
-           more > 1 && queue.hasRoom() && queue.open(); --more) {
-      }
+    if (isTimeToOpen(worker, launch, idleSweeps, idleSince) && openMore(worker, launch, queue)) {
       idleSweeps = 0;
       continue;
     }
