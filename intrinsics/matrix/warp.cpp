@@ -201,20 +201,19 @@ struct ScaleArrays {
     const unsigned count = w.scaleVector;
     const unsigned byteA = lanes(1)[0] & 3, threadA = lanes(2)[0] & 1;
     const unsigned byteB = lanes(4)[0] & 3, threadB = lanes(5)[0] & 3;
-    for (unsigned row = 0; row < 16; ++row)
-      take(w, lanes(0)[4 * (row % 8) + 2 * threadA + row / 8], byteA, &a[row * count], 1);
-    for (unsigned column = 0; column < 8; ++column)
-      take(w, lanes(3)[4 * column + threadB], byteB, &b[column], 8);
+    uint8_t bitsA[16 * 4], bitsB[4 * 8];
+    for (unsigned i = 0; i < count; ++i) {
+      for (unsigned row = 0; row < 16; ++row)
+        bitsA[row * count + i] = byteOf(lanes(0)[4 * (row % 8) + 2 * threadA + row / 8], byteA + i);
+      for (unsigned column = 0; column < 8; ++column)
+        bitsB[i * 8 + column] = byteOf(lanes(3)[4 * column + threadB], byteB + i);
+    }
+    decode(w.operation.scale, Packing::dense, bitsA, 16 * count, a.data());
+    decode(w.operation.scale, Packing::dense, bitsB, 8 * count, b.data());
   }
 
  private:
-  static void take(const WarpOperation &w, uint32_t word, unsigned byte, float *out,
-                   unsigned stride) {
-    for (unsigned i = 0; i < w.scaleVector; ++i) {
-      const auto bits = uint8_t(word >> (8 * ((byte + i) & 3)));
-      decode(w.operation.scale, Packing::dense, &bits, 1, out + i * stride);
-    }
-  }
+  static uint8_t byteOf(uint32_t word, unsigned byte) { return uint8_t(word >> (8 * (byte & 3))); }
 };
 
 /// Registers of 4-bit floats as twice as many with one in the middle of each byte; others as they

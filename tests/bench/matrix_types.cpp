@@ -53,10 +53,10 @@ const std::vector<Form> &forms() {
        ", %meta, 0x0", true},
       {"mma_sp_s8", 2, sparse("m16n8k64.row.col.s32.s8.s8.s32"), Element::s8, Element::s32, 64,
        ", %meta, 0x0", true},
-      {"mma_mxf8", 10,
+      {"mma_mxf8", 4,
        sync("m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0"),
        Element::e4m3, Element::f32, 32, ", %one, {0, 0}, %one, {0, 0}", false, true},
-      {"mma_mxf4", 10,
+      {"mma_mxf4", 4,
        sync("m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"),
        Element::e2m1, Element::f32, 64, ", %one, {0, 0}, %one, {0, 0}"},
   };
