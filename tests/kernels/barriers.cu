@@ -250,3 +250,35 @@ extern "C" __global__ void threeDimensionalBlock(const int *in, int *out) {
   out[blockIdx.x * 120 + i] = cube[(z + 1) & 3][4 - y][(x + 1) % 6];
 }
 CASE(threeDimensionalBlock, grid(3), block(6, 5, 4), in(360), out(360))
+
+// Trees and scans of known rounds: each gang reads what others have just written, at another place, in another size, or only in part.
+extern "C" __global__ void treesAndScans(const int *in, int *out) {
+  __shared__ int s[2][128];
+  int t = threadIdx.x, from = 0;
+  s[0][t] = in[t];
+  __syncthreads();
+  for (int d = 1; d < 128; d *= 2) {
+    s[1 - from][t] = t >= d ? s[from][t] * 3 + s[from][t - d] : s[from][t];
+    from = 1 - from;
+    __syncthreads();
+  }
+  out[t] = s[from][t];
+  __syncthreads();
+  for (int d = 1; d < 128; d *= 2) {
+    if (t % (2 * d) == 0) s[0][t] += s[0][t + d] ^ d;
+    __syncthreads();
+  }
+  for (int d = 64; d > 0; d /= 2) {
+    if (t < d) s[1][t] = s[1][t] * 5 + s[1][t + d];
+    __syncthreads();
+  }
+  out[128 + t] = s[0][t] + s[1][t];
+  __syncthreads();
+  unsigned char *bytes = (unsigned char *)s[0];
+  bytes[4 * t + 1] = t;
+  __syncthreads();
+  short *halves = (short *)s[0];
+  out[256 + t] = s[0][127 - t] + halves[t];
+}
+CASE(treesAndScans, grid(1), block(128), in(128), out(384))
+CASE(treesAndScans, grid(3), block(128), in(128), out(384))

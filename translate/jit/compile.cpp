@@ -22,6 +22,7 @@
 #include "translate/jit/optimise.h"
 #include "translate/jit/order.h"
 #include "translate/jit/row_conditions.h"
+#include "translate/jit/shared_values.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
@@ -269,6 +270,9 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   placeEntries(module);
 
   optimise(module, *machine, effort);
+  if (!effort.isBaseline() && !effort.isLarge())
+    for (Function &function : module)
+      keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters());
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
   if (!effort.isBaseline() && target.level == CpuLevel::avx512)
     for (Function &function : module)

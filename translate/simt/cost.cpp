@@ -167,6 +167,11 @@ unsigned Target::registersAtOnce() const { return vectorRegisters * 5 / 4; }
 /// A quarter is for temporaries of several gangs and what they share (`sgemm`, `conv2d`).
 unsigned Target::registersForLockstep() const { return vectorRegisters * 3 / 4; }
 
+/// As many registers as CPUs have stores on their way (Zen: 64 entries, Intel: 56 to 112): a load
+/// that takes parts of several waits for all of them. What no register is left for is spilled, and
+/// comes back from there at once.
+unsigned Target::sharedBytesInRegisters() const { return 64 * vectorBytes(); }
+
 /// A gather costs what its lanes' loads cost, and a window a shuffle for each two registers of it:
 /// at AVX-512, by variable indices, any window of the first cache's page; below, a table of a few.
 int64_t Target::longestWindow() const {

@@ -181,7 +181,11 @@ CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
 llvm::Function *makeCtaRange(ModuleContext &context, const llvm::Function &body) {
   llvm::LLVMContext &c = context.module.getContext();
   llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c);
-  return makeEntry(context, "cta_range", llvm::Type::getVoidTy(c), {ptr, ptr, ptr, i64, i64}, body);
+  llvm::Function *f =
+      makeEntry(context, "cta_range", llvm::Type::getVoidTy(c), {ptr, ptr, ptr, i64, i64}, body);
+  if (context.hasPrivateShared)
+    f->addFnAttr(kPrivateShared);
+  return f;
 }
 
 /// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not

@@ -22,6 +22,9 @@ enum class EntryPoint : uint32_t {
 };
 inline constexpr const char *kEntryNames[] = {"gang", "gang_start", "cta_range"};
 
+/// An attribute of functions while which nothing else sees their CTA's `.shared` memory.
+inline constexpr const char *kPrivateShared = "ptx.private.shared";
+
 struct GangModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;

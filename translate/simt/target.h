@@ -69,6 +69,8 @@ struct Target {
   unsigned registersAtOnce() const;
   /// The same where several gangs run in lockstep and share what is the same for all of them.
   unsigned registersForLockstep() const;
+  /// How much of `.shared` memory is kept in registers from one gang to the next.
+  unsigned sharedBytesInRegisters() const;
   /// The longest stretch of memory that is read whole and permuted rather than gathered.
   int64_t longestWindow() const;
 };
