@@ -8,6 +8,8 @@ namespace {
 constexpr uint64_t kHalf = uint64_t{1} << 31;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kReserved = 2 * kHalf + kPage;
+// simt relies on it for base().
+static_assert((kHalf + kPage - abi::kSharedFirstOffset) % abi::kSharedFirstOffset == 0);
 } // namespace
 
 SharedArena::SharedArena() {

@@ -116,6 +116,9 @@ class Accesses : protected ValueMap {
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
   Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *row);
+  bool isElementRow(const llvm::LoadInst &) const;
+  Value *rowOf(const Address &);
+  Value *loadByLanes(const llvm::LoadInst &, Value *row);
   Value *loadFewRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>);
   Value *loadRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>, int64_t span);
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,

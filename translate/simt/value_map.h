@@ -66,6 +66,7 @@ class ValueMap {
   Value *repeatMask(Value *mask, unsigned times);
   Value *runtime(llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<Value *> arguments);
   /// A field of the Launch, Cta or Gang record, `argument` of the function.
+  Value *sharedBase();
   Value *field(unsigned argument, size_t offset, llvm::Type *, bool isInvariant);
   Value *argument(unsigned n) { return n == kFirstThread ? firstThread_ : target_.getArg(n); }
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);

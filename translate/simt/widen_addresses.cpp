@@ -10,7 +10,7 @@ namespace ptxrun::simt {
 
 /// Host pointers for `.shared` addresses, one or as many as there are lanes.
 llvm::Value *Accesses::inArena(Value *offsets) {
-  Value *arena = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+  Value *arena = sharedBase();
   llvm::Type *wide = offsets->getType()->getWithNewBitWidth(64);
   return b_.CreateGEP(b_.getInt8Ty(), arena, b_.CreateSExt(offsets, wide));
 }
@@ -104,8 +104,7 @@ Accesses::Address Accesses::address(const Value *pointer) {
   Value *index;
   if (pointer->getType()->getPointerAddressSpace() == lower::kShared) {
     index = b_.CreateSExt(vector(pointer), vec(b_.getInt64Ty(), lanes_));
-    return {field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true), nullptr, index,
-            nullptr};
+    return {sharedBase(), nullptr, index, nullptr};
   }
   // uniform + varying: a scalar base with a vector index
   if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
@@ -168,11 +167,13 @@ uint64_t leastOf(const llvm::Value *v, unsigned depth = 8) {
 /// Whether a masked load of a row of `.shared` memory might begin before that memory, where no lane
 /// that is active reads any (`if (t >= d) x = s[t - d]`): the page there is closed, and CPUs take
 /// hundreds of cycles to find that only lanes without a mask bit touch it. Null where it does not.
-/// A gather asks for the active lanes' elements alone, and faults where those are not there.
+/// A gather, or a loop over lanes, asks for the active lanes' elements alone, and faults where
+/// those are not there.
 llvm::Value *Accesses::beginsBelowShared(const llvm::LoadInst &load, const Address &a) {
   const Value *pointer = load.getPointerOperand();
   if (!mask() || !knownLanes().empty() || !a.offsets || isOffMainLine_ ||
-      !isGatherSmall(load.getType()) ||
+      context_.options.tier != Tier::optimised ||
+      (!isGatherSmall(load.getType()) && (a.wraps || !isElementRow(load))) ||
       pointer->getType()->getPointerAddressSpace() != lower::kShared)
     return nullptr;
   const int64_t least = *std::min_element(a.offsets->begin(), a.offsets->end());

@@ -216,7 +216,7 @@ llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Val
                                    bool isLocal) {
   Value *mayFlush = b_.getTrue();
   if (rmw.getPointerAddressSpace() == lower::kGeneric) {
-    Value *shared = field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true);
+    Value *shared = sharedBase();
     Value *offset = b_.CreateSub(b_.CreatePtrToInt(p, b_.getInt64Ty()),
                                  b_.CreatePtrToInt(shared, b_.getInt64Ty()));
     mayFlush = b_.CreateICmpUGE(offset, b_.getInt64(uint64_t(16) << abi::kSharedWindowShift));

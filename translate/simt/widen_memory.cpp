@@ -49,7 +49,9 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
     return;
   }
   Address a = address(pointer);
-  if (Value *below = beginsBelowShared(load, a))
+  Value *below = beginsBelowShared(load, a);
+  const bool isRowOfLanes = below && !a.wraps && isElementRow(load) && !isGatherSmall(plain(&load));
+  if (below)
     a.wraps = a.wraps ? b_.CreateOr(a.wraps, below) : below;
   Value *result;
   std::optional<Guess> guess;
@@ -68,7 +70,8 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
     // if the index wraps inside the gang: lane by lane; else as the shape says
-    result = loadEither(load, a, [&] { return loadSlowly(load, a); });
+    result = loadEither(
+        load, a, [&] { return isRowOfLanes ? loadByLanes(load, rowOf(a)) : loadSlowly(load, a); });
   }
   if (load.isAtomic() && llvm::isAcquireOrStronger(load.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
@@ -209,8 +212,62 @@ llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address 
     copyAccessTraits(fromRow, load);
     return fromRow;
   };
-  return joined({whole, loadWhole}, {each, [&] { return loadEach(load, pointers(a)); }}, done,
-                load.getName());
+  const auto loadLanes = [&] {
+    return isElementRow(load) ? loadByLanes(load, row) : loadEach(load, pointers(a));
+  };
+  return joined({whole, loadWhole}, {each, loadLanes}, done, load.getName());
+}
+
+/// Whether lanes load elements of a vector that lie in a row, for certain.
+bool Accesses::isElementRow(const llvm::LoadInst &load) const {
+  const llvm::Type *type = plain(&load);
+  return load.isSimple() && lanes_ > 1 && (type->isIntegerTy() || type->isFloatingPointTy()) &&
+         strideOf(load.getPointerOperand()) == int64_t(type->getScalarSizeInBits() / 8);
+}
+
+/// Where the row of such a load begins.
+llvm::Value *Accesses::rowOf(const Address &a) {
+  return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[0]));
+}
+
+/// <N x T> load(ptr row, i32 who):  for each lane of who:  v[lane] = row[lane]
+/// One function in the module for each kind of row: seldom run, and long where it is written out.
+llvm::Value *Accesses::loadByLanes(const llvm::LoadInst &load, Value *row) {
+  auto *type = llvm::cast<llvm::FixedVectorType>(wide(&load));
+  llvm::Module &m = context_.module;
+  std::string name;
+  llvm::raw_string_ostream(name) << "simt.load." << type->getNumElements() << '.'
+                                 << *type->getElementType() << '.' << load.getAlign().value();
+  llvm::Function *f = m.getFunction(name);
+  if (!f) {
+    llvm::LLVMContext &c = m.getContext();
+    llvm::Type *i32 = llvm::Type::getInt32Ty(c);
+    f = llvm::Function::Create(
+        llvm::FunctionType::get(type, {llvm::PointerType::get(c, 0), i32}, false),
+        llvm::GlobalValue::InternalLinkage, name, m);
+    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    Block *entry = Block::Create(c, "entry", f), *next = Block::Create(c, "next", f),
+          *done = Block::Create(c, "done", f);
+    llvm::IRBuilder<> b(entry);
+    Value *loaded = b.CreateAlloca(type);
+    b.CreateStore(llvm::Constant::getNullValue(type), loaded);
+    b.CreateCondBr(b.CreateIsNull(f->getArg(1)), done, next);
+    b.SetInsertPoint(next);
+    llvm::PHINode *who = b.CreatePHI(i32, 2);
+    Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, who, b.getTrue());
+    Value *rest = b.CreateAnd(who, b.CreateSub(who, b.getInt32(1)));
+    who->addIncoming(f->getArg(1), entry);
+    who->addIncoming(rest, next);
+    llvm::Type *element = type->getElementType();
+    b.CreateStore(
+        b.CreateAlignedLoad(element, b.CreateGEP(element, f->getArg(0), lane), load.getAlign()),
+        b.CreateGEP(element, loaded, lane));
+    b.CreateCondBr(b.CreateIsNull(rest), done, next);
+    b.SetInsertPoint(done);
+    b.CreateRet(b.CreateLoad(type, loaded));
+  }
+  return b_.CreateCall(f, {row, maskBits(mask())}, load.getName());
 }
 
 /// One access for each run, joined by shuffles.

@@ -164,8 +164,7 @@ Value *Collectives::emitEnvironment(const llvm::CallBase &, const Word &word) {
 Value *Collectives::emitSharedWindow(const llvm::CallBase &, const Word &word) {
   if (word.op == Op::sharedWindow)
     return b_.getInt64(uint64_t(16) << abi::kSharedWindowShift);
-  return b_.CreatePtrToInt(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true),
-                           b_.getInt64Ty());
+  return b_.CreatePtrToInt(sharedBase(), b_.getInt64Ty());
 }
 
 } // namespace ptxrun::simt

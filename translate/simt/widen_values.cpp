@@ -309,6 +309,18 @@ llvm::Value *ValueMap::field(unsigned which, size_t offset, llvm::Type *t, bool 
   return load;
 }
 
+/// The address of the CTA's `.shared` window. The first byte behind the reserved region begins a
+/// page, so that the window's address is a multiple of that region's size
+/// (rt/memory/shared_arena.cpp).
+llvm::Value *ValueMap::sharedBase() {
+  auto *base =
+      llvm::cast<llvm::LoadInst>(field(kCta, offsetof(abi::Cta, sharedBase), b_.getPtrTy(), true));
+  base->setMetadata(llvm::LLVMContext::MD_align,
+                    llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(
+                                                           b_.getInt64(abi::kSharedFirstOffset))));
+  return base;
+}
+
 /// The address of the kernel's `.param` space, which is there whether or not a thread comes to read
 /// it: loads from it may move out of the loop over gangs. (Streams of stores behind pointers read
 /// anew for each gang are a tenth slower. Between barriers registers are worth more.)
