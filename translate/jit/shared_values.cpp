@@ -67,10 +67,12 @@ class SharedValues {
     for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&function_)) {
       known_.clear();
       if (BasicBlock *before = block->getSinglePredecessor())
-        known_ = ends[before];
+        if (auto end = ends.find(before); end != ends.end())
+          known_ = end->second;
       for (Instruction &i : make_early_inc_range(*block))
         isChanged |= visit(i);
-      if (!block->getSingleSuccessor() || block->getSingleSuccessor()->getSinglePredecessor())
+      forgetOld(); // what is handed on to other blocks is short
+      if (any_of(successors(block), [](const BasicBlock *b) { return b->getSinglePredecessor(); }))
         ends[block] = known_;
     }
     return isChanged;
@@ -184,6 +186,12 @@ class SharedValues {
     return isa<AllocaInst, Argument>(getUnderlyingObject(pointer, /*MaxLookup=*/0));
   }
 
+  bool isOld(const Element &e) const { return stored_ - e.storedBefore > bytes_; }
+
+  void forgetOld() {
+    std::erase_if(known_, [&](const auto &place) { return isOld(place.second); });
+  }
+
   void forget(int64_t first, int64_t bytes) {
     auto it = known_.lower_bound(first);
     if (it != known_.begin()) {
@@ -247,7 +255,7 @@ class SharedValues {
         continue;
       auto found = known_.find(*place + int64_t(k * bytes));
       if (found == known_.end() || bytesOf(found->second.whole->getType()) != bytes ||
-          stored_ - found->second.storedBefore > bytes_)
+          isOld(found->second))
         return false;
       elements[k] = &found->second;
     }
