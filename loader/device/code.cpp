@@ -15,17 +15,18 @@ namespace ptxrun::device {
 namespace {
 // When better code is made. Most kernels are launched a few times on little data and never come
 // here; what takes longer is waited for, so that whoever measures it finds it at its speed from the
-// second launch on. Long kernels take seconds to compile in a program that runs for less: they must
-// have run for some part of what their baseline took to compile (the better code takes two to five
-// times that).
+// second launch on. Where baseline code took long to compile (5 ms are usual), better code takes
+// two to five times that, in a program that may run for less: launches go on without it.
 
-/// Time in baseline code from which on better code is made: at least what that takes for a short
-/// kernel, divided by how much it gains.
-constexpr uint64_t kLeastWorthNs = 1'000'000;
-constexpr uint64_t kWorthPart = 20; ///< of the baseline's compilation
-/// Time of launches in baseline code from which on the next one waits for better code.
-constexpr uint64_t kLeastWaitNs = 300'000;
-constexpr uint64_t kWaitPart = 64;
+/// Time of one launch in baseline code from which on better code is made: about what that takes for
+/// a short kernel, divided by how much it gains.
+constexpr uint64_t kWorthNs = 1'000'000;
+/// Time of launches in baseline code from which on better code is made.
+constexpr uint64_t kAskNs = 300'000;
+/// Neither sooner than this part of the baseline's compilation,
+constexpr uint64_t kAskShare = 64;
+/// and launches wait for it no sooner than this part.
+constexpr uint64_t kWaitShare = 16;
 } // namespace
 
 std::shared_ptr<const jit::Kernel> Source::compile(const std::string &kernel,
@@ -91,21 +92,26 @@ std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel, const
 Upgrade::Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key,
                  uint64_t baselineNs)
     : source_(std::move(source)), name_(std::move(kernel)), key_(key),
-      worthNs_(std::max(kLeastWorthNs, baselineNs / kWorthPart)),
-      waitNs_(std::max(kLeastWaitNs, baselineNs / kWaitPart)) {}
+      askNs_(baselineNs / kAskShare), waitNs_(std::max(kAskNs, baselineNs / kWaitShare)) {}
 
 void Upgrade::noteLaunch(uint64_t nanoseconds) {
-  launchNs_.fetch_add(nanoseconds, std::memory_order_relaxed);
+  const uint64_t taken = launchNs_.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds;
+  if (taken >= std::max(kAskNs, askNs_) && taken < waitNs_)
+    compileInBackground();
 }
 
 bool Upgrade::isDue() const {
-  return isAsked_.load(std::memory_order_relaxed) ||
-         launchNs_.load(std::memory_order_relaxed) >= waitNs_;
+  return code() || launchNs_.load(std::memory_order_relaxed) >= waitNs_;
 }
 
 void Upgrade::tellRuntime(uint64_t nanoseconds) {
   const uint64_t before = spentNs_.fetch_add(nanoseconds, std::memory_order_relaxed);
-  if (before + nanoseconds < worthNs_ || isAsked_.exchange(true, std::memory_order_relaxed))
+  if (before + nanoseconds >= std::max(kWorthNs, askNs_))
+    compileInBackground();
+}
+
+void Upgrade::compileInBackground() {
+  if (isAsked_.exchange(true, std::memory_order_relaxed))
     return;
   runInBackground([upgrade = weak_from_this()] {
     if (const std::shared_ptr<Upgrade> wanted = upgrade.lock())

@@ -34,13 +34,15 @@ struct Source {
 /// wait for it (isDue) once those before took so long that it is worth while.
 class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_this<Upgrade> {
  public:
-  /// `key` is the optimised variant's, `baselineNs` what the compilation of the baseline took.
+  /// `key` is the optimised variant's; `baselineNs` what compiling the baseline code took.
   Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key,
           uint64_t baselineNs);
 
   /// A launch ended that ran the baseline code, at least in the beginning.
   void noteLaunch(uint64_t nanoseconds);
   bool isDue() const;
+  /// How long launches go on in baseline code before one waits.
+  uint64_t waitNs() const { return waitNs_; }
   void tellRuntime(uint64_t nanoseconds) override;
   /// Compiles, or waits for the compilation that runs. Null if that fails; the baseline then stays.
   std::shared_ptr<const jit::Kernel> finish();
@@ -48,11 +50,12 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   std::shared_ptr<const jit::Kernel> kernel() const;
 
  private:
+  void compileInBackground();
+
   const std::shared_ptr<Source> source_;
   const std::string name_;
   const CodeOptions key_;
-  const uint64_t worthNs_; ///< time in baseline code from which on better code is made
-  const uint64_t waitNs_;  ///< time of launches in it from which on the next one waits for that
+  const uint64_t askNs_, waitNs_;
   std::atomic<bool> isAsked_{false};
   std::atomic<bool> hasFailed_{false};
   std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time

@@ -126,9 +126,26 @@ TEST_F(Tiers, ShortLaunchesAskForNothingUntilThereAreMany) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_FALSE(variant.upgrade->code());
   EXPECT_EQ(compile(*module).kernel, variant.kernel);
-  for (int k = 0; k < 300; ++k)
+  for (uint64_t taken = 0; taken < variant.upgrade->waitNs(); taken += 1'000)
     variant.upgrade->noteLaunch(1'000);
   EXPECT_NE(compile(*module).kernel, variant.kernel);
+}
+
+// Who waited for the compiler long once does not wait longer still for a few short launches.
+TEST_F(Tiers, LaunchesWaitLaterWhereBaselineCodeTookLong) {
+  const device::Upgrade quick(nullptr, "", {}, 2'000'000), slow(nullptr, "", {}, 16'000'000'000);
+  EXPECT_EQ(quick.waitNs(), 300'000u);
+  EXPECT_EQ(slow.waitNs(), 1'000'000'000u);
+}
+
+TEST_F(Tiers, CodeThatIsNotWaitedForComesFromTheBackground) {
+  auto module = load(device::Tiers::tiered);
+  const device::Variant variant = compile(*module);
+  variant.upgrade->tellRuntime(1'000'000'000);
+  for (int k = 0; k < 1'000 && !variant.upgrade->code(); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(variant.upgrade->isDue());
+  EXPECT_EQ(compile(*module).kernel, variant.upgrade->kernel());
 }
 
 TEST_F(Tiers, AModuleMayGoWhileItsKernelIsCompiled) {
