@@ -17,6 +17,7 @@
 
 #include <cassert>
 
+#include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
@@ -278,8 +279,10 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
     for (Function &function : module)
       fixUpNans(function);
   if (!effort.isBaseline())
-    for (Function &function : module)
+    for (Function &function : module) {
+      convertHalvesAsFloats(function);
       takeRowConditionsApart(function);
+    }
   if (!effort.isBaseline())
     for (Function &function : module)
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
