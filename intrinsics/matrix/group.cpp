@@ -199,7 +199,8 @@ static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwri
   t.flippedRows = t.areRowsRegisters && isSigned(w.operation.a) ? 0x80808080u : 0;
   const bool isAInPlace = t.areRowsRegisters && !isNibbles(w) && !w.operation.isSparse;
   t.rowPitch = isAInPlace ? w.registersA * size_t{kWarpLanes} : rowPitchOf(w);
-  const bool isBInPlace = t.areRowsRegisters && !isNibbles(w) && mayOverwrite;
+  const bool isBInPlace = t.areRowsRegisters && !isNibbles(w) && mayOverwrite &&
+                          w.registersB == blocks * blockRegistersB(w);
   const unsigned k = depthOf(w), columnsInAll = group.columns * blocks;
   t.columnPitch = isBInPlace ? size_t{2} * k : columnPitchOf(w);
   const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
@@ -217,7 +218,9 @@ static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwri
     t.columnSums = sums;
     t.columns = reinterpret_cast<const float *>(in);
   } else {
-    prepareB(w, columnsInAll, in, columns, t.columnPitch);
+    // One fragment after the other: those of wmma have registers behind their blocks'.
+    for (unsigned i = 0; i < group.columns; ++i, in += w.registersB * kWarpLanes)
+      prepareB(w, blocks, in, columns + i * blocks * t.columnPitch, t.columnPitch);
   }
   t.tiles = reinterpret_cast<const PanelTile *>(&group + 1);
   t.count = group.tiles;
