@@ -273,7 +273,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   optimise(module, *machine, effort);
   if (!effort.isBaseline() && !effort.isLarge())
     for (Function &function : module)
-      keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters());
+      keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters(),
+                       in.needs.staticSharedBytes);
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
   if (!effort.isBaseline() && target.level == CpuLevel::avx512)
     for (Function &function : module)

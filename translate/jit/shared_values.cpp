@@ -57,9 +57,9 @@ bool isKnownMask(Value *mask) {
 
 class SharedValues {
  public:
-  SharedValues(Function &function, unsigned registerBytes, unsigned bytes)
+  SharedValues(Function &function, unsigned registerBytes, unsigned bytes, int64_t end)
       : function_(function), layout_(function.getParent()->getDataLayout()),
-        registerBytes_(registerBytes), bytes_(bytes) {}
+        registerBytes_(registerBytes), bytes_(bytes), end_(end) {}
 
   bool run() {
     bool isChanged = false;
@@ -107,7 +107,7 @@ class SharedValues {
 
  private:
   /// The bytes that are read at places known here, and the stores there; false where the address
-  /// goes elsewhere.
+  /// goes elsewhere, or behind the variables: a fault would go unseen.
   bool followUses(Value &address, int64_t offset, std::vector<Instruction *> &stores,
                   BitVector &read) const {
     for (User *user : address.users()) {
@@ -124,7 +124,7 @@ class SharedValues {
         continue;
       const std::optional<Access> access = accessOf(*i);
       if (!access || access->pointer != &address || !access->isWhole() || offset < 0 ||
-          offset > kMostBytes)
+          offset + int64_t(layout_.getTypeStoreSize(access->type).getFixedValue()) > end_)
         return false;
       if (i->mayWriteToMemory()) {
         stores.push_back(i);
@@ -334,21 +334,22 @@ class SharedValues {
   }
 
   static constexpr unsigned kCtaArgument = 1;
-  static constexpr int64_t kMostBytes = 1 << 20;
 
   Function &function_;
   const DataLayout &layout_;
   const unsigned registerBytes_, bytes_;
+  const int64_t end_; // of the variables whose size is known
   Known known_;
   uint64_t stored_ = 0; // bytes
 };
 
 } // namespace
 
-bool keepSharedValues(Function &function, unsigned registerBytes, unsigned bytes) {
+bool keepSharedValues(Function &function, unsigned registerBytes, unsigned bytes,
+                      uint32_t staticBytes) {
   if (!function.hasFnAttribute(simt::kPrivateShared))
     return false;
-  SharedValues values(function, registerBytes, bytes);
+  SharedValues values(function, registerBytes, bytes, abi::kSharedFirstOffset + staticBytes);
   return values.run() && (values.removeUnread(), true);
 }
 

@@ -57,7 +57,6 @@ const llvm::Target &nativeTarget() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    chooseSelectionOrder();
     std::string error;
     const llvm::Target *found = llvm::TargetRegistry::lookupTarget(kTriple, error);
     assert(found && "jit: LLVM was built without X86");

@@ -22,9 +22,6 @@ const std::string &tuneCpu();
 
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuLevel, llvm::CodeGenOptLevel);
 
-/// Tells LLVM, once for the process, to order what it selects as selection_order.cpp says.
-void chooseSelectionOrder();
-
 /// A TargetMachine borrowed from a pool (it is costly to make and not thread-safe); goes back when
 /// the borrower dies.
 class BorrowedTarget {
