@@ -27,14 +27,14 @@ void dropNulls(json &value) {
 
 } // namespace
 
-std::unique_ptr<AdapterChannel> AdapterChannel::overStandardStreams() {
+std::shared_ptr<AdapterChannel> AdapterChannel::overStandardStreams() {
   std::fflush(stdout);
   const int out = dup(1);
   dup2(2, 1);
-  return std::make_unique<AdapterChannel>(stdin, fdopen(out, "wb"));
+  return over(stdin, fdopen(out, "wb"));
 }
 
-std::unique_ptr<AdapterChannel> AdapterChannel::overPort(unsigned port) {
+std::shared_ptr<AdapterChannel> AdapterChannel::overPort(unsigned port) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -53,16 +53,16 @@ std::unique_ptr<AdapterChannel> AdapterChannel::overPort(unsigned port) {
   close(listener);
   if (client < 0)
     throw UsageError("--dap: nobody connects");
-  return std::make_unique<AdapterChannel>(fdopen(client, "rb"), fdopen(dup(client), "wb"));
+  return over(fdopen(client, "rb"), fdopen(dup(client), "wb"));
 }
 
-AdapterChannel::AdapterChannel(std::FILE *in, std::FILE *out)
-    : in_(in), out_(out), reader_([this] { readAll(); }) {}
-
-AdapterChannel::~AdapterChannel() {
-  std::fclose(out_);
-  reader_.detach(); // it may wait for input that never comes; the process ends
+std::shared_ptr<AdapterChannel> AdapterChannel::over(std::FILE *in, std::FILE *out) {
+  auto channel = std::make_shared<AdapterChannel>(in, out);
+  std::thread([channel] { channel->readAll(); }).detach();
+  return channel;
 }
+
+AdapterChannel::~AdapterChannel() { std::fclose(out_); }
 
 bool AdapterChannel::read(json &message) {
   constexpr size_t kMostBytes = 64 << 20;

@@ -15,15 +15,16 @@
 namespace ptxrun::command {
 
 /// Messages to and from one client. Reads on a thread of its own, so that `pause` is heard while a
-/// kernel runs.
+/// kernel runs. That thread owns it, too: it may wait for input that never comes, or meet the end
+/// of it when nobody else is there any more.
 class AdapterChannel {
  public:
   /// Standard input and output; what is printed from then on goes to standard error.
-  static std::unique_ptr<AdapterChannel> overStandardStreams();
+  static std::shared_ptr<AdapterChannel> overStandardStreams();
   /// The first client that connects to this port of the loopback; 0: any port, told on standard
   /// error. Throws UsageError.
-  static std::unique_ptr<AdapterChannel> overPort(unsigned port);
-  AdapterChannel(std::FILE *in, std::FILE *out);
+  static std::shared_ptr<AdapterChannel> overPort(unsigned port);
+  AdapterChannel(std::FILE *in, std::FILE *out) : in_(in), out_(out) {}
   ~AdapterChannel();
 
   /// The next request; null at the end.
@@ -33,6 +34,7 @@ class AdapterChannel {
   void setMachine(debug::Machine *);
 
  private:
+  static std::shared_ptr<AdapterChannel> over(std::FILE *in, std::FILE *out);
   bool read(nlohmann::json &);
   void readAll();
 
@@ -44,7 +46,6 @@ class AdapterChannel {
   debug::Machine *machine_ = nullptr;
   int64_t sequence_ = 0;
   std::mutex sending_;
-  std::thread reader_;
 };
 
 class DebugAdapter {

@@ -271,7 +271,7 @@ void debugFile(RunArguments &plan, const DebugArguments &given) {
 
 /// The client says what to debug, unless the command line did.
 void serve(RunArguments &plan, DebugArguments &given) {
-  std::unique_ptr<AdapterChannel> channel;
+  std::shared_ptr<AdapterChannel> channel;
   if (given.adapter == "stdio") {
     channel = AdapterChannel::overStandardStreams();
   } else {
