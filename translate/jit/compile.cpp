@@ -89,8 +89,18 @@ void setFunctionAttributes(Module &module, const simt::Target &target) {
   }
 }
 
+bool callsBody(const Function &function) {
+  for (const BasicBlock &block : function)
+    for (const Instruction &instruction : block)
+      if (auto *call = dyn_cast<CallBase>(&instruction);
+          call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration())
+        return true;
+  return false;
+}
+
 /// Entry points are made by us, not by the PTX, and have no place in it. They get the kernel's: a
-/// body inlined into a function without debug information would lose its lines.
+/// body inlined into a function without debug information would lose its lines. What is inlined
+/// itself and has no body in it gets none: it is on the line of who calls it.
 void placeEntries(Module &module) {
   const Function *placed = nullptr;
   for (const Function &function : module)
@@ -100,7 +110,7 @@ void placeEntries(Module &module) {
     return;
   const DISubprogram *body = placed->getSubprogram();
   for (Function &function : module) {
-    if (function.isDeclaration() || function.getSubprogram())
+    if (function.isDeclaration() || function.getSubprogram() || !callsBody(function))
       continue;
     DISubprogram *place = DISubprogram::getDistinct(
         module.getContext(), body->getScope(), function.getName(), function.getName(),

@@ -231,7 +231,7 @@ llvm::Value *Accesses::rowOf(const Address &a) {
 }
 
 /// <N x T> load(ptr row, i32 who):  for each lane of who:  v[lane] = row[lane]
-/// One function in the module for each kind of row: seldom run, and long where it is written out.
+/// Seldom run, and long where it is written out for each lane.
 llvm::Value *Accesses::loadByLanes(const llvm::LoadInst &load, Value *row) {
   auto *type = llvm::cast<llvm::FixedVectorType>(wide(&load));
   llvm::Module &m = context_.module;
@@ -245,7 +245,7 @@ llvm::Value *Accesses::loadByLanes(const llvm::LoadInst &load, Value *row) {
     f = llvm::Function::Create(
         llvm::FunctionType::get(type, {llvm::PointerType::get(c, 0), i32}, false),
         llvm::GlobalValue::InternalLinkage, name, m);
-    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr(llvm::Attribute::AlwaysInline); // its loads then are on the line of the call
     f->addFnAttr(llvm::Attribute::NoUnwind);
     Block *entry = Block::Create(c, "entry", f), *next = Block::Create(c, "next", f),
           *done = Block::Create(c, "done", f);

@@ -245,6 +245,44 @@ TEST_F(VerifyCommand, EndsWithWhatHasNoEnd) {
   EXPECT_EQ(call("run " + pipe + ".toml").exitCode, 2);
 }
 
+// Where no instruction loads bytes under a mask, rows are read by code that has no line of its own.
+TEST_F(RunCommand, FaultsOfRowsUnderAMaskHaveTheirLine) {
+  const std::string kernel = file("rows.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry rows(.param .u64 in, .param .u64 out) {
+  .reg .pred %p;
+  .reg .b32 %r<4>;
+  .reg .b64 %d<5>;
+  .reg .b16 %h;
+  ld.param.u64 %d1, [in];
+  ld.param.u64 %d2, [out];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mad.lo.u32 %r1, %r2, 256, %r1;
+  and.b32 %r3, %r1, 3;
+  setp.eq.u32 %p, %r3, 1;
+  @%p bra END;
+  cvt.u64.u32 %d3, %r1;
+  add.u64 %d4, %d1, %d3;
+  ld.global.u8 %h, [%d4+5];
+  add.u64 %d4, %d2, %d3;
+  st.global.u8 [%d4], %h;
+END:
+  ret;
+})");
+  for (const char *level : {"sse4", "avx2", "avx512"})
+    for (const char *tiers : {"baseline", "optimised"}) {
+      const Outcome outcome =
+          shell(std::string("PTXRUN_GUARD=exact PTXRUN_CPU=") + level + " " + PTXRUN_COMMAND +
+                " run " + kernel +
+                " --grid 64 --block 256 --arg u8[5000] --arg u8[65536] --tiers " + tiers + " 2>&1");
+      EXPECT_EQ(outcome.exitCode, 1) << outcome.text;
+      EXPECT_TRUE(has(outcome, "illegal address: read at") && has(outcome, "rows.ptx:19"))
+          << level << ", " << tiers << ": " << outcome.text;
+    }
+}
+
 TEST_F(RunCommand, TimesEachStage) {
   Outcome outcome = call("run " + kSamples + "/saxpy.toml --time --no-cache");
   EXPECT_EQ(outcome.exitCode, 0) << outcome.text;
