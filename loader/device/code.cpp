@@ -92,11 +92,12 @@ std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel, const
 Upgrade::Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key,
                  uint64_t baselineNs)
     : source_(std::move(source)), name_(std::move(kernel)), key_(key),
-      askNs_(baselineNs / kAskShare), waitNs_(std::max(kAskNs, baselineNs / kWaitShare)) {}
+      askNs_(std::max(kAskNs, baselineNs / kAskShare)),
+      waitNs_(std::max(kAskNs, baselineNs / kWaitShare)) {}
 
 void Upgrade::noteLaunch(uint64_t nanoseconds) {
   const uint64_t taken = launchNs_.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds;
-  if (taken >= std::max(kAskNs, askNs_) && taken < waitNs_)
+  if (taken >= askNs_ && taken < waitNs_)
     compileInBackground();
 }
 

@@ -286,17 +286,14 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
       keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters(),
                        in.needs.staticSharedBytes);
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
-  if (!effort.isBaseline() && target.level == CpuLevel::avx512)
-    for (Function &function : module)
-      fixUpNans(function);
   if (!effort.isBaseline())
     for (Function &function : module) {
+      if (target.level == CpuLevel::avx512)
+        fixUpNans(function);
       convertHalvesAsFloats(function);
       takeRowConditionsApart(function);
-    }
-  if (!effort.isBaseline())
-    for (Function &function : module)
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
+    }
   if (std::string wrong = brokenIr(module); !wrong.empty())
     return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)

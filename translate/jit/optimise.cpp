@@ -131,10 +131,8 @@ bool isShortChain(const Instruction &instruction, unsigned length) {
 
 /// Longer chains live in the frame. LLVM copies a whole chain for each use behind a suspension, in
 /// time that grows with the square of its length.
-constexpr unsigned kLongestRecomputed = 4;
-
 bool isComputedAgain(Instruction &instruction) {
-  return isCheap(instruction) && isShortChain(instruction, kLongestRecomputed);
+  return isCheap(instruction) && isShortChain(instruction, simt::kLimits.code.recomputed);
 }
 
 /// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is

@@ -80,16 +80,15 @@ class SharedValues {
 
   /// Removes stores that nothing reads any more: `.shared` memory is gone with its CTA. Not where
   /// anything might read at places that are not known here.
-  bool removeUnread() {
+  void removeUnread() {
     std::vector<Instruction *> stores;
     BitVector read;
     for (Instruction &i : instructions(function_)) {
       if (isa<CallBase>(i) && !isa<IntrinsicInst>(i) && i.mayReadFromMemory())
-        return false;
+        return;
       if (isSharedBase(&i) && !followUses(i, 0, stores, read))
-        return false;
+        return;
     }
-    bool isChanged = false;
     for (Instruction *store : stores) {
       const Access to = *accessOf(*store);
       const int64_t first = *placeOf(to.pointer);
@@ -97,12 +96,9 @@ class SharedValues {
       for (unsigned k = 0; k < countOf(to.type); ++k)
         for (unsigned at = k * bytesOf(to.type); to.has(k) && at < (k + 1) * bytesOf(to.type); ++at)
           isRead |= first + at < read.size() && read[unsigned(first + at)];
-      if (!isRead) {
+      if (!isRead)
         store->eraseFromParent();
-        isChanged = true;
-      }
     }
-    return isChanged;
   }
 
  private:
@@ -345,12 +341,13 @@ class SharedValues {
 
 } // namespace
 
-bool keepSharedValues(Function &function, unsigned registerBytes, unsigned bytes,
+void keepSharedValues(Function &function, unsigned registerBytes, unsigned bytes,
                       uint32_t staticBytes) {
   if (!function.hasFnAttribute(simt::kPrivateShared))
-    return false;
+    return;
   SharedValues values(function, registerBytes, bytes, abi::kSharedFirstOffset + staticBytes);
-  return values.run() && (values.removeUnread(), true);
+  if (values.run())
+    values.removeUnread();
 }
 
 } // namespace ptxrun::jit

@@ -16,8 +16,8 @@ namespace ptxrun::jit {
 /// In functions that alone access their CTA's `.shared` memory while they run (simt says so by an
 /// attribute). `registerBytes` of the level's vectors; what was stored longer ago than that many
 /// `bytes` were is loaded. `staticBytes` of variables have a size that is known: what is stored
-/// there and read by nothing goes. True if there was anything.
-bool keepSharedValues(llvm::Function &, unsigned registerBytes, unsigned bytes,
+/// there and read by nothing goes.
+void keepSharedValues(llvm::Function &, unsigned registerBytes, unsigned bytes,
                       uint32_t staticBytes);
 
 } // namespace ptxrun::jit

@@ -119,6 +119,7 @@ class Accesses : protected ValueMap {
   bool isElementRow(const llvm::LoadInst &) const;
   Value *rowOf(const Address &);
   Value *loadByLanes(const llvm::LoadInst &, Value *row);
+  llvm::AllocaInst *slowBuffer(llvm::Type *wideType);
   Value *loadFewRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>);
   Value *loadRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>, int64_t span);
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,

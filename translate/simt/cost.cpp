@@ -248,6 +248,7 @@ constinit const Limits kLimits = {
              .ways = 64,
              .inlined = 400,
              .unrolled = 32,
+             .recomputed = 4,
              .longBlock = 1000,
              .fewSpills = 32,
              .shortStretch = 128},

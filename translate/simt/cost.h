@@ -104,6 +104,7 @@ struct Limits {
     unsigned ways;       ///< that meet in a block; from more on InstCombine is left out
     unsigned inlined;    ///< instructions of a body that is copied into two entry points
     unsigned unrolled;   ///< instructions of a loop that may vanish by unrolling
+    unsigned recomputed; ///< instructions on end that are done again behind a suspension
     uint64_t longBlock;  ///< machine instructions, or about that
     uint64_t fewSpills;  ///< not worth another order
     size_t shortStretch; ///< instructions that stay in their order

@@ -636,9 +636,7 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
         continue; // what has been made of it is cleaned up
       const uint64_t bytes = f.getDataLayout().getTypeStoreSize(load->getType()).getFixedValue();
       for (uint64_t line = 0; line < bytes; line += lineBytes)
-        b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                          {b.CreateConstGEP1_64(b.getInt8Ty(), at, line), b.getInt32(0),
-                           b.getInt32(3), b.getInt32(1)});
+        fetchAhead(b, at, int64_t(line));
     }
   }
 }

@@ -155,6 +155,19 @@ Region regionFrom(const ShapeAnalysis &shapes, BasicBlock *start,
   return r;
 }
 
+/// What depends on `v`, from its block on; no blocks where nothing does.
+Region regionOf(const ShapeAnalysis &shapes, Instruction &v) {
+  const llvm::DenseSet<const BasicBlock *> wanted = dependents(shapes, v);
+  return wanted.empty() ? Region{} : regionFrom(shapes, v.getParent(), wanted);
+}
+
+unsigned sizeOf(const Region &region) {
+  unsigned size = 0;
+  for (const BasicBlock *b : region.blocks)
+    size += unsigned(b->sizeWithoutDebug());
+  return size;
+}
+
 /// What accesses to memory are worth in these blocks: those in a row or uniform, more so without
 /// masks.
 uint64_t worth(const ShapeAnalysis &shapes, llvm::ArrayRef<BasicBlock *> blocks) {
@@ -390,11 +403,8 @@ bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const 
       if (i.hasMetadata(kTurnsTried) || !isComputedFromKnown(shapes, i))
         continue;
       i.setMetadata(kTurnsTried, llvm::MDNode::get(f.getContext(), {}));
-      const llvm::DenseSet<const BasicBlock *> wanted = dependents(shapes, i);
-      const Region region = wanted.empty() ? Region{} : regionFrom(shapes, block, wanted);
-      unsigned size = 0;
-      for (BasicBlock *b : region.blocks)
-        size += unsigned(b->sizeWithoutDebug());
+      const Region region = regionOf(shapes, i);
+      const unsigned size = sizeOf(region);
       if (region.blocks.empty() || !region.meet || copied + size > kLimits.versions.copied)
         continue;
       const ShapeAnalysis agreed(f, gang, false, &i);
@@ -420,14 +430,10 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
       if (i.hasMetadata(kTried) || !isComputedFromKnown(shapes, i))
         continue;
       i.setMetadata(kTried, llvm::MDNode::get(f.getContext(), {}));
-      const llvm::DenseSet<const BasicBlock *> wanted = dependents(shapes, i);
-      const Region region = wanted.empty() ? Region{} : regionFrom(shapes, block, wanted);
-      unsigned size = 0;
-      bool meetsOthers = false;
-      for (BasicBlock *b : region.blocks) {
-        size += unsigned(b->sizeWithoutDebug());
-        meetsOthers |= llvm::any_of(*b, mayMeetOtherGangs);
-      }
+      const Region region = regionOf(shapes, i);
+      const unsigned size = sizeOf(region);
+      const bool meetsOthers = llvm::any_of(
+          region.blocks, [](BasicBlock *b) { return llvm::any_of(*b, mayMeetOtherGangs); });
       if (region.blocks.empty() || meetsOthers || copied + size > kLimits.versions.copied)
         continue;
       const ShapeAnalysis agreed(f, gang, false, &i);

@@ -6,6 +6,7 @@
 
 #include "translate/simt/accesses.h"
 #include "translate/simt/rows.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -111,9 +112,7 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   llvm::SmallVector<Value *> pieces;
   for (Value *at : startsOfGroups(load.getPointerOperand(), a, *group)) {
     if (ahead)
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(ahead)),
-                          b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+      fetchAhead(b_, at, ahead);
     llvm::LoadInst *l = b_.CreateAlignedLoad(vec(element, *group * perLane), at, load.getAlign());
     copyAccessTraits(l, load);
     pieces.push_back(l);

@@ -124,10 +124,7 @@ void Accesses::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64
     return; // the next gangs are rows of their own
   const int64_t bytes = size * int64_t(lanes_);
   for (int64_t line = 0; line < bytes; line += context_.target.lineBytes)
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                       {b_.CreateConstGEP1_64(b_.getInt8Ty(), at,
-                                              uint64_t(kLimits.accesses.gangsAhead * bytes + line)),
-                        b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    fetchAhead(b_, at, kLimits.accesses.gangsAhead * bytes + line);
 }
 
 /// Constant offsets: a few runs of neighbouring lanes are vector accesses joined by shuffles; a
@@ -230,44 +227,17 @@ llvm::Value *Accesses::rowOf(const Address &a) {
   return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[0]));
 }
 
-/// <N x T> load(ptr row, i32 who):  for each lane of who:  v[lane] = row[lane]
-/// Seldom run, and long where it is written out for each lane.
+/// The active lanes' elements of a row; zero in the others. Seldom run.
 llvm::Value *Accesses::loadByLanes(const llvm::LoadInst &load, Value *row) {
-  auto *type = llvm::cast<llvm::FixedVectorType>(wide(&load));
-  llvm::Module &m = context_.module;
-  std::string name;
-  llvm::raw_string_ostream(name) << "simt.load." << type->getNumElements() << '.'
-                                 << *type->getElementType() << '.' << load.getAlign().value();
-  llvm::Function *f = m.getFunction(name);
-  if (!f) {
-    llvm::LLVMContext &c = m.getContext();
-    llvm::Type *i32 = llvm::Type::getInt32Ty(c);
-    f = llvm::Function::Create(
-        llvm::FunctionType::get(type, {llvm::PointerType::get(c, 0), i32}, false),
-        llvm::GlobalValue::InternalLinkage, name, m);
-    f->addFnAttr(llvm::Attribute::AlwaysInline); // its loads then are on the line of the call
-    f->addFnAttr(llvm::Attribute::NoUnwind);
-    Block *entry = Block::Create(c, "entry", f), *next = Block::Create(c, "next", f),
-          *done = Block::Create(c, "done", f);
-    llvm::IRBuilder<> b(entry);
-    Value *loaded = b.CreateAlloca(type);
-    b.CreateStore(llvm::Constant::getNullValue(type), loaded);
-    b.CreateCondBr(b.CreateIsNull(f->getArg(1)), done, next);
-    b.SetInsertPoint(next);
-    llvm::PHINode *who = b.CreatePHI(i32, 2);
-    Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, who, b.getTrue());
-    Value *rest = b.CreateAnd(who, b.CreateSub(who, b.getInt32(1)));
-    who->addIncoming(f->getArg(1), entry);
-    who->addIncoming(rest, next);
-    llvm::Type *element = type->getElementType();
-    b.CreateStore(
-        b.CreateAlignedLoad(element, b.CreateGEP(element, f->getArg(0), lane), load.getAlign()),
-        b.CreateGEP(element, loaded, lane));
-    b.CreateCondBr(b.CreateIsNull(rest), done, next);
-    b.SetInsertPoint(done);
-    b.CreateRet(b.CreateLoad(type, loaded));
-  }
-  return b_.CreateCall(f, {row, maskBits(mask())}, load.getName());
+  llvm::Type *element = plain(&load), *wideType = wide(&load);
+  llvm::AllocaInst *loaded = slowBuffer(wideType);
+  b_.CreateStore(llvm::Constant::getNullValue(wideType), loaded);
+  forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
+    Value *one = b_.CreateAlignedLoad(element, b_.CreateGEP(element, row, lane), load.getAlign());
+    b_.CreateStore(one, b_.CreateGEP(element, loaded, lane));
+    return nullptr;
+  });
+  return b_.CreateLoad(wideType, loaded, load.getName());
 }
 
 /// One access for each run, joined by shuffles.

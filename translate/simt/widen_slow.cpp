@@ -93,6 +93,16 @@ bool Accesses::isGatherSmall(const llvm::Type *type) const {
          (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
 }
 
+/// Where a wide value lies while its lanes are served one by one.
+llvm::AllocaInst *Accesses::slowBuffer(llvm::Type *wideType) {
+  llvm::AllocaInst *&buffer = slowBuffers_[wideType];
+  if (!buffer) {
+    buffer = entryAlloca(wideType, "slow");
+    buffer->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+  }
+  return buffer;
+}
+
 /// Calls the runtime to move the active lanes' parts between a buffer of a wide value and where
 /// they belong. Null (and nothing emitted) where a gather is better, the address is no simple
 /// function of the index, or the access is atomic in more than a register.
@@ -109,11 +119,7 @@ llvm::AllocaInst *Accesses::accessWrapped(const llvm::Instruction &access, const
       !llvm::isPowerOf2_64(bytes) || (access.isAtomic() && bytes > 8) ||
       layout.getTypeSizeInBits(wideType).getFixedValue() != bytes * 8 * lanes_)
     return nullptr;
-  llvm::AllocaInst *&buffer = slowBuffers_[wideType];
-  if (!buffer) {
-    buffer = entryAlloca(wideType, "slow");
-    buffer->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
-  }
+  llvm::AllocaInst *buffer = slowBuffer(wideType);
   if (stored)
     b_.CreateStore(stored, buffer);
   const bool wasOff = std::exchange(isOffMainLine_, true);

@@ -127,6 +127,12 @@ llvm::CallInst *callWord(llvm::IRBuilder<> &b, Op op, llvm::Type *result,
       arguments);
 }
 
+void fetchAhead(llvm::IRBuilder<> &b, llvm::Value *at, int64_t distance) {
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                    {b.CreateConstGEP1_64(b.getInt8Ty(), at, uint64_t(distance)), b.getInt32(0),
+                     b.getInt32(3), b.getInt32(1)});
+}
+
 bool isOfMbarrier(Op op) { return op >= Op::mbarrierInit && op <= Op::mbarrierTryWait; }
 
 bool isOfCluster(Op op) {

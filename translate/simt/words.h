@@ -85,6 +85,9 @@ Word wordFor(Op);
 llvm::CallInst *callWord(llvm::IRBuilder<> &, Op, llvm::Type *result,
                          llvm::ArrayRef<llvm::Value *> arguments);
 
+/// Fetches the line of the cache with the byte at this distance from `at`, for reading.
+void fetchAhead(llvm::IRBuilder<> &, llvm::Value *at, int64_t distance);
+
 /// True for the arrivals at an mbarrier whose state tells nothing but the phase.
 inline bool isArrival(Op op) { return op == Op::mbarrierArrive || op == Op::mbarrierArriveDrop; }
 /// True for the tests of an mbarrier's phase.
