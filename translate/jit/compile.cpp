@@ -124,6 +124,28 @@ void placeEntries(Module &module) {
   }
 }
 
+/// Instruction selection looks at a block as a whole, at a time that grows faster than the block:
+/// long blocks become several, once no pass over IR is left that would join them again.
+class ShortBlocks final : public FunctionPass {
+ public:
+  ShortBlocks() : FunctionPass(ID) {}
+  StringRef getPassName() const override { return "Short blocks for instruction selection"; }
+  bool runOnFunction(Function &function) override {
+    bool isChanged = false;
+    for (BasicBlock &block : function) { // what is split off is looked at next
+      if (block.size() <= simt::kLimits.code.selected)
+        continue;
+      block.splitBasicBlock(std::next(block.begin(), simt::kLimits.code.selected));
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+ private:
+  static char ID;
+};
+char ShortBlocks::ID = 0;
+
 /// The code generator's passes but for some that cost more than they give:
 ///   - Loop strength reduction takes up to a fifth of code generation and wins nothing on code
 ///     whose addresses are a base and constants already. What prepares for it goes with it, and
@@ -141,6 +163,8 @@ class CodegenPasses final : public legacy::PassManager {
       delete pass;
       return;
     }
+    if (name == "Insert stack protectors") // the first that no longer joins blocks
+      legacy::PassManager::add(new ShortBlocks());
     legacy::PassManager::add(pass);
   }
 };

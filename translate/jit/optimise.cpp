@@ -1,6 +1,7 @@
 #include "translate/jit/optimise.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/Transforms/Coroutines/CoroCleanup.h>
 #include <llvm/Transforms/Coroutines/CoroEarly.h>
@@ -20,6 +21,7 @@
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "translate/lower/analyses.h"
 
@@ -33,6 +35,53 @@ InstCombineOptions oneRound() {
   return InstCombineOptions().setMaxIterations(1).setVerifyFixpoint(false);
 }
 
+/// Calls in place of a function's freezes, if there are very many, for as long as this object
+/// lives. InstCombine moves each freeze up through all of the arithmetic before it, at a time that
+/// grows with the square of what there is.
+class FreezesAway {
+ public:
+  explicit FreezesAway(Function &function) : module_(*function.getParent()) {
+    SmallVector<FreezeInst *> freezes;
+    for (Instruction &instruction : instructions(function))
+      if (auto *freeze = dyn_cast<FreezeInst>(&instruction))
+        freezes.push_back(freeze);
+    if (freezes.size() <= simt::kLimits.code.freezes)
+      return;
+    for (FreezeInst *freeze : freezes) {
+      Function *&standIn = standIns_[freeze->getType()];
+      if (!standIn)
+        standIn = declare(freeze->getType());
+      replace(*freeze, CallInst::Create(standIn, {freeze->getOperand(0)}));
+    }
+  }
+  ~FreezesAway() {
+    for (auto &[type, standIn] : standIns_) {
+      for (User *user : make_early_inc_range(standIn->users()))
+        replace(*cast<Instruction>(user), new FreezeInst(cast<CallInst>(user)->getArgOperand(0)));
+      standIn->eraseFromParent();
+    }
+  }
+  FreezesAway(const FreezesAway &) = delete;
+  FreezesAway &operator=(const FreezesAway &) = delete;
+
+ private:
+  Function *declare(Type *type) {
+    auto *standIn = Function::Create(FunctionType::get(type, {type}, false),
+                                     GlobalValue::ExternalLinkage, "freeze", module_);
+    standIn->setDoesNotAccessMemory();
+    standIn->setDoesNotThrow();
+    standIn->setWillReturn();
+    return standIn;
+  }
+  static void replace(Instruction &old, Instruction *with) {
+    with->setDebugLoc(old.getDebugLoc());
+    ReplaceInstWithInst(&old, with);
+  }
+
+  Module &module_;
+  MapVector<Type *, Function *> standIns_;
+};
+
 /// InstCombine, but where very many ways meet: it asks for the known bits of each value that comes
 /// in, for each instruction behind, and that time grows with the square of the number of ways.
 /// What is left is folded there.
@@ -44,6 +93,7 @@ struct Combine : PassInfoMixin<Combine> {
     });
     if (hasManyWays)
       return InstSimplifyPass().run(function, analyses);
+    const FreezesAway away(function);
     return InstCombinePass(oneRound()).run(function, analyses);
   }
 };

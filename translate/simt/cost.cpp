@@ -217,7 +217,13 @@ constinit const Limits kLimits = {
                 .vectorRecipe = 4,
                 .apart = 1024},
     // A jump over a block is mispredicted at about the price of six instructions under a mask.
-    .control = {.stopInstructions = 24, .stopCopies = 64, .underEmptyMask = 6},
+    // Compilers' output has up to four open ways for each block; at twelve (`divergent_maze` and
+    // `tangle` of tests/growth) compiling takes ten times what it takes for lanes alone.
+    .control = {.stopInstructions = 24,
+                .stopCopies = 64,
+                .underEmptyMask = 6,
+                .openWays = 1000,
+                .openWaysPerBlock = 12},
     // Eight gangs ahead is about as far as a load from memory takes.
     .accesses = {.gangsAhead = 8,
                  .gangsInRow = 4,
@@ -246,9 +252,11 @@ constinit const Limits kLimits = {
     .code = {.large = 20000,
              .huge = 100000,
              .ways = 64,
+             .freezes = 128,
              .inlined = 400,
              .unrolled = 32,
              .recomputed = 4,
+             .selected = 500,
              .longBlock = 1000,
              .fewSpills = 32,
              .shortStretch = 128},

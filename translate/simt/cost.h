@@ -67,6 +67,9 @@ struct Limits {
   struct Control {
     unsigned stopInstructions, stopCopies; ///< code behind traps, copied for each predecessor
     unsigned underEmptyMask; ///< a block of so few pure instructions is not jumped over
+    /// Masks that are carried from block to block, of a kernel and of each of its blocks: above
+    /// both there is no lockstep (examine.cpp).
+    uint64_t openWays, openWaysPerBlock;
   } control;
   /// Loads and stores (widen_memory.cpp, widen_interleaved.cpp).
   struct Accesses {
@@ -102,9 +105,11 @@ struct Limits {
   struct Code {
     size_t large, huge;  ///< instructions of a module from which on less is tried
     unsigned ways;       ///< that meet in a block; from more on InstCombine is left out
+    unsigned freezes;    ///< of a function; more are nothing to InstCombine
     unsigned inlined;    ///< instructions of a body that is copied into two entry points
     unsigned unrolled;   ///< instructions of a loop that may vanish by unrolling
     unsigned recomputed; ///< instructions on end that are done again behind a suspension
+    size_t selected;     ///< instructions that are selected together
     uint64_t longBlock;  ///< machine instructions, or about that
     uint64_t fewSpills;  ///< not worth another order
     size_t shortStretch; ///< instructions that stay in their order

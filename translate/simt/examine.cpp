@@ -18,6 +18,7 @@
 
 #include <algorithm>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/early_arrivals.h"
 #include "translate/simt/look_back.h"
 #include "translate/simt/prepare.h"
@@ -351,6 +352,23 @@ const llvm::Instruction *secondLock(const Polled &polled, const ShapeAnalysis &s
   return nullptr;
 }
 
+/// Masks that linearised control carries from block to block, summed over all blocks: each target
+/// in a divergent region waits for its turn from the first branch to it on. Code, and the time to
+/// make it, grow with this sum, which is a small multiple of the blocks but where very many ways
+/// are open at once.
+uint64_t openWays(const llvm::Function &f, const ShapeAnalysis &shapes) {
+  uint64_t sum = 0;
+  for (const llvm::BasicBlock &b : f) {
+    if (!shapes.isInDivergentRegion(&b))
+      continue;
+    unsigned first = shapes.index(&b);
+    for (const llvm::BasicBlock *p : llvm::predecessors(&b))
+      first = std::min(first, shapes.index(p));
+    sum += shapes.index(&b) - first;
+  }
+  return sum;
+}
+
 } // namespace
 
 Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Waits &waits,
@@ -375,6 +393,9 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
     else if (const llvm::Instruction *second = secondLock(polled, shapes))
       needThreads("lanes of a warp may keep each other from taking two locks", *second);
   }
+  if (const uint64_t open = openWays(f, shapes);
+      open > kLimits.control.openWays && open > kLimits.control.openWaysPerBlock * f.size())
+    needThreads("more ways are open at once than lockstep is worth", f.getEntryBlock().front());
   if (waits.pollsByRecursion(f)) {
     r.spins = true;
     needThreads("a function that calls itself may wait for others", f.getEntryBlock().front());

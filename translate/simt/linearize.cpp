@@ -29,6 +29,7 @@ void Widener::planItems() {
   for (const Block *block : shapes_.order()) {
     itemOf_[block] = unsigned(items_.size());
     items_.push_back({block, nullptr, newBlock(block->getName()), {}, {}});
+    heads_[block] = items_.back().head;
     for (const llvm::Loop *l = shapes_.loops().getLoopFor(block); l; l = l->getParentLoop()) {
       auto [it, isNew] = left.try_emplace(l, l->getNumBlocks());
       if (--it->second == 0 && shapes_.isDivergentLoop(l)) {
@@ -143,16 +144,20 @@ llvm::AllocaInst *Widener::maskSlot(const Block *block) {
   if (!slot) {
     auto *type = vec(b_.getInt1Ty(), lanes_);
     slot = entryAlloca(type, "mask.slot");
-    // Empty from where all lanes last were together before the block: from the beginning would be
-    // right, too, but every slot would then live all the way from there.
-    const auto *node = shapes_.dominators().getNode(block);
-    while (node && shapes_.isInDivergentRegion(node->getBlock()))
-      node = node->getIDom();
-    if (node) {
-      Block *head = items_[itemOf_.at(node->getBlock())].head;
-      llvm::IRBuilder<>(head, head->begin()).CreateStore(llvm::Constant::getNullValue(type), slot);
-    } else {
-      entry_.CreateStore(llvm::Constant::getNullValue(type), slot);
+    // Empty from where all lanes last were together before the block, or where a round of its loop
+    // begins: from the beginning would be right, too, but every slot would then live all the way
+    // from there.
+    llvm::Constant *nobody = llvm::Constant::getNullValue(type);
+    if (!beginsEmpty(slot, block, nobody)) {
+      const auto *node = shapes_.dominators().getNode(block);
+      while (node && shapes_.isInDivergentRegion(node->getBlock()))
+        node = node->getIDom();
+      if (node) {
+        Block *head = heads_.lookup(node->getBlock());
+        llvm::IRBuilder<>(head, head->begin()).CreateStore(nobody, slot);
+      } else {
+        entry_.CreateStore(nobody, slot);
+      }
     }
     promote(slot);
   }

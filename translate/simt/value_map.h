@@ -72,6 +72,7 @@ class ValueMap {
   llvm::AllocaInst *entryAlloca(llvm::Type *, const llvm::Twine &name);
   /// A slot that becomes a value at the end, too.
   void promote(llvm::AllocaInst *slot) { promotable_.push_back(slot); }
+  bool beginsEmpty(llvm::AllocaInst *slot, const Block *, llvm::Constant *empty);
   Block *newBlock(const llvm::Twine &name);
   /// Notes that something has no wide form; a value that stands in for it until the stage ends.
   Value *missing(const llvm::Twine &what, llvm::Type *);
@@ -94,6 +95,7 @@ class ValueMap {
   const unsigned lanes_;
   llvm::IRBuilder<> b_;
   llvm::IRBuilder<> entry_;
+  llvm::DenseMap<const Block *, Block *> heads_; ///< where a block of the source begins
   Locals locals_;
   bool isOffMainLine_ = false; // inside a slow path: what is computed must not be cached
 

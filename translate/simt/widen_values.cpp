@@ -66,7 +66,23 @@ llvm::AllocaInst *ValueMap::slotFor(const Value *v) {
                                         ? d.block->getFirstInsertionPt()
                                         : std::next(d.last->getIterator()));
   behind.CreateStore(d.value, slot);
+  if (auto *i = llvm::dyn_cast<llvm::Instruction>(v))
+    beginsEmpty(slot, i->getParent(), llvm::PoisonValue::get(slot->getAllocatedType()));
   return slot;
+}
+
+/// In each round of the loop around `block`, where lanes go different ways, the slot begins with
+/// `empty`: all lanes that were on the way to the block have gone on by then. Else what is in the
+/// slot would live through all rounds. False if there is no such loop.
+bool ValueMap::beginsEmpty(llvm::AllocaInst *slot, const Block *block, llvm::Constant *empty) {
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(block);
+  if (loop && loop->getHeader() == block)
+    loop = loop->getParentLoop();
+  Block *head = loop ? heads_.lookup(loop->getHeader()) : nullptr;
+  if (!head || !shapes_.isInDivergentRegion(block))
+    return false;
+  llvm::IRBuilder<>(head, head->begin()).CreateStore(empty, slot);
+  return true;
 }
 
 llvm::AllocaInst *ValueMap::incomingSlot(const llvm::PHINode &phi) {
@@ -74,6 +90,7 @@ llvm::AllocaInst *ValueMap::incomingSlot(const llvm::PHINode &phi) {
   if (!slot) {
     slot = entryAlloca(representation(phi), phi.getName() + ".in");
     promotable_.push_back(slot);
+    beginsEmpty(slot, phi.getParent(), llvm::PoisonValue::get(slot->getAllocatedType()));
   }
   return slot;
 }
@@ -344,7 +361,10 @@ void ValueMap::checkIncoming() {
       return llvm::any_of(slot->users(), [&](const llvm::User *u) { return kind(u); });
     };
     const bool isRead = is([](const llvm::User *u) { return llvm::isa<llvm::LoadInst>(u); });
-    const bool isWritten = is([](const llvm::User *u) { return llvm::isa<llvm::StoreInst>(u); });
+    const bool isWritten = is([](const llvm::User *u) {
+      const auto *store = llvm::dyn_cast<llvm::StoreInst>(u);
+      return store && !llvm::isa<llvm::PoisonValue>(store->getValueOperand()); // of beginsEmpty
+    });
     const bool mayBeUndefined =
         llvm::any_of(llvm::cast<llvm::PHINode>(value)->incoming_values(),
                      [](const Value *v) { return llvm::isa<llvm::UndefValue>(v); });
