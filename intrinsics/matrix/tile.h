@@ -99,6 +99,8 @@ struct PanelTiles {
     return columns + s.b[n] * columnPitch;
   }
   float *accumulators(unsigned block) const {
+    if (blocks == 1)
+      return homes[block];
     return homes[block / blocks] + block % blocks * (hasHalves ? 64 : 128);
   }
 };

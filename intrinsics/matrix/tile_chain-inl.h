@@ -71,35 +71,59 @@ bool chain(const Sum &sum, const Tile &t) {
   return true;
 }
 
+/// Eight columns of a row, even ones and then odd ones, from and to their registers: one vector,
+/// or two where the CPU's are short.
+using EightColumns = hn::CappedTag<float, 8>;
+constexpr size_t kEightVectors = 8 / hn::MaxLanes(EightColumns());
+template <class D, size_t kVectors>
+HWY_INLINE void loadEight(D d, const float *registers, hn::Vec<D> (&to)[kVectors]) {
+  const hn::FixedTag<float, 4> four;
+  const auto even = hn::LoadU(four, registers), odd = hn::LoadU(four, registers + 32);
+  if constexpr (kVectors == 1) {
+    to[0] = hn::Combine(d, odd, even);
+  } else {
+    to[0] = even;
+    to[1] = odd;
+  }
+}
+template <class D, size_t kVectors>
+HWY_INLINE void storeEight(D d, const hn::Vec<D> (&from)[kVectors], float *registers) {
+  const hn::FixedTag<float, 4> four;
+  if constexpr (kVectors == 1) {
+    const auto all = withOneNan(d, from[0]);
+    hn::StoreU(hn::LowerHalf(four, all), four, registers);
+    hn::StoreU(hn::UpperHalf(four, all), four, registers + 32);
+  } else {
+    hn::StoreU(withOneNan(d, from[0]), d, registers);
+    hn::StoreU(withOneNan(d, from[1]), d, registers + 32);
+  }
+}
+
 /// kRows rows of a product whose rows of A meet rows of B of their own; of their half of the
 /// registers.
 template <size_t kRows>
 HWY_INLINE void chosenRows(size_t products, const float *a, const float *columns,
                            const uint8_t *chosen, const float *c, float *out) {
-  const hn::FixedTag<float, 4> d;
-  hn::Vec<hn::FixedTag<float, 4>> even[kRows], odd[kRows];
-  for (size_t row = 0; row < kRows; ++row) {
-    even[row] = hn::LoadU(d, c + row * 4);
-    odd[row] = hn::LoadU(d, c + row * 4 + 32);
-  }
+  const EightColumns d;
+  hn::Vec<EightColumns> sums[kRows][kEightVectors];
+  for (size_t row = 0; row < kRows; ++row)
+    loadEight(d, c + row * 4, sums[row]);
   for (size_t k = 0; k < products; ++k)
     for (size_t row = 0; row < kRows; ++row) {
       const auto factor = hn::Set(d, a[(k / 4 * 8 + row) * 4 + k % 4]);
       const float *b = columns + chosen[row * products + k] * 8;
-      even[row] = hn::MulAdd(factor, hn::LoadU(d, b), even[row]);
-      odd[row] = hn::MulAdd(factor, hn::LoadU(d, b + 4), odd[row]);
+      for (size_t v = 0; v < kEightVectors; ++v)
+        sums[row][v] = hn::MulAdd(factor, hn::LoadU(d, b + v * 4), sums[row][v]);
     }
-  for (size_t row = 0; row < kRows; ++row) {
-    hn::StoreU(withOneNan(d, even[row]), d, out + row * 4);
-    hn::StoreU(withOneNan(d, odd[row]), d, out + row * 4 + 32);
-  }
+  for (size_t row = 0; row < kRows; ++row)
+    storeEight(d, sums[row], out + row * 4);
 }
 
 bool chosenChain(const Sum &sum, size_t products, const float *rows, const float *columns,
                  const uint8_t *chosen, const float *c, float *out) {
   if (!isChainExact(sum))
     return false;
-  constexpr size_t kAtOnce = 4; // chains side by side
+  constexpr size_t kAtOnce = 8 / kEightVectors; // chains side by side
   for (size_t row = 0; row < 16; row += kAtOnce) {
     const size_t half = row / 8, place = half * 64 + row % 8 * 4;
     chosenRows<kAtOnce>(products, rows + half * products * 8 + row % 8 * 4, columns,

@@ -65,6 +65,7 @@ VNNI_INLINE void begin(size_t k, const PanelTiles &t, const PanelStep *step, con
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t parity = 0; parity < 2; ++parity) {
       __m128i own = _mm_setzero_si128();
+#pragma clang loop unroll(disable) // few rounds, here and below: unrolled ones cost more to enter
       for (const PanelStep *s = step; s != end; ++s)
         own = _mm_add_epi32(own, _mm_loadu_si128(ofColumns(*s, n) + parity));
       for (__m512i &sum : sums.at[n][parity])
@@ -86,6 +87,7 @@ VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const PanelTiles &t, const
   const size_t toHalf = t.areRowsRegisters ? 32 : pieces * 32,
                toPiece = t.areRowsRegisters ? 64 : 32;
   const __m512i flipped = _mm512_set1_epi32(int32_t(t.flippedRows));
+#pragma clang loop unroll(disable)
   for (size_t piece = 0; piece < pieces; ++piece, rows += toPiece) {
     const Rows here = {{rows, rows + toHalf}, flipped};
     addWord<0>(here, columns.of, piece * 32, sums);
@@ -118,6 +120,7 @@ VNNI_INLINE void addInstructions(size_t k, bool hasUnsignedB, const PanelTiles &
   const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
   Sums<kBlocks> sums;
   begin(k, t, step, end, sums);
+#pragma clang loop unroll(disable)
   for (; step != end; ++step) {
     Columns<kBlocks> columns;
     for (size_t n = 0; n < kBlocks; ++n)

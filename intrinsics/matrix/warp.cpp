@@ -117,10 +117,13 @@ class Metadata {
         out[k] = uint8_t(columnOf(row, k));
       return;
     }
-    for (unsigned chunk = 0; chunk < products / 2; ++chunk) {
-      const unsigned two = nibble(row, chunk);
-      out[2 * chunk] = uint8_t(4 * chunk + (two & 3));
-      out[2 * chunk + 1] = uint8_t(4 * chunk + (two >> 2));
+    for (unsigned piece = 0; piece < products / kInPiece; ++piece) {
+      const unsigned places = placesOf(row, piece);
+      for (unsigned half : {0u, 1u}) {
+        const uint32_t four =
+            kColumnsOfFour[(places >> (8 * half)) & 255] + (2 * piece + half) * 0x08080808u;
+        std::memcpy(out + piece * kInPiece + half * 4, &four, sizeof four);
+      }
     }
   }
 
@@ -129,13 +132,9 @@ class Metadata {
   /// Where they are, for 16 k of a row: a nibble for each four, the first's place in bits 0 and 1,
   /// the second's in bits 2 and 3.
   uint16_t placesOf(unsigned row, unsigned piece) const {
-    unsigned places = 0;
     if (isByRow_)
-      places = wordByRow(row, piece / 2) >> (16 * (piece % 2));
-    else
-      for (unsigned i = 0; i < 4; ++i)
-        places |= nibble(row, 4 * piece + i) << (4 * i);
-    return uint16_t(places);
+      return uint16_t(wordByRow(row, piece / 2) >> (16 * (piece % 2)));
+    return uint16_t(words_[4 * (row % 8) + firstThread_ + piece] >> (16 * (row / 8)));
   }
 
   unsigned columnOf(unsigned row, unsigned product) const {
@@ -147,6 +146,17 @@ class Metadata {
   }
 
  private:
+  static constexpr unsigned kInPiece = 8; ///< products of 16 k
+
+  /// Of two nibbles, which of 8 k the four products are, a byte each.
+  static constexpr std::array<uint32_t, 256> kColumnsOfFour = [] {
+    std::array<uint32_t, 256> columns{};
+    for (unsigned places = 0; places < columns.size(); ++places)
+      for (unsigned i = 0; i < 4; ++i)
+        columns[places] |= (i / 2 * 4 + (places >> (2 * i) & 3)) << (8 * i);
+    return columns;
+  }();
+
   /// 16- and 32-bit elements: a thread has four chunks of row g in its low half and of row g + 8 in
   /// its high one. Narrower ones: even threads have eight chunks of row g, odd ones of row g + 8.
   unsigned nibble(unsigned row, unsigned chunk) const {
@@ -172,7 +182,7 @@ bool sparseChains(const WarpOperation &w, const Operands &in, uint32_t *out) {
   if (!o.isSparse || o.isScaled || o.k > 64 || w.sum.method != Sum::Method::chain ||
       w.sum.isMadeFinite || o.c != Element::f32 || o.d != Element::f32)
     return false;
-  float rows[16 * kMostDepth], columns[8 * kMostDepth];
+  alignas(64) float rows[16 * kMostDepth], columns[8 * kMostDepth];
   uint8_t chosen[16 * kMostDepth / 2];
   prepareRows(o.a, products, in.a, rows);
   prepareColumns(o.b, o.k, in.b, columns);
