@@ -1,5 +1,6 @@
 #include "tests/bench/harness.h"
 
+#include <dlfcn.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -230,6 +231,16 @@ void Table::summary() const {
   if (!toOpenCl_.empty())
     std::printf(", %.2f of PoCL's (%.1f times as fast)", mean(toOpenCl_), 1 / mean(toOpenCl_));
   std::printf("; %u missed their bars, %u wrong\n", missed_, failures_);
+}
+
+void *blasFunction(const char *name) {
+  static void *const library = [] {
+    // Its threads would wait in a loop, which counts as time of whatever is measured next.
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    void *opened = dlopen("libopenblas.so.0", RTLD_NOW);
+    return opened ? opened : dlopen("libopenblas.so", RTLD_NOW);
+  }();
+  return library ? dlsym(library, name) : nullptr;
 }
 
 } // namespace ptxrun::bench

@@ -183,5 +183,7 @@ void runAsProgram(const Subject &, int rounds);
 void runManyLaunches();
 /// ldmatrix and tcgen05.ld.
 void measureFragments();
+/// A function of OpenBLAS, which is told to use one thread; null where it is not installed.
+void *blasFunction(const char *name);
 
 } // namespace ptxrun::bench

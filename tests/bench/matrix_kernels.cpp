@@ -1,8 +1,6 @@
 // Products of 1024 x 1024 on tensor cores: f16 by mma, wmma, wgmma and tcgen05 and 8-bit floats by
 // mma against OpenBLAS' sgemm on converted inputs (or the blocked loop where it is not installed),
 // bytes against a loop. Attention against a loop in f32.
-#include <dlfcn.h>
-
 #include <bit>
 #include <random>
 
@@ -20,16 +18,6 @@ constexpr size_t kCount = size_t{kSize} * kSize;
 /// c = a b^T on floats.
 class Reference {
  public:
-  Reference() {
-    for (const char *name : {"libopenblas.so.0", "libopenblas.so"})
-      if (void *library = dlopen(name, RTLD_NOW)) {
-        sgemm_ = reinterpret_cast<Sgemm *>(dlsym(library, "cblas_sgemm"));
-        if (auto *setThreads =
-                reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads")))
-          setThreads(1);
-        break;
-      }
-  }
   void multiply(float *a, float *b, float *transposedB, float *c) const {
     constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
     if (sgemm_)
@@ -42,7 +30,7 @@ class Reference {
  private:
   using Sgemm = void(int, int, int, int, int, int, float, const float *, int, const float *, int,
                      float, float *, int);
-  Sgemm *sgemm_ = nullptr;
+  Sgemm *sgemm_ = reinterpret_cast<Sgemm *>(blasFunction("cblas_sgemm"));
 };
 
 /// Bits of an integer from -2 to 2 as f16 and as e4m3.
