@@ -26,6 +26,9 @@ class Collectives : protected Accesses {
   void findAccumulators();
   Value *accumulatorAt(Accumulators::Place);
 
+  /// What depends on it are ptx.same and ptx.first, which compute it themselves. widen_agreed.cpp
+  bool isOnlyForEnds(const llvm::Instruction &, unsigned depth);
+
   std::optional<Accumulators> accumulators_; // of W = 32
 
  private:
@@ -34,6 +37,12 @@ class Collectives : protected Accesses {
   Value *allOf(Value *condition);
   Value *firstOf(Value *bits);
   Value *emitNoWrap(const llvm::CallBase &, const Word &);
+  struct Ends;
+  /// How neighbouring lanes are compared: only whether they hold the same, or as numbers.
+  enum class Order : uint8_t { none, asSigned, asUnsigned };
+  std::optional<Ends> endsOf(const Value *, Order, Value **wraps);
+  Value *safeQuotient(const llvm::Instruction &, Value *dividend);
+  Value *firstActive(const llvm::CallBase &, Value *);
   Value *emitFirst(const llvm::CallBase &, const Word &);
   Value *emitSame(const llvm::CallBase &, const Word &);
   Value *emitFew(const llvm::CallBase &, const Word &);

@@ -247,7 +247,8 @@ constinit const Limits kLimits = {
                .lanes = 6,
                .repeated = 6,
                .early = 8,
-               .numbers = 48},
+               .numbers = 48,
+               .agreed = 8},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,

@@ -100,6 +100,7 @@ struct Limits {
     unsigned repeated; ///< levels of arithmetic that is done again before a guard
     unsigned early;    ///< levels of arithmetic that is done again before lanes part
     unsigned numbers;  ///< values behind an index that is made of the thread's number
+    unsigned agreed;   ///< values that lanes are taken to agree on, all at once
   } search;
   /// Optimising and generating code (jit).
   struct Code {

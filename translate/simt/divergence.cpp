@@ -17,9 +17,10 @@
 namespace ptxrun::simt {
 
 ShapeAnalysis::ShapeAnalysis(llvm::Function &function, const GangShape &gang, bool varyingArguments,
-                             const llvm::Instruction *taken)
-    : function_(function), gang_(gang), varyingArguments_(varyingArguments), taken_(taken),
-      dominators_(function), postDominators_(function), loops_(dominators_) {
+                             llvm::ArrayRef<llvm::Instruction *> taken)
+    : function_(function), gang_(gang), varyingArguments_(varyingArguments),
+      taken_(taken.begin(), taken.end()), dominators_(function), postDominators_(function),
+      loops_(dominators_) {
   computeOrder();
   if (gang_.lanes > 1)
     run();

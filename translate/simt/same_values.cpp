@@ -6,7 +6,8 @@
 // over of a multiple of four first, and then four rounds at a time. Lanes that may count
 // differently may come to the second loop at different i: nothing there would lie in a row any
 // more. And of an index that is taken apart, `i / columns` and `i % columns`, lanes of one row
-// agree on the first, and the second lies in a row for them.
+// agree on the first, and the second lies in a row for them. Where an address is made of several
+// such values, the first gets a version, and the others join it.
 //
 // Only what lies between the value and the point behind everything that depends on it is copied.
 //
@@ -161,10 +162,14 @@ Region regionOf(const ShapeAnalysis &shapes, Instruction &v) {
   return wanted.empty() ? Region{} : regionFrom(shapes, v.getParent(), wanted);
 }
 
-unsigned sizeOf(const Region &region) {
+/// Of what would be copied behind `from`.
+unsigned sizeOf(const Region &region, const Instruction *from) {
   unsigned size = 0;
   for (const BasicBlock *b : region.blocks)
-    size += unsigned(b->sizeWithoutDebug());
+    if (b == from->getParent())
+      size += unsigned(std::distance(from->getIterator(), b->end()));
+    else
+      size += unsigned(b->sizeWithoutDebug());
   return size;
 }
 
@@ -240,12 +245,12 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
     return false;
   llvm::IRBuilder<> b(choice);
   // Where the rest of the choice's test fails, it may be anything.
-  Value *same = callWord(b, Op::same, b.getInt1Ty(), b.CreateFreeze(early));
+  early = b.CreateFreeze(early);
+  Value *same = callWord(b, Op::same, b.getInt1Ty(), early);
   choice->setCondition(b.CreateAnd(choice->getCondition(), same));
-  b.SetInsertPoint(&*std::next(v.getIterator()));
+  b.SetInsertPoint(&v);
   b.SetCurrentDebugLocation(v.getDebugLoc());
-  Value *first = callWord(b, Op::first, v.getType(), &v);
-  v.replaceUsesWithIf(first, [&](const llvm::Use &u) { return u.getUser() != first; });
+  v.replaceAllUsesWith(callWord(b, Op::first, v.getType(), early));
   return true;
 }
 
@@ -404,10 +409,10 @@ bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const 
         continue;
       i.setMetadata(kTurnsTried, llvm::MDNode::get(f.getContext(), {}));
       const Region region = regionOf(shapes, i);
-      const unsigned size = sizeOf(region);
+      const unsigned size = sizeOf(region, &i);
       if (region.blocks.empty() || !region.meet || copied + size > kLimits.versions.copied)
         continue;
-      const ShapeAnalysis agreed(f, gang, false, &i);
+      const ShapeAnalysis agreed(f, gang, false, {&i});
       if (!isWorthTurns(shapes, agreed, region, shapes.loops().getLoopDepth(block)))
         continue;
       copied += size;
@@ -417,11 +422,26 @@ bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const 
   return false;
 }
 
+llvm::SmallVector<Instruction *> quotients(const ShapeAnalysis &shapes,
+                                           llvm::ArrayRef<BasicBlock *> blocks) {
+  llvm::SmallVector<Instruction *> found;
+  for (BasicBlock *block : blocks)
+    for (Instruction &coarse : *block)
+      if (isCoarse(coarse) && coarse.getType()->isIntegerTy() &&
+          shapes.shape(&coarse).isVarying() && found.size() < kLimits.search.agreed)
+        if (Instruction &i = asChosen(shapes, coarse); isComputedFromKnown(shapes, i))
+          found.push_back(&i);
+  return found;
+}
+
 bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, const GangShape &gang,
-                            unsigned &copied, llvm::DenseSet<const BasicBlock *> &general) {
+                            unsigned &copied, llvm::DenseSet<const BasicBlock *> &general,
+                            llvm::function_ref<bool(const BasicBlock *)> isIn) {
   for (BasicBlock *block : shapes.order()) {
-    if (shapes.isInDivergentRegion(block) || general.contains(block))
+    if (!isIn(block) || general.contains(block))
       continue;
+    // Those before, on each of which nothing depends alone: an address that is made of several.
+    llvm::SmallVector<Instruction *> together;
     for (Instruction &coarse : *block) {
       if (!isCoarse(coarse) || !coarse.getType()->isIntegerTy() ||
           !shapes.shape(&coarse).isVarying())
@@ -431,17 +451,35 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
         continue;
       i.setMetadata(kTried, llvm::MDNode::get(f.getContext(), {}));
       const Region region = regionOf(shapes, i);
-      const unsigned size = sizeOf(region);
+      const unsigned size = sizeOf(region, &i);
       const bool meetsOthers = llvm::any_of(
           region.blocks, [](BasicBlock *b) { return llvm::any_of(*b, mayMeetOtherGangs); });
       if (region.blocks.empty() || meetsOthers || copied + size > kLimits.versions.copied)
         continue;
-      const ShapeAnalysis agreed(f, gang, false, &i);
-      if (worth(agreed, region.blocks) < worth(shapes, region.blocks) + size)
+      auto isWorthIt = [&](llvm::ArrayRef<Instruction *> values) {
+        const ShapeAnalysis agreed(f, gang, false, values);
+        return worth(agreed, region.blocks) >= worth(shapes, region.blocks) + size;
+      };
+      if (isWorthIt({&i})) {
+        if (!joinChoice(shapes, i)) {
+          copied += size;
+          addVersion(i, region, general);
+        }
+        return true;
+      }
+      if (together.size() == kLimits.search.agreed)
         continue;
-      if (!joinChoice(shapes, i)) {
-        copied += size;
-        addVersion(i, region, general);
+      together.push_back(&i);
+      if (together.size() == 1 || !isWorthIt(together))
+        continue;
+      // The first of them now; the others join it one after the other.
+      Instruction &first = *together[0];
+      for (Instruction *other : llvm::drop_begin(together))
+        other->setMetadata(kTried, nullptr);
+      if (!joinChoice(shapes, first)) {
+        const Region all = regionOf(shapes, first);
+        copied += sizeOf(all, &first);
+        addVersion(first, all, general);
       }
       return true;
     }

@@ -518,7 +518,7 @@ Shape ShapeAnalysis::evaluateExtension(const llvm::Instruction &i) const {
 
 Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
   using I = llvm::Instruction;
-  if (&i == taken_)
+  if (taken_.contains(&i))
     return uniform();
   if (i.isBinaryOp())
     return evaluateBinary(i);

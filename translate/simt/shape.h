@@ -3,6 +3,7 @@
 #pragma once
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
@@ -80,7 +81,7 @@ class ShapeAnalysis {
   /// `varyingArguments`: the function's arguments differ per lane (non-inlined device functions).
   /// `taken`: taken for uniform, to see what would follow.
   ShapeAnalysis(llvm::Function &, const GangShape &, bool varyingArguments,
-                const llvm::Instruction *taken = nullptr);
+                llvm::ArrayRef<llvm::Instruction *> taken = {});
 
   Shape shape(const llvm::Value *) const;
   bool isUniform(const llvm::Value *v) const { return shape(v).isUniform(); }
@@ -151,7 +152,7 @@ class ShapeAnalysis {
   llvm::Function &function_;
   GangShape gang_;
   bool varyingArguments_;
-  const llvm::Instruction *taken_;
+  llvm::SmallPtrSet<const llvm::Instruction *, 4> taken_;
   llvm::DominatorTree dominators_;
   llvm::PostDominatorTree postDominators_;
   llvm::LoopInfo loops_;

@@ -53,6 +53,8 @@ class ValueMap {
   /// The same operation on other operands, scalar or wide.
   Value *emitElementwise(const llvm::Instruction &, llvm::ArrayRef<Value *> operands);
   Value *emitAddress(const llvm::GEPOperator &, bool isWide);
+  bool isQuotientByUniform(const llvm::Instruction &) const;
+  Value *reciprocalFor(const llvm::Instruction &quotient);
 
   /// Code that is compiled soonest: the fewest instructions.
   bool isBaseline() const { return context_.options.tier == Tier::baseline; }

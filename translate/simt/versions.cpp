@@ -126,7 +126,14 @@ class Versions {
 
   bool affordable(llvm::ArrayRef<llvm::BasicBlock *> blocks, const ShapeAnalysis &shapes) {
     unsigned size;
-    if (gain(shapes, blocks, size) < size || copied_ + size > kLimits.versions.copied)
+    uint64_t saved = gain(shapes, blocks, size);
+    if (saved < size && forSameValues_)
+      if (const auto values = quotients(shapes, blocks); !values.empty()) {
+        // In the copy, lanes that agree on them load in a row: no mask, and no gather.
+        const ShapeAnalysis agreed(function_, gang_, false, values);
+        saved += 2 * (gain(agreed, blocks, size) - saved);
+      }
+    if (saved < size || copied_ + size > kLimits.versions.copied)
       return false;
     copied_ += size;
     return true;
@@ -245,7 +252,10 @@ class Versions {
   bool addOne() {
     ShapeAnalysis shapes(function_, gang_, false);
     if (checkIndex(shapes) ||
-        (forSameValues_ && addVersionForSameValue(shapes, function_, gang_, copied_, general_)))
+        (forSameValues_ && addVersionForSameValue(shapes, function_, gang_, copied_, general_,
+                                                  [&](const llvm::BasicBlock *b) {
+                                                    return !shapes.isInDivergentRegion(b);
+                                                  })))
       return true;
     for (llvm::BasicBlock *a : shapes.order()) {
       if (!shapes.isDivergentBranch(a) || rests_.contains(a) || general_.contains(a))
@@ -260,7 +270,14 @@ class Versions {
         return true;
       }
     }
-    return forSameValues_ && addTurnsForFewValues(shapes, function_, gang_, copied_, rests_);
+    return forSameValues_ &&
+           (addVersionForSameValue(shapes, function_, gang_, copied_, general_,
+                                   [&](const llvm::BasicBlock *b) {
+                                     return llvm::none_of(rests_, [&](auto *rest) {
+                                       return shapes.dominators().dominates(rest, b);
+                                     });
+                                   }) ||
+            addTurnsForFewValues(shapes, function_, gang_, copied_, rests_));
   }
 
   llvm::Value *all(llvm::Value *condition, bool isNegated, llvm::BasicBlock *at) {

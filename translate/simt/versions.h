@@ -14,10 +14,15 @@ void expectFirst(llvm::BranchInst *, const llvm::DebugLoc &line);
 
 /// Adds a version of code for gangs whose lanes hold the same in a value that the analysis knows
 /// nothing of (same_values.cpp): a quotient by which lanes count the rounds of a loop, or find
-/// their row. Adds to `copied` what it copies, and to `general` the blocks for gangs whose lanes do
-/// not agree. Returns true if the function changed; its loops then need to be normalised.
+/// their row. Only in blocks for which `isIn` holds. Adds to `copied` what it copies, and to
+/// `general` the blocks for gangs whose lanes do not agree. Returns true if the function changed;
+/// its loops then need to be normalised.
 bool addVersionForSameValue(const ShapeAnalysis &, llvm::Function &, const GangShape &,
-                            unsigned &copied, llvm::DenseSet<const llvm::BasicBlock *> &general);
+                            unsigned &copied, llvm::DenseSet<const llvm::BasicBlock *> &general,
+                            llvm::function_ref<bool(const llvm::BasicBlock *)> isIn);
+/// Such values in these blocks.
+llvm::SmallVector<llvm::Instruction *> quotients(const ShapeAnalysis &,
+                                                 llvm::ArrayRef<llvm::BasicBlock *>);
 /// Lets lanes that hold the same in such a value take turns where they hold two of them, in loops
 /// that only load. Adds to `rests` blocks whose branches want no versions. Otherwise as above.
 bool addTurnsForFewValues(const ShapeAnalysis &, llvm::Function &, const GangShape &,

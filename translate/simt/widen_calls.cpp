@@ -145,20 +145,6 @@ llvm::Value *Collectives::emitNoWrap(const llvm::CallBase &call, const Word &wor
   return b_.CreateNot(wrapsWithin(call.getArgOperand(0), word.op == Op::nowrapSigned));
 }
 
-/// Code that all lanes of the gang reach: if it has any, it has the first.
-llvm::Value *Collectives::emitFirst(const llvm::CallBase &call, const Word &) {
-  Value *v = vector(call.getArgOperand(0));
-  return lanes_ == 1 ? v : b_.CreateExtractElement(v, uint64_t(0));
-}
-
-llvm::Value *Collectives::emitSame(const llvm::CallBase &call, const Word &) {
-  Value *v = vector(call.getArgOperand(0));
-  if (lanes_ == 1)
-    return b_.getTrue();
-  Value *first = b_.CreateExtractElement(v, uint64_t(0));
-  return allOf(b_.CreateICmpEQ(v, b_.CreateVectorSplat(lanes_, first)));
-}
-
 /// What the first active lane holds.
 llvm::Value *Collectives::emitNext(const llvm::CallBase &call, const Word &) {
   Value *v = vector(call.getArgOperand(0));

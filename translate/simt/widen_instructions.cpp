@@ -2,6 +2,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/local_rows.h"
 #include "translate/simt/widener.h"
 
@@ -30,6 +31,8 @@ void Widener::emitInstruction(const llvm::Instruction &i) {
     break;
   }
   Shape s = shapes_.shape(&i);
+  if (s.isVarying() && isOnlyForEnds(i, kLimits.search.repeated))
+    return;
   if (s.isVarying())
     define(i, emitVarying(i));
   else
@@ -156,29 +159,8 @@ llvm::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   return b_.CreateSub(a, b_.CreateMul(q, d));
 }
 
-/// Whether this is the exact quotient of two integers of at most 32 bits, the divisor one for all
-/// lanes, of which only the integer part is used: how intrinsics/lane divides.
-bool Widener::isQuotientByUniform(const llvm::Instruction &i) const {
-  auto isNarrowInteger = [](const Value *v) {
-    auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
-    return cast && llvm::isa<llvm::UIToFPInst, llvm::SIToFPInst>(cast) &&
-           cast->getSrcTy()->isIntegerTy() && cast->getSrcTy()->getIntegerBitWidth() <= 32;
-  };
-  return i.getType()->isDoubleTy() && isNarrowInteger(i.getOperand(0)) &&
-         isNarrowInteger(i.getOperand(1)) && shapes_.isUniform(i.getOperand(1)) &&
-         llvm::all_of(i.users(), [](const llvm::User *u) {
-           return llvm::isa<llvm::FPToUIInst, llvm::FPToSIInst>(u);
-         });
-}
-
-/// A multiplication, and one division for all lanes, which may leave the loop:
-///   r = (1 / d) * (1 + 2^-50)
-///   a * r, which is above a / d by 2^-51 to 2^-49 of it
-/// That is less than 1 / d, the least that a quotient is away from the integer above: both have the
-/// same integer part.
 llvm::Value *Widener::emitQuotientByUniform(const llvm::Instruction &i) {
-  auto number = [&](double v) { return llvm::ConstantFP::get(b_.getDoubleTy(), v); };
-  Value *r = b_.CreateFMul(b_.CreateFDiv(number(1), base(i.getOperand(1))), number(1 + 0x1p-50));
+  Value *r = reciprocalFor(i);
   return b_.CreateFMul(vector(i.getOperand(0)), b_.CreateVectorSplat(lanes_, r));
 }
 

@@ -490,4 +490,29 @@ void ValueMap::forgetBlock() {
   locals_.vectors.clear();
 }
 
+/// Whether this is the exact quotient of two integers of at most 32 bits, the divisor one for all
+/// lanes, of which only the integer part is used: how intrinsics/lane divides.
+bool ValueMap::isQuotientByUniform(const llvm::Instruction &i) const {
+  auto isNarrowInteger = [](const Value *v) {
+    auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
+    return cast && llvm::isa<llvm::UIToFPInst, llvm::SIToFPInst>(cast) &&
+           cast->getSrcTy()->isIntegerTy() && cast->getSrcTy()->getIntegerBitWidth() <= 32;
+  };
+  return i.getType()->isDoubleTy() && isNarrowInteger(i.getOperand(0)) &&
+         isNarrowInteger(i.getOperand(1)) && shapes_.isUniform(i.getOperand(1)) &&
+         llvm::all_of(i.users(), [](const llvm::User *u) {
+           return llvm::isa<llvm::FPToUIInst, llvm::FPToSIInst>(u);
+         });
+}
+
+/// Such a quotient is a multiplication, and one division for all lanes, which may leave the loop:
+///   r = (1 / d) * (1 + 2^-50)
+///   a * r, which is above a / d by 2^-51 to 2^-49 of it
+/// That is less than 1 / d, the least that a quotient is away from the integer above: both have the
+/// same integer part.
+llvm::Value *ValueMap::reciprocalFor(const llvm::Instruction &i) {
+  auto number = [&](double v) { return llvm::ConstantFP::get(b_.getDoubleTy(), v); };
+  return b_.CreateFMul(b_.CreateFDiv(number(1), base(i.getOperand(1))), number(1 + 0x1p-50));
+}
+
 } // namespace ptxrun::simt

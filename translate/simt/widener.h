@@ -72,7 +72,6 @@ class Widener : private Collectives {
   Value *emitOffsets(const llvm::Instruction &);
   Value *emitVarying(const llvm::Instruction &);
   Value *emitVaryingDivision(const llvm::Instruction &);
-  bool isQuotientByUniform(const llvm::Instruction &) const;
   Value *emitQuotientByUniform(const llvm::Instruction &);
   Value *emitVectorElement(const llvm::Instruction &);
 
