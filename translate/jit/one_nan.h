@@ -2,6 +2,8 @@
 //
 //   select (fcmp uno x, x), 0x7fffffff, x   =>   vfixupimmps 0x7fffffff, x, table
 //
+//   min(x, y), a choice between bits   =>  vrangeps x, y
+//
 // A comparison into a mask and a move under it are two, and kernels whose every result is stored
 // have few more: 8 % of a stencil.
 #pragma once
