@@ -193,6 +193,7 @@ class Accesses : protected ValueMap {
   Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
                       llvm::function_ref<Value *(Value *)> next);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
+  bool areAddedUp(const llvm::AtomicRMWInst &) const;
   Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
   struct LaneScalars {
     Value *vector;            // or one scalar for all

@@ -86,6 +86,11 @@ class Regions {
     llvm::BasicBlock *before, *after;
     llvm::Instruction *count = nullptr; // bar.red: stands for the threads whose predicate was set
     llvm::AllocaInst *next = nullptr, *last = nullptr; // ... counted so far, and by the last use
+    struct FirstRead {
+      llvm::Instruction *standIn;
+      llvm::AllocaInst *kept;
+    };
+    llvm::SmallVector<FirstRead> firstReads; // what all gangs take from the first one
   };
   struct Exit {
     const Barrier *barrier; // null: the end of the kernel
@@ -110,6 +115,7 @@ class Regions {
   bool cut();
   void splitAtBarriers();
   void findRegions();
+  llvm::DenseSet<const llvm::Use *> takeFirstReads(const CtaUniformity &);
   void emit();
   /// Gangs of a region that run one after the other.
   struct Gangs {
@@ -122,6 +128,7 @@ class Regions {
   void emitGangs(const Region &, const Gangs &);
   void copyRegion(const Region &, llvm::ValueToValueMapTy &,
                   llvm::function_ref<llvm::BasicBlock *(const Barrier *)> exitTo);
+  void emitFirstReads(const Region &, Value *number, llvm::ValueToValueMapTy &);
   void emitExits(const Region &, llvm::ArrayRef<Exit>, Value *context, llvm::PHINode &which);
   void emitWaysOn(const Region &, llvm::ArrayRef<Exit>, llvm::PHINode &which);
   Region &regionAfter(const Barrier *b) {
@@ -195,6 +202,27 @@ void Regions::findRegions() {
     add(b.after, &b);
 }
 
+/// What gangs read in one place right behind a barrier, before any of them writes, is what the
+/// first one has read: all might have read it before the first went on. Uses of such a load are
+/// replaced by those of a stand-in, whose own use of the load is returned.
+llvm::DenseSet<const llvm::Use *> Regions::takeFirstReads(const CtaUniformity &uniformity) {
+  llvm::DenseSet<const llvm::Use *> same;
+  for (Barrier &barrier : barriers_)
+    for (llvm::Instruction &i : llvm::make_early_inc_range(*barrier.after)) {
+      auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+      if (load ? load->isAtomic() : i.mayWriteToMemory())
+        break;
+      if (!load || uniformity.isUniform(load) || !uniformity.isUniform(load->getPointerOperand()))
+        continue;
+      auto *standIn = new llvm::FreezeInst(load, "first.read", std::next(load->getIterator()));
+      standIn->setDebugLoc(load->getDebugLoc());
+      load->replaceUsesWithIf(standIn, [&](llvm::Use &u) { return u.getUser() != standIn; });
+      same.insert(&standIn->getOperandUse(0));
+      barrier.firstReads.push_back({standIn, slot(load->getType(), "first.read")});
+    }
+  return same;
+}
+
 /// Finds out whether the body can be cut, and what has to be carried from region to region.
 bool Regions::cut() {
   const size_t before = f_.getInstructionCount();
@@ -206,7 +234,8 @@ bool Regions::cut() {
       after += b->size();
   if (after > kLimits.regions.growth * before)
     return false;
-  CtaUniformity uniformity(f_, {firstThread_, mask_});
+  std::optional<CtaUniformity> uniformity;
+  uniformity.emplace(f_, llvm::ArrayRef<const Value *>{firstThread_, mask_});
   llvm::SmallVector<llvm::BasicBlock *> stops, resumed;
   llvm::SmallVector<const llvm::Instruction *> helpers;
   for (const Barrier &b : barriers_) {
@@ -215,9 +244,19 @@ bool Regions::cut() {
     if (b.count)
       helpers.append({b.count, b.next, b.last});
   }
-  if (!uniformity.agreeOn(stops))
-    return false;
-  state_.emplace(f_, origin_, resumed, helpers, uniformity, context_.target);
+  if (!uniformity->agreeOn(stops)) {
+    const llvm::DenseSet<const llvm::Use *> same = takeFirstReads(*uniformity);
+    if (same.empty())
+      return false;
+    uniformity.emplace(f_, llvm::ArrayRef<const Value *>{firstThread_, mask_}, false,
+                       llvm::DenseSet<const llvm::BasicBlock *>{}, same);
+    if (!uniformity->agreeOn(stops))
+      return false;
+    for (const Barrier &b : barriers_)
+      for (const auto &[standIn, kept] : b.firstReads)
+        helpers.push_back(kept);
+  }
+  state_.emplace(f_, origin_, resumed, helpers, *uniformity, context_.target);
   return state_->contextBytes() * gangs_ <= kLimits.regions.contextBytes;
 }
 
@@ -304,6 +343,7 @@ void Regions::emitGangs(const Region &region, const Gangs &gangs) {
   llvm::BranchInst *intoRegion = e_.b.CreateBr(region.start);
 
   copyRegion(region, map, exitTo);
+  emitFirstReads(region, number, map);
   intoRegion->setSuccessor(0, llvm::cast<llvm::BasicBlock>(map[region.start]));
 
   e_.b.SetInsertPoint(done);
@@ -317,6 +357,22 @@ void Regions::emitGangs(const Region &region, const Gangs &gangs) {
   if (gangs.end == gangs_) {
     e_.b.SetInsertPoint(gangs.leave);
     emitWaysOn(region, exits, *which);
+  }
+}
+
+/// read = load;  first = g == 0 ? read : kept;  kept = first
+void Regions::emitFirstReads(const Region &region, Value *number, llvm::ValueToValueMapTy &map) {
+  if (!region.after)
+    return;
+  for (const auto &[original, kept] : region.after->firstReads) {
+    auto *standIn = llvm::cast<llvm::Instruction>(map[original]);
+    llvm::IRBuilder<> b(standIn);
+    Value *isFirst = b.CreateICmpEQ(number, b.getInt32(0));
+    Value *first = b.CreateSelect(isFirst, standIn->getOperand(0),
+                                  b.CreateLoad(kept->getAllocatedType(), kept));
+    b.CreateStore(first, kept);
+    standIn->replaceAllUsesWith(first);
+    standIn->eraseFromParent();
   }
 }
 

@@ -7,6 +7,9 @@
 //     loop { a; bar.sync; b }  => for each gang: (test; a)   while (...) { for each gang: (b; test;
 //     a) }
 //
+// Where they part by what they read in one place right behind a barrier (a flag, how much is left),
+// all go by what the first gang has read.
+//
 // What lives across a barrier is of one of three kinds: computed again by each region where that is
 // cheap; kept once per CTA where it is the same for all gangs; else kept per gang, in an array on
 // the stack (the context).

@@ -2,7 +2,7 @@
 //
 // What needs the host's atomics is the table in intrinsics/memory_order.h. Lanes run one after the
 // other in lane order. Lanes that all address one place without using the result are combined first
-// where the result cannot differ (integer operations).
+// where the result cannot differ (integer operations), or added up in one update (floats).
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -45,10 +45,12 @@ bool hasOneNan(const llvm::Type &type, const CodeOptions &options) {
   return !type.isDoubleTy() || options.hasOneDoubleNan;
 }
 
-/// old + v; of floats and halves with one NaN, as all arithmetic (lower/canonical_nan.h).
+/// old + v, or old and all of the vector v one after the other; of floats and halves with one NaN,
+/// as all arithmetic (lower/canonical_nan.h). NaN stays NaN: it is enough to look at the end.
 llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v,
                  const CodeOptions &options) {
-  llvm::Value *added = b.CreateFAdd(old, v);
+  llvm::Value *added =
+      v->getType() == old->getType() ? b.CreateFAdd(old, v) : b.CreateFAddReduce(old, v);
   llvm::Type *type = added->getType();
   if (!hasOneNan(*type, options))
     return added;
@@ -224,8 +226,23 @@ llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Val
   auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
   Value *addend = flush(v);
   return updateInLoop(rmw, p, isLocal, [&](Value *old) {
-    return flush(sum(b_, flush(old), addend, context_.options));
+    Value *soFar = flush(old);
+    if (auto *all = llvm::dyn_cast<llvm::FixedVectorType>(v->getType())) {
+      for (unsigned l = 0; l + 1 < all->getNumElements(); ++l)
+        soFar = flush(b_.CreateFAdd(soFar, b_.CreateExtractElement(addend, l)));
+      return flush(sum(b_, soFar, b_.CreateExtractElement(addend, all->getNumElements() - 1),
+                       context_.options));
+    }
+    return flush(sum(b_, soFar, addend, context_.options));
   });
+}
+
+/// Whether all lanes add numbers to one place, which can be one update: nobody comes in between.
+bool Accesses::areAddedUp(const llvm::AtomicRMWInst &rmw) const {
+  llvm::Type *type = rmw.getType();
+  return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && rmw.use_empty() &&
+         (type->isFloatTy() || type->isDoubleTy()) && shapes_.isUniform(rmw.getPointerOperand()) &&
+         !isBaseline();
 }
 
 /// What the active lanes below each lane have of `value`, together; and what all have.
@@ -316,7 +333,8 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
       if (rmw->hasMetadata(lower::vocabulary::kFlushes) &&
           pointer->getType()->getPointerAddressSpace() != lower::kShared)
         return flushingAdd(*rmw, p, v, isLocal);
-      if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw, context_.options))
+      if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw, context_.options) &&
+          v->getType() == rmw->getType())
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
       return updateInLoop(*rmw, p, isLocal,
                           [&](Value *old) { return combine(b_, *rmw, old, v, context_.options); });
@@ -334,6 +352,12 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
   if (lanes_ == 1) {
     define(i,
            one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
+    return;
+  }
+  if (rmw && areAddedUp(*rmw)) { // -0 changes no sum
+    Value *nothing = llvm::ConstantFP::getNegativeZero(wide(value));
+    one(hostPointer(pointer),
+        mask() ? b_.CreateSelect(mask(), vector(value), nothing) : vector(value), nullptr);
     return;
   }
   if (rmw && i.use_empty() && shapes_.isUniform(pointer)) {
