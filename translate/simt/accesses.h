@@ -189,11 +189,12 @@ class Accesses : protected ValueMap {
   Places placesOf(const Value *pointer);
   Value *placeAt(const Places &, Value *index);
   Value *indexOrNowhere(const Places &, Value *nowhere);
+  void whereDense(llvm::function_ref<Value *()> ofMany, llvm::function_ref<Value *()> ofFew);
   void updateDenseOrSparse(const Places &, Value *values, llvm::Type *, LaneBody update);
   Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
                       llvm::function_ref<Value *(Value *)> next);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
-  bool areAddedUp(const llvm::AtomicRMWInst &) const;
+  bool areAddedUp(const llvm::AtomicRMWInst &);
   Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
   struct LaneScalars {
     Value *vector;            // or one scalar for all

@@ -237,12 +237,13 @@ llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Val
   });
 }
 
-/// Whether all lanes add numbers to one place, which can be one update: nobody comes in between.
-bool Accesses::areAddedUp(const llvm::AtomicRMWInst &rmw) const {
+/// Whether lanes, not known to be few, add numbers to one place, which can be one update: nobody
+/// comes in between.
+bool Accesses::areAddedUp(const llvm::AtomicRMWInst &rmw) {
   llvm::Type *type = rmw.getType();
   return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && rmw.use_empty() &&
          (type->isFloatTy() || type->isDoubleTy()) && shapes_.isUniform(rmw.getPointerOperand()) &&
-         !isBaseline();
+         knownLanes().empty() && !isBaseline();
 }
 
 /// What the active lanes below each lane have of `value`, together; and what all have.
@@ -297,14 +298,20 @@ llvm::Value *Accesses::indexOrNowhere(const Places &places, Value *nowhere) {
                          b_.CreateVectorSplat(lanes_, elsewhere));
 }
 
-/// Where most lanes are active, for all of them, those that are not somewhere else.
-void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Type *type,
-                                   LaneBody update) {
+/// One way where many lanes are active, the other where few are.
+void Accesses::whereDense(llvm::function_ref<Value *()> ofMany,
+                          llvm::function_ref<Value *()> ofFew) {
   Block *dense = newBlock("atomic.dense"), *sparse = newBlock("atomic.sparse"),
         *done = newBlock("atomic.done");
   Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
   b_.CreateCondBr(b_.CreateICmpUGE(active, b_.getInt32(lanes_ / kLimits.atomics.dense)), dense,
                   sparse);
+  joined({dense, ofMany}, {sparse, ofFew}, done);
+}
+
+/// Where most lanes are active, for all of them, those that are not somewhere else.
+void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Type *type,
+                                   LaneBody update) {
   const auto updateAll = [&]() -> Value * {
     llvm::AllocaInst *nowhere = entryAlloca(type, "nowhere");
     laneByLane({indexOrNowhere(places, nowhere), values}, b_.getVoidTy(), update,
@@ -315,7 +322,7 @@ void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Ty
     laneByLane({places.index, values}, b_.getVoidTy(), update, {.doesUpdate = true});
     return nullptr;
   };
-  joined({dense, updateAll}, {sparse, updateSome}, done);
+  whereDense(updateAll, updateSome);
 }
 
 void Accesses::emitAtomic(const llvm::Instruction &i) {
@@ -354,12 +361,6 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
            one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
     return;
   }
-  if (rmw && areAddedUp(*rmw)) { // -0 changes no sum
-    Value *nothing = llvm::ConstantFP::getNegativeZero(wide(value));
-    one(hostPointer(pointer),
-        mask() ? b_.CreateSelect(mask(), vector(value), nothing) : vector(value), nullptr);
-    return;
-  }
   if (rmw && i.use_empty() && shapes_.isUniform(pointer)) {
     if (Value *sum = reduce(b_, rmw->getOperation(), vector(value), mask())) {
       one(hostPointer(pointer), sum, nullptr);
@@ -381,6 +382,21 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
   auto update = [&](llvm::ArrayRef<Value *> v, Value *) {
     return one(placeAt(places, v[0]), v[1], cas ? v[2] : nullptr);
   };
+  if (rmw && areAddedUp(*rmw)) {
+    const auto addAll = [&]() -> Value * { // -0 changes no sum
+      Value *nothing = llvm::ConstantFP::getNegativeZero(wide(value));
+      Value *addends = mask() ? b_.CreateSelect(mask(), operands[1], nothing) : operands[1];
+      return one(hostPointer(pointer), addends, nullptr), nullptr;
+    };
+    const auto addSome = [&]() -> Value * {
+      return laneByLane(operands, b_.getVoidTy(), update, {.doesUpdate = isLocal});
+    };
+    if (mask())
+      whereDense(addAll, addSome);
+    else
+      addAll();
+    return;
+  }
   if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
       !isBaseline()) {
     updateDenseOrSparse(places, operands[1], plain(value), update);
