@@ -1,6 +1,10 @@
 // Loops in which each lane reads a row of its own, on and on: all that a lane reads of a line of
-// the cache is read at once. Rows whose distance is a large power of two share the places of a
-// cache; of the lines of 32 such rows only a few are still there one round later.
+// the cache is read at once, also where conditions lie between. Rows whose distance is a large
+// power of two share the places of a cache; of the lines of 32 such rows only a few are still there
+// one round later.
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ValueTracking.h>
+
 #include <map>
 #include <set>
 
@@ -119,6 +123,62 @@ unsigned roundsPerLine(const llvm::Loop &loop, const ShapeAnalysis &shapes, uint
   return unsigned(std::max<uint64_t>(rounds, 1));
 }
 
+/// Moves what `v` is computed from, and `v`, to the end of `to`, as far as it is not there before;
+/// false if it stays where it is.
+bool moveTo(llvm::BasicBlock &to, llvm::Value *v, const llvm::DominatorTree &dominators) {
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (!i || dominators.dominates(i, to.getTerminator()))
+    return true;
+  if (llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
+      !llvm::isSafeToSpeculativelyExecute(i))
+    return false;
+  for (llvm::Value *operand : i->operands())
+    if (!moveTo(to, operand, dominators))
+      return false;
+  i->moveBefore(to.getTerminator());
+  return true;
+}
+
+/// Elements of a row that a loop reads in each round, but with conditions between them, are all
+/// read where it reads the first.
+///
+///     if (row[k]) s += f(k);  if (row[k + 1]) ...   =>   a = row[k]; b = row[k + 1]; if (a) ...
+bool readTogether(const llvm::Loop &loop, const llvm::DominatorTree &dominators,
+                  const llvm::PostDominatorTree &postDominators) {
+  llvm::BasicBlock &header = *loop.getHeader();
+  std::set<decltype(SplitAddress::terms)> rows;
+  for (const llvm::Instruction &i : header)
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && load->isSimple())
+      rows.insert(splitAddress(load->getPointerOperand()).terms);
+  bool isChanged = false;
+  for (llvm::BasicBlock *b : loop.blocks()) {
+    if (b == &header || !postDominators.dominates(b, &header))
+      continue;
+    for (llvm::Instruction &i : llvm::make_early_inc_range(*b)) {
+      auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+      if (!load || !load->isSimple() ||
+          !rows.contains(splitAddress(load->getPointerOperand()).terms) ||
+          !moveTo(header, load->getPointerOperand(), dominators))
+        continue;
+      load->moveBefore(header.getTerminator());
+      isChanged = true;
+    }
+  }
+  return isChanged;
+}
+
+/// In all loops that read rows.
+bool readRowsTogether(llvm::Function &f, const GangShape &gang) {
+  const ShapeAnalysis shapes(f, gang, false);
+  llvm::PostDominatorTree postDominators(f);
+  bool isChanged = false;
+  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
+    if (l->getNumBlocks() > 1 && sizeOfSimpleLoop(*l) && !shapes.isDivergentLoop(l) &&
+        bytesOfRows(*l, shapes))
+      isChanged |= readTogether(*l, shapes.dominators(), postDominators);
+  return isChanged;
+}
+
 } // namespace
 
 bool unrollRows(llvm::Function &f, const GangShape &gang, const Target &target) {
@@ -138,17 +198,17 @@ bool unrollRows(llvm::Function &f, const GangShape &gang, const Target &target) 
             roundsPerLine(*shapes.loops().getLoopFor(l->getHeader()), shapes, line, size);
         rounds > 1)
       chosen.push_back({l->getHeader(), rounds});
-  if (chosen.empty())
-    return false;
-  lower::Analyses analyses;
-  llvm::FunctionAnalysisManager &a = analyses.functions;
-  auto &loops = a.getResult<llvm::LoopAnalysis>(f);
   bool isChanged = false;
-  for (auto [header, rounds] : chosen)
-    isChanged |= unroll(*loops.getLoopFor(header), rounds, true, a);
-  if (isChanged)
-    normaliseLoops(f);
-  return isChanged;
+  if (!chosen.empty()) {
+    lower::Analyses analyses;
+    llvm::FunctionAnalysisManager &a = analyses.functions;
+    auto &loops = a.getResult<llvm::LoopAnalysis>(f);
+    for (auto [header, rounds] : chosen)
+      isChanged |= unroll(*loops.getLoopFor(header), rounds, true, a);
+    if (isChanged)
+      normaliseLoops(f);
+  }
+  return readRowsTogether(f, gang) || isChanged;
 }
 
 } // namespace ptxrun::simt
