@@ -122,7 +122,7 @@ struct WrappedAccess {
 };
 
 /// Why a gang suspends; shown in reports.
-enum class WaitReason : uint32_t { barrier, warp, spin, sleep, mbarrier, clusterBarrier, asyncCopy, grid };
+enum class WaitReason : uint32_t { barrier, warp, spin, sleep, mbarrier, clusterBarrier, asyncCopy, grid, time };
 
 /// Why generated code stops a launch (argument of ptxrun_trap).
 enum class TrapKind : uint32_t { trap, breakpoint, assertion, illegalInstruction, notConvergent };

@@ -91,7 +91,7 @@ class ControlledRun {
     for (GroupState *group : worker_.inFlight) {
       if (!settle(*group))
         return; // the launch has failed
-      progress += group->progress;
+      progress += group->progress + group->timeWaits;
     }
     Controller::Turn &turn = controller_.turnNow();
     if (controller_.isHanging(progress != turn.seenProgress) && !open()) {

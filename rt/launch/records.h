@@ -217,7 +217,8 @@ struct GroupState {
   uint64_t seenProgress = 0;
   uint64_t memorySpins = 0; ///< yields of loops that wait for memory to change
   uint64_t seenMemorySpins = 0;
-  uint64_t openedAt = 0;      ///< while a trace is written: when, else 0
+  uint64_t timeWaits = 0; ///< yields of loops that wait for time to pass: they end by themselves
+  uint64_t openedAt = 0;  ///< while a trace is written: when, else 0
   bool isAloneInTrace = true; ///< no other group was in flight then
 };
 

@@ -16,6 +16,7 @@ inline void queueSpinning(abi::Gang *gang, abi::WaitReason reason, uint32_t nano
   g.sleep = nanoseconds;
   GroupState &group = groupOf(g);
   group.memorySpins += reason == abi::WaitReason::spin;
+  group.timeWaits += reason == abi::WaitReason::time;
   group.spinning.push(&g);
 }
 } // namespace

@@ -1,5 +1,6 @@
 // Clocks and times: clock() and clock64() go on within a thread, __nanosleep sleeps, %globaltimer agrees with the host's clock, events measure kernels, spins end.
 #include "check.h"
+#include <algorithm>
 #include <chrono>
 // nvcc: -arch=compute_90
 __global__ void clocks(long long *out) {
@@ -21,6 +22,12 @@ __global__ void sleeps(unsigned long long *out, unsigned nanoseconds) {
     __nanosleep(nanoseconds);
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(end));
   out[0] = begin, out[1] = end;
+}
+/// Each thread lets so many cycles pass.
+__global__ void passes(long long cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
 }
 /// One block waits until another one has set a flag: both must make progress.
 __global__ void flags(volatile int *flag, int *out) {
@@ -90,5 +97,17 @@ int main() {
   int rate = 0;
   CHECK(cudaDeviceGetAttribute(&rate, cudaDevAttrClockRate, 0));
   EXPECT(rate > 0);
+  // kHz: cycles in a millisecond. All threads of a block let the time pass at once; the shortest of some, as the machine may be busy.
+  float shortest = 1e9f;
+  for (int k = 0; k < 10 && shortest > 25; ++k) {
+    CHECK(cudaEventRecord(begin));
+    passes<<<1, 1024>>>(20ll * rate);
+    CHECK(cudaEventRecord(end));
+    CHECK(cudaEventSynchronize(end));
+    CHECK(cudaEventElapsedTime(&longTime, begin, end));
+    EXPECT(longTime > 19.9f);
+    shortest = std::min(shortest, longTime);
+  }
+  EXPECT(shortest < 40);
   return done();
 }

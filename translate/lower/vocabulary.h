@@ -25,7 +25,7 @@
 //  CTA barriers [9.7.13.1], convergent, may suspend:
 //    ptx.bar.sync(i32 id, i32 threads)   threads = 0: all; ptx.bar.arrive(i32 id, i32 threads)
 //    ptx.bar.red.{popc}(i32 id, i32 threads, i1) -> i32; ptx.bar.red.{and,or}(i32 id, i32 threads, i1) -> i1
-//  Scheduling: ptx.nanosleep(i32), ptx.yield(), ptx.yield.mbarrier() (both made by simt)
+//  Scheduling: ptx.nanosleep(i32), ptx.yield(), ptx.yield.mbarrier(), ptx.yield.time() (made by simt)
 //  Control: ptx.exit() then unreachable; ptx.trap() then unreachable; ptx.brkpt() then unreachable
 //  Arithmetic with directed rounding, element by element, memory(none); only with ModuleBuilder::hasDirectedRounding:
 //    ptx.rounded.{add,mul,div}.{rz,rm,rp}.{f32,f64}(a, b), ptx.rounded.sqrt...(a), ptx.rounded.fma...(a, b, c)

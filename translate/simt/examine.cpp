@@ -381,7 +381,7 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
   };
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
     const Polled polled = waits.polledBy(*l);
-    r.spins |= polled.isAny();
+    r.spins |= polled.isAny() || (isKernel && waits.waitsForTime(*l));
     if (!polled.isAny() || !r.needsThreads.empty())
       continue;
     if (!isKernel)

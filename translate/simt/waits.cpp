@@ -208,6 +208,11 @@ bool isOrderedRead(const llvm::Instruction &i) {
          (llvm::isa<llvm::AtomicRMWInst>(i) && !i.use_empty());
 }
 
+bool isClock(const llvm::Instruction &i) {
+  const Op op = wordAt(i).op;
+  return op == Op::clock || op == Op::clockHi || op == Op::clock64 || op == Op::globaltimer;
+}
+
 bool isMbarrierTest(const llvm::Instruction &i) { return simt::isMbarrierTest(wordAt(i).op); }
 
 /// Something in the loop says that others are expected to write meanwhile: fences, warp barriers,
@@ -363,6 +368,7 @@ Waits::Waits(const llvm::Module &m) {
       for (const llvm::Instruction &i : b) {
         if (isOrderedRead(i) || isMbarrierTest(i))
           polls_.insert(&f);
+        readsClocks_ |= isClock(i);
         if (i.mayWriteToMemory() && !definedCallee(i))
           writes_.insert(&f);
         if (const llvm::Function *callee = definedCallee(i))
@@ -520,6 +526,13 @@ Polled Waits::polledBy(const llvm::Loop &loop) const {
   if (goesThroughLocalMemory)
     collectAll();
   return polled;
+}
+
+bool Waits::waitsForTime(const llvm::Loop &loop) const {
+  if (!readsClocks_ || loop.hasNoExitBlocks())
+    return false;
+  return llvm::any_of(Deciders(loop).values,
+                      [](const llvm::Instruction *i) { return isClock(*i); });
 }
 
 llvm::SmallVector<const llvm::Instruction *> Waits::endedBy(const llvm::Instruction &write) const {

@@ -49,6 +49,9 @@ class Waits {
   /// A loop that re-reads what others write until it likes what it sees: its back edge has to let
   /// others run.
   Polled polledBy(const llvm::Loop &) const;
+  /// A loop that is left when a clock says so: nobody else has to do anything for it, but on a GPU
+  /// all warps would let the same time pass.
+  bool waitsForTime(const llvm::Loop &) const;
   /// Some loop of the module waits.
   bool isAny() const { return all_.isAny(); }
   /// The instruction may end a wait of some loop.
@@ -64,6 +67,7 @@ class Waits {
   void addLoops(const llvm::Function &);
   void collect(const llvm::Instruction &, const llvm::Loop &, bool isPlainPolled, Polled &) const;
 
+  bool readsClocks_ = false;
   llvm::DenseSet<const llvm::Function *> polls_, writes_, recursivePolls_;
   Polled all_;
 };

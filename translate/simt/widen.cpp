@@ -243,7 +243,8 @@ Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions 
   return {o.lanes, "asked for"};
 }
 
-/// Loops that wait for memory to change let others run before each round.
+/// Loops that wait for memory to change, or (in kernels, which may be suspended at any W) for time
+/// to pass, let others run before each round.
 void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
   ShapeAnalysis shapes(f, gang, !isKernel);
   llvm::IRBuilder<> b(f.getContext());
@@ -256,9 +257,14 @@ void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Wa
     makeYield(Op::yield, f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), {});
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
     const Polled polled = waits.polledBy(*l);
-    if (!polled.isAny() || (polled.places.empty() && isEndlessWait(*polled.first)))
-      continue;
     llvm::Instruction *end = l->getLoopLatch()->getTerminator();
+    if (!polled.isAny()) {
+      if (isKernel && waits.waitsForTime(*l))
+        makeYield(Op::yieldTime, end->getIterator(), end->getDebugLoc());
+      continue;
+    }
+    if (polled.places.empty() && isEndlessWait(*polled.first))
+      continue;
     makeYield(polled.places.empty() ? Op::yieldMbarrier : Op::yield, end->getIterator(),
               end->getDebugLoc());
   }

@@ -198,6 +198,7 @@ llvm::Value *Collectives::emitYield(const llvm::CallBase &call, const Word &word
                     : b_.getInt32(0);
   const auto reason = word.op == Op::nanosleep       ? abi::WaitReason::sleep
                       : word.op == Op::yieldMbarrier ? abi::WaitReason::mbarrier
+                      : word.op == Op::yieldTime     ? abi::WaitReason::time
                                                      : abi::WaitReason::spin;
   return runtime("ptxrun_yield", b_.getVoidTy(),
                  {argument(kGang), b_.getInt32(uint32_t(reason)), hint});
