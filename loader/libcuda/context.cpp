@@ -187,8 +187,12 @@ std::vector<std::shared_ptr<Stream>> Context::allStreams() {
 void Context::synchronise() {
   if (isIdle())
     return;
+  // What others launch meanwhile is not waited for.
+  std::vector<Ticket> submitted;
   for (const auto &stream : allStreams())
-    stream->synchronise();
+    submitted.push_back(stream->lastTicket());
+  for (const Ticket &ticket : submitted)
+    ticket.stream->drive(ticket.sequence);
 }
 
 void Context::releaseOwned() {

@@ -253,6 +253,7 @@ bool isLaunchBlocking() {
 CUresult submitLaunch(Context &context, Stream &stream,
                       std::shared_ptr<LaunchOperation> operation) {
   operation->stream = stream.id();
+  stream.makeRoom();
   stream.enqueue(std::move(operation));
   if (!isLaunchBlocking())
     return CUDA_SUCCESS;

@@ -21,6 +21,8 @@ std::atomic<unsigned> runningOperations{0};
 
 /// A queue this long is not going to be emptied by a synchronise that follows at once.
 constexpr size_t kQueueWorthAWorker = 4;
+/// Operations that a stream holds before launches wait. As many as GPUs were seen to hold.
+constexpr uint64_t kMostQueued = 1024;
 constexpr auto kWatchInterval = std::chrono::microseconds(50);
 constexpr unsigned kIdleRoundsWatched = 100;
 
@@ -147,6 +149,12 @@ void Stream::enqueue(std::shared_ptr<Operation> operation) {
   std::lock_guard lock(context_->queueMutex());
   append({std::move(operation), {}});
   announce(isLarge);
+}
+
+void Stream::makeRoom() {
+  const uint64_t last = submitted();
+  if (last - completed() >= kMostQueued)
+    drive(last - kMostQueued / 2);
 }
 
 Ticket Stream::submitTogether(std::vector<Work> work) {

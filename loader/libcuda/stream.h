@@ -90,6 +90,10 @@ class Stream : public Object, public std::enable_shared_from_this<Stream> {
   Ticket submit(std::shared_ptr<Operation>, std::vector<Ticket> after = {});
   /// The same for who has no use for the ticket.
   void enqueue(std::shared_ptr<Operation>);
+  /// Returns when fewer than some thousand operations are queued, as launches do on a GPU: who
+  /// launches without end would else be ever further ahead, and whoever waits for the context wait
+  /// for more and more.
+  void makeRoom();
   /// Appends several that nothing gets between. The ticket is the last one's; the others' numbers
   /// are those before it.
   Ticket submitTogether(std::vector<Work>);

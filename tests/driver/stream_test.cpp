@@ -73,6 +73,22 @@ TEST_F(Stream, KeepsItsOrder) {
   EXPECT_EQ(word(0).load(), 200u);
 }
 
+TEST_F(Stream, LaunchesWaitWhereMuchIsQueued) {
+  // Else who launches without end is ever further ahead, and who waits for the context, waits on.
+  constexpr uint32_t kLaunches = 3000;
+  CUstream stream = makeStream(CU_STREAM_NON_BLOCKING);
+  uint32_t furthest = 0;
+  for (uint32_t i = 1; i <= kLaunches; ++i) {
+    ASSERT_CUDA(launch(churn_, 1, 1, stream, address(1), 50'000u));
+    ASSERT_CUDA(launch(store_, 1, 1, stream, address(0), i));
+    furthest = std::max(furthest, i - word(0));
+  }
+  EXPECT_CUDA(cuStreamSynchronize(stream));
+  EXPECT_EQ(word(0).load(), kLaunches);
+  EXPECT_GT(furthest, 16u);
+  EXPECT_LT(furthest, 1100u);
+}
+
 TEST_F(Stream, OthersRunBesideIt) {
   CUstream waiting = makeStream(CU_STREAM_NON_BLOCKING), other = makeStream(CU_STREAM_NON_BLOCKING);
   ASSERT_CUDA(launch(wait_, 1, 1, waiting, address(0), address(1)));
