@@ -32,7 +32,7 @@ struct Findings {
   bool hasVaryingMembers = false; ///< a collective whose membermask differs between lanes
   bool hasBarriers = false;
   bool mayExitEarly = false; ///< lanes return while others go on
-  bool spins = false;        ///< a loop that waits for memory to change
+  bool spins = false;        ///< a loop that waits for memory to change, or for time to pass
   std::string needsThreads;  ///< why lanes must progress independently; empty if they need not
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
