@@ -196,7 +196,10 @@ class Module {
   virtual const check::Module &checked() const = 0;
   virtual std::span<const KernelInfo> kernels() const = 0;     ///< in the order of the PTX
   virtual std::span<const VariableInfo> variables() const = 0; ///< module scope, .global and .const
-  const KernelInfo *findKernel(std::string_view name) const;   ///< null if there is none
+  /// Gives the variables their first values again. No launch of it may run. The memory that they
+  /// lie in.
+  virtual std::span<const char> restoreVariables() = 0;
+  const KernelInfo *findKernel(std::string_view name) const;     ///< null if there is none
   const VariableInfo *findVariable(std::string_view name) const; ///< null if there is none
   StaticMemory staticMemory(const KernelInfo &) const;
   int targetArchitecture() const; ///< 90 for `.target sm_90a`

@@ -119,6 +119,7 @@ class LoadedModule final : public Module {
   const check::Module &checked() const override { return source_->translated->checked(); }
   std::span<const KernelInfo> kernels() const override { return kernels_; }
   std::span<const VariableInfo> variables() const override { return source_->variables.infos(); }
+  std::span<const char> restoreVariables() override { return source_->variables.restore(); }
 
   Variant compile(const KernelInfo &, const LaunchOptions &, Outcome &) override;
   const ScheduleDependence &scheduleDependence(const KernelInfo &) override;

@@ -66,6 +66,7 @@ Outcome VariableMemory::place(const check::Module &module, const Module *managed
   if (variables.empty())
     return {};
   block_ = allocateMemory(bytes);
+  blockBytes_ = bytes;
   if (!block_)
     return Outcome::failed(Code::outOfMemory, "no memory for the module's variables (" +
                                                   std::to_string(bytes) + " bytes)");
@@ -88,31 +89,44 @@ Outcome VariableMemory::place(const check::Module &module, const Module *managed
       infos_.push_back({std::string(variable.name), address, variable.bytes,
                         variable.space == isa::StateSpace::constant, variable.isManaged, image,
                         handle});
-    if (!variable.initializer.empty() && !shared)
-      std::memcpy(address, variable.initializer.data(),
-                  std::min<size_t>(variable.initializer.size(), variable.bytes));
+    if (!shared)
+      own_.push_back({&variable, address});
   }
-  for (size_t i = 0; i < variables.size(); ++i) {
-    if (sharedAddressOf(*variables[i]))
-      continue;
-    for (const check::Relocation &relocation : variables[i]->relocations) {
+  module_ = &module;
+  return fill();
+}
+
+// The memory is zeros.
+Outcome VariableMemory::fill() {
+  for (const auto &[variable, address] : own_) {
+    if (!variable->initializer.empty())
+      std::memcpy(address, variable->initializer.data(),
+                  std::min<size_t>(variable->initializer.size(), variable->bytes));
+    for (const check::Relocation &relocation : variable->relocations) {
       if (relocation.function) {
-        storeAddress(base + offsets[i], relocation,
-                     lower::functionAddress(module, *relocation.function));
+        storeAddress(address, relocation, lower::functionAddress(*module_, *relocation.function));
         continue;
       }
       void *target = relocation.variable ? find(relocation.variable->name) : nullptr;
       if (!target)
         return Outcome::failed(Code::unresolved,
-                               "the initialiser of '" + std::string(variables[i]->name) +
+                               "the initialiser of '" + std::string(variable->name) +
                                    "' needs the address of '" +
                                    std::string(relocation.variable ? relocation.variable->name
                                                                    : std::string_view("?")) +
                                    "', which nothing defines");
-      storeAddress(base + offsets[i], relocation, reinterpret_cast<uint64_t>(target));
+      storeAddress(address, relocation, reinterpret_cast<uint64_t>(target));
     }
   }
   return {};
+}
+
+std::span<const char> VariableMemory::restore() {
+  for (const auto &[variable, address] : own_)
+    if (imageKindOf(*variable) == abi::ImageKind::none) // textures keep their handles
+      std::memset(address, 0, variable->bytes);
+  fill();
+  return {static_cast<const char *>(block_), blockBytes_};
 }
 
 void *VariableMemory::find(std::string_view name) const {

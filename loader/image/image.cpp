@@ -177,6 +177,7 @@ Outcome readText(std::string_view text, Image &image) {
                            "the image is neither PTX text nor a fat binary nor an ELF file");
   for (std::string &part : splitLinked(text))
     image.ptx.push_back(std::move(part));
+  image.isText = true;
   return {};
 }
 

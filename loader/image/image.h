@@ -26,6 +26,7 @@ struct Target {
 /// PTX texts that make up one program. More than one: they are to be linked.
 struct Image {
   std::vector<std::string> ptx;
+  bool isText = false; ///< the image itself was text: a whole program, as somebody generated it
 };
 
 /// Reads an image of unknown length, as cuModuleLoadData gets it: its own headers (or the final

@@ -54,6 +54,15 @@ std::shared_ptr<Object> Registry::find(const void *handle, Kind kind) const {
                                                                          : nullptr;
 }
 
+std::vector<std::shared_ptr<Object>> Registry::all(Kind kind) const {
+  std::vector<std::shared_ptr<Object>> found;
+  std::shared_lock lock(mutex_);
+  for (const auto &[handle, entry] : objects_)
+    if (entry.object->kind() == kind)
+      found.push_back(entry.object);
+  return found;
+}
+
 std::vector<std::shared_ptr<Object>> Registry::removeAllOf(const Context &context) {
   std::vector<std::shared_ptr<Object>> owned; // destroyed without the lock
   std::unique_lock lock(mutex_);

@@ -57,6 +57,8 @@ class Registry {
   /// Takes the object out; null if it is not there or of another kind.
   std::shared_ptr<Object> remove(const void *handle, Kind);
   std::shared_ptr<Object> find(const void *handle, Kind) const;
+  /// Everything of a kind that is registered now.
+  std::vector<std::shared_ptr<Object>> all(Kind) const;
   /// Takes out everything that the context owns: their handles mean nothing any more.
   std::vector<std::shared_ptr<Object>> removeAllOf(const Context &);
 

@@ -70,6 +70,10 @@ class Linker final : public Object {
       writeErrorLog(log);
       return result;
     }
+    if (const std::string missing = trial.undefinedFunction(); !missing.empty()) {
+      writeErrorLog(missing);
+      return toResult(ptxrun::device::Code::unresolved);
+    }
     linked_ = image::joinLinked(texts_);
     *data = linked_.data();
     *bytes = linked_.size() + 1;

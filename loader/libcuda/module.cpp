@@ -8,6 +8,8 @@
 #include <fstream>
 #include <limits>
 
+#include "loader/capture/recorder.h"
+#include "loader/device/undefined.h"
 #include "loader/image/image.h"
 #include "loader/image/link_text.h"
 #include "loader/image/readable.h"
@@ -98,6 +100,12 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
   CUresult result = toResult(outcome.code);
   if (result == CUDA_SUCCESS)
     result = module.load(std::move(image.ptx), name, log, options.maxRegisters());
+  // What nvcc built was linked by it: what is missing there came as machine code alone.
+  if (result == CUDA_SUCCESS && image.isText)
+    if (std::string missing = module.undefinedFunction(); !missing.empty()) {
+      log = std::move(missing);
+      result = toResult(device::Code::unresolved);
+    }
   options.writeInfoLog("");
   options.writeErrorLog(result == CUDA_SUCCESS ? "" : log);
   if (result != CUDA_SUCCESS && (!hasErrorLog(options) || isVerbose()))
@@ -106,6 +114,19 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
 }
 
 } // namespace
+
+void Function::restoreAttributes() {
+  maxDynamicShared = 48 << 10;
+  carveout = -1;
+  cacheConfig = CU_FUNC_CACHE_PREFER_NONE;
+  isNonPortableClusterAllowed = 0;
+  clusterWidth = static_cast<int>(info.clusterShape[0]);
+  clusterHeight = static_cast<int>(info.clusterShape[1]);
+  clusterDepth = static_cast<int>(info.clusterShape[2]);
+  clusterSchedulingPolicy = 0;
+  isClusterSizeRequired = info.isExplicitCluster && info.clusterShape[0] == 0;
+  ++attributeChanges;
+}
 
 void Function::findDeviceRuntime() {
   const auto find = [&](const char *name) {
@@ -163,6 +184,16 @@ CUresult Module::load(std::vector<std::string> ptx, const std::string &name, std
   return CUDA_SUCCESS;
 }
 
+std::string Module::undefinedFunction() const {
+  for (const auto &part : parts_)
+    if (const auto missing = device::findUndefined(*part);
+        missing && !missing->name.starts_with("cuda") && !missing->name.starts_with("__cuda"))
+      return part->name() + ":" + std::to_string(missing->usedAt) +
+             ": error: unresolved extern function '" + std::string(missing->name) +
+             "': it is declared and used here, and nothing defines it";
+  return {};
+}
+
 CUresult Module::loadPart(std::string text, const std::string &name, device::Outcome &outcome) {
   Source source{sourceName(name, text), {}};
   if (kind() == Kind::library && deviceCount() > 1)
@@ -203,6 +234,29 @@ CUresult Module::loadCopyOf(const Module &other, CUdevice device) {
     addPart(std::move(part), device);
   }
   return CUDA_SUCCESS;
+}
+
+void Module::restore() {
+  for (const auto &part : parts_) {
+    capture::Recorder::Turn turn; // to recordings it is a copy from memory of the host
+    const std::span<const char> restored = part->restoreVariables();
+    const uint64_t bytes = restored.size();
+    turn.copied({reinterpret_cast<uint64_t>(restored.data()), bytes, bytes,
+                 reinterpret_cast<uint64_t>(&restored), bytes, bytes, bytes, 1, 1});
+  }
+  std::lock_guard lock(mutex_);
+  for (const auto &function : functions_)
+    function->restoreAttributes();
+}
+
+void Library::restoreFor(CUdevice device) {
+  if (original_)
+    return; // the original finds it
+  if (device == 0)
+    return restore();
+  std::lock_guard lock(copiesMutex_);
+  if (const auto copy = copies_.find(device); copy != copies_.end() && copy->second)
+    copy->second->restore();
 }
 
 std::shared_ptr<Library> Library::on(CUdevice device) {

@@ -25,23 +25,20 @@ class Function : public Object {
  public:
   static constexpr Kind kKind = Kind::function;
   Function(Module &module, device::Module &code, const device::KernelInfo &info)
-      : Object(kKind), module(module), code(code), info(info),
-        clusterWidth(static_cast<int>(info.clusterShape[0])),
-        clusterHeight(static_cast<int>(info.clusterShape[1])),
-        clusterDepth(static_cast<int>(info.clusterShape[2])),
-        isClusterSizeRequired(info.isExplicitCluster && info.clusterShape[0] == 0) {
+      : Object(kKind), module(module), code(code), info(info) {
+    restoreAttributes();
     findDeviceRuntime();
   }
+
+  /// Attributes as they are at first.
+  void restoreAttributes();
 
   Module &module;
   device::Module &code;
   const device::KernelInfo &info;
-  std::atomic<int> maxDynamicShared{48 << 10};
-  std::atomic<int> carveout{-1};
-  std::atomic<int> cacheConfig{CU_FUNC_CACHE_PREFER_NONE};
-  std::atomic<int> isNonPortableClusterAllowed{0};
+  std::atomic<int> maxDynamicShared, carveout, cacheConfig, isNonPortableClusterAllowed;
   std::atomic<int> clusterWidth, clusterHeight, clusterDepth; ///< required; 0: none is
-  std::atomic<int> clusterSchedulingPolicy{0};
+  std::atomic<int> clusterSchedulingPolicy;
   std::atomic<int> isClusterSizeRequired; ///< a launch has to name it
   /// Counts changes of the above.
   std::atomic<unsigned> attributeChanges{0};
@@ -82,6 +79,10 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   CUresult load(std::vector<std::string> ptx, const std::string &name, std::string &errorLog,
                 unsigned registerLimit = 0);
 
+  /// Of a whole program: what is wrong where a function that it calls is defined nowhere, else
+  /// empty. Functions of NVIDIA's device runtime that are not there are told where they are run.
+  std::string undefinedFunction() const;
+
   /// The function of that name, made at the first question; null if there is none.
   Function *findFunction(std::string_view name);
   /// All functions, in the order of the PTX.
@@ -91,6 +92,8 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   std::shared_ptr<Function> findKernelByNumber(uint64_t number);
   /// Held while a kernel that may launch others runs, and what it launched: they share one list.
   std::recursive_mutex childMutex;
+  /// As just loaded: first values of variables, attributes of functions. Handles stay.
+  void restore();
   /// Withdraws the handles of its functions. The module goes when the last launch of it has ended.
   virtual void unload();
 
@@ -128,6 +131,9 @@ class Library : public Module {
   Library() : Module(kKind) {}
   /// What the device's contexts use; the library itself for the first. Null: there is no memory.
   std::shared_ptr<Library> on(CUdevice);
+  /// What the device's contexts use is as just loaded: its primary context is gone. Copies of other
+  /// devices keep their values; managed variables are the first device's.
+  void restoreFor(CUdevice);
   /// The library whose handle programs have.
   Library &published() { return original_ ? *original_ : *this; }
   void unload() override;

@@ -6,6 +6,8 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
+#include "loader/libcuda/handles.h"
+#include "loader/libcuda/module.h"
 
 using namespace ptxrun::driver;
 
@@ -19,6 +21,14 @@ unsigned &retainCountOf(CUdevice device) { return retainCounts[static_cast<size_
 CUresult enterDevice(CUdevice device) {
   PTXRUN_TRY(checkInitialised());
   return checkDevice(device);
+}
+
+/// With the context go what its device's code has in variables and function attributes; libraries
+/// and the handles of their kernels stay.
+void resetPrimary(CUdevice device) {
+  primaryContext(device).reset();
+  for (const auto &object : Registry::instance().all(Kind::library))
+    static_cast<Library &>(*object).restoreFor(device);
 }
 
 } // namespace
@@ -41,7 +51,7 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   if (retainCountOf(device) == 0)
     return CUDA_ERROR_INVALID_CONTEXT;
   if (--retainCountOf(device) == 0) {
-    primaryContext(device).reset();
+    resetPrimary(device);
     primaryContext(device).setActive(false);
   }
   return CUDA_SUCCESS;
@@ -53,7 +63,7 @@ PTXRUN_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 PTXRUN_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   PTXRUN_TRY(enterDevice(device));
   std::lock_guard lock(primaryMutex);
-  primaryContext(device).reset();
+  resetPrimary(device);
   return CUDA_SUCCESS;
 }
 PTXRUN_API CUresult cuDevicePrimaryCtxReset(CUdevice device) {

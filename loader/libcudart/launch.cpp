@@ -95,8 +95,6 @@ PTXRUN_RUNTIME_API cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *h
 }
 PTXRUN_RUNTIME_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostStub) {
   lookupError = cudaGetKernel(kernel, hostStub);
-  if (lookupError == cudaSuccess)
-    *kernel = lastingHandle(hostStub, *kernel);
   return lookupError;
 }
 PTXRUN_RUNTIME_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *hostStub) {
@@ -109,12 +107,8 @@ PTXRUN_RUNTIME_STREAM_API(__cudaLaunchKernel, _ptsz,
                           (kernel, grid, block, arguments, sharedBytes, stream)) {
   if (!kernel)
     return finish(lookupError != cudaSuccess ? lookupError : cudaErrorInvalidDeviceFunction);
-  return perform([&] {
-    CUkernel now = nullptr;
-    if (const cudaError_t found = kernelOf(kernel, now); found != cudaSuccess)
-      return static_cast<CUresult>(found);
-    return launch(now, grid, block, arguments, sharedBytes, stream, false);
-  });
+  return perform(
+      [&] { return launch(kernel, grid, block, arguments, sharedBytes, stream, false); });
 }
 
 PTXRUN_RUNTIME_STREAM_API(cudaLaunchKernel, _ptsz,

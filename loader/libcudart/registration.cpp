@@ -34,9 +34,6 @@ struct Kernel {
   Kernel(FatBinary *binary, std::string name) : binary(binary), name(std::move(name)) {}
 };
 
-/// Marks lasting handles, which are addresses of the above.
-constexpr uintptr_t kLasting = 1;
-
 struct Variable {
   FatBinary *binary;
   std::string name;
@@ -108,28 +105,6 @@ cudaError_t findKernel(const void *hostStub, CUkernel &kernel) {
   return loadKernel(*found->second, kernel);
 }
 
-CUkernel lastingHandle(const void *hostStub, CUkernel kernel) {
-  Registry &all = registry();
-  std::lock_guard lock(all.mutex);
-  const auto found = all.kernels.find(hostStub);
-  if (found == all.kernels.end())
-    return kernel;
-  return reinterpret_cast<CUkernel>(reinterpret_cast<uintptr_t>(found->second) | kLasting);
-}
-
-cudaError_t kernelOf(CUkernel lasting, CUkernel &kernel) {
-  const auto bits = reinterpret_cast<uintptr_t>(lasting);
-  kernel = lasting;
-  if (!(bits & kLasting))
-    return cudaSuccess;
-  auto &entry = *reinterpret_cast<Kernel *>(bits & ~kLasting);
-  kernel = entry.handle.load();
-  if (kernel)
-    return cudaSuccess;
-  std::lock_guard lock(registry().mutex);
-  return loadKernel(entry, kernel);
-}
-
 const void *stubOf(CUfunction function) {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);
@@ -158,23 +133,6 @@ cudaError_t findVariable(const void *hostShadow, CUdeviceptr &address, size_t &b
                  CUDA_SUCCESS
              ? cudaSuccess
              : cudaErrorInvalidSymbol;
-}
-
-void loadAfresh() {
-  Registry &all = registry();
-  std::lock_guard lock(all.mutex);
-  all.stubs.clear();
-  for (auto &[stub, kernel] : all.kernels)
-    kernel->handle = nullptr;
-  for (FatBinary &binary : all.binaries) {
-    if (!binary.library)
-      continue;
-    cuLibraryUnload(binary.library);
-    binary.library = nullptr;
-    binary.isLoaded = false;
-    if (!binary.managed.empty())
-      load(binary);
-  }
 }
 
 } // namespace ptxrun::runtime

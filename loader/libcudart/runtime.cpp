@@ -3,7 +3,6 @@
 #include <mutex>
 #include <vector>
 
-#include "loader/libcudart/registration.h"
 #include "loader/libcudart/runtime.h"
 
 namespace ptxrun::runtime {
@@ -137,9 +136,7 @@ PTXRUN_RUNTIME_API cudaError_t cudaDriverGetVersion(int *version) {
 PTXRUN_RUNTIME_API cudaError_t cudaDeviceReset() {
   return perform([] {
     lastError = cudaSuccess;
-    const CUresult result = cuDevicePrimaryCtxReset(currentDevice());
-    loadAfresh();
-    return result;
+    return cuDevicePrimaryCtxReset(currentDevice());
   });
 }
 

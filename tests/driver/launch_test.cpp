@@ -217,10 +217,10 @@ TEST_F(Failure, SkipsWhatWasQueuedBehindIt) {
 }
 
 TEST_F(Launch, OfWhatCannotBeExecutedIsReportedOnce) {
-  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func nowhere();\n"
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func cudaNowhere();\n"
                      ".visible .entry k()\n{\n";
   for (int i = 0; i < 128; ++i)
-    text += "call nowhere;\n";
+    text += "call cudaNowhere;\n"; // of the device runtime: others are refused by the load
   CUfunction refused = function((text + "ret;\n}\n").c_str(), "k");
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i)

@@ -412,6 +412,83 @@ TEST_F(Linker, ResolvesWhatOneInputDeclaresAndAnotherDefines) {
   EXPECT_EQ(value, 42u);
 }
 
+/// calls(out): a function that only another object has.
+constexpr const char *kUndefined = R"(.version 8.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 r) unused;
+.extern .func (.param .b32 r) elsewhere;
+.visible .entry store(.param .u64 out) { ret; }
+.visible .entry calls(.param .u64 out)
+{
+  .reg .b32 %r;
+  .reg .b64 %p;
+  ld.param.u64 %p, [out];
+  { .param .b32 a; call.uni (a), elsewhere; ld.param.b32 %r, [a]; }
+  st.global.u32 [%p], %r;
+  ret;
+}
+)";
+
+// As ptxas does, where the text is a whole program: one that is declared and never used is none.
+TEST_F(Module, RefusesCallsOfFunctionsThatNothingDefines) {
+  char log[1024] = "untouched";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUmodule module = nullptr;
+  EXPECT_RESULT(cuModuleLoadDataEx(&module, kUndefined, 2, options, values),
+                CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::string(log).find(":12: error: unresolved extern function 'elsewhere'"),
+            std::string::npos)
+      << log;
+  CUlibrary library = nullptr;
+  EXPECT_RESULT(cuLibraryLoadData(&library, kUndefined, nullptr, nullptr, 0, nullptr, nullptr, 0),
+                CUDA_ERROR_INVALID_PTX);
+}
+
+TEST_F(Linker, FindsFunctionsThatModulesAloneLack) {
+  constexpr const char *kElsewhere = R"(.version 8.0
+.target sm_70
+.address_size 64
+.visible .func (.param .b32 r) elsewhere { st.param.b32 [r], 9; ret; }
+)";
+  constexpr const char *kOther = R"(.version 8.0
+.target sm_70
+.address_size 64
+.visible .func (.param .b32 r) another { st.param.b32 [r], 9; ret; }
+)";
+  const auto link = [&](const char *second, char *log, size_t room, CUdeviceptr out) {
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, reinterpret_cast<void *>(room)};
+    CUlinkState state = nullptr;
+    EXPECT_CUDA(cuLinkCreate(2, options, values, &state));
+    for (const char *text : {kUndefined, second})
+      EXPECT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(text), strlen(text) + 1,
+                                "part", 0, nullptr, nullptr));
+    void *image = nullptr;
+    size_t bytes = 0;
+    CUresult result = cuLinkComplete(state, &image, &bytes);
+    CUmodule module = nullptr;
+    if (result == CUDA_SUCCESS)
+      result = cuModuleLoadData(&module, image);
+    CUfunction calls = nullptr;
+    if (result == CUDA_SUCCESS)
+      result = cuModuleGetFunction(&calls, module, "calls");
+    void *arguments[] = {&out};
+    if (result == CUDA_SUCCESS)
+      result = cuLaunchKernel(calls, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr);
+    EXPECT_CUDA(cuLinkDestroy(state));
+    return result;
+  };
+  CUdeviceptr out = 0;
+  ASSERT_CUDA(cuMemAlloc(&out, 4));
+  char log[1024] = "";
+  EXPECT_CUDA(link(kElsewhere, log, sizeof log, out));
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 9u);
+  EXPECT_RESULT(link(kOther, log, sizeof log, out), CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::string(log).find("'elsewhere'"), std::string::npos) << log;
+}
+
 using Function = DriverTest;
 
 TEST_F(Function, TellsItsAttributes) {

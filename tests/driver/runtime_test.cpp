@@ -34,6 +34,8 @@ int cudaMemcpy(void *, const void *, size_t, int);
 int cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 int cudaDeviceSynchronize();
 int cudaDeviceReset();
+int cudaMemset(void *, int, size_t);
+int cudaGetFuncBySymbol(void **, const void *);
 int cudaGetLastError();
 int cudaPeekAtLastError();
 const char *cudaGetErrorName(int);
@@ -125,8 +127,9 @@ TEST(Runtime, BeginsAnewAfterAReset) {
   void *arguments[] = {&out};
   const uint32_t scale = 100;
   ASSERT_EQ(cudaMemcpyToSymbol(&program.scaleShadow, &scale, 4, 0, kToDevice), 0);
-  void *kernel = nullptr;
+  void *kernel = nullptr, *function = nullptr;
   ASSERT_EQ(launchAsCompiled(&program.readStub, arguments, kernel), 0);
+  ASSERT_EQ(cudaGetFuncBySymbol(&function, &program.readStub), 0);
   ASSERT_EQ(cudaDeviceReset(), 0);
   EXPECT_EQ(cudaFree(out), kInvalidValue);
   ASSERT_EQ(cudaMalloc(&out, 12), 0);
@@ -134,6 +137,11 @@ TEST(Runtime, BeginsAnewAfterAReset) {
   uint32_t values[3] = {};
   ASSERT_EQ(cudaMemcpy(values, out, 12, kToHost), 0);
   EXPECT_EQ(values[2], 7u); // the variable's first value
+  values[2] = 0;
+  ASSERT_EQ(cudaMemset(out, 0, 12), 0);
+  ASSERT_EQ(cudaLaunchKernel(function, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), 0);
+  ASSERT_EQ(cudaMemcpy(values, out, 12, kToHost), 0);
+  EXPECT_EQ(values[2], 7u);
   EXPECT_EQ(cudaFree(out), 0);
   cudaGetLastError();
 }

@@ -6,6 +6,7 @@
 #include "translate/lower/function_address.h"
 #include "translate/lower/grid_barrier.h"
 #include "translate/lower/lane_builder.h"
+#include "translate/lower/lower.h"
 #include "translate/lower/module_builder.h"
 #include "translate/lower/types.h"
 
@@ -193,6 +194,8 @@ void callDeclared(LaneBuilder &b, const Instruction &in, const Call &call) {
 }
 
 } // namespace
+
+bool isProvidedFunction(std::string_view name) { return findLibraryFunction(name).lower; }
 
 void lowerCall(LaneBuilder &b, const Instruction &in) {
   llvm::BasicBlock *after = b.enterGuarded(in);

@@ -15,6 +15,9 @@ namespace ptxrun::lower {
 llvm::Expected<LaneModule> lowerKernel(const check::Module &, const check::Function &kernel,
                                        const CodeOptions &, support::Diagnostics &);
 
+/// Whether calls of a function that is only declared have a meaning: vprintf, malloc and others.
+bool isProvidedFunction(std::string_view name);
+
 /// The lane contract (lane_module.h); returns the first sentence that does not hold, empty if all
 /// do.
 std::string verifyLaneModule(const LaneModule &);
