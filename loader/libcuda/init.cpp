@@ -22,6 +22,7 @@
 #include "loader/libcuda/api.h"
 #include "loader/libcuda/stream.h"
 #include "loader/libcuda/usage_table.h"
+#include "loader/machine/presence.h"
 #include "rt/observe/trace.h"
 
 namespace ptxrun::driver {
@@ -120,6 +121,8 @@ CUresult initialise() {
       startSummary();
       ptxrun::device::prepare();
       state = State::initialised;
+      ptxrun::machine::announceProcess();
+      announceHeldMemory();
     });
   }
   return checkInitialised();

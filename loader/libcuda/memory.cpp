@@ -13,6 +13,7 @@
 #include "loader/libcuda/external_memory.h"
 #include "loader/libcuda/ipc.h"
 #include "loader/libcuda/memory_advice.h"
+#include "loader/libcuda/usage_table.h"
 
 namespace ptxrun::driver {
 
@@ -88,6 +89,7 @@ CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
   if (auto *recorder = capture::Recorder::instance();
       recorder && (record.use == MemoryUse::host || record.use == MemoryUse::managed))
     recorder->noteHostVisible(base);
+  announceHeldMemory();
   *address = reinterpret_cast<CUdeviceptr>(base);
   return CUDA_SUCCESS;
 }
@@ -104,8 +106,9 @@ CUresult release(CUdeviceptr address) {
       forget(address, found->second.bytes);
     all.byAddress.erase(found);
   }
-  return device::freeMemory(reinterpret_cast<void *>(address)) ? CUDA_SUCCESS
-                                                               : CUDA_ERROR_INVALID_VALUE;
+  const bool wasThere = device::freeMemory(reinterpret_cast<void *>(address));
+  announceHeldMemory();
+  return wasThere ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult registerHost(void *address, size_t bytes, MemoryRecord record) {

@@ -5,6 +5,7 @@
 #include "loader/libcuda/memory.h"
 #include "loader/libcuda/virtual_memory.h"
 #include "loader/machine/memory_size.h"
+#include "loader/machine/presence.h"
 
 namespace ptxrun::driver {
 
@@ -14,6 +15,12 @@ size_t heldDeviceMemory(CUdevice device) {
 
 size_t freeDeviceMemory(CUdevice device) {
   return machine::availableMemory(heldDeviceMemory(device));
+}
+
+void announceHeldMemory() {
+  for (unsigned index = 0; index < machine::kMostDevices; ++index)
+    if (const CUdevice device = visibleDevice(index); device >= 0)
+      machine::announceMemory(index, heldDeviceMemory(device));
 }
 
 const UsageTable &usageTable() {

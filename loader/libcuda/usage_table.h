@@ -24,6 +24,8 @@ inline constexpr CUuuid kUsageTableId = {
 /// what is left of it.
 size_t heldDeviceMemory(CUdevice);
 size_t freeDeviceMemory(CUdevice);
+/// Tells other processes what this one holds (loader/machine/presence.h): after each change.
+void announceHeldMemory();
 /// The table, for the process's life.
 const UsageTable &usageTable();
 

@@ -1,5 +1,5 @@
-// Processes that use the device: this one where it initialised the driver. Other processes do not
-// tell of themselves.
+// Processes that use the device: this one where it initialised the driver, and others of the same
+// user (loader/machine/presence.h).
 #include <unistd.h>
 
 #include <climits>
@@ -8,16 +8,19 @@
 #include "loader/libnvml/driver_usage.h"
 #include "loader/libnvml/library.h"
 #include "loader/libnvml/nvml_api.h"
+#include "loader/machine/presence.h"
 
 using namespace ptxrun::nvml;
 
 namespace {
 
 std::vector<nvmlProcessInfo_t> computeProcesses(nvmlDevice_t device) {
-  const auto usage = driverUsage(indexOf(device));
-  if (!usage)
-    return {};
-  return {{static_cast<unsigned>(getpid()), usage->held, UINT_MAX, UINT_MAX}};
+  std::vector<nvmlProcessInfo_t> all;
+  if (const auto usage = driverUsage(indexOf(device)))
+    all.push_back({static_cast<unsigned>(getpid()), usage->held, UINT_MAX, UINT_MAX});
+  for (const auto &[process, held] : ptxrun::machine::otherProcesses(indexOf(device)))
+    all.push_back({static_cast<unsigned>(process), held, UINT_MAX, UINT_MAX});
+  return all;
 }
 std::vector<nvmlProcessInfo_t> noProcesses(nvmlDevice_t) { return {}; }
 

@@ -46,7 +46,7 @@ def check_identity(device):
 
 def check_processes(device):
     processes = pynvml.nvmlDeviceGetComputeRunningProcesses(device)
-    assert [process.pid for process in processes] == [os.getpid()]  # check_identity called cuInit
+    assert processes[0].pid == os.getpid()  # check_identity called cuInit; others may run
     assert pynvml.nvmlDeviceGetGraphicsRunningProcesses(device) == []
     assert "python" in pynvml.nvmlSystemGetProcessName(os.getpid())
 
