@@ -14,6 +14,7 @@ enum class Runtime {
   none,      ///< nothing of CUDA is called
   linkedIn,  ///< NVIDIA's static runtime, with its symbols
   stripped,  ///< the same without symbols: it cannot be replaced
+  tooOld,    ///< NVIDIA's static runtime of CUDA 11 or before, whose functions are others
   shared,    ///< libcudart.so.NN
   driver,    ///< libcuda.so.1 alone
   notLinked, ///< an object: whichever it is linked with

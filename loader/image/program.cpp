@@ -17,6 +17,10 @@ constexpr std::string_view kDriver = "libcuda.so.1", kSharedRuntime = "libcudart
 constexpr std::string_view kRuntimeFunctions[] = {"__cudaRegisterFatBinary", "cudaLaunchKernel",
                                                   "cudaMalloc"};
 
+/// One that CUDA 13 no longer has, and one that came with it: 11 and before have neither.
+constexpr std::string_view kNewerFunctions[] = {"cudaGetDeviceProperties_v2",
+                                                "cudaLibraryLoadData"};
+
 bool isRuntimeFunction(const ElfSymbol &symbol) {
   return std::ranges::find(kRuntimeFunctions, symbol.name) != std::end(kRuntimeFunctions);
 }
@@ -28,13 +32,15 @@ bool contains(std::span<const std::byte> bytes, std::string_view text) {
 
 /// Whether functions of the runtime are defined in the file, or at least used.
 struct RuntimeUse {
-  bool isDefined = false, isUsed = false;
+  bool isDefined = false, isUsed = false, isNew = false;
 };
 
 RuntimeUse findRuntimeUse(const ElfFile &file) {
   RuntimeUse use;
   for (const uint32_t table : {SHT_SYMTAB, SHT_DYNSYM})
     for (const ElfSymbol &symbol : file.symbols(table)) {
+      if (symbol.section != SHN_UNDEF)
+        use.isNew |= std::ranges::find(kNewerFunctions, symbol.name) != std::end(kNewerFunctions);
       if (!isRuntimeFunction(symbol))
         continue;
       use.isUsed = true;
@@ -49,7 +55,7 @@ Runtime runtimeOf(const ElfFile &file, std::span<const std::byte> bytes, const C
   if (file.type() == ET_REL)
     return use.isUsed || !contents.fatBinaries.empty() ? Runtime::notLinked : Runtime::none;
   if (use.isDefined)
-    return Runtime::linkedIn;
+    return use.isNew ? Runtime::linkedIn : Runtime::tooOld;
   if (!contents.runtimeLibrary.empty())
     return Runtime::shared;
   const bool namesDriver = contains(bytes, std::string(kDriver) + '\0');

@@ -49,6 +49,8 @@ const char *wordOf(Runtime runtime) {
     return "static";
   case Runtime::stripped:
     return "static, stripped";
+  case Runtime::tooOld:
+    return "static, too old";
   case Runtime::shared:
     return "shared";
   case Runtime::driver:
@@ -67,6 +69,8 @@ std::string describeRuntime(const Contents &contents) {
     return "static: NVIDIA's runtime is inside";
   case Runtime::stripped:
     return "static: NVIDIA's runtime is inside, its symbols are stripped";
+  case Runtime::tooOld:
+    return "static: NVIDIA's runtime is inside, older than CUDA 12";
   case Runtime::shared:
     return "shared: " + contents.runtimeLibrary;
   case Runtime::driver:
@@ -183,6 +187,10 @@ std::string commandFor(const std::string &file, const Contents &contents) {
 /// Why NVIDIA's runtime inside cannot be replaced by ours (loader/audit); empty where it can be, or
 /// is not there.
 std::string whyRuntimeStays(const Contents &contents) {
+  if (contents.runtime == Runtime::tooOld)
+    return "NVIDIA's runtime inside is older than CUDA 12, whose functions are others; build it "
+           "with "
+           "CUDA 12 or 13";
   if (contents.runtime != Runtime::stripped)
     return {};
   return "NVIDIA's runtime inside is found by its symbols, which are stripped; link with nvcc "

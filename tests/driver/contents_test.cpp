@@ -100,9 +100,13 @@ TEST(Contents, OfAProgramAreItsEntriesAndTheTextThatIsTaken) {
 
 TEST(Contents, TellHowTheProgramReachesTheDriver) {
   EXPECT_EQ(contentsOf(program().bytes()).runtime, Runtime::none);
-  EXPECT_EQ(
-      contentsOf(program().symbol("cudaLaunchKernel", STT_FUNC, STB_LOCAL, 1).bytes()).runtime,
-      Runtime::linkedIn);
+  const auto withRuntime = [&] {
+    return program().symbol("cudaLaunchKernel", STT_FUNC, STB_LOCAL, 1);
+  };
+  for (const char *newer : {"cudaGetDeviceProperties_v2", "cudaLibraryLoadData"}) // 12, 13
+    EXPECT_EQ(contentsOf(withRuntime().symbol(newer, STT_FUNC, STB_LOCAL, 1).bytes()).runtime,
+              Runtime::linkedIn);
+  EXPECT_EQ(contentsOf(withRuntime().bytes()).runtime, Runtime::tooOld);
   EXPECT_EQ(contentsOf(program().needs("libcuda.so.1").bytes()).runtime, Runtime::driver);
   const Contents shared = contentsOf(program()
                                          .needs("libc.so.6")
