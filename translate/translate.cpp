@@ -17,6 +17,7 @@
 #include "translate/lower/internal_error.h"
 #include "translate/lower/lower.h"
 #include "translate/lower/passes.h"
+#include "translate/observe/check_alignment.h"
 #include "translate/observe/checked_text.h"
 #include "translate/observe/watch_accesses.h"
 #include "translate/stage_watch.h"
@@ -44,6 +45,7 @@ std::string text(CpuLevel level) { return jit::levelName(level); }
 std::string text(CpuModel model) { return std::to_string(unsigned(model)); }
 std::string text(Tier tier) { return tier == Tier::baseline ? "baseline" : "optimised"; }
 std::string text(matrix::PolicyChoice choice) { return matrix::policyName(choice.policy); }
+std::string text(Checks) { return {}; }
 std::string text(PassSet passes) { return std::to_string(passes.bits()); }
 
 /// A kernel and those options that are not as they are where nobody says: "k block 256x1x1".
@@ -70,6 +72,7 @@ void add(jit::CacheKeyBuilder &builder, BlockShape block) {
 void add(jit::CacheKeyBuilder &builder, matrix::PolicyChoice choice) {
   builder.add(uint64_t{choice.isExact}).add(uint64_t(choice.policy));
 }
+void add(jit::CacheKeyBuilder &builder, Checks checks) { builder.add(uint64_t{checks.alignment}); }
 void add(jit::CacheKeyBuilder &builder, PassSet passes) { builder.add(uint64_t{passes.bits()}); }
 template <class Number> void add(jit::CacheKeyBuilder &builder, Number number) {
   builder.add(static_cast<uint64_t>(number));
@@ -315,8 +318,11 @@ Expected<jit::ObjectCode> LoadedModule::runStages(const check::Function &functio
   if (options_.breaks && options_.breaks(code))
     return llvm::make_error<lower::InternalError>("simt", "asked for");
 
-  if (code.isWatched) {
-    observe::watchAccesses(*lane);
+  if (code.isWatched || code.checks.alignment) {
+    if (code.isWatched)
+      observe::watchAccesses(*lane);
+    if (code.checks.alignment)
+      observe::checkAlignment(*lane);
     lower::optimise(*lane->module, *lane->kernel, code);
     watch.after("observe", "watched.ll", [&] { return print(*lane->module); });
   }

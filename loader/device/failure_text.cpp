@@ -13,8 +13,9 @@ std::string what(const rt::Failure &failure) {
 }
 
 bool hasPlace(rt::Status status) {
-  return status == rt::Status::illegalAddress || status == rt::Status::trap ||
-         status == rt::Status::undefinedUse || status == rt::Status::assertion;
+  return status == rt::Status::illegalAddress || status == rt::Status::misaligned ||
+         status == rt::Status::trap || status == rt::Status::undefinedUse ||
+         status == rt::Status::assertion;
 }
 
 using Kernels = std::span<const std::shared_ptr<const jit::Kernel>>;

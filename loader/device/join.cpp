@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "intrinsics/abi.h"
+#include "intrinsics/access_abi.h"
 #include "intrinsics/debug_abi.h"
 #include "intrinsics/tensor_abi.h"
 #include "loader/device/device.h"

@@ -76,6 +76,8 @@ Code codeOf(rt::Status status) {
     return Code::ok;
   case rt::Status::illegalAddress:
     return Code::illegalAddress;
+  case rt::Status::misaligned:
+    return Code::misalignedAddress;
   case rt::Status::trap:
   case rt::Status::undefinedUse:
   case rt::Status::deadlock:

@@ -15,9 +15,10 @@ enum class Code {
   unresolved,     ///< an extern variable or function that nothing defines
   invalidValue,   ///< launch shape, parameter size
   outOfMemory,
-  illegalAddress, ///< the kernel read or wrote a bad address
-  launchFailed,   ///< trap, deadlock
-  assertion,      ///< device-side assert
+  illegalAddress,    ///< the kernel read or wrote a bad address
+  misalignedAddress, ///< checked code: an access that is not aligned to its size
+  launchFailed,      ///< trap, deadlock
+  assertion,         ///< device-side assert
   timeout,
   cancelled,
   stopped, ///< LoadOptions::stopAfter named an earlier stage: not a failure

@@ -46,6 +46,14 @@ inline bool readMatrix(std::string_view text, matrix::PolicyChoice &choice) {
   return read.has_value();
 }
 
+inline bool readChecks(std::string_view text, Checks &checks) {
+  if (text != "none" && text != "alignment")
+    return false;
+  checks.alignment = text == "alignment";
+  return true;
+}
+
+inline std::string textOf(Checks checks) { return checks.alignment ? "alignment" : "none"; }
 inline std::string textOf(bool flag) { return flag ? "1" : "0"; }
 inline std::string textOf(unsigned number) { return std::to_string(number); }
 inline std::string textOf(matrix::PolicyChoice choice) {

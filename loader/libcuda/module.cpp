@@ -421,6 +421,8 @@ CUresult toResult(device::Code code) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   case device::Code::illegalAddress:
     return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case device::Code::misalignedAddress:
+    return CUDA_ERROR_MISALIGNED_ADDRESS;
   case device::Code::launchFailed:
     return CUDA_ERROR_LAUNCH_FAILED;
   case device::Code::assertion:

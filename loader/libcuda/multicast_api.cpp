@@ -1,5 +1,4 @@
 // Multicast objects: memory that `multimem` instructions reach on all devices of a team at once.
-// Teams have one device here; more would need each access to find the others' replicas.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -9,16 +8,21 @@
 #include "loader/libcuda/cuda_multicast_api.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/virtual_memory.h"
+#include "rt/memory/multicast.h"
 
 namespace ptxrun::driver {
 
-void showBindings(CUdeviceptr address, const Mapping &mapping) {
-  mmap(pointer(address), mapping.bytes, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+namespace {
+
+constexpr int kClosed = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// One device's.
+void showMember(CUdeviceptr address, const Mapping &mapping, const Multicast::Member &member) {
+  mmap(pointer(address), mapping.bytes, PROT_NONE, kClosed | MAP_FIXED, -1, 0);
   if (mapping.access == CU_MEM_ACCESS_FLAGS_PROT_NONE)
     return;
   const size_t begin = mapping.offset, end = begin + mapping.bytes;
-  for (const auto &[at, bound] : mapping.memory->multicast->bindings) {
+  for (const auto &[at, bound] : member.bindings) {
     const size_t from = std::max(at, begin), to = std::min(at + bound.bytes, end);
     if (from >= to)
       continue;
@@ -28,13 +32,44 @@ void showBindings(CUdeviceptr address, const Mapping &mapping) {
   }
 }
 
+} // namespace
+
+Multicast::Member *Multicast::find(CUdevice device) {
+  const auto found =
+      std::ranges::find_if(team, [&](const Member &member) { return member.device == device; });
+  return found == team.end() ? nullptr : &*found;
+}
+
+void showBindings(CUdeviceptr address, Mapping &mapping) {
+  const Multicast &object = *mapping.memory->multicast;
+  for (size_t i = 0; i < object.team.size(); ++i) {
+    if (i > mapping.replicas.size()) {
+      void *place = mmap(nullptr, mapping.bytes, PROT_NONE, kClosed, -1, 0);
+      if (place == MAP_FAILED)
+        throw std::bad_alloc();
+      mapping.replicas.push_back(reinterpret_cast<CUdeviceptr>(place));
+    }
+    showMember(i == 0 ? address : mapping.replicas[i - 1], mapping, object.team[i]);
+  }
+  if (!mapping.replicas.empty())
+    rt::setReplicas(address, mapping.bytes, {mapping.replicas.begin(), mapping.replicas.end()});
+}
+
+void forgetReplicas(CUdeviceptr address, Mapping &mapping) {
+  if (mapping.replicas.empty())
+    return;
+  rt::forgetReplicas(address);
+  for (const CUdeviceptr place : mapping.replicas)
+    munmap(pointer(place), mapping.bytes);
+  mapping.replicas.clear();
+}
+
 namespace {
 
 CUresult checkProperties(const CUmulticastObjectProp *p) {
-  if (!p || p->numDevices == 0 || p->flags != 0)
+  if (!p || p->numDevices == 0 || p->flags != 0 ||
+      p->numDevices > static_cast<unsigned>(deviceCount()))
     return CUDA_ERROR_INVALID_VALUE;
-  if (p->numDevices > 1)
-    return notSupported("a multicast object of several devices");
   if (p->handleTypes != 0)
     return notSupported("a multicast object that other processes share");
   return CUDA_SUCCESS;
@@ -55,7 +90,7 @@ void synchroniseCurrent() {
 
 /// Called with the address space's mutex held.
 void showEverywhere(AddressSpace &space, const PhysicalMemory &object) {
-  for (const auto &[address, mapping] : space.mapped)
+  for (auto &[address, mapping] : space.mapped)
     if (mapping.memory.get() == &object)
       showBindings(address, mapping);
 }
@@ -73,12 +108,15 @@ CUresult bind(CUmemGenericAllocationHandle handle, size_t offset, Multicast::Bin
   synchroniseCurrent();
   AddressSpace &space = AddressSpace::instance();
   std::lock_guard lock(space.mutex);
-  if (!object->multicast->hasDevice)
+  Multicast::Member *member = object->multicast->find(binding.memory->device());
+  if (!member)
     return CUDA_ERROR_INVALID_DEVICE;
-  for (const auto &[at, bound] : object->multicast->bindings)
+  if (!object->multicast->isComplete())
+    return CUDA_ERROR_ILLEGAL_STATE; // all devices join before memory is bound
+  for (const auto &[at, bound] : member->bindings)
     if (at < offset + binding.bytes && offset < at + bound.bytes)
       return CUDA_ERROR_INVALID_VALUE;
-  object->multicast->bindings[offset] = std::move(binding);
+  member->bindings[offset] = std::move(binding);
   showEverywhere(space, *object);
   return CUDA_SUCCESS;
 }
@@ -95,8 +133,8 @@ PTXRUN_API CUresult cuMulticastCreate(CUmemGenericAllocationHandle *handle,
   PTXRUN_TRY(checkProperties(properties));
   if (!handle || !isWhole(properties->size))
     return CUDA_ERROR_INVALID_VALUE;
-  const auto object =
-      std::make_shared<PhysicalMemory>(properties->size, std::make_unique<Multicast>());
+  const auto object = std::make_shared<PhysicalMemory>(
+      properties->size, std::make_unique<Multicast>(properties->numDevices));
   *handle = reinterpret_cast<CUmemGenericAllocationHandle>(publish<void *>(object));
   return CUDA_SUCCESS;
 }
@@ -106,9 +144,10 @@ PTXRUN_API CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CU
   PTXRUN_TRY(enterMulticast(handle, object));
   PTXRUN_TRY(checkDevice(device));
   std::lock_guard lock(AddressSpace::instance().mutex);
-  if (object->multicast->hasDevice)
-    return CUDA_ERROR_INVALID_DEVICE; // the team is complete
-  object->multicast->hasDevice = true;
+  Multicast &multicast = *object->multicast;
+  if (multicast.isComplete() || multicast.find(device))
+    return CUDA_ERROR_INVALID_DEVICE;
+  multicast.team.push_back({device, {}});
   return CUDA_SUCCESS;
 }
 
@@ -149,10 +188,13 @@ PTXRUN_API CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdev
   synchroniseCurrent();
   AddressSpace &space = AddressSpace::instance();
   std::lock_guard lock(space.mutex);
-  const auto found = object->multicast->bindings.find(offset);
-  if (found == object->multicast->bindings.end() || found->second.bytes != bytes)
+  Multicast::Member *member = object->multicast->find(device);
+  if (!member)
+    return CUDA_ERROR_INVALID_DEVICE;
+  const auto found = member->bindings.find(offset);
+  if (found == member->bindings.end() || found->second.bytes != bytes)
     return CUDA_ERROR_INVALID_VALUE;
-  object->multicast->bindings.erase(found);
+  member->bindings.erase(found);
   showEverywhere(space, *object);
   return CUDA_SUCCESS;
 }

@@ -43,25 +43,37 @@ class PhysicalMemory : public Object {
   std::atomic<int> handles{1};
 };
 
-/// A multicast object of one device: what is bound to it is seen where it is mapped, so that
-/// `multimem` instructions there find the one replica. Guarded by the address space's mutex.
+/// A multicast object: what its first device has bound to it is seen where it is mapped, what the
+/// others have at places of their own, which `multimem` instructions find (rt/memory/multicast.h).
+/// Guarded by the address space's mutex.
 struct Multicast {
   struct Binding {
     size_t bytes;
     std::shared_ptr<PhysicalMemory> memory;
     size_t memoryOffset;
   };
-  bool hasDevice = false;
-  std::map<size_t, Binding> bindings; ///< by offset
+  struct Member {
+    CUdevice device;
+    std::map<size_t, Binding> bindings; ///< by offset
+  };
+  explicit Multicast(unsigned devices) : devices(devices) {}
+  bool isComplete() const { return team.size() == devices; }
+  Member *find(CUdevice);
+
+  const unsigned devices;
+  std::vector<Member> team; ///< in the order in which they joined
 };
 
 struct Mapping {
   size_t bytes, offset;
   std::shared_ptr<PhysicalMemory> memory;
   unsigned access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  std::vector<CUdeviceptr> replicas = {}; ///< of a multicast object: where its other devices' are
 };
 /// Maps what is bound to the mapping's part of a multicast object; the rest is closed.
-void showBindings(CUdeviceptr, const Mapping &);
+void showBindings(CUdeviceptr, Mapping &);
+/// Takes the places of other devices away.
+void forgetReplicas(CUdeviceptr, Mapping &);
 
 /// Reserved ranges and what is mapped into them, by address. Never destroyed.
 struct AddressSpace {

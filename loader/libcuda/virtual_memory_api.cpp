@@ -233,9 +233,9 @@ PTXRUN_API CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
   const Mapping mapping{bytes, offset, memory};
   if (!memory->multicast && !putInPlace(address, mapping))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  space.mapped[address] = mapping;
+  Mapping &placed = space.mapped[address] = mapping;
   if (memory->multicast)
-    showBindings(address, mapping);
+    showBindings(address, placed);
   return CUDA_SUCCESS;
 }
 
@@ -252,6 +252,7 @@ PTXRUN_API CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   for (const auto &mapping : mappings) {
     if (mapping->second.access != CU_MEM_ACCESS_FLAGS_PROT_NONE)
       forgetMapped(pointer(mapping->first));
+    forgetReplicas(mapping->first, mapping->second);
     space.mapped.erase(mapping);
   }
   mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,

@@ -117,6 +117,8 @@ const char *nameOf(device::Code code) {
     return "outOfMemory";
   case Code::illegalAddress:
     return "illegalAddress";
+  case Code::misalignedAddress:
+    return "misalignedAddress";
   case Code::launchFailed:
     return "launchFailed";
   case Code::assertion:

@@ -140,4 +140,36 @@ void reduceArray(ReduceOp op, ReduceType type, void *destination, const void *so
   }
 }
 
+namespace {
+
+template <typename T>
+void addNarrow(const void *values, float *sums, uint32_t count, bool isFirst) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const float value = static_cast<const T *>(values)[i].value();
+    sums[i] = isFirst ? value : sums[i] + value;
+  }
+}
+
+template <typename T> void roundNarrow(const float *sums, void *result, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    static_cast<T *>(result)[i] = T::rounded(sums[i]);
+}
+
+} // namespace
+
+void WideSum::add(const void *values) {
+  if (type_ == ReduceType::bf16)
+    addNarrow<Bf16>(values, sums_, count_, isFirst_);
+  else
+    addNarrow<F16>(values, sums_, count_, isFirst_);
+  isFirst_ = false; // not 0 + x: -0 stays
+}
+
+void WideSum::round(void *result) const {
+  if (type_ == ReduceType::bf16)
+    roundNarrow<Bf16>(sums_, result, count_);
+  else
+    roundNarrow<F16>(sums_, result, count_);
+}
+
 } // namespace ptxrun::rt

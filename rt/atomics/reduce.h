@@ -14,4 +14,18 @@ namespace ptxrun::rt {
 void reduceArray(abi::ReduceOp, abi::ReduceType, void *destination, const void *source,
                  uint32_t bytes, bool isPrivate);
 
+/// A sum of f16 or bf16 values that is f32 until it is rounded (.acc::f32), of at most 8 elements.
+class WideSum {
+ public:
+  WideSum(abi::ReduceType type, uint32_t bytes) : type_(type), count_(bytes / 2) {}
+  void add(const void *values);
+  void round(void *result) const;
+
+ private:
+  abi::ReduceType type_;
+  uint32_t count_;
+  bool isFirst_ = true;
+  float sums_[8] = {};
+};
+
 } // namespace ptxrun::rt

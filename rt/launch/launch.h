@@ -16,6 +16,7 @@ namespace ptxrun::rt {
 enum class Status {
   ok,
   illegalAddress, ///< fault in generated code
+  misaligned,     ///< an access that code with checks found (ptxrun_misaligned)
   trap,           ///< trap, brkpt
   undefinedUse,   ///< an instruction used in a way the PTX ISA leaves undefined
   assertion,      ///< __assertfail

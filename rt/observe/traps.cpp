@@ -1,6 +1,8 @@
 // How a kernel ends a launch itself: trap, brkpt, __assertfail.
 #include <cstdio>
 
+#include "intrinsics/access_abi.h"
+
 #include "rt/launch/failure.h"
 #include "rt/observe/printf.h"
 
@@ -72,6 +74,28 @@ void failAssertion(GangState &g, uint32_t mask, const char *message, const char 
   recordFailure(g, Status::assertion, all.substr(0, all.find('\n')));
 }
 
+const char *describeAccess(uint32_t kind) {
+  switch (abi::AccessKind(kind & abi::kAccessKindMask)) {
+  case abi::AccessKind::store:
+    return "write";
+  case abi::AccessKind::atomic:
+    return "atomic";
+  default:
+    return "read";
+  }
+}
+
+void failMisaligned(GangState &g, uint32_t lane, uint64_t address, uint32_t alignment,
+                    uint32_t kind, uint32_t line) {
+  g.gang.firstThread += lane; // the report names one thread
+  g.gang.laneCount = 1;
+  char access[128];
+  snprintf(access, sizeof access, "misaligned address: %s at %s0x%llx, no multiple of %u, by ",
+           describeAccess(kind), kind & abi::kAccessShared ? ".shared address " : "",
+           static_cast<unsigned long long>(address), alignment);
+  recordFailure(g, Status::misaligned, access + describeGang(g), line);
+}
+
 } // namespace
 } // namespace ptxrun::rt
 
@@ -91,6 +115,13 @@ void ptxrun_assertfail(abi::Gang *gang, uint32_t mask, const char *message, cons
                        uint32_t line, const char *function) {
   GangState &g = stateOf(gang);
   failAssertion(g, mask, message, file, line, function);
+  leaveKernel(g);
+}
+
+void ptxrun_misaligned(abi::Gang *gang, uint32_t lane, uint64_t address, uint32_t alignment,
+                       uint32_t kind, uint32_t line) {
+  GangState &g = stateOf(gang);
+  failMisaligned(g, lane, address, alignment, kind, line);
   leaveKernel(g);
 }
 }

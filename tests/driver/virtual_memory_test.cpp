@@ -230,8 +230,9 @@ TEST_F(VirtualMemory, IsReachedThroughMulticastObjects) {
   EXPECT_RESULT(cuMulticastUnbind(multicast, 0, unit_, unit_), CUDA_ERROR_INVALID_VALUE);
   EXPECT_RESULT(cuMulticastBindMem(multicast, unit_, memory, 0, unit_ / 2, 0),
                 CUDA_ERROR_INVALID_VALUE);
-  team.numDevices = 2;
-  EXPECT_RESULT(cuMulticastCreate(&multicast, &team), CUDA_ERROR_NOT_SUPPORTED);
+  team.numDevices = 17; // more than there can be (devices_test.cpp has teams)
+  CUmemGenericAllocationHandle another = 0;
+  EXPECT_RESULT(cuMulticastCreate(&another, &team), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CUDA(cuMemUnmap(common, 3 * unit_));
   EXPECT_CUDA(cuMemUnmap(own, 2 * unit_));
   EXPECT_CUDA(cuMemRelease(multicast));

@@ -99,10 +99,8 @@ llvm::Value *ignoredEnds(LaneBuilder &b, const Instruction &in) {
   };
   return b.ir.CreateOr(b.constant(32, 0xffff), b.ir.CreateOr(count(3, 16), count(4, 20)));
 }
-} // namespace
 
-void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
-  const CopyEnds ends = endsOf(b, in);
+void copyBulk(LaneBuilder &b, const Instruction &in, const CopyEnds &ends) {
   llvm::Value *bytes = b.readBits(in.operands[2], 32), *mbarrier = mbarrierPointer(b, in);
   llvm::Value *mask = maskOperandOf(b, in);
   const bool isMulticast = in.has(Token::multicast_cluster);
@@ -114,8 +112,7 @@ void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
          {ends.destination, ends.source, bytes, mbarrier, mask}, kMemory);
 }
 
-void lowerCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
-  const CopyEnds ends = endsOf(b, in);
+void reduceBulk(LaneBuilder &b, const Instruction &in, const CopyEnds &ends) {
   b.word("ptx.cp.reduce.async.bulk", b.ir.getVoidTy(),
          {ends.destination, ends.source, b.readBits(in.operands[2], 32), mbarrierPointer(b, in),
           b.constant(32, static_cast<uint32_t>(reduceOpOf(in))),
@@ -123,11 +120,29 @@ void lowerCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
          kMemory);
 }
 
-/// A multicast address of one device is that device's memory.
-void lowerMultimemCpAsyncBulk(LaneBuilder &b, const Instruction &in) { lowerCpAsyncBulk(b, in); }
+} // namespace
+
+void lowerCpAsyncBulk(LaneBuilder &b, const Instruction &in) { copyBulk(b, in, endsOf(b, in)); }
+
+void lowerCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
+  reduceBulk(b, in, endsOf(b, in));
+}
+
+/// To the memory of every device of the team.
+void lowerMultimemCpAsyncBulk(LaneBuilder &b, const Instruction &in) {
+  const CopyEnds ends = endsOf(b, in);
+  copyBulk(b, in, ends);
+  forOtherReplicas(b, ends.destination, [&](llvm::Value *place) {
+    copyBulk(b, in, {place, ends.source});
+  });
+}
 
 void lowerMultimemCpReduceAsyncBulk(LaneBuilder &b, const Instruction &in) {
-  lowerCpReduceAsyncBulk(b, in);
+  const CopyEnds ends = endsOf(b, in);
+  reduceBulk(b, in, ends);
+  forOtherReplicas(b, ends.destination, [&](llvm::Value *place) {
+    reduceBulk(b, in, {place, ends.source});
+  });
 }
 
 /// Prefetches promise nothing.

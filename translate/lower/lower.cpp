@@ -61,7 +61,7 @@ llvm::Expected<LaneModule> lowerKernel(const check::Module &checked, const check
   builder.debug().finalize();
   if (llvm::Error error = linkLaneLibrary(*lane.module))
     return std::move(error);
-  if (!options.isWatched)
+  if (!options.isWatched && !options.checks.alignment)
     optimise(*lane.module, *target, options);
   fillIn(lane, builder, target);
   if (std::string wrong = verifyLaneModule(lane); !wrong.empty())

@@ -1,24 +1,18 @@
 #include "translate/observe/watch_accesses.h"
 
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "intrinsics/abi.h"
 #include "translate/lower/runtime_words.h"
+#include "translate/observe/own_memory.h"
 
 namespace ptxrun::observe {
 
 namespace {
 
 using abi::AccessKind;
-
-/// Registers, `.local` and `.param` memory belong to one thread.
-bool isOwnMemory(const llvm::Value *pointer) {
-  const llvm::Value *object = llvm::getUnderlyingObject(pointer, 0);
-  return llvm::isa<llvm::AllocaInst, llvm::Argument>(object);
-}
 
 /// Inserts the calls of one module.
 class Watcher {

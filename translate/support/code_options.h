@@ -37,6 +37,12 @@ class PassSet {
   uint32_t bits_ = 0;
 };
 
+/// What of every access of memory is checked (translate/observe).
+struct Checks {
+  bool alignment = false;
+  auto operator<=>(const Checks &) const = default;
+};
+
 using BlockShape = std::array<uint32_t, 3>;
 
 /// What each option means stands in code_options.def.

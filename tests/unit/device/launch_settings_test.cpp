@@ -54,6 +54,7 @@ TEST(LaunchSettings, ThatChangeResultsAreWrittenAsTheyAreRead) {
     EXPECT_EQ(setting.write(usual), "") << setting.word;
   for (const auto &[word, text] : {std::pair{"async", "seed:7"},
                                    {"async", "late"},
+                                   {"check", "alignment"},
                                    {"matrix", "exact"},
                                    {"matrix", "sm_90"},
                                    {"schedule", "gangs:4"},
