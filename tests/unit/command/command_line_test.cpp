@@ -359,7 +359,9 @@ class InspectProgram : public Scratch {
     elf.add(".text", SHT_PROGBITS, {0}); // symbols below are in section 1
     if (!fatBinary.empty())
       elf.add(".nv_fatbin", SHT_PROGBITS, fatBinary);
-    return binary(name, elf.symbol("cudaLaunchKernel", STT_FUNC, STB_LOCAL, 1).bytes());
+    for (const char *function : {"cudaLaunchKernel", "cudaLibraryLoadData"})
+      elf.symbol(function, STT_FUNC, STB_LOCAL, 1);
+    return binary(name, elf.bytes());
   }
 };
 
