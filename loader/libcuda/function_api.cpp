@@ -9,11 +9,15 @@ using namespace ptxrun::driver;
 
 namespace {
 
-CUresult enterFunction(const void *handle, std::shared_ptr<Function> &function) {
+/// The current context's, whatever that is.
+constexpr CUdevice kCurrent = -1;
+
+CUresult enterFunction(const void *handle, std::shared_ptr<Function> &function,
+                       CUdevice device = kCurrent) {
   PTXRUN_TRY(checkInitialised());
   if (Context *context = currentContext())
     PTXRUN_TRY(context->error());
-  function = resolveFunction(handle);
+  function = device == kCurrent ? resolveFunction(handle) : resolveFunctionOf(handle, device);
   return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -41,9 +45,10 @@ std::atomic<int> *storedAttribute(Function &function, CUfunction_attribute attri
   }
 }
 
-CUresult getAttribute(int *value, CUfunction_attribute attribute, const void *handle) {
+CUresult getAttribute(int *value, CUfunction_attribute attribute, const void *handle,
+                      CUdevice device = kCurrent) {
   std::shared_ptr<Function> function;
-  PTXRUN_TRY(enterFunction(handle, function));
+  PTXRUN_TRY(enterFunction(handle, function, device));
   if (!value)
     return CUDA_ERROR_INVALID_VALUE;
   const auto memory = [&] { return function->code.staticMemory(function->info); };
@@ -82,9 +87,10 @@ CUresult getAttribute(int *value, CUfunction_attribute attribute, const void *ha
   return CUDA_SUCCESS;
 }
 
-CUresult setAttribute(CUfunction_attribute attribute, int value, const void *handle) {
+CUresult setAttribute(CUfunction_attribute attribute, int value, const void *handle,
+                      CUdevice device = kCurrent) {
   std::shared_ptr<Function> function;
-  PTXRUN_TRY(enterFunction(handle, function));
+  PTXRUN_TRY(enterFunction(handle, function, device));
   std::atomic<int> *stored = storedAttribute(*function, attribute);
   if (!stored)
     return CUDA_ERROR_INVALID_VALUE;
@@ -106,9 +112,9 @@ CUresult setAttribute(CUfunction_attribute attribute, int value, const void *han
   return CUDA_SUCCESS;
 }
 
-CUresult setCacheConfig(const void *handle, CUfunc_cache config) {
+CUresult setCacheConfig(const void *handle, CUfunc_cache config, CUdevice device = kCurrent) {
   std::shared_ptr<Function> function;
-  PTXRUN_TRY(enterFunction(handle, function));
+  PTXRUN_TRY(enterFunction(handle, function, device));
   if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL)
     return CUDA_ERROR_INVALID_VALUE;
   function->cacheConfig = config;
@@ -186,16 +192,16 @@ PTXRUN_API CUresult cuFuncLoad(CUfunction handle) {
 PTXRUN_API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute,
                                          CUkernel kernel, CUdevice device) {
   PTXRUN_TRY(checkDevice(device));
-  return getAttribute(value, attribute, kernel);
+  return getAttribute(value, attribute, kernel, device);
 }
 PTXRUN_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
                                          CUdevice device) {
   PTXRUN_TRY(checkDevice(device));
-  return setAttribute(attribute, value, kernel);
+  return setAttribute(attribute, value, kernel, device);
 }
 PTXRUN_API CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
   PTXRUN_TRY(checkDevice(device));
-  return setCacheConfig(kernel, config);
+  return setCacheConfig(kernel, config, device);
 }
 PTXRUN_API CUresult cuKernelGetName(const char **name, CUkernel kernel) {
   return getName(name, kernel);

@@ -352,17 +352,38 @@ std::shared_ptr<Module> resolveModule(CUmodule handle) {
   return resolve<Library>(handle);
 }
 
+namespace {
+
+std::shared_ptr<Function> functionAt(const void *handle) {
+  return std::static_pointer_cast<Function>(Registry::instance().find(handle, Kind::function));
+}
+
+/// The same function of the library as that device has it.
+std::shared_ptr<Function> functionOn(CUdevice device, std::shared_ptr<Function> function,
+                                     Library &library) {
+  const auto chosen = library.on(device);
+  if (chosen.get() == &function->module)
+    return function;
+  Function *own = chosen ? chosen->findFunction(function->info.name) : nullptr;
+  return own ? std::shared_ptr<Function>(chosen, own) : nullptr;
+}
+
+} // namespace
+
 std::shared_ptr<Function> resolveFunction(const void *handle) {
-  auto function =
-      std::static_pointer_cast<Function>(Registry::instance().find(handle, Kind::function));
+  auto function = functionAt(handle);
+  const Context *context = currentContext();
+  if (!function || function->module.kind() != Kind::library || !context || context->device() == 0)
+    return function;
+  // A copy's function, which cuKernelGetFunction gave, stays that of its device.
+  return functionOn(context->device(), function, static_cast<Library &>(function->module));
+}
+
+std::shared_ptr<Function> resolveFunctionOf(const void *handle, CUdevice device) {
+  auto function = functionAt(handle);
   if (!function || function->module.kind() != Kind::library)
     return function;
-  const Context *context = currentContext();
-  if (!context || context->device() == 0)
-    return function;
-  const auto library = static_cast<Library &>(function->module).on(context->device());
-  Function *own = library ? library->findFunction(function->info.name) : nullptr;
-  return own ? std::shared_ptr<Function>(library, own) : nullptr;
+  return functionOn(device, function, static_cast<Library &>(function->module).published());
 }
 
 void JitOptions::writeErrorLog(const std::string &text) const {

@@ -149,6 +149,8 @@ std::shared_ptr<Module> resolveModule(CUmodule);
 /// The function behind a CUfunction or CUkernel, of a library that of the current context's device;
 /// keeps its module alive.
 std::shared_ptr<Function> resolveFunction(const void *handle);
+/// The same of a device, whichever context is current.
+std::shared_ptr<Function> resolveFunctionOf(const void *handle, CUdevice);
 
 /// JIT options as the API passes them.
 struct JitOptions {

@@ -232,16 +232,21 @@ TEST_F(Devices, LoseTheValuesOfVariablesAtAReset) {
   for (const unsigned value : {6u, 7u})
     for (const int device : {0, 1})
       EXPECT_EQ(bumped(device), value);
-  choose(0);
+  const auto sharedBytes = [&](int device) {
+    int bytes = 0;
+    EXPECT_CUDA(cuKernelGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     kernel, device));
+    return bytes;
+  };
+  // Of the device that is named; device 1 is current.
   EXPECT_CUDA(
       cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000, kernel, 0));
+  EXPECT_EQ(sharedBytes(0), 60000);
+  EXPECT_EQ(sharedBytes(1), 48 << 10);
   EXPECT_CUDA(cuDevicePrimaryCtxReset(0));
   EXPECT_EQ(bumped(1), 8u);
   EXPECT_EQ(bumped(0), 6u);
-  int bytes = 0;
-  EXPECT_CUDA(
-      cuKernelGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
-  EXPECT_EQ(bytes, 48 << 10);
+  EXPECT_EQ(sharedBytes(0), 48 << 10);
   EXPECT_CUDA(cuDevicePrimaryCtxReset(1));
   EXPECT_EQ(bumped(1), 6u);
   EXPECT_EQ(bumped(0), 7u);
