@@ -195,6 +195,8 @@ class Accesses : protected ValueMap {
                       llvm::function_ref<Value *(Value *)> next);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   bool areAddedUp(const llvm::AtomicRMWInst &);
+  void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,
+             llvm::function_ref<Value *()> addSome);
   Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
   struct LaneScalars {
     Value *vector;            // or one scalar for all

@@ -41,6 +41,7 @@ class Collectives : protected Accesses {
   /// How neighbouring lanes are compared: only whether they hold the same, or as numbers.
   enum class Order : uint8_t { none, asSigned, asUnsigned };
   std::optional<Ends> endsOf(const Value *, Order, Value **wraps);
+  std::optional<Ends> endsOfResult(const llvm::Instruction &, Order, Value **wraps);
   Value *safeQuotient(const llvm::Instruction &, Value *dividend);
   Value *firstActive(const llvm::CallBase &, Value *);
   Value *emitFirst(const llvm::CallBase &, const Word &);

@@ -203,14 +203,15 @@ void Regions::findRegions() {
 }
 
 /// What gangs read in one place right behind a barrier, before any of them writes, is what the
-/// first one has read: all might have read it before the first went on. Uses of such a load are
-/// replaced by those of a stand-in, whose own use of the load is returned.
+/// first one has read: all might have read it before the first went on (but not what an atomic
+/// operation reads). Uses of such a load are replaced by those of a stand-in, whose own use of the
+/// load is returned.
 llvm::DenseSet<const llvm::Use *> Regions::takeFirstReads(const CtaUniformity &uniformity) {
   llvm::DenseSet<const llvm::Use *> same;
   for (Barrier &barrier : barriers_)
     for (llvm::Instruction &i : llvm::make_early_inc_range(*barrier.after)) {
       auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
-      if (load ? load->isAtomic() : i.mayWriteToMemory())
+      if (load ? load->isAtomic() || load->hasMetadata(kUpdate) : i.mayWriteToMemory())
         break;
       if (!load || uniformity.isUniform(load) || !uniformity.isUniform(load->getPointerOperand()))
         continue;

@@ -58,6 +58,8 @@ inline constexpr const char *kScratch = "ptx.scratch";
 /// Metadata: a branch to the version of code for the common case; the other version is right in any
 /// case.
 inline constexpr const char *kVersion = "ptx.version";
+/// Metadata: a load of what an atomic operation of one thread at a time replaces.
+inline constexpr const char *kUpdate = "ptx.update";
 
 /// What is known of the block: decides the shapes of %tid.
 struct GangShape {

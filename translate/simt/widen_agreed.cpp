@@ -18,7 +18,6 @@ struct Collectives::Ends {
 /// Of a value that only rises or only falls from lane to lane. `wraps` is set where that is wrong,
 /// as a row wraps round within the gang; null: nothing is emitted, this only asks.
 std::optional<Collectives::Ends> Collectives::endsOf(const Value *v, Order order, Value **wraps) {
-  using I = llvm::Instruction;
   const Shape shape = shapes_.shape(v);
   if (shape.isUniform())
     return wraps ? Ends{base(v), base(v)} : Ends{};
@@ -42,21 +41,28 @@ std::optional<Collectives::Ends> Collectives::endsOf(const Value *v, Order order
   auto *i = llvm::dyn_cast<llvm::Instruction>(v);
   if (!i || v->getType()->isVectorTy())
     return std::nullopt;
-  const unsigned op = i->getOpcode();
+  return endsOfResult(*i, order, wraps);
+}
+
+/// The same, of what the ends of its operands make.
+std::optional<Collectives::Ends> Collectives::endsOfResult(const llvm::Instruction &i, Order order,
+                                                           Value **wraps) {
+  using I = llvm::Instruction;
+  const unsigned op = i.getOpcode();
   auto is = [&](Order result) { return order == Order::none || order == result; };
   auto ends = [&](unsigned operand, Order of, llvm::function_ref<Value *(Value *)> make) {
-    std::optional<Ends> e = endsOf(i->getOperand(operand), of, wraps);
+    std::optional<Ends> e = endsOf(i.getOperand(operand), of, wraps);
     return e && wraps ? Ends{make(e->first), make(e->last)} : e;
   };
   switch (op) {
   case I::Select: {
-    if (!shapes_.isUniform(i->getOperand(0)))
+    if (!shapes_.isUniform(i.getOperand(0)))
       return std::nullopt;
-    const auto x = endsOf(i->getOperand(1), order, wraps),
-               y = x ? endsOf(i->getOperand(2), order, wraps) : std::nullopt;
+    const auto x = endsOf(i.getOperand(1), order, wraps),
+               y = x ? endsOf(i.getOperand(2), order, wraps) : std::nullopt;
     if (!y || !wraps)
       return y;
-    Value *c = base(i->getOperand(0));
+    Value *c = base(i.getOperand(0));
     return Ends{b_.CreateSelect(c, x->first, y->first), b_.CreateSelect(c, x->last, y->last)};
   }
   case I::Freeze:
@@ -69,7 +75,7 @@ std::optional<Collectives::Ends> Collectives::endsOf(const Value *v, Order order
     if (op == I::SExt && !is(Order::asSigned))
       return std::nullopt;
     return ends(0, isSigned ? Order::asSigned : Order::asUnsigned, [&](Value *x) {
-      return b_.CreateCast(llvm::Instruction::CastOps(op), x, i->getType());
+      return b_.CreateCast(llvm::Instruction::CastOps(op), x, i.getType());
     });
   }
   case I::FPToSI:
@@ -77,23 +83,23 @@ std::optional<Collectives::Ends> Collectives::endsOf(const Value *v, Order order
     if (!is(op == I::FPToSI ? Order::asSigned : Order::asUnsigned))
       return std::nullopt;
     return ends(0, Order::none, [&](Value *x) {
-      return b_.CreateCast(llvm::Instruction::CastOps(op), x, i->getType());
+      return b_.CreateCast(llvm::Instruction::CastOps(op), x, i.getType());
     });
   case I::FDiv:
-    if (!isQuotientByUniform(*i))
+    if (!isQuotientByUniform(i))
       return std::nullopt;
-    return ends(0, Order::none, [&](Value *x) { return b_.CreateFMul(x, reciprocalFor(*i)); });
+    return ends(0, Order::none, [&](Value *x) { return b_.CreateFMul(x, reciprocalFor(i)); });
   case I::SDiv:
   case I::UDiv:
   case I::AShr:
   case I::LShr: {
     const Order by = op == I::SDiv || op == I::AShr ? Order::asSigned : Order::asUnsigned;
-    if (!is(by) || !shapes_.isUniform(i->getOperand(1)))
+    if (!is(by) || !shapes_.isUniform(i.getOperand(1)))
       return std::nullopt;
     return ends(0, by, [&](Value *x) {
       return op == I::SDiv || op == I::UDiv
-                 ? safeQuotient(*i, x)
-                 : b_.CreateBinOp(llvm::Instruction::BinaryOps(op), x, base(i->getOperand(1)));
+                 ? safeQuotient(i, x)
+                 : b_.CreateBinOp(llvm::Instruction::BinaryOps(op), x, base(i.getOperand(1)));
     });
   }
   default:

@@ -191,7 +191,8 @@ llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bo
                                     llvm::function_ref<Value *(Value *)> next) {
   const llvm::Align align = rmw.getAlign();
   if (isLocal) {
-    Value *old = b_.CreateAlignedLoad(rmw.getType(), p, align);
+    llvm::LoadInst *old = b_.CreateAlignedLoad(rmw.getType(), p, align);
+    old->setMetadata(kUpdate, llvm::MDNode::get(b_.getContext(), {}));
     b_.CreateAlignedStore(next(old), p, align);
     return old;
   }
@@ -244,6 +245,21 @@ bool Accesses::areAddedUp(const llvm::AtomicRMWInst &rmw) {
   return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && rmw.use_empty() &&
          (type->isFloatTy() || type->isDoubleTy()) && shapes_.isUniform(rmw.getPointerOperand()) &&
          knownLanes().empty() && !isBaseline();
+}
+
+/// All lanes in one update, where many are active; else `addSome`.
+void Accesses::addUp(const llvm::AtomicRMWInst &rmw, Value *addends,
+                     llvm::function_ref<void(Value *)> add, llvm::function_ref<Value *()> addSome) {
+  if (!mask()) {
+    add(addends);
+    return;
+  }
+  const auto addAll = [&]() -> Value * { // -0 changes no sum
+    Value *nothing = llvm::ConstantFP::getNegativeZero(wide(rmw.getValOperand()));
+    add(b_.CreateSelect(mask(), addends, nothing));
+    return nullptr;
+  };
+  whereDense(addAll, addSome);
 }
 
 /// What the active lanes below each lane have of `value`, together; and what all have.
@@ -349,7 +365,8 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     if (!isLocal)
       return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),
                                     cas->getFailureOrdering());
-    Value *old = b_.CreateAlignedLoad(v->getType(), p, align);
+    llvm::LoadInst *old = b_.CreateAlignedLoad(v->getType(), p, align);
+    old->setMetadata(kUpdate, llvm::MDNode::get(b_.getContext(), {}));
     Value *isEqual = b_.CreateICmpEQ(old, expected);
     b_.CreateAlignedStore(b_.CreateSelect(isEqual, v, old), p, align);
     Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(plain(&i)), old, 0);
@@ -383,18 +400,11 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     return one(placeAt(places, v[0]), v[1], cas ? v[2] : nullptr);
   };
   if (rmw && areAddedUp(*rmw)) {
-    const auto addAll = [&]() -> Value * { // -0 changes no sum
-      Value *nothing = llvm::ConstantFP::getNegativeZero(wide(value));
-      Value *addends = mask() ? b_.CreateSelect(mask(), operands[1], nothing) : operands[1];
-      return one(hostPointer(pointer), addends, nullptr), nullptr;
-    };
     const auto addSome = [&]() -> Value * {
       return laneByLane(operands, b_.getVoidTy(), update, {.doesUpdate = isLocal});
     };
-    if (mask())
-      whereDense(addAll, addSome);
-    else
-      addAll();
+    addUp(
+        *rmw, operands[1], [&](Value *all) { one(hostPointer(pointer), all, nullptr); }, addSome);
     return;
   }
   if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
