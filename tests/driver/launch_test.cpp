@@ -1,4 +1,5 @@
 #include <chrono>
+#include <sstream>
 
 #include "tests/driver/driver_fixture.h"
 
@@ -229,6 +230,41 @@ TEST_F(Launch, OfWhatCannotBeExecutedIsReportedOnce) {
   EXPECT_NE(report.find("ptx:7:1: error: "), std::string::npos) << report;
   EXPECT_NE(report.find("(and 127 more, in lines 8, 9, "), std::string::npos) << report;
   EXPECT_EQ(report.find("error:"), report.rfind("error:")) << report;
+}
+
+// Hundreds of values meet at the head of a loop, more than are selected together.
+TEST_F(Launch, KeepsAsManyValuesAsAKernelHas) {
+  constexpr uint32_t kValues = 700, kRounds = 5, kThreads = 48;
+  std::ostringstream text;
+  text << ".version 8.0\n.target sm_80\n.address_size 64\n"
+          ".visible .entry k(.param .u64 out, .param .u32 rounds)\n{\n"
+          ".reg .pred %more;\n.reg .b32 %t, %n, %r<"
+       << kValues << ">;\n.reg .b64 %p;\n"
+       << "mov.u32 %t, %tid.x;\nld.param.u32 %n, [rounds];\nld.param.u64 %p, [out];\n";
+  for (uint32_t v = 0; v < kValues; ++v)
+    text << "add.u32 %r" << v << ", %t, " << v << ";\n";
+  text << "Round:\n";
+  for (uint32_t v = 0; v < kValues; ++v) // of its neighbour: each needs a register of its own
+    text << "mad.lo.u32 %r" << v << ", %r" << v << ", 3, %r" << (v + 1) % kValues << ";\n";
+  text << "sub.u32 %n, %n, 1;\nsetp.ne.u32 %more, %n, 0;\n@%more bra Round;\n";
+  for (uint32_t v = 1; v < kValues; ++v)
+    text << "xor.b32 %r0, %r0, %r" << v << ";\n";
+  text << "mad.wide.u32 %p, %t, 4, %p;\nst.global.u32 [%p], %r0;\nret;\n}\n";
+
+  std::vector<uint32_t> expected(kThreads);
+  for (uint32_t t = 0; t < kThreads; ++t) {
+    std::vector<uint32_t> values(kValues);
+    for (uint32_t v = 0; v < kValues; ++v)
+      values[v] = t + v;
+    for (uint32_t round = 0; round < kRounds; ++round)
+      for (uint32_t v = 0; v < kValues; ++v)
+        values[v] = values[v] * 3 + values[(v + 1) % kValues];
+    for (const uint32_t value : values)
+      expected[t] ^= value;
+  }
+  const CUdeviceptr out = upload(std::vector<uint32_t>(kThreads));
+  ASSERT_CUDA(launch(function(text.str().c_str(), "k"), 1, kThreads, nullptr, out, kRounds));
+  EXPECT_EQ(download<uint32_t>(out, kThreads), expected);
 }
 
 TEST_F(Launch, CooperativeOnesOfSeveralDevicesRunOnOne) {

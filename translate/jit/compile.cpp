@@ -135,13 +135,26 @@ class ShortBlocks final : public FunctionPass {
     for (BasicBlock &block : function) { // what is split off is looked at next
       if (block.size() <= simt::kLimits.code.selected)
         continue;
-      block.splitBasicBlock(std::next(block.begin(), simt::kLimits.code.selected));
+      const auto at = behind(block, simt::kLimits.code.selected);
+      if (at == block.end() || at->isTerminator())
+        continue;
+      block.splitBasicBlock(at);
       isChanged = true;
     }
     return isChanged;
   }
 
  private:
+  /// The first place behind `count` instructions and all that must stay in their block: phis, and
+  /// the entry's allocas.
+  static BasicBlock::iterator behind(BasicBlock &block, size_t count) {
+    auto at = std::next(block.begin(), count);
+    for (auto i = at; i != block.end(); ++i)
+      if (isa<PHINode>(*i) || (block.isEntryBlock() && isa<AllocaInst>(*i)))
+        at = std::next(i);
+    return at;
+  }
+
   static char ID;
 };
 char ShortBlocks::ID = 0;
