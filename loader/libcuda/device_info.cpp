@@ -73,8 +73,10 @@ const machine::DeviceInfo &deviceInfo() {
 
 const machine::DeviceInfo &deviceInfo(CUdevice device) {
   deviceInfo(); // complains
-  return machine::deviceInfo(visibleDevices()[static_cast<size_t>(device)]);
+  return machine::deviceInfo(machineIndexOf(device));
 }
+
+unsigned machineIndexOf(CUdevice device) { return visibleDevices()[static_cast<size_t>(device)]; }
 
 int deviceCount() { return static_cast<int>(visibleDevices().size()); }
 

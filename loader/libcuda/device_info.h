@@ -16,5 +16,7 @@ CUresult checkDevice(CUdevice device);
 int deviceCount();
 /// The number among visible devices of the machine's device; -1 where it is hidden.
 CUdevice visibleDevice(unsigned machineIndex);
+/// The inverse, of a visible device.
+unsigned machineIndexOf(CUdevice);
 
 } // namespace ptxrun::driver

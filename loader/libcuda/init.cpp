@@ -20,6 +20,7 @@
 #include "loader/device/summary.h"
 #include "loader/image/nvidia_libraries.h"
 #include "loader/libcuda/api.h"
+#include "loader/libcuda/device_info.h"
 #include "loader/libcuda/stream.h"
 #include "loader/libcuda/usage_table.h"
 #include "loader/machine/presence.h"
@@ -122,7 +123,8 @@ CUresult initialise() {
       ptxrun::device::prepare();
       state = State::initialised;
       ptxrun::machine::announceProcess();
-      announceHeldMemory();
+      for (CUdevice device = 0; device < deviceCount(); ++device)
+        announceHeldMemory(device);
     });
   }
   return checkInitialised();

@@ -44,13 +44,16 @@ Records &records() {
   return *instance;
 }
 
+CUdevice deviceOf(const MemoryRecord &record) {
+  return record.device >= 0 ? record.device : record.context ? record.context->device() : 0;
+}
+
 void remember(void *base, size_t bytes, MemoryRecord record) {
   Records &all = records();
   std::unique_lock lock(all.mutex);
   record.base = base;
   record.bytes = bytes;
-  if (record.device < 0)
-    record.device = record.context ? record.context->device() : 0;
+  record.device = deviceOf(record);
   record.id = all.nextId++;
   all.byAddress[reinterpret_cast<uintptr_t>(base)] = record;
 }
@@ -89,13 +92,14 @@ CUresult allocate(CUdeviceptr *address, size_t bytes, MemoryRecord record) {
   if (auto *recorder = capture::Recorder::instance();
       recorder && (record.use == MemoryUse::host || record.use == MemoryUse::managed))
     recorder->noteHostVisible(base);
-  announceHeldMemory();
+  announceHeldMemory(deviceOf(record));
   *address = reinterpret_cast<CUdeviceptr>(base);
   return CUDA_SUCCESS;
 }
 
 CUresult release(CUdeviceptr address) {
   Records &all = records();
+  CUdevice device = 0;
   {
     std::unique_lock lock(all.mutex);
     const auto found = all.byAddress.find(address);
@@ -104,10 +108,11 @@ CUresult release(CUdeviceptr address) {
       return CUDA_ERROR_INVALID_VALUE;
     if (found->second.use == MemoryUse::managed)
       forget(address, found->second.bytes);
+    device = found->second.device;
     all.byAddress.erase(found);
   }
   const bool wasThere = device::freeMemory(reinterpret_cast<void *>(address));
-  announceHeldMemory();
+  announceHeldMemory(device);
   return wasThere ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

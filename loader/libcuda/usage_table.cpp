@@ -17,10 +17,8 @@ size_t freeDeviceMemory(CUdevice device) {
   return machine::availableMemory(heldDeviceMemory(device));
 }
 
-void announceHeldMemory() {
-  for (unsigned index = 0; index < machine::kMostDevices; ++index)
-    if (const CUdevice device = visibleDevice(index); device >= 0)
-      machine::announceMemory(index, heldDeviceMemory(device));
+void announceHeldMemory(CUdevice device) {
+  machine::announceMemory(machineIndexOf(device), heldDeviceMemory(device));
 }
 
 const UsageTable &usageTable() {

@@ -24,8 +24,9 @@ inline constexpr CUuuid kUsageTableId = {
 /// what is left of it.
 size_t heldDeviceMemory(CUdevice);
 size_t freeDeviceMemory(CUdevice);
-/// Tells other processes what this one holds (loader/machine/presence.h): after each change.
-void announceHeldMemory();
+/// Tells other processes what this one holds of the device (loader/machine/presence.h): after each
+/// change.
+void announceHeldMemory(CUdevice);
 /// The table, for the process's life.
 const UsageTable &usageTable();
 

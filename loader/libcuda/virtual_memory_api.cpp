@@ -93,7 +93,7 @@ int protectionOf(unsigned access) {
 PhysicalMemory::PhysicalMemory(OwnedFile file, size_t bytes, const CUmemAllocationProp &properties)
     : Object(kKind), file(std::move(file)), bytes(bytes), properties(properties) {
   physicalBytes[static_cast<size_t>(device())] += bytes;
-  announceHeldMemory();
+  announceHeldMemory(device());
   if (device::summary::isOn())
     device::summary::noteMappedMemory(static_cast<int64_t>(bytes));
 }
@@ -103,7 +103,7 @@ PhysicalMemory::~PhysicalMemory() {
   if (multicast)
     return;
   physicalBytes[static_cast<size_t>(device())] -= bytes;
-  announceHeldMemory();
+  announceHeldMemory(device());
   if (device::summary::isOn())
     device::summary::noteMappedMemory(-static_cast<int64_t>(bytes));
 }

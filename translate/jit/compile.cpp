@@ -131,27 +131,26 @@ class ShortBlocks final : public FunctionPass {
   ShortBlocks() : FunctionPass(ID) {}
   StringRef getPassName() const override { return "Short blocks for instruction selection"; }
   bool runOnFunction(Function &function) override {
-    bool isChanged = false;
-    for (BasicBlock &block : function) { // what is split off is looked at next
-      if (block.size() <= simt::kLimits.code.selected)
-        continue;
-      const auto at = behind(block, simt::kLimits.code.selected);
-      if (at == block.end() || at->isTerminator())
-        continue;
-      block.splitBasicBlock(at);
-      isChanged = true;
+    SmallVector<Instruction *> cuts;
+    for (BasicBlock &block : function) {
+      size_t count = 0;
+      for (Instruction &i : make_range(divisible(block), block.end()))
+        if (++count % simt::kLimits.code.selected == 0 && !i.isTerminator())
+          cuts.push_back(&i);
     }
-    return isChanged;
+    for (Instruction *cut : reverse(cuts)) // from the end: nothing moves twice
+      cut->getParent()->splitBasicBlock(cut);
+    return !cuts.empty();
   }
 
  private:
-  /// The first place behind `count` instructions and all that must stay in their block: phis, and
-  /// the entry's allocas.
-  static BasicBlock::iterator behind(BasicBlock &block, size_t count) {
-    auto at = std::next(block.begin(), count);
-    for (auto i = at; i != block.end(); ++i)
-      if (isa<PHINode>(*i) || (block.isEntryBlock() && isa<AllocaInst>(*i)))
-        at = std::next(i);
+  /// What lies before must stay in its block: phis, and the entry's allocas.
+  static BasicBlock::iterator divisible(BasicBlock &block) {
+    BasicBlock::iterator at = block.getFirstNonPHIIt();
+    if (block.isEntryBlock())
+      for (auto i = at; i != block.end(); ++i)
+        if (isa<AllocaInst>(*i))
+          at = std::next(i);
     return at;
   }
 

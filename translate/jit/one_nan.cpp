@@ -32,11 +32,20 @@ bool isSame(Value *a, Value *b) {
   return bits(a) == bits(b);
 }
 
+/// Whether `test` asks if a number, `of`, is a NaN.
+bool isNan(Value *test, Value *&of) {
+  using namespace PatternMatch;
+  FCmpInst::Predicate predicate;
+  Value *other;
+  return match(test, m_FCmp(predicate, m_Value(of), m_Value(other))) &&
+         predicate == FCmpInst::FCMP_UNO && (other == of || match(other, m_AnyZeroFP()));
+}
+
 /// The floats of which `choice` takes the one NaN or the number; null if it does something else.
 Value *numbersOf(Instruction &choice) {
   using namespace PatternMatch;
-  Value *isNan, *nan, *number, *compared;
-  if (!match(&choice, m_Select(m_Value(isNan), m_Value(nan), m_Value(number))))
+  Value *test, *nan, *number, *compared;
+  if (!match(&choice, m_Select(m_Value(test), m_Value(nan), m_Value(number))))
     return nullptr;
   auto *constant = dyn_cast<Constant>(nan);
   auto *type = dyn_cast<FixedVectorType>(choice.getType());
@@ -48,11 +57,7 @@ Value *numbersOf(Instruction &choice) {
   if ((!bits || bits->getValue() != kOneNan) &&
       (!value || value->getValueAPF().bitcastToAPInt() != kOneNan))
     return nullptr;
-  FCmpInst::Predicate predicate;
-  Value *other;
-  if (!match(isNan, m_FCmp(predicate, m_Value(compared), m_Value(other))) ||
-      predicate != FCmpInst::FCMP_UNO || !compared->getType()->getScalarType()->isFloatTy() ||
-      (other != compared && !match(other, m_AnyZeroFP())))
+  if (!isNan(test, compared) || !compared->getType()->getScalarType()->isFloatTy())
     return nullptr;
   return isSame(number, compared) ? compared : nullptr;
 }
@@ -99,14 +104,6 @@ bool hasParts(Value *v) {
   auto *type = dyn_cast<FixedVectorType>(v->getType());
   const unsigned lanes = type ? type->getNumElements() : 0;
   return type && type->getElementType()->isFloatTy() && (lanes == 8 || lanes == 16 || lanes == 32);
-}
-
-bool isNan(Value *test, Value *&of) {
-  using namespace PatternMatch;
-  FCmpInst::Predicate predicate;
-  Value *other;
-  return match(test, m_FCmp(predicate, m_Value(of), m_Value(other))) &&
-         predicate == FCmpInst::FCMP_UNO && (other == of || match(other, m_AnyZeroFP()));
 }
 
 /// Which of `x` and `y` an ordered choice of the lesser (greater) one takes where both are equal;

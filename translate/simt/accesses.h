@@ -194,6 +194,7 @@ class Accesses : protected ValueMap {
   Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
                       llvm::function_ref<Value *(Value *)> next);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
+  Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align);
   bool areAddedUp(const llvm::AtomicRMWInst &);
   void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,
              llvm::function_ref<Value *()> addSome);

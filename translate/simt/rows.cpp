@@ -168,14 +168,12 @@ bool readTogether(const llvm::Loop &loop, const llvm::DominatorTree &dominators,
 }
 
 /// In all loops that read rows.
-bool readRowsTogether(llvm::Function &f, const GangShape &gang) {
-  const ShapeAnalysis shapes(f, gang, false);
-  llvm::PostDominatorTree postDominators(f);
+bool readRowsTogether(const ShapeAnalysis &shapes) {
   bool isChanged = false;
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder())
     if (l->getNumBlocks() > 1 && sizeOfSimpleLoop(*l) && !shapes.isDivergentLoop(l) &&
         bytesOfRows(*l, shapes))
-      isChanged |= readTogether(*l, shapes.dominators(), postDominators);
+      isChanged |= readTogether(*l, shapes.dominators(), shapes.postDominators());
   return isChanged;
 }
 
@@ -205,10 +203,12 @@ bool unrollRows(llvm::Function &f, const GangShape &gang, const Target &target) 
     auto &loops = a.getResult<llvm::LoopAnalysis>(f);
     for (auto [header, rounds] : chosen)
       isChanged |= unroll(*loops.getLoopFor(header), rounds, true, a);
-    if (isChanged)
-      normaliseLoops(f);
   }
-  return readRowsTogether(f, gang) || isChanged;
+  if (!isChanged)
+    return readRowsTogether(shapes);
+  normaliseLoops(f);
+  readRowsTogether(ShapeAnalysis(f, gang, false));
+  return true;
 }
 
 } // namespace ptxrun::simt

@@ -395,6 +395,13 @@ void addTurns(Instruction &v, const Region &region, llvm::DenseSet<const BasicBl
   rests.insert(turned);
 }
 
+/// The value that lanes might agree on where `i` is one that several lanes have in common; null if
+/// it is none.
+Instruction *mayBeSame(const ShapeAnalysis &shapes, Instruction &i) {
+  const bool mayBe = isCoarse(i) && i.getType()->isIntegerTy() && shapes.shape(&i).isVarying();
+  return mayBe ? &asChosen(shapes, i) : nullptr;
+}
+
 } // namespace
 
 bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const GangShape &gang,
@@ -427,10 +434,9 @@ llvm::SmallVector<Instruction *> quotients(const ShapeAnalysis &shapes,
   llvm::SmallVector<Instruction *> found;
   for (BasicBlock *block : blocks)
     for (Instruction &coarse : *block)
-      if (isCoarse(coarse) && coarse.getType()->isIntegerTy() &&
-          shapes.shape(&coarse).isVarying() && found.size() < kLimits.search.agreed)
-        if (Instruction &i = asChosen(shapes, coarse); isComputedFromKnown(shapes, i))
-          found.push_back(&i);
+      if (found.size() < kLimits.search.agreed)
+        if (Instruction *i = mayBeSame(shapes, coarse); i && isComputedFromKnown(shapes, *i))
+          found.push_back(i);
   return found;
 }
 
@@ -443,12 +449,10 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
     // Those before, on each of which nothing depends alone: an address that is made of several.
     llvm::SmallVector<Instruction *> together;
     for (Instruction &coarse : *block) {
-      if (!isCoarse(coarse) || !coarse.getType()->isIntegerTy() ||
-          !shapes.shape(&coarse).isVarying())
+      Instruction *value = mayBeSame(shapes, coarse);
+      if (!value || value->hasMetadata(kTried) || !isComputedFromKnown(shapes, *value))
         continue;
-      Instruction &i = asChosen(shapes, coarse);
-      if (i.hasMetadata(kTried) || !isComputedFromKnown(shapes, i))
-        continue;
+      Instruction &i = *value;
       i.setMetadata(kTried, llvm::MDNode::get(f.getContext(), {}));
       const Region region = regionOf(shapes, i);
       const unsigned size = sizeOf(region, &i);

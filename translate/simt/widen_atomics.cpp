@@ -185,14 +185,20 @@ llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::V
 
 } // namespace
 
+/// What an atomic operation of one thread at a time replaces.
+llvm::Value *Accesses::loadForUpdate(llvm::Type *type, Value *p, llvm::Align align) {
+  llvm::LoadInst *old = b_.CreateAlignedLoad(type, p, align);
+  old->setMetadata(kUpdate, llvm::MDNode::get(b_.getContext(), {}));
+  return old;
+}
+
 // What the host has no instruction for:
 //     old = load; do { seen = old; old = cmpxchg(p, seen, next(seen)) } while (old != seen)
 llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bool isLocal,
                                     llvm::function_ref<Value *(Value *)> next) {
   const llvm::Align align = rmw.getAlign();
   if (isLocal) {
-    llvm::LoadInst *old = b_.CreateAlignedLoad(rmw.getType(), p, align);
-    old->setMetadata(kUpdate, llvm::MDNode::get(b_.getContext(), {}));
+    Value *old = loadForUpdate(rmw.getType(), p, align);
     b_.CreateAlignedStore(next(old), p, align);
     return old;
   }
@@ -365,8 +371,7 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     if (!isLocal)
       return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),
                                     cas->getFailureOrdering());
-    llvm::LoadInst *old = b_.CreateAlignedLoad(v->getType(), p, align);
-    old->setMetadata(kUpdate, llvm::MDNode::get(b_.getContext(), {}));
+    Value *old = loadForUpdate(v->getType(), p, align);
     Value *isEqual = b_.CreateICmpEQ(old, expected);
     b_.CreateAlignedStore(b_.CreateSelect(isEqual, v, old), p, align);
     Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(plain(&i)), old, 0);
