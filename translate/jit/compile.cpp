@@ -243,6 +243,32 @@ class FrameSizes final : public MachineFunctionPass {
 };
 char FrameSizes::ID = 0;
 
+/// Registers of the address of what a tied operand is blended with are not marked as read for the
+/// last time. X86InstrInfo makes untied blends of such masked loads and does not tell LiveVariables
+/// that they are the last to read these registers: nothing goes by that later, but a build that
+/// verifies machine code stops.
+class UnmarkedAddresses final : public MachineFunctionPass {
+ public:
+  UnmarkedAddresses() : MachineFunctionPass(ID) {}
+  bool runOnMachineFunction(MachineFunction &function) override {
+    for (MachineBasicBlock &block : function)
+      for (MachineInstr &i : block)
+        if (i.isConvertibleTo3Addr() && i.mayLoad())
+          for (MachineOperand &operand : drop_begin(i.explicit_uses(), 2))
+            if (operand.isReg())
+              operand.setIsKill(false);
+    return false;
+  }
+  void getAnalysisUsage(AnalysisUsage &usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+ private:
+  static char ID;
+};
+char UnmarkedAddresses::ID = 0;
+
 /// The code generator's pass list, without what costs time and gives nothing here: a scheduler
 /// after register allocation (quadratic in the block; the CPUs of these levels reorder by
 /// themselves) and the tracking of debug values (there are none). Returns true if the target cannot
@@ -256,6 +282,7 @@ bool addCodegenPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   config->setDisableVerify(true);
   config->disablePass(&PostRASchedulerID);
   config->disablePass(&LiveDebugValuesID);
+  config->insertPass(&PHIEliminationID, new UnmarkedAddresses); // owned by the pass manager
   if (blocks.isOrdered || blocks.isLong())
     config->disablePass(&MachineSchedulerID);
   if (blocks.isLong())
