@@ -7,12 +7,12 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
-#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <functional>
 
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
+#include "translate/simt/promote.h"
 
 namespace ptxrun::simt {
 
@@ -373,8 +373,7 @@ void RegionState::finish() {
     for (llvm::AllocaInst *slot : {c.slot, c.current, c.next})
       if (slot)
         slots.push_back(slot);
-  llvm::DominatorTree dominators(f_);
-  llvm::PromoteMemToReg(slots, dominators);
+  promoteSlots(f_, slots);
   // The old and the new value of an accumulator share a place: handing one on to the other is
   // nothing then.
   for (const Access &save : saved_) {

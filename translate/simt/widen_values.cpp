@@ -6,6 +6,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include "translate/simt/promote.h"
 #include "translate/simt/value_map.h"
 
 namespace ptxrun::simt {
@@ -481,8 +482,7 @@ void ValueMap::endFunction() {
   for (llvm::AllocaInst *a : promotable_)
     if (llvm::isAllocaPromotable(a))
       live.push_back(a);
-  llvm::DominatorTree dominators(target_);
-  llvm::PromoteMemToReg(live, dominators);
+  promoteSlots(target_, live);
 }
 
 void ValueMap::forgetBlock() {
