@@ -19,6 +19,8 @@
 
 #include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
+#include "translate/jit/known_masks.h"
+#include "translate/jit/min_max.h"
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
 #include "translate/jit/order.h"
@@ -353,6 +355,9 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
     for (Function &function : module) {
       if (target.level == CpuLevel::avx512)
         fixUpNans(function);
+      else
+        orderAsIntegers(function);
+      storeKnownLanes(function, target);
       convertHalvesAsFloats(function);
       takeRowConditionsApart(function);
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);

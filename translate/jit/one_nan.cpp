@@ -4,10 +4,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsX86.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include <optional>
+#include "translate/jit/min_max.h"
 
 namespace ptxrun::jit {
 
@@ -15,52 +14,11 @@ using namespace llvm;
 
 namespace {
 
-constexpr uint32_t kOneNan = 0x7fffffff;
 /// What the instruction makes of each kind of number, four bits each, from below: quiet and
 /// signalling NaNs leave the destination, all others are taken.
 constexpr uint32_t kTable = 0x11111100;
 
 constexpr uint32_t kCurrentDirection = 4; // of rounding
-
-/// The same bits, as floats or as integers.
-bool isSame(Value *a, Value *b) {
-  auto bits = [](Value *v) {
-    while (auto *cast = dyn_cast<BitCastInst>(v))
-      v = cast->getOperand(0);
-    return v;
-  };
-  return bits(a) == bits(b);
-}
-
-/// Whether `test` asks if a number, `of`, is a NaN.
-bool isNan(Value *test, Value *&of) {
-  using namespace PatternMatch;
-  FCmpInst::Predicate predicate;
-  Value *other;
-  return match(test, m_FCmp(predicate, m_Value(of), m_Value(other))) &&
-         predicate == FCmpInst::FCMP_UNO && (other == of || match(other, m_AnyZeroFP()));
-}
-
-/// The floats of which `choice` takes the one NaN or the number; null if it does something else.
-Value *numbersOf(Instruction &choice) {
-  using namespace PatternMatch;
-  Value *test, *nan, *number, *compared;
-  if (!match(&choice, m_Select(m_Value(test), m_Value(nan), m_Value(number))))
-    return nullptr;
-  auto *constant = dyn_cast<Constant>(nan);
-  auto *type = dyn_cast<FixedVectorType>(choice.getType());
-  if (!constant || !type || type->getScalarSizeInBits() != 32)
-    return nullptr;
-  Constant *one = constant->getSplatValue();
-  auto *bits = dyn_cast_or_null<ConstantInt>(one);
-  auto *value = dyn_cast_or_null<ConstantFP>(one);
-  if ((!bits || bits->getValue() != kOneNan) &&
-      (!value || value->getValueAPF().bitcastToAPInt() != kOneNan))
-    return nullptr;
-  if (!isNan(test, compared) || !compared->getType()->getScalarType()->isFloatTy())
-    return nullptr;
-  return isSame(number, compared) ? compared : nullptr;
-}
 
 /// The operation on one register.
 Value *fixUp(IRBuilder<> &ir, Value *numbers) {
@@ -100,59 +58,6 @@ Value *fixUpAll(IRBuilder<> &ir, Value *numbers) {
   return inParts(ir, numbers, numbers, [&](Value *x, Value *) { return fixUp(ir, x); });
 }
 
-bool hasParts(Value *v) {
-  auto *type = dyn_cast<FixedVectorType>(v->getType());
-  const unsigned lanes = type ? type->getNumElements() : 0;
-  return type && type->getElementType()->isFloatTy() && (lanes == 8 || lanes == 16 || lanes == 32);
-}
-
-/// Which of `x` and `y` an ordered choice of the lesser (greater) one takes where both are equal;
-/// null if it is none.
-Value *tieOf(Value *choice, Value *x, Value *y, bool isMin) {
-  using namespace PatternMatch;
-  FCmpInst::Predicate predicate;
-  Value *left, *right, *ifTrue, *ifFalse;
-  if (auto *cast = dyn_cast<BitCastInst>(choice))
-    choice = cast->getOperand(0);
-  if (!match(choice, m_Select(m_FCmp(predicate, m_Value(left), m_Value(right)), m_Value(ifTrue),
-                              m_Value(ifFalse))) ||
-      ((left != x || right != y) && (left != y || right != x)))
-    return nullptr;
-  const bool isLess = predicate == FCmpInst::FCMP_OLT || predicate == FCmpInst::FCMP_OLE;
-  if (!isLess && predicate != FCmpInst::FCMP_OGT && predicate != FCmpInst::FCMP_OGE)
-    return nullptr;
-  if (isLess != isMin)
-    std::swap(left, right);
-  if (!isSame(ifTrue, left) || !isSame(ifFalse, right))
-    return nullptr;
-  return FCmpInst::isTrueWhenEqual(predicate) ? left : right;
-}
-
-struct MinMax {
-  Value *x, *y;
-  bool isMin;
-};
-
-/// What lower/floating.cpp writes for min and max of two numbers, at the choice that ends it.
-std::optional<MinMax> minMaxOf(Instruction &choice) {
-  using namespace PatternMatch;
-  Value *xTest, *yTest, *partner, *rest, *number, *yBits, *one, *other;
-  MinMax m{};
-  if (!match(&choice, m_Select(m_Value(yTest), m_Value(partner), m_Value(rest))) ||
-      !match(rest, m_Select(m_Value(xTest), m_Value(yBits), m_Value(number))) ||
-      !isNan(yTest, m.y) || !isNan(xTest, m.x) || !hasParts(m.x) || !hasParts(m.y) ||
-      !isSame(yBits, m.y))
-    return std::nullopt;
-  auto *canonical = dyn_cast<Instruction>(partner);
-  if (!canonical || numbersOf(*canonical) != m.x)
-    return std::nullopt;
-  m.isMin = match(number, m_Or(m_Value(one), m_Value(other)));
-  if (!m.isMin && !match(number, m_And(m_Value(one), m_Value(other))))
-    return std::nullopt;
-  Value *first = tieOf(one, m.x, m.y, m.isMin), *second = tieOf(other, m.x, m.y, m.isMin);
-  return first && second && first != second ? std::optional(m) : std::nullopt;
-}
-
 /// min and max by vrangeps, which takes the number of a number and a quiet NaN, of two quiet NaNs
 /// the first, and tells zeros apart: all that is left to do is to make the NaNs that come in the
 /// one, once for each value.
@@ -168,10 +73,7 @@ class Ranges {
     IRBuilder<> ir(&choice);
     Value *range = inParts(ir, x, y, [&](Value *a, Value *b) { return take(ir, a, b, m->isMin); });
     known_[range] = range;
-    for (User *u : make_early_inc_range(choice.users()))
-      if (auto *cast = dyn_cast<BitCastInst>(u); cast && cast->getType() == range->getType())
-        cast->replaceAllUsesWith(range);
-    choice.replaceAllUsesWith(ir.CreateBitCast(range, choice.getType()));
+    replaceChoice(choice, range);
     return true;
   }
 
@@ -190,12 +92,8 @@ class Ranges {
   Value *withOneNan(Value *v) {
     if (Value *known = known_.lookup(v))
       return known;
-    auto *i = dyn_cast<Instruction>(v);
-    BasicBlock *block = i ? i->getParent() : &function_.getEntryBlock();
-    IRBuilder<> ir(block, i && !isa<PHINode>(i) ? std::next(i->getIterator())
-                                                : block->getFirstInsertionPt());
-    if (i)
-      ir.SetCurrentDebugLocation(i->getDebugLoc());
+    IRBuilder<> ir(function_.getContext());
+    setInsertPointBehind(ir, v, function_);
     Value *fixed = fixUpAll(ir, v);
     known_[v] = fixed;
     known_[fixed] = fixed;
