@@ -157,6 +157,12 @@ Target targetFor(CpuLevel level, CpuModel model) {
 /// and what is loaded back soon does not come out of the store's buffer.
 bool Target::blendsMaskedStores() const { return !hasMaskRegisters(); }
 
+/// As many as a store under a mask takes longer (Zen without registers for masks: 12 cycles; so
+/// `exponentials` of bench_kinds_avx2 takes 0.7 of the time), eight for each cycle.
+unsigned Target::copiedPerStore() const {
+  return std::max(kLimits.versions.perStore, unsigned(8 * costs.maskedStore));
+}
+
 /// One in eight is for temporaries.
 unsigned Target::registersForLoops() const { return vectorRegisters * 7 / 8; }
 

@@ -7,6 +7,7 @@
 
 #include "translate/simt/gang_module.h"
 #include "translate/simt/shape.h"
+#include "translate/simt/target.h"
 
 namespace ptxrun::simt {
 
@@ -50,9 +51,9 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &);
 
 /// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard
-/// `if (i < n)` and loops that all lanes still run get copies without masks; with `forSameValues` for
-/// gangs in which all lanes hold one value, too (same_values.cpp). Returns true if the function
+/// `if (i < n)` and loops that all lanes still run get copies without masks; with `forSameValues`
+/// for gangs in which all lanes hold one value, too (same_values.cpp). Returns true if the function
 /// changed.
-bool addFullGangVersions(llvm::Function &, const GangShape &, bool forSameValues);
+bool addFullGangVersions(llvm::Function &, const GangShape &, bool forSameValues, const Target &);
 
 } // namespace ptxrun::simt

@@ -63,6 +63,8 @@ struct Target {
 
   /// Whether a row is better read, blended and written back than stored under a mask.
   bool blendsMaskedStores() const;
+  /// How many instructions may be copied to save the mask of one store.
+  unsigned copiedPerStore() const;
   /// Vector registers for values that live through a loop; the others are for what it computes.
   unsigned registersForLoops() const;
   /// Vector registers' worth of values that may live at once where a few of them are spilled.

@@ -85,8 +85,8 @@ namespace {
 
 class Versions {
  public:
-  Versions(llvm::Function &f, const GangShape &gang, bool forSameValues)
-      : function_(f), gang_(gang), forSameValues_(forSameValues) {}
+  Versions(llvm::Function &f, const GangShape &gang, bool forSameValues, unsigned perStore)
+      : function_(f), gang_(gang), forSameValues_(forSameValues), perStore_(perStore) {}
 
   bool run() {
     bool changed = false;
@@ -114,8 +114,7 @@ class Versions {
       for (llvm::Instruction &i : *b)
         if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i);
             p && shapes.shape(p).hasOffsets())
-          n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kLimits.versions.perLoad
-                                                     : kLimits.versions.perStore)
+          n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kLimits.versions.perLoad : perStore_)
                << (kLimits.versions.roundsLog2 * depth);
         else if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
                  rmw && rmw->getPointerAddressSpace() == lower::kShared && depth > 0)
@@ -438,14 +437,16 @@ class Versions {
   llvm::Function &function_;
   const GangShape gang_;
   const bool forSameValues_;
+  const unsigned perStore_; ///< instructions that may be copied for the mask of one
   unsigned copied_ = 0;
   llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_, general_;
 };
 
 } // namespace
 
-bool addFullGangVersions(llvm::Function &f, const GangShape &gang, bool forSameValues) {
-  return Versions(f, gang, forSameValues).run();
+bool addFullGangVersions(llvm::Function &f, const GangShape &gang, bool forSameValues,
+                         const Target &target) {
+  return Versions(f, gang, forSameValues, target.copiedPerStore()).run();
 }
 
 } // namespace ptxrun::simt

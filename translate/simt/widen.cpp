@@ -417,8 +417,9 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
       layOutLocalRows(*f, gang.lanes);
   });
   passes.run(Pass::rounds, [&] { unrollRounds(kernel, gang); });
-  passes.run(Pass::versions,
-             [&] { addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues)); });
+  passes.run(Pass::versions, [&] {
+    addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues), context.target);
+  });
   passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
   passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.target); });
   if (gang.lanes == abi::kWarpSize)
