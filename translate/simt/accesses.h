@@ -1,5 +1,6 @@
 // Accesses to memory: loads, stores, read-modify-write, and what is done lane by lane.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -193,6 +194,8 @@ class Accesses : protected ValueMap {
   void updateDenseOrSparse(const Places &, Value *values, llvm::Type *, LaneBody update);
   Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
                       llvm::function_ref<Value *(Value *)> next);
+  /// Flushes subnormal numbers where the memory at a pointer is such that additions do.
+  std::function<Value *(Value *)> flushAt(const llvm::AtomicRMWInst &, Value *p);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align);
   bool areAddedUp(const llvm::AtomicRMWInst &);
@@ -209,6 +212,15 @@ class Accesses : protected ValueMap {
   bool isTakenFromRegister(const Value *) const;
   std::vector<llvm::SmallVector<Value *>> takenTogether(llvm::ArrayRef<LaneScalars> operands,
                                                         unsigned first, unsigned count);
+
+  // widen_row_atomics.cpp
+  /// What an operation makes of old values and operands: vectors, or scalars.
+  using NextValue = llvm::function_ref<Value *(Value *old, Value *operand)>;
+  bool isRowUpdate(const llvm::AtomicRMWInst &, bool isLocal, bool isLong);
+  Value *updateWholeRow(const llvm::AtomicRMWInst &, Value *row, NextValue);
+  Value *exchangeRow(const llvm::AtomicRMWInst &, Value *row, NextValue);
+  Value *updateRow(const llvm::AtomicRMWInst &, bool isLocal, NextValue,
+                   llvm::function_ref<Value *()> slowly);
 
   std::map<unsigned, LaneGroups> laneGroups_; // by how many lanes
   /// Where groups begin in the block being emitted, by the address less its bytes (rows.h) and how

@@ -2,7 +2,8 @@
 //
 // What needs the host's atomics is the table in intrinsics/memory_order.h. Lanes run one after the
 // other in lane order. Lanes that all address one place without using the result are combined first
-// where the result cannot differ (integer operations), or added up in one update (floats).
+// where the result cannot differ (integer operations), or added up in one update (floats). Lanes
+// that update places in a row do so together, as far as memory can be exchanged at once.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -15,13 +16,19 @@
 namespace ptxrun::simt {
 namespace {
 
+/// Integers of the same size, as many as there are.
+llvm::Type *bitsOf(llvm::Type *type) {
+  return type->getWithNewType(
+      llvm::IntegerType::get(type->getContext(), type->getScalarSizeInBits()));
+}
+
 /// The lesser or greater number as min and max have it (9.7.4.9): -0 is less than +0, a number wins
 /// over NaN, of two NaNs comes the canonical one. (What LLVM makes of fmin and fmax leaves the sign
 /// of zero open.)
 llvm::Value *extreme(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v, bool isMax) {
-  const llvm::fltSemantics &format = v->getType()->getFltSemantics();
-  const unsigned width = v->getType()->getPrimitiveSizeInBits();
-  llvm::Type *bits = b.getIntNTy(width);
+  const llvm::fltSemantics &format = v->getType()->getScalarType()->getFltSemantics();
+  const unsigned width = v->getType()->getScalarSizeInBits();
+  llvm::Type *bits = bitsOf(v->getType());
   auto constant = [&](const llvm::APInt &n) { return llvm::ConstantInt::get(bits, n); };
   llvm::Value *magnitude = constant(llvm::APInt::getSignedMaxValue(width));
   llvm::Value *infinity = constant(llvm::APFloat::getInf(format).bitcastToAPInt());
@@ -42,7 +49,7 @@ bool isExtreme(llvm::AtomicRMWInst::BinOp op) {
 }
 
 bool hasOneNan(const llvm::Type &type, const CodeOptions &options) {
-  return !type.isDoubleTy() || options.hasOneDoubleNan;
+  return !type.getScalarType()->isDoubleTy() || options.hasOneDoubleNan;
 }
 
 /// old + v, or old and all of the vector v one after the other; of floats and halves with one NaN,
@@ -54,11 +61,11 @@ llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v,
   llvm::Type *type = added->getType();
   if (!hasOneNan(*type, options))
     return added;
-  const unsigned width = type->getPrimitiveSizeInBits();
-  llvm::Value *bits =
-      b.CreateSelect(b.CreateFCmpUNO(added, added), b.getInt(lower::canonicalNanBits(width)),
-                     b.CreateBitCast(added, b.getIntNTy(width)));
-  return b.CreateBitCast(bits, type);
+  llvm::Type *bits = bitsOf(type);
+  llvm::Value *canonical =
+      llvm::ConstantInt::get(bits, lower::canonicalNanBits(type->getScalarSizeInBits()));
+  return b.CreateBitCast(
+      b.CreateSelect(b.CreateFCmpUNO(added, added), canonical, b.CreateBitCast(added, bits)), type);
 }
 
 bool hasOneNan(const llvm::AtomicRMWInst &rmw, const CodeOptions &options) {
@@ -221,8 +228,8 @@ llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bo
 }
 
 // Through a generic address the memory may be shared, where nothing is flushed.
-llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
-                                   bool isLocal) {
+std::function<llvm::Value *(llvm::Value *)> Accesses::flushAt(const llvm::AtomicRMWInst &rmw,
+                                                              Value *p) {
   Value *mayFlush = b_.getTrue();
   if (rmw.getPointerAddressSpace() == lower::kGeneric) {
     Value *shared = sharedBase();
@@ -230,7 +237,12 @@ llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Val
                                  b_.CreatePtrToInt(shared, b_.getInt64Ty()));
     mayFlush = b_.CreateICmpUGE(offset, b_.getInt64(uint64_t(16) << abi::kSharedWindowShift));
   }
-  auto flush = [&](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
+  return [this, mayFlush](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
+}
+
+llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
+                                   bool isLocal) {
+  const auto flush = flushAt(rmw, p);
   Value *addend = flush(v);
   return updateInLoop(rmw, p, isLocal, [&](Value *old) {
     Value *soFar = flush(old);
@@ -410,6 +422,24 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     };
     addUp(
         *rmw, operands[1], [&](Value *all) { one(hostPointer(pointer), all, nullptr); }, addSome);
+    return;
+  }
+  if (rmw && isRowUpdate(*rmw, isLocal, isLong(*rmw))) {
+    const bool doesFlush = rmw->hasMetadata(lower::vocabulary::kFlushes) &&
+                           pointer->getType()->getPointerAddressSpace() != lower::kShared;
+    const std::function<Value *(Value *)> flush =
+        doesFlush ? flushAt(*rmw, rowOf(address(pointer))) : nullptr;
+    const auto next = [&](Value *old, Value *v) {
+      return doesFlush ? flush(sum(b_, flush(old), flush(v), context_.options))
+                       : combine(b_, *rmw, old, v, context_.options);
+    };
+    const auto slowly = [&]() -> Value * {
+      Value *old = laneByLane(operands, i.use_empty() ? b_.getVoidTy() : plain(&i), update,
+                              {.isLong = true, .doesUpdate = isLocal});
+      return i.use_empty() ? nullptr : old;
+    };
+    if (Value *old = updateRow(*rmw, isLocal, next, slowly))
+      define(i, old);
     return;
   }
   if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
