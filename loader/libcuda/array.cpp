@@ -25,6 +25,9 @@ bool isValid(const CUDA_ARRAY3D_DESCRIPTOR &d) {
   const bool isLayered = has(d, CUDA_ARRAY3D_LAYERED), isCube = has(d, CUDA_ARRAY3D_CUBEMAP);
   if (d.Width == 0)
     return false;
+  // Gathering is for two-dimensional images.
+  if (has(d, CUDA_ARRAY3D_TEXTURE_GATHER) && (isLayered || isCube || d.Depth != 0))
+    return false;
   if (isCube)
     return d.Width == d.Height && d.Width <= kMostLayered && d.Depth != 0 && d.Depth % 6 == 0 &&
            (isLayered ? d.Depth <= kMostLayers : d.Depth == 6);

@@ -133,7 +133,8 @@ CUresult readSampling(const CUDA_TEXTURE_DESC &d, bool isFraction, rt::Texture &
   s.isMipLinear = d.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
   s.isNormalized = (d.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   s.isSeamless = (d.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
-  s.bias = d.mipmapLevelBias;
+  // Descriptors hold the bias in steps of 1/256, cut towards zero.
+  s.bias = std::trunc(d.mipmapLevelBias * 256.0f) / 256.0f;
   s.minLevel = d.minMipmapLevelClamp;
   s.maxLevel = d.maxMipmapLevelClamp;
   std::copy_n(d.borderColor, 4, s.border);

@@ -14,7 +14,7 @@ SAMPLER_INLINE int flatDimensions(const SampleCall &call) {
   const Image &image = call.texture->image;
   if (op.action != TextureAction::sample || op.hasIntegerCoordinates || op.hasOffsets ||
       op.hasCompare || image.samples != 1 || image.shape == ImageShape::linear ||
-      (op.level != abi::TextureLevel::base && image.levels > 1))
+      !staysAtBase(op, image, *call.sampler))
     return 0;
   for (AddressMode mode : call.sampler->address)
     if (mode == AddressMode::border)

@@ -1,5 +1,6 @@
 // Which level of a mipmap each lane looks at (PTX ISA 9.7.10.2; CUDA C++ Programming Guide,
-// texture descriptors: the bias is added, then the range applied).
+// texture descriptors: the bias is added, then the range applied). A fetch that names no level is
+// of level 0 without the bias, but within the range, as GPUs do it.
 #pragma once
 #include "rt/texture/sample.h"
 
@@ -47,13 +48,16 @@ Floats<N> gradientLevel(const Lanes<N, Offset> &r, int dimensions, const Floats<
 template <int N, class Offset>
 LevelChoice<N> chooseLevel(const Lanes<N, Offset> &r, int dimensions, const Floats<N> *direction) {
   Floats<N> lod;
-  if (r.op.level == abi::TextureLevel::gradient)
+  if (r.op.level == abi::TextureLevel::base)
+    lod = Floats<N>(0.0f);
+  else if (r.op.level == abi::TextureLevel::gradient)
     lod = gradientLevel<N, Offset>(r, dimensions, direction);
   else if (r.op.hasIntegerCoordinates)
     lod = toFloats<N>(loadRow<N>(r.call, abi::kRowLevel, r.lane));
   else
     lod = loadFloats<N>(r.call, abi::kRowLevel, r.lane);
-  lod += r.s.bias;
+  if (r.op.level != abi::TextureLevel::base)
+    lod += r.s.bias;
   lod = lod > r.s.minLevel ? lod : Floats<N>(r.s.minLevel);
   lod = lod < r.s.maxLevel ? lod : Floats<N>(r.s.maxLevel);
   const Ints<N> last = Ints<N>(int32_t(r.t.image.levels) - 1), zero = Ints<N>(0);

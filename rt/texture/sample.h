@@ -28,6 +28,11 @@ SAMPLER_INLINE Floats<N> loadFloats(const SampleCall &call, uint32_t row, uint32
   return asFloats<N>(loadRow<N>(call, row, lane));
 }
 
+/// Nothing but the base level can be read: no level is named, and the sampler's range begins there.
+SAMPLER_INLINE bool staysAtBase(const TextureOperation &op, const Image &image, const Sampler &s) {
+  return image.levels == 1 || (op.level == abi::TextureLevel::base && !(s.minLevel > 0.0f));
+}
+
 /// What one chunk of lanes asks for.
 template <int N, class Offset> struct Lanes {
   const SampleCall &call;

@@ -100,7 +100,7 @@ void sampleLanes(const SampleCall &call, uint32_t lane) {
       return finish<N, Offset>(r, v);
     }
   }
-  if (r.op.level == abi::TextureLevel::base || r.t.image.levels == 1)
+  if (staysAtBase(r.op, r.t.image, r.s))
     sampleLevel<N, dimensions, Offset>(r, placeOf<N, Offset>(r.t.image, 0), v);
   else
     sampleMipmap<N, dimensions, Offset>(r, direction, v);

@@ -28,6 +28,8 @@ __global__ void reduce(cudaTextureObject_t from, cudaSurfaceObject_t to, int n) 
     surf2Dwrite(tex2D<float>(from, 2 * x + 1.0f, 2 * y + 1.0f), to, x * sizeof(float), y);
 }
 
+__global__ void plain(cudaTextureObject_t t, float *out) { *out = tex2D<float>(t, 0.3f, 0.7f); }
+
 static cudaTextureObject_t texture(cudaMipmappedArray_t mips, cudaTextureFilterMode between, float bias, float least, float most) {
   cudaResourceDesc r = {};
   r.resType = cudaResourceTypeMipmappedArray, r.res.mipmap.mipmap = mips;
@@ -85,6 +87,26 @@ int main() {
       else if (std::fabs(level - std::floor(level) - 0.5f) > 0.01)
         EXPECT(got[i] == 10 * std::floor(level + 0.5f));
     }
+    CHECK(cudaDestroyTextureObject(t));
+  }
+  // A fetch that names no level: level 0 without the bias, within the range (as an RTX 3060 does it).
+  struct {
+    cudaTextureFilterMode mode;
+    float bias, least, want;
+  } plainCases[] = {{cudaFilterModePoint, 1.5f, 0, 0}, {cudaFilterModePoint, -1, 0.75f, 10}, {cudaFilterModeLinear, 2, 1.25f, 12.5f}, {cudaFilterModeLinear, 0, -3, 0}};
+  for (auto &c : plainCases) {
+    cudaTextureObject_t t = texture(mips, c.mode, c.bias, c.least, 6);
+    plain<<<1, 1>>>(t, out);
+    EXPECT(toHost(out, 1)[0] == c.want);
+    CHECK(cudaDestroyTextureObject(t));
+  }
+  // The bias is cut towards zero to steps of 1/256 (there, too): 0.3 to 76/256, -0.3 to -76/256. Which level is nearest tells.
+  for (float bias : {0.3f, -0.3f}) {
+    cudaTextureObject_t t = texture(mips, cudaFilterModePoint, bias, 0, 6);
+    float *place = toDevice(std::vector<float>{bias > 0 ? 0.2015f : 0.798f});
+    byLevel<<<1, 1>>>(t, place, out, 1);
+    EXPECT(toHost(out, 1)[0] == (bias > 0 ? 0 : 10));
+    CHECK(cudaFree(place));
     CHECK(cudaDestroyTextureObject(t));
   }
   cudaTextureObject_t t = texture(mips, cudaFilterModeLinear, 0, 0, 6);

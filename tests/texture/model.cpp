@@ -326,8 +326,11 @@ double levelOfDetail(const Case &c) {
 
 Texel sampleMipmap(const Case &c) {
   const rt::Image &image = c.t.image;
-  const double lod = std::clamp(levelOfDetail(c) + double(c.s.bias), double(c.s.minLevel),
-                                std::max(double(c.s.maxLevel), double(c.s.minLevel)));
+  // The bias is for fetches that ask for a level, the range for all.
+  const double asked =
+      c.op.level == abi::TextureLevel::base ? 0 : levelOfDetail(c) + double(c.s.bias);
+  const double lod =
+      std::clamp(asked, double(c.s.minLevel), std::max(double(c.s.maxLevel), double(c.s.minLevel)));
   const int last = int(image.levels) - 1;
   if (!c.s.isMipLinear || c.isInteger)
     return sampleLevel(c, image.level[std::clamp(int(std::floor(lod + 0.5)), 0, last)]);
@@ -355,9 +358,7 @@ Fetched model(const rt::Texture &t, const rt::Sampler &s, const abi::TextureOper
                s.isLinear && !op.hasIntegerCoordinates && !isInteger};
   if (op.action == TextureAction::gather)
     return gatherFour(c);
-  const Texel texel = op.level == abi::TextureLevel::base || t.image.levels == 1
-                          ? sampleLevel(c, t.image.level[0])
-                          : sampleMipmap(c);
+  const Texel texel = t.image.levels == 1 ? sampleLevel(c, t.image.level[0]) : sampleMipmap(c);
   Fetched result;
   result.isInteger = isInteger;
   for (int ch = 0; ch < 4; ++ch) {
