@@ -58,12 +58,58 @@ struct DeviceFunction {
       "0", kind "_0") IF_ERROR("1", kind "_1") IF_ERROR("2", kind "_2") IF_ERROR("9", kind "_9")   \
       IF_ERROR("69", kind "_69") "cvta.global.u64 %s, %s; st.param.b64 [r], %s; ret; }"
 
+// A kernel node that kernels can change is the address of a record (device_node.h): 0 bytes of
+// arguments, 8 whether it is enabled, 12 grid, 32 arguments.
+#define NODE(from) "ld.param.b64 %d, [" from "]; setp.eq.u64 %p, %d, 0; @%p bra wrong; "
+// The new grid, if each size is allowed.
+#define NODE_SIZES(load, from, x, y, z)                                                            \
+  load " %x, [" from "+" x "]; " load " %y, [" from "+" y "]; " load " %z, [" from "+" z "]; "     \
+       "sub.u32 %t, %x, 1; setp.ge.u32 %p, %t, 0x7fffffff; @%p bra wrong; "                        \
+       "sub.u32 %t, %y, 1; setp.ge.u32 %p, %t, 65535; @%p bra wrong; "                             \
+       "sub.u32 %t, %z, 1; setp.ge.u32 %p, %t, 65535; @%p bra wrong; "                             \
+       "st.global.b32 [%d+12], %x; st.global.b32 [%d+16], %y; st.global.b32 [%d+20], %z; "
+// %n bytes at %s to %o of the arguments, one by one: they need not be aligned.
+#define NODE_ARGUMENTS(label)                                                                      \
+  "ld.global.b64 %b, [%d]; setp.gt.u64 %p, %o, %b; @%p bra wrong; sub.u64 %b, %b, %o; "            \
+  "setp.gt.u64 %p, %n, %b; @%p bra wrong; add.u64 %d, %d, %o; " label ": setp.eq.u64 %p, %n, 0; "  \
+  "@%p bra " label "_done; ld.u8 %x, [%s]; st.global.u8 [%d+32], %x; add.u64 %s, %s, 1; "          \
+  "add.u64 %d, %d, 1; sub.u64 %n, %n, 1; bra " label "; " label "_done: "
+#define NODE_REGISTERS ".reg .b64 %d, %s, %o, %n, %b; .reg .b32 %x, %y, %z, %t; .reg .pred %p; "
+#define NODE_END "st.param.b32 [r], 0; ret; wrong: st.param.b32 [r], 1; ret; }"
+
 constexpr DeviceFunction kFunctions[] = {
     // A conditional handle is the address of the value (graph.h).
     {"cudaGraphSetConditional",
      ".func cudaGraphSetConditional(.param .b64 handle, .param .b32 value) { .reg .b64 %h; "
      ".reg .b32 %v; ld.param.b64 %h, [handle]; ld.param.b32 %v, [value]; st.global.b32 [%h], %v; "
      "ret; }"},
+    {"cudaGraphKernelNodeSetEnabled",
+     ".func (.param .b32 r) cudaGraphKernelNodeSetEnabled(.param .b64 node, .param .b32 enable) "
+     "{ " NODE_REGISTERS NODE(
+         "node") "ld.param.b32 %x, [enable]; st.global.b32 [%d+8], %x; " NODE_END},
+    {"cudaGraphKernelNodeSetGridDim",
+     ".func (.param .b32 r) cudaGraphKernelNodeSetGridDim(.param .b64 node, "
+     ".param .align 4 .b8 grid[12]) { " NODE_REGISTERS NODE("node")
+         NODE_SIZES("ld.param.b32", "grid", "0", "4", "8") NODE_END},
+    {"cudaGraphKernelNodeSetParam",
+     ".func (.param .b32 r) cudaGraphKernelNodeSetParam(.param .b64 node, .param .b64 offset, "
+     ".param .b64 value, .param .b64 size) { " NODE_REGISTERS NODE(
+         "node") "ld.param.b64 %o, [offset]; ld.param.b64 %s, [value]; ld.param.b64 %n, "
+                 "[size]; " NODE_ARGUMENTS("copy") NODE_END},
+    // Updates, 40 bytes each: 0 node, 8 what (1 grid, 2 argument, 3 whether it is enabled), 16 the
+    // new value (of an argument: 16 where it is, 24 offset, 32 bytes).
+    {"cudaGraphKernelNodeUpdatesApply",
+     ".func (.param .b32 r) cudaGraphKernelNodeUpdatesApply(.param .b64 updates, "
+     ".param .b64 count) { .reg .b64 %u, %c; " NODE_REGISTERS
+     "ld.param.b64 %u, [updates]; ld.param.b64 %c, [count]; "
+     "next: setp.eq.u64 %p, %c, 0; @%p bra done; ld.b64 %d, [%u]; setp.eq.u64 %p, %d, 0; "
+     "@%p bra wrong; ld.b32 %x, [%u+8]; setp.eq.u32 %p, %x, 1; @%p bra grid; "
+     "setp.eq.u32 %p, %x, 2; @%p bra argument; setp.ne.u32 %p, %x, 3; @%p bra wrong; "
+     "ld.b32 %x, [%u+16]; st.global.b32 [%d+8], %x; bra applied; "
+     "argument: ld.b64 %s, [%u+16]; ld.b64 %o, [%u+24]; ld.b64 %n, [%u+32]; " NODE_ARGUMENTS(
+         "copy") "bra applied; grid: " NODE_SIZES("ld.b32", "%u", "16", "20",
+                                                  "24") "applied: add.u64 %u, %u, 40; sub.u64 %c, "
+                                                        "%c, 1; bra next; done: " NODE_END},
     {"cudaGraphLaunch",
      ".func (.param .b32 r) cudaGraphLaunch(.param .b64 exec, .param .b64 stream) { "
      ".reg .b64 %n, %rec, %old, %x; .reg .pred %none; " RECORD("136", "3") ARGUMENT("exec", "128")
@@ -227,6 +273,11 @@ constexpr DeviceFunction kFunctions[] = {
 #undef RECORD
 #undef IF_ERROR
 #undef ERROR_TEXT
+#undef NODE
+#undef NODE_SIZES
+#undef NODE_ARGUMENTS
+#undef NODE_REGISTERS
+#undef NODE_END
 
 constexpr std::string_view kPerThread = "_ptsz"; ///< its stream 0 is no other to us
 

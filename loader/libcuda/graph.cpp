@@ -273,6 +273,14 @@ bool Graph::hasConditionals() const {
   });
 }
 
+bool Graph::hasDeviceNodes() const {
+  return std::ranges::any_of(nodes_, [](const auto &node) {
+    const auto *kernel = node->template as<KernelNode>();
+    return (kernel && kernel->device) ||
+           std::ranges::any_of(graphsOf(*node), [](const auto &g) { return g->hasDeviceNodes(); });
+  });
+}
+
 std::shared_ptr<Graph> Graph::copy(bool isHidden, bool isOwnedCopy) const {
   auto made = std::make_shared<Graph>();
   made->isHidden_ = isHidden;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "loader/libcuda/device_node.h"
 #include "loader/libcuda/event.h"
 #include "loader/libcuda/graph_memory.h"
 #include "loader/libcuda/launch.h"
@@ -24,6 +25,7 @@ struct KernelNode {
   std::shared_ptr<const LaunchOperation> launch; ///< shape, arguments; executables copy it
   LaunchAttributes attributes;
   CUcontext context = nullptr;
+  std::shared_ptr<DeviceNode> device; ///< null: kernels cannot change the node
 };
 struct CopyNode {
   std::shared_ptr<Operation> operation;
@@ -186,7 +188,8 @@ class Graph : public Object, public std::enable_shared_from_this<Graph> {
   bool isBefore(const GraphNode &earlier, const GraphNode &later) const; ///< by any path, or equal
   bool hasMemoryNodes() const;
   bool hasConditionals() const;
-  unsigned instances = 0; ///< executables of a graph with memory nodes, 0 or 1
+  bool hasDeviceNodes() const; ///< kernel nodes that kernels can change
+  unsigned instances = 0;      ///< executables of a graph that has no more than one, 0 or 1
 
   /// A copy, graphs inside nodes included; its nodes know the originals. `isHidden`: no handles.
   std::shared_ptr<Graph> copy(bool isHidden, bool isOwnedCopy) const;

@@ -117,8 +117,8 @@ PTXRUN_API CUresult cuGraphClone(CUgraph *copy, CUgraph originalHandle) {
   PTXRUN_TRY(enterGraph(originalHandle, original));
   if (!copy)
     return CUDA_ERROR_INVALID_VALUE;
-  if (original->hasMemoryNodes() || original->hasConditionals())
-    return CUDA_ERROR_NOT_SUPPORTED; // as documented
+  if (original->hasMemoryNodes() || original->hasConditionals() || original->hasDeviceNodes())
+    return CUDA_ERROR_NOT_SUPPORTED; // as documented; a handle stands for one node
   *copy = handleOf<CUgraph>(original->copy(false, false).get());
   return CUDA_SUCCESS;
 }
@@ -233,7 +233,8 @@ PTXRUN_API CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *
 PTXRUN_API CUresult cuGraphDestroyNode(CUgraphNode nodeHandle) {
   std::shared_ptr<GraphNode> node;
   PTXRUN_TRY(enterNode(nodeHandle, node));
-  if (node->graph->hasMemoryNodes())
+  const auto *kernel = node->as<KernelNode>();
+  if (node->graph->hasMemoryNodes() || (kernel && kernel->device))
     return CUDA_ERROR_INVALID_VALUE;
   node->graph->remove(*node);
   return CUDA_SUCCESS;

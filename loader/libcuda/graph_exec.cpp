@@ -107,6 +107,11 @@ class SegmentOperation final : public Operation {
   uint64_t stream_;
 };
 
+DeviceNode *deviceNodeOf(const GraphNode &node) {
+  const auto *kernel = node.as<KernelNode>();
+  return kernel ? kernel->device.get() : nullptr;
+}
+
 /// Turns a graph and the graphs inside it into segments.
 class Builder {
  public:
@@ -178,8 +183,10 @@ class Builder {
     GraphStep step;
     if (const CUresult result = makeOperation(node.content, step.operation); result != CUDA_SUCCESS)
       return fail(&node, CUDA_GRAPH_INSTANTIATE_ERROR, result);
-    if (node.as<KernelNode>())
+    if (const auto *kernel = node.as<KernelNode>()) {
       step.launch = static_cast<LaunchOperation *>(step.operation.get());
+      step.device = kernel->device;
+    }
     auto &steps = program_.segments.back().steps;
     program_.places[&node] = {program_.segments.size() - 1, steps.size()};
     steps.push_back(std::move(step));
@@ -354,8 +361,13 @@ CUresult GraphSegment::run(Context &context, uint64_t stream) const {
       step.launch->stream = stream;
     else if (step.isConditional)
       static_cast<ConditionalOperation &>(*step.operation).stream = stream;
-    if (!step.operation)
+    if (!step.operation || (step.device && !step.device->isEnabled()))
       continue;
+    if (step.device)
+      if (const CUresult result = step.device->apply(*step.launch); result != CUDA_SUCCESS) {
+        context.fail(result, "a kernel gave a kernel node a grid that cannot be launched");
+        return result;
+      }
     if (const CUresult result = step.operation->run(context); result != CUDA_SUCCESS)
       return result;
   }
@@ -371,8 +383,8 @@ std::shared_ptr<GraphExec> GraphExec::make(const std::shared_ptr<Graph> &graph, 
                                            Problem &problem, CUresult &result) {
   auto exec = std::make_shared<GraphExec>();
   result = CUDA_ERROR_INVALID_VALUE;
-  const bool hasMemory = graph->hasMemoryNodes();
-  if (hasMemory && graph->instances != 0) {
+  const bool isOnly = graph->hasMemoryNodes() || graph->hasDeviceNodes();
+  if (isOnly && graph->instances != 0) {
     problem.result = CUDA_GRAPH_INSTANTIATE_ERROR;
     return nullptr;
   }
@@ -386,7 +398,7 @@ std::shared_ptr<GraphExec> GraphExec::make(const std::shared_ptr<Graph> &graph, 
   result = exec->rebuild(problem);
   if (result != CUDA_SUCCESS)
     return nullptr;
-  if (hasMemory) {
+  if (isOnly) {
     exec->source_ = graph;
     ++graph->instances;
   }
@@ -521,6 +533,11 @@ CUresult GraphExec::replace(const GraphNode &original, NodeContent content) {
   if (!node || node->content.index() != content.index())
     return CUDA_ERROR_INVALID_VALUE;
   std::swap(node->content, content);
+  if (auto *kernel = node->as<KernelNode>()) {
+    kernel->device = std::get<KernelNode>(content).device;
+    if (kernel->device)
+      PTXRUN_TRY(kernel->device->write(*kernel->launch));
+  }
   Problem problem;
   const auto place = program_->places.find(node);
   if (place == program_->places.end() || !last_.isDone())
@@ -537,6 +554,10 @@ CUresult GraphExec::setEnabled(const GraphNode &original, bool isEnabled) {
   GraphNode *node = copyOf(original);
   if (!node || !canBeDisabled(*node))
     return CUDA_ERROR_INVALID_VALUE;
+  if (DeviceNode *device = deviceNodeOf(*node)) {
+    device->setEnabled(isEnabled);
+    return CUDA_SUCCESS;
+  }
   if (isEnabled == !disabled_.contains(node))
     return CUDA_SUCCESS;
   if (isEnabled)
@@ -552,7 +573,8 @@ CUresult GraphExec::isEnabled(const GraphNode &original, bool &isEnabled) {
   const GraphNode *node = copyOf(original);
   if (!node || !canBeDisabled(*node))
     return CUDA_ERROR_INVALID_VALUE;
-  isEnabled = !disabled_.contains(node);
+  const DeviceNode *device = deviceNodeOf(*node);
+  isEnabled = device ? device->isEnabled() : !disabled_.contains(node);
   return CUDA_SUCCESS;
 }
 
@@ -568,6 +590,10 @@ void GraphExec::keepDisabled(const std::set<const GraphNode *> &before) {
 CUresult GraphExec::update(const Graph &graph, CUgraphExecUpdateResultInfo &info) {
   std::lock_guard lock(mutex_);
   info = {};
+  if (graph_->hasDeviceNodes() || graph.hasDeviceNodes()) {
+    info.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED; // as documented
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
   if (!Comparison(info).compare(*graph_, graph))
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   const std::shared_ptr<Graph> before = graph_;

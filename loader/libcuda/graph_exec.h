@@ -18,6 +18,7 @@ struct GraphStep {
   std::shared_ptr<Operation> operation;
   LaunchOperation *launch = nullptr; ///< the operation, where it is one
   bool isConditional = false;
+  std::shared_ptr<DeviceNode> device; ///< says what the launch is to be, and whether; or null
 };
 
 /// Steps up to the next event.
@@ -83,7 +84,7 @@ class GraphExec : public Object, public std::enable_shared_from_this<GraphExec> 
 
   std::mutex mutex_; // launches and updates may come from several threads
   uint64_t flags_ = 0;
-  std::shared_ptr<Graph> source_; ///< counts its executables where it has memory nodes
+  std::shared_ptr<Graph> source_; ///< counts its executables where it may have but one
   std::shared_ptr<Graph> graph_;  ///< a hidden copy; nodes know the originals
   std::unordered_map<uint64_t, GraphNode *> copies_; ///< by the original's id
   std::set<const GraphNode *> disabled_;

@@ -66,6 +66,11 @@ template <class T, class ToContent> CUresult set(CUgraphNode handle, ToContent t
   PTXRUN_TRY(enterNode<T>(handle, node));
   NodeContent content;
   PTXRUN_TRY(toContent(*node, content));
+  if (auto *kernel = std::get_if<KernelNode>(&content))
+    if (const auto &device = node->as<KernelNode>()->device; device && !kernel->device) {
+      kernel->device = device;
+      PTXRUN_TRY(device->write(*kernel->launch));
+    }
   node->content = std::move(content);
   return CUDA_SUCCESS;
 }
@@ -85,6 +90,29 @@ CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1 &p) {
   CUDA_KERNEL_NODE_PARAMS wide = {};
   memcpy(&wide, &p, sizeof p); // the newer one begins like the older
   return wide;
+}
+
+bool isDeviceUpdatable(CUgraphNode handle) {
+  std::shared_ptr<GraphNode> node;
+  return enterNode<KernelNode>(handle, node) == CUDA_SUCCESS && node->as<KernelNode>()->device;
+}
+
+/// Once a node is one that kernels can change, it stays so. The handle is answered in the value
+/// that was given.
+CUresult setDeviceUpdatable(CUgraphNode handle, const CUkernelNodeAttrValue &value) {
+  std::shared_ptr<GraphNode> node;
+  PTXRUN_TRY(enterNode<KernelNode>(handle, node));
+  KernelNode &kernel = *node->as<KernelNode>();
+  const int asked = value.deviceUpdatableKernelNode.deviceUpdatable;
+  if (asked != 0 && asked != 1)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (asked == 0)
+    return kernel.device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  if (!kernel.device && !(kernel.device = DeviceNode::make(*kernel.launch)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const_cast<CUkernelNodeAttrValue &>(value).deviceUpdatableKernelNode.devNode =
+      kernel.device->handle();
+  return CUDA_SUCCESS;
 }
 
 } // namespace
@@ -143,7 +171,10 @@ PTXRUN_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNo
   return get<KernelNode>(handle, value, [&](const KernelNode &kernel) {
     CUkernelNodeAttrValue answer = {};
     const LaunchShape &shape = kernel.launch->shape();
-    if (const auto known = kernel.attributes.find(id); known != kernel.attributes.end())
+    if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+      answer.deviceUpdatableKernelNode = {kernel.device != nullptr,
+                                          kernel.device ? kernel.device->handle() : nullptr};
+    else if (const auto known = kernel.attributes.find(id); known != kernel.attributes.end())
       answer = known->second;
     else if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
       answer.cooperative = shape.isCooperative;
@@ -156,9 +187,8 @@ PTXRUN_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNo
                                                   const CUkernelNodeAttrValue *value) {
   if (!value)
     return CUDA_ERROR_INVALID_VALUE;
-  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
-      value->deviceUpdatableKernelNode.deviceUpdatable)
-    return notSupported("a kernel node that kernels can change");
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+    return setDeviceUpdatable(handle, *value);
   return set<KernelNode>(handle, [&](GraphNode &node, NodeContent &content) {
     LaunchAttributes attributes = node.as<KernelNode>()->attributes;
     attributes[id] = *value;
@@ -168,6 +198,8 @@ PTXRUN_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNo
 PTXRUN_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
   std::shared_ptr<GraphNode> source;
   PTXRUN_TRY(enterNode<KernelNode>(from, source));
+  if (source->as<KernelNode>()->device || isDeviceUpdatable(to))
+    return CUDA_ERROR_INVALID_VALUE;
   return set<KernelNode>(to, [&](GraphNode &node, NodeContent &content) {
     return toContent(describeKernel(node), source->as<KernelNode>()->attributes, content);
   });

@@ -51,7 +51,7 @@ CUresult toContent(const CUDA_KERNEL_NODE_PARAMS &p, const LaunchAttributes &att
   PTXRUN_TRY(result);
   PTXRUN_TRY(readArguments(*launch, p.kernelParams, p.extra));
   content = KernelNode{std::move(launch), attributes,
-                       p.ctx ? p.ctx : handleOf<CUcontext>(currentContext())};
+                       p.ctx ? p.ctx : handleOf<CUcontext>(currentContext()), nullptr};
   return CUDA_SUCCESS;
 }
 
@@ -91,8 +91,8 @@ CUresult toChildContent(CUgraph handle, bool isMoved, NodeContent &content) {
   auto child = resolve<Graph>(handle);
   if (!child || (isMoved && child->isOwned))
     return CUDA_ERROR_INVALID_VALUE;
-  if (!isMoved && (child->hasMemoryNodes() || child->hasConditionals()))
-    return CUDA_ERROR_NOT_SUPPORTED; // CUDA copies neither
+  if (!isMoved && (child->hasMemoryNodes() || child->hasConditionals() || child->hasDeviceNodes()))
+    return CUDA_ERROR_NOT_SUPPORTED; // CUDA copies none of these
   if (isMoved)
     child->isOwned = true;
   content = ChildNode{isMoved ? std::move(child) : child->copy(false, true)};

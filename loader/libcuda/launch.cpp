@@ -162,24 +162,49 @@ CUresult prepare(Function &function, PreparedLaunch &launch) {
 
 } // namespace
 
+namespace {
+
+/// As the function's last launch was prepared, if this one is the same. On failure null and
+/// `result`.
+std::shared_ptr<const PreparedLaunch> prepareLike(Function &function, const LaunchShape &shape,
+                                                  CUresult &result) {
+  result = CUDA_SUCCESS;
+  auto prepared = function.lastLaunch();
+  if (prepared && areSame(prepared->asked, shape) &&
+      prepared->attributeChanges == function.attributeChanges && !prepared->variant.isOutdated())
+    return prepared;
+  auto made = std::make_shared<PreparedLaunch>();
+  made->asked = shape;
+  result = prepare(function, *made);
+  if (result != CUDA_SUCCESS)
+    return nullptr;
+  function.setLastLaunch(made);
+  return made;
+}
+
+} // namespace
+
 std::shared_ptr<LaunchOperation> LaunchOperation::make(std::shared_ptr<Function> function,
                                                        const LaunchShape &shape, CUresult &result) {
-  auto prepared = function->lastLaunch();
-  if (!prepared || !areSame(prepared->asked, shape) ||
-      prepared->attributeChanges != function->attributeChanges || prepared->variant.isOutdated()) {
-    auto made = std::make_shared<PreparedLaunch>();
-    made->asked = shape;
-    result = prepare(*function, *made);
-    if (result != CUDA_SUCCESS)
-      return nullptr;
-    prepared = std::move(made);
-    function->setLastLaunch(prepared);
-  }
-  result = CUDA_SUCCESS;
+  auto prepared = prepareLike(*function, shape, result);
+  if (!prepared)
+    return nullptr;
   auto operation = std::allocate_shared<LaunchOperation>(Recycled<LaunchOperation>());
   operation->prepared_ = std::move(prepared);
   operation->function_ = std::move(function);
   return operation;
+}
+
+CUresult LaunchOperation::setGrid(abi::Dim3 grid) {
+  const abi::Dim3 now = shape().grid;
+  if (now.x == grid.x && now.y == grid.y && now.z == grid.z)
+    return CUDA_SUCCESS;
+  LaunchShape asked = prepared_->asked;
+  asked.grid = grid;
+  CUresult result = CUDA_SUCCESS;
+  if (auto prepared = prepareLike(*function_, asked, result))
+    prepared_ = std::move(prepared);
+  return result;
 }
 
 CUresult LaunchOperation::run(Context &context) {

@@ -54,6 +54,8 @@ class LaunchOperation final : public Operation {
   uint64_t stream = 0; ///< number of the stream it was given to
   Function &function() const { return *function_; }
   const LaunchShape &shape() const { return prepared_->shape; }
+  /// Another grid for the runs that follow, checked as `make` does.
+  CUresult setGrid(abi::Dim3);
 
   CUresult run(Context &) override;
   bool isLarge() const override;

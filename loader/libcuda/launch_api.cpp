@@ -18,10 +18,10 @@ struct LaunchExtras {
   };
   std::vector<EventAfter> eventsAfter;
   bool isProgrammatic = false;
+  CUlaunchAttributeValue *updatable = nullptr; ///< where the node's handle goes, if asked for one
 };
 
-CUresult readAttribute(const CUlaunchAttribute &attribute, LaunchShape &shape,
-                       LaunchExtras &extras) {
+CUresult readAttribute(CUlaunchAttribute &attribute, LaunchShape &shape, LaunchExtras &extras) {
   switch (attribute.id) {
   case CU_LAUNCH_ATTRIBUTE_IGNORE:
     return CUDA_SUCCESS;
@@ -35,6 +35,10 @@ CUresult readAttribute(const CUlaunchAttribute &attribute, LaunchShape &shape,
     return CUDA_SUCCESS;
   case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
     extras.isProgrammatic = attribute.value.programmaticStreamSerializationAllowed != 0;
+    return CUDA_SUCCESS;
+  case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+    if (attribute.value.deviceUpdatableKernelNode.deviceUpdatable)
+      extras.updatable = &attribute.value;
     return CUDA_SUCCESS;
   default:
     extras.attributes[attribute.id] = attribute.value;
@@ -63,10 +67,19 @@ CUresult launch(const void *functionHandle, const LaunchShape &shape, CUstream s
   auto operation = LaunchOperation::make(std::move(function), shape, result);
   PTXRUN_TRY(result);
   PTXRUN_TRY(readArguments(*operation, kernelParams, extra));
+  if (extras.updatable && !isCaptured)
+    return CUDA_ERROR_INVALID_VALUE; // of nodes of graphs alone
   if (isCaptured) {
-    PTXRUN_TRY(captureNode(
-        *stream, KernelNode{std::move(operation), extras.attributes, handleOf<CUcontext>(context)},
-        extras.isProgrammatic));
+    std::shared_ptr<DeviceNode> device;
+    if (extras.updatable) {
+      if (!(device = DeviceNode::make(*operation)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+      extras.updatable->deviceUpdatableKernelNode.devNode = device->handle();
+    }
+    PTXRUN_TRY(captureNode(*stream,
+                           KernelNode{std::move(operation), extras.attributes,
+                                      handleOf<CUcontext>(context), std::move(device)},
+                           extras.isProgrammatic));
     return recordAfter(*stream, extras);
   }
   PTXRUN_TRY(submitLaunch(*context, *stream, std::move(operation)));
