@@ -70,8 +70,9 @@ CUresult checkProperties(const CUmulticastObjectProp *p) {
   if (!p || p->numDevices == 0 || p->flags != 0 ||
       p->numDevices > static_cast<unsigned>(deviceCount()))
     return CUDA_ERROR_INVALID_VALUE;
-  if (p->handleTypes != 0)
-    return notSupported("a multicast object that other processes share");
+  // One that is meant for other processes serves this one as well; exporting it is refused.
+  if (p->handleTypes & ~static_cast<unsigned long long>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+    return notSupported("a multicast object with other handles than file descriptors");
   return CUDA_SUCCESS;
 }
 

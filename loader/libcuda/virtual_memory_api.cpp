@@ -351,6 +351,8 @@ PTXRUN_API CUresult cuMemExportToShareableHandle(void *shareable,
     return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return notSupported("exporting memory by other handles than file descriptors");
+  if (memory->multicast)
+    return notSupported("a multicast object that other processes share");
   if (!(memory->properties.requestedHandleTypes & type))
     return CUDA_ERROR_INVALID_VALUE;
   const int copy = duplicateFile(memory->file);

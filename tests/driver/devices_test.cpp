@@ -312,7 +312,12 @@ TEST_F(Devices, AreReachedAtOnceThroughMulticastObjects) {
   team.numDevices = 4; // there are three
   EXPECT_RESULT(cuMulticastCreate(&multicast, &team), CUDA_ERROR_INVALID_VALUE);
   team.numDevices = 2;
+  team.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; // it serves this process, too
   ASSERT_CUDA(cuMulticastCreate(&multicast, &team));
+  int shared = -1;
+  EXPECT_RESULT(
+      cuMemExportToShareableHandle(&shared, multicast, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+      CUDA_ERROR_NOT_SUPPORTED);
   CUdeviceptr own[2] = {}, common = 0;
   CUmemAccessDesc access = {};
   access.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
