@@ -43,9 +43,10 @@ size_t columnPitchOf(const WarpOperation &w) {
   return inVectors(isWords(w) ? preparedIntegersB(k) : preparedFloats(w.sum, 8 * k));
 }
 
-/// Bytes that need no preparation but, of 4 bits, to become bytes.
+/// Bytes that need no preparation but, of 4 bits, to become bytes; rows, and columns of signed
+/// numbers.
 bool areRegistersRows(const WarpOperation &w) {
-  return isWords(w) && !isBits(w) && takesRegistersAsRows(!isSigned(w.operation.b));
+  return isWords(w) && !isBits(w) && takesRegisters(!isSigned(w.operation.b));
 }
 
 void prepareA(const WarpOperation &w, const uint32_t *registers, float *out) {
@@ -81,12 +82,16 @@ void prepareB(const WarpOperation &w, unsigned blocks, const uint32_t *registers
   const Operation &o = w.operation;
   const unsigned ofBlock = blockRegistersB(w);
   const auto integers = [&](const uint32_t *words, float *to, unsigned count) {
-    prepareIntegerColumns(isBits(w) || isSigned(o.b), isSigned(o.a), depthOf(w), words,
-                          reinterpret_cast<int32_t *>(to), count, pitch);
+    prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, words, reinterpret_cast<int32_t *>(to),
+                          count, pitch);
   };
-  if (isWords(w) && !isNibbles(w))
+  if (isWords(w) && !isNibbles(w) && !isBits(w))
     return integers(registers, out, blocks);
   for (unsigned i = 0; i < blocks; ++i, registers += ofBlock * kWarpLanes, out += pitch) {
+    if (isBits(w)) {
+      prepareBitColumns(depthOf(w), registers, reinterpret_cast<int32_t *>(out));
+      continue;
+    }
     if (isNibbles(w)) {
       alignas(64) uint32_t bytes[8 * kWarpLanes];
       unpackNibbles(isSigned(o.b), false, ofBlock, registers, bytes);
@@ -189,9 +194,7 @@ std::vector<std::byte> planGroup(const WarpOperation &w, std::span<const GroupMe
   return plan;
 }
 
-/// `mayOverwrite`: whether something else may lie in `in` afterwards.
-static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwrite,
-                     float *const *accumulators) {
+void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *accumulators) {
   const WarpOperation &w = group.operation;
   const unsigned blocks = blocksOf(w);
   PanelTiles t;
@@ -199,8 +202,8 @@ static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwri
   t.flippedRows = t.areRowsRegisters && isSigned(w.operation.a) ? 0x80808080u : 0;
   const bool isAInPlace = t.areRowsRegisters && !isNibbles(w) && !w.operation.isSparse;
   t.rowPitch = isAInPlace ? w.registersA * size_t{kWarpLanes} : rowPitchOf(w);
-  const bool isBInPlace = t.areRowsRegisters && !isNibbles(w) && mayOverwrite &&
-                          w.registersB == blocks * blockRegistersB(w);
+  const bool isBInPlace =
+      t.areRowsRegisters && !isNibbles(w) && w.registersB == blocks * blockRegistersB(w);
   const unsigned k = depthOf(w), columnsInAll = group.columns * blocks;
   t.columnPitch = isBInPlace ? size_t{2} * k : columnPitchOf(w);
   const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
@@ -213,8 +216,7 @@ static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwri
   t.columns = columns;
   if (isBInPlace) {
     auto *sums = reinterpret_cast<int32_t *>(columns);
-    prepareIntegerColumnsInPlace(isSigned(w.operation.a), k, const_cast<uint32_t *>(in),
-                                 columnsInAll, sums);
+    sumIntegerColumns(isSigned(w.operation.a), k, in, columnsInAll, sums);
     t.columnSums = sums;
     t.columns = reinterpret_cast<const float *>(in);
   } else {
@@ -234,10 +236,6 @@ static void multiply(const WarpGroup &group, const uint32_t *in, bool mayOverwri
     return multiplyIntegerTiles(w.operation.k, !isSigned(w.operation.b), w.operation.isSaturating,
                                 t);
   multiplyTiles(w.sum, w.operation.k, t);
-}
-
-void multiplyGroup(const WarpGroup &group, uint32_t *in, float *const *accumulators) {
-  multiply(group, in, true, accumulators);
 }
 
 bool isGroupable(const WarpOperation &w) {
@@ -277,7 +275,7 @@ void multiplyAlone(const WarpOperation &w, const void *in, void *out) {
   auto *d = static_cast<float *>(out);
   std::memcpy(d, words + (w.registersA + w.registersB) * kWarpLanes,
               w.registersD * kWarpLanes * sizeof(uint32_t));
-  multiply(plan.head, words, false, &d);
+  multiplyGroup(plan.head, words, &d);
 }
 
 } // namespace ptxrun::matrix

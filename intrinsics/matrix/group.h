@@ -30,9 +30,9 @@ static_assert(std::has_unique_object_representations_v<WarpGroup>);
 /// fragments of A two by two, and fragments of B used on end where that is possible.
 std::vector<std::byte> planGroup(const WarpOperation &, std::span<const GroupMember>);
 
-/// `in`: registers of all fragments of A, then of B, 32 lanes of 32 bits each; what lies there
-/// afterwards is open. `accumulators`: of each number the registers c, which become d.
-void multiplyGroup(const WarpGroup &, uint32_t *in, float *const *accumulators);
+/// `in`: registers of all fragments of A, then of B, 32 lanes of 32 bits each. `accumulators`: of
+/// each number the registers c, which become d.
+void multiplyGroup(const WarpGroup &, const uint32_t *in, float *const *accumulators);
 
 /// A single one that isGroupable(), as multiplyWarp() has it.
 void multiplyAlone(const WarpOperation &, const void *in, void *out);

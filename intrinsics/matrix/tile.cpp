@@ -199,21 +199,24 @@ static bool isVnni() {
   return is;
 }
 
-bool takesRegistersAsRows(bool hasUnsignedB) { return !hasUnsignedB && isVnni(); }
+bool takesRegisters(bool hasUnsignedB) { return !hasUnsignedB && isVnni(); }
 
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
                            int32_t *columns, unsigned blocks, size_t pitch) {
-  if (isVnni())
-    return vnniColumns(isSigned ? 0 : 0x80808080u, hasSignedA, k, registers, blocks,
-                       {columns, pitch, columns + 2 * k, pitch});
   for (unsigned i = 0; i < blocks; ++i, registers += size_t{2} * k, columns += pitch)
-    HWY_DYNAMIC_DISPATCH(integerColumns)(isSigned, hasSignedA, k, registers, columns);
+    if (isVnni())
+      vnniColumns(isSigned, hasSignedA, k, registers, reinterpret_cast<uint32_t *>(columns));
+    else
+      HWY_DYNAMIC_DISPATCH(integerColumns)(isSigned, hasSignedA, k, registers, columns);
 }
 
-void prepareIntegerColumnsInPlace(bool hasSignedA, unsigned k, uint32_t *registers, unsigned blocks,
-                                  int32_t *columnSums) {
-  vnniColumns(0, hasSignedA, k, registers, blocks,
-              {reinterpret_cast<int32_t *>(registers), 2 * k, columnSums, 8});
+void sumIntegerColumns(bool hasSignedA, unsigned k, const uint32_t *registers, unsigned blocks,
+                       int32_t *columnSums) {
+  vnniColumnSums(hasSignedA, k, registers, blocks, columnSums);
+}
+
+void prepareBitColumns(unsigned k, const uint32_t *registers, int32_t *columns) {
+  HWY_DYNAMIC_DISPATCH(integerColumns)(true, false, k, registers, columns);
 }
 
 void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating,

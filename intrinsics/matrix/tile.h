@@ -87,7 +87,7 @@ struct PanelTiles {
   unsigned blocks = 1;
   bool hasHalves = false; ///< f16 accumulators, rounded behind each instruction: two registers
   /// Rows of bytes are registers as they are, with these bits to be exchanged
-  /// (takesRegistersAsRows).
+  /// (takesRegisters).
   bool areRowsRegisters = false;
   uint32_t flippedRows = 0;
   /// What belongs to the sums of columns of bytes, 8 words for each block; null: behind its
@@ -119,23 +119,25 @@ bool multiplyScaledChain(unsigned k, unsigned block, const float *rows, const fl
 bool multiplyChosen(const Sum &, unsigned products, const float *rows, const float *columns,
                     const uint8_t *chosen, const float *c, float *d);
 
-/// The same of 8-bit integers, signed or not, as words. Behind the numbers lies what is to be added
-/// to the sums: 64 words of rows, where B is not signed, 8 of columns.
+/// The same of 8-bit integers, signed or not, as words; columns with VNNI in the order of their
+/// registers. Behind the numbers lies what is to be added to the sums: 64 words of rows, where B is
+/// not signed, 8 of columns.
 void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
                         int32_t *rows);
 /// Of `blocks` of 8 columns: registers one block behind the other, prepared ones `pitch` words
 /// apart.
 void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
                            int32_t *columns, unsigned blocks = 1, size_t pitch = 0);
-/// Whether multiplyIntegerTiles() can do without prepareIntegerRows().
-bool takesRegistersAsRows(bool hasUnsignedB);
-/// Columns where takesRegistersAsRows(): in the place of their registers.
-void prepareIntegerColumnsInPlace(bool hasSignedA, unsigned k, uint32_t *registers, unsigned blocks,
-                                  int32_t *columnSums);
+/// Whether multiplyIntegerTiles() can do without these, but for the columns' sums.
+bool takesRegisters(bool hasUnsignedB);
+void sumIntegerColumns(bool hasSignedA, unsigned k, const uint32_t *registers, unsigned blocks,
+                       int32_t *columnSums);
 constexpr unsigned preparedIntegersA(unsigned k) { return 4 * k + 64; }
 constexpr unsigned preparedIntegersB(unsigned k) { return 2 * k + 16; }
 void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);
 
+/// Single bits, without sums: columns[k / 4][even 4, odd 4].
+void prepareBitColumns(unsigned k, const uint32_t *registers, int32_t *columns);
 /// Adds the number of ones in the words of A and B, combined; `k` counts bytes.
 void multiplyBitTiles(unsigned k, BitOperation, const PanelTiles &);
 /// Registers of 4-bit integers to twice as many of bytes, of A (two for each 32 k) or of B.

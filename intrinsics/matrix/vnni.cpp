@@ -9,38 +9,28 @@ namespace {
 #define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define VNNI_INLINE VNNI __attribute__((always_inline)) inline // sums stay in registers
 
-constexpr size_t kVectors = 4; ///< of the 16 rows, each 4 rows times 4 columns
+constexpr size_t kColumns = 8;
 
-template <size_t kBlocks> struct Sums {
-  __m512i at[kBlocks][2][kVectors]; ///< [block][even or odd columns][rows]
+/// Of one block of columns, a vector with all rows for each. Among products, loads and operations
+/// of two sources cost nothing where they are spread; stores do.
+struct Sums {
+  __m512i at[kColumns];
 };
 
-/// 16 k of all rows, half by half of them.
-struct Rows {
-  const int32_t *halves[2];
-  __m512i flipped; ///< what makes them unsigned
+/// Four vectors of four times four words; of each four, rows become columns, in two halves of the
+/// work.
+struct Four {
+  __m512i at[4];
 };
-
-/// Word kWord of each row's four, times the columns' words.
-template <int kWord, size_t kBlocks>
-VNNI_INLINE void addWord(const Rows &rows, const int32_t *const *columns, size_t at,
-                         Sums<kBlocks> &sums) {
-  __m512i even[kBlocks], odd[kBlocks];
-  for (size_t n = 0; n < kBlocks; ++n) {
-    const auto *from = reinterpret_cast<const __m128i *>(columns[n] + at + kWord * 8);
-    even[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(from));
-    odd[n] = _mm512_broadcast_i32x4(_mm_loadu_si128(from + 1));
-  }
-  for (size_t v = 0; v < kVectors; ++v) {
-    const __m512i four =
-        _mm512_xor_si512(_mm512_loadu_si512(rows.halves[v / 2] + v % 2 * 16), rows.flipped);
-    const __m512i a = _mm512_shuffle_epi32(four, static_cast<_MM_PERM_ENUM>(kWord * 0x55));
-    for (size_t n = 0; n < kBlocks; ++n) {
-      sums.at[n][0][v] = _mm512_dpbusd_epi32(sums.at[n][0][v], a, even[n]);
-      sums.at[n][1][v] = _mm512_dpbusd_epi32(sums.at[n][1][v], a, odd[n]);
-    }
-  }
+VNNI_INLINE Four interleaved(const Four &x) {
+  return {{_mm512_unpacklo_epi32(x.at[0], x.at[1]), _mm512_unpackhi_epi32(x.at[0], x.at[1]),
+           _mm512_unpacklo_epi32(x.at[2], x.at[3]), _mm512_unpackhi_epi32(x.at[2], x.at[3])}};
 }
+VNNI_INLINE Four joined(const Four &x) {
+  return {{_mm512_unpacklo_epi64(x.at[0], x.at[2]), _mm512_unpackhi_epi64(x.at[0], x.at[2]),
+           _mm512_unpacklo_epi64(x.at[1], x.at[3]), _mm512_unpackhi_epi64(x.at[1], x.at[3])}};
+}
+VNNI_INLINE Four transposed(const Four &x) { return joined(interleaved(x)); }
 
 /// The i32 nearest to c + sum.
 VNNI_INLINE __m512i addSaturating(__m512i c, __m512i sum) {
@@ -52,132 +42,205 @@ VNNI_INLINE __m512i addSaturating(__m512i c, __m512i sum) {
                                limit);
 }
 
-template <size_t kBlocks> struct Columns { const int32_t *of[kBlocks]; };
+const int32_t *words(const float *p) { return reinterpret_cast<const int32_t *>(p); }
 
-/// What belongs to the columns' sums, of the steps from `step` to `end`: where the sums begin.
-template <size_t kBlocks>
-VNNI_INLINE void begin(size_t k, const PanelTiles &t, const PanelStep *step, const PanelStep *end,
-                       Sums<kBlocks> &sums) {
-  const auto ofColumns = [&](const PanelStep &s, size_t n) {
-    return t.columnSums ? reinterpret_cast<const __m128i *>(t.columnSums + s.b[n] * 8)
-                        : reinterpret_cast<const __m128i *>(t.columnsOf(s, n) + 2 * k);
-  };
-  for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity) {
-      __m128i own = _mm_setzero_si128();
-#pragma clang loop unroll(disable) // few rounds, here and below: unrolled ones cost more to enter
-      for (const PanelStep *s = step; s != end; ++s)
-        own = _mm_add_epi32(own, _mm_loadu_si128(ofColumns(*s, n) + parity));
-      for (__m512i &sum : sums.at[n][parity])
-        sum = _mm512_broadcast_i32x4(own);
-    }
-}
+/// What one block of accumulators meets.
+struct Block {
+  const PanelStep *begin, *end;
+  size_t n; ///< in its tile
+  int32_t *all;
+};
 
-/// What one instruction adds but that.
-template <size_t kBlocks>
-VNNI_INLINE void addStep(size_t k, bool hasUnsignedB, const PanelTiles &t, const int32_t *rows,
-                         const Columns<kBlocks> &columns, Sums<kBlocks> &sums) {
-  const size_t pieces = k / 16;
-  for (size_t n = 0; n < kBlocks && hasUnsignedB; ++n)
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kVectors; ++v)
-        sums.at[n][parity][v] =
-            _mm512_add_epi32(sums.at[n][parity][v], _mm512_loadu_si512(rows + 4 * k + v * 16));
-  // Registers have the halves by turns, prepared rows one behind the other.
-  const size_t toHalf = t.areRowsRegisters ? 32 : pieces * 32,
-               toPiece = t.areRowsRegisters ? 64 : 32;
-  const __m512i flipped = _mm512_set1_epi32(int32_t(t.flippedRows));
-#pragma clang loop unroll(disable)
-  for (size_t piece = 0; piece < pieces; ++piece, rows += toPiece) {
-    const Rows here = {{rows, rows + toHalf}, flipped};
-    addWord<0>(here, columns.of, piece * 32, sums);
-    addWord<1>(here, columns.of, piece * 32, sums);
-    addWord<2>(here, columns.of, piece * 32, sums);
-    addWord<3>(here, columns.of, piece * 32, sums);
-  }
-}
+/// Sums that wait to be added to what is there: while the next block is multiplied.
+struct Waiting {
+  Sums sums;
+  int32_t *all;
+};
 
 constexpr size_t placeOf(size_t parity, size_t v) {
   return (2 * (v / 2) + parity) * 32 + v % 2 * 16;
 }
 
-/// The sums behind those that are there: modulo 2^32, or the nearest i32.
-template <bool isSaturating, size_t kBlocks>
-VNNI_INLINE void addTo(int32_t *const *all, const Sums<kBlocks> &sums) {
-  for (size_t n = 0; n < kBlocks; ++n)
-    for (size_t parity = 0; parity < 2; ++parity)
-      for (size_t v = 0; v < kVectors; ++v) {
-        int32_t *at = all[n] + placeOf(parity, v);
-        const __m512i c = _mm512_loadu_si512(at), sum = sums.at[n][parity][v];
-        _mm512_storeu_si512(at, isSaturating ? addSaturating(c, sum) : _mm512_add_epi32(c, sum));
-      }
+/// Those of even or of odd columns: modulo 2^32, or the nearest i32.
+VNNI_INLINE Four interleaved(size_t parity, const Sums &sums) {
+  const __m512i *of = sums.at + parity;
+  return interleaved({{of[0], of[2], of[4], of[6]}});
+}
+template <bool isSaturating>
+VNNI_INLINE void addTo(size_t parity, const Four &interleaved, int32_t *all) {
+  const Four rows = joined(interleaved);
+  for (size_t v = 0; v < 4; ++v) {
+    int32_t *at = all + placeOf(parity, v);
+    const __m512i c = _mm512_loadu_si512(at), sum = rows.at[v];
+    _mm512_storeu_si512(at, isSaturating ? addSaturating(c, sum) : _mm512_add_epi32(c, sum));
+  }
+}
+template <bool isSaturating> VNNI_INLINE void addTo(const Waiting &w) {
+  for (size_t parity = 0; parity < 2; ++parity)
+    addTo<isSaturating>(parity, interleaved(parity, w.sums), w.all);
 }
 
-/// Some instructions of a tile.
-template <bool isSaturating, size_t kBlocks>
-VNNI_INLINE void addInstructions(size_t k, bool hasUnsignedB, const PanelTiles &t,
-                                 const PanelStep *step, const PanelStep *end, int32_t *const *all) {
-  const auto words = [](const float *p) { return reinterpret_cast<const int32_t *>(p); };
-  Sums<kBlocks> sums;
-  begin(k, t, step, end, sums);
+/// Where the sums begin: what belongs to those of columns, and of rows, in all steps.
+VNNI_INLINE void begin(size_t k, bool hasUnsignedB, const PanelTiles &t, const Block &block,
+                       Sums &sums) {
+  const auto sumsOf = [&](const PanelStep &s) VNNI {
+    return t.columnSums ? t.columnSums + s.b[block.n] * kColumns
+                        : words(t.columnsOf(s, block.n)) + 2 * k;
+  };
+  alignas(32) int32_t total[kColumns];
+  const int32_t *of = sumsOf(*block.begin); // from memory: loads that broadcast are no shuffles
+  if (block.begin + 1 != block.end) {
+    __m256i sum = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(of));
+#pragma clang loop unroll(disable) // few rounds, here and below: unrolled ones cost more to enter
+    for (const PanelStep *s = block.begin + 1; s != block.end; ++s)
+      sum =
+          _mm256_add_epi32(sum, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(sumsOf(*s))));
+    _mm256_store_si256(reinterpret_cast<__m256i *>(total), sum);
+    of = total;
+  }
+  for (size_t column = 0; column < kColumns; ++column)
+    sums.at[column] = _mm512_set1_epi32(of[column]);
+  if (!hasUnsignedB)
+    return;
+  Four rows = {};
 #pragma clang loop unroll(disable)
-  for (; step != end; ++step) {
-    Columns<kBlocks> columns;
-    for (size_t n = 0; n < kBlocks; ++n)
-      columns.of[n] = words(t.columnsOf(*step, n));
-    addStep(k, hasUnsignedB, t, words(t.rowsOf(*step)), columns, sums);
+  for (const PanelStep *s = block.begin; s != block.end; ++s)
+    for (size_t v = 0; v < 4; ++v)
+      rows.at[v] =
+          _mm512_add_epi32(rows.at[v], _mm512_loadu_si512(words(t.rowsOf(*s)) + 4 * k + v * 16));
+  const __m512i ofRows = transposed(rows).at[0];
+  for (__m512i &sum : sums.at)
+    sum = _mm512_add_epi32(sum, ofRows);
+}
+
+/// 16 k after 16 k of all steps.
+struct Piece {
+  const PanelStep *step;
+  size_t at;
+};
+
+/// Products of 16 k; between(0) to between(3) happen among them.
+template <class F>
+VNNI_INLINE void addPiece(const Four &rows, const int32_t *columns, Sums &sums, F between) {
+#pragma clang loop unroll(full)
+  for (size_t word = 0; word < 4; ++word) {
+    between(word);
+    for (size_t column = 0; column < kColumns; ++column)
+      sums.at[column] = _mm512_dpbusd_epi32(sums.at[column], rows.at[word],
+                                            _mm512_set1_epi32(columns[column * 4 + word]));
   }
-  addTo<isSaturating>(all, sums);
 }
 
-/// Sums that wrap run through all instructions; others are cut off behind each.
-template <size_t kBlocks>
-VNNI void multiplyTile(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t,
-                       const PanelTile &tile) {
-  int32_t *all[kBlocks];
-  for (size_t n = 0; n < kBlocks; ++n)
-    all[n] = reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]));
-  const PanelStep *step = t.steps + tile.firstStep, *end = step + tile.stepCount;
-  if (!isSaturating)
-    return addInstructions<false, kBlocks>(k, hasUnsignedB, t, step, end, all);
-  for (; step != end; ++step)
-    addInstructions<true, kBlocks>(k, hasUnsignedB, t, step, step + 1, all);
+/// Sums of one block, and those that wait go where they belong.
+VNNI_INLINE Sums multiplyBlock(size_t k, bool hasUnsignedB, const PanelTiles &t, const Block &block,
+                               const Waiting *waiting) {
+  Sums sums;
+  begin(k, hasUnsignedB, t, block, sums);
+  // Registers have the halves by turns, prepared rows one behind the other.
+  const size_t toHalf = t.areRowsRegisters ? 32 : 2 * k,
+               perWord = t.areRowsRegisters ? 2 : 1; // of columns
+  const __m512i flipped = _mm512_set1_epi32(int32_t(t.flippedRows));
+  const auto rowsAt = [&](Piece p) VNNI {
+    const int32_t *rows = words(t.rowsOf(*p.step)) + p.at * perWord;
+    Four of;
+    for (size_t v = 0; v < 4; ++v)
+      of.at[v] = _mm512_xor_si512(_mm512_loadu_si512(rows + v / 2 * toHalf + v % 2 * 16), flipped);
+    return interleaved(of);
+  };
+  const auto columnsAt = [&](Piece p) VNNI { return words(t.columnsOf(*p.step, block.n)) + p.at; };
+  Piece piece = {block.begin, 0};
+  const Piece last = {block.end - 1, 2 * k - 32};
+  Four rows = joined(rowsAt(piece));
+#pragma clang loop unroll(disable)
+  while (piece.step != last.step || piece.at != last.at) {
+    const int32_t *columns = columnsAt(piece);
+    const bool isAtEnd = piece.at == last.at;
+    piece = {piece.step + isAtEnd, isAtEnd ? 0 : piece.at + 32};
+    Four next;
+    addPiece(rows, columns, sums, [&](size_t word) VNNI {
+      if (word == 0)
+        next = rowsAt(piece);
+      if (word == 2)
+        next = joined(next);
+    });
+    rows = next;
+  }
+  Four half;
+  addPiece(rows, columnsAt(last), sums, [&](size_t word) VNNI {
+    if (waiting && word % 2 == 0)
+      half = interleaved(word / 2, waiting->sums);
+    if (waiting && word % 2 == 1)
+      addTo<false>(word / 2, half, waiting->all);
+  });
+  return sums;
 }
 
-/// Words of 8 columns, even ones first, two k on end.
-alignas(64) constexpr int32_t kColumnOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
-                                                  25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
-                                                  22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
+VNNI_INLINE Block blockOf(const PanelTiles &t, const PanelTile &tile, size_t n) {
+  const PanelStep *step = t.steps + tile.firstStep;
+  return {step, step + tile.stepCount, n, reinterpret_cast<int32_t *>(t.accumulators(tile.d[n]))};
+}
 
-/// One block of columns.
-VNNI_INLINE void prepareBlock(uint32_t flippedBits, bool hasSignedA, size_t k,
-                              const uint32_t *words, int32_t *out, int32_t *ownSums) {
-  const __m512i flipped = _mm512_set1_epi32(int32_t(flippedBits)), ones = _mm512_set1_epi8(1);
-  __m512i sums = _mm512_setzero_si512();
-  for (size_t i = 0; i < k / 16; ++i, words += 32) {
-    const __m512i low = _mm512_loadu_si512(words), high = _mm512_loadu_si512(words + 16);
-    for (size_t g = 0; g < 2; ++g) {
-      const __m512i order = _mm512_load_si512(kColumnOrder + g * 16);
-      const __m512i numbers =
-          _mm512_xor_si512(_mm512_permutex2var_epi32(low, order, high), flipped);
-      _mm512_storeu_si512(out + i * 32 + g * 16, numbers);
-      sums = _mm512_dpbusd_epi32(sums, ones, numbers);
+/// Sums that wrap run through all instructions.
+VNNI void multiplyAll(size_t k, bool hasUnsignedB, const PanelTiles &t) {
+  if (t.count == 0)
+    return;
+  const Block first = blockOf(t, t.tiles[0], 0);
+  Waiting waiting = {multiplyBlock(k, hasUnsignedB, t, first, nullptr), first.all};
+  size_t n = 1;
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile, n = 0)
+#pragma clang loop unroll(disable)
+    for (; n < tile->blocks; ++n) {
+      const Block block = blockOf(t, *tile, n);
+      waiting = {multiplyBlock(k, hasUnsignedB, t, block, &waiting), block.all};
     }
+  addTo<false>(waiting);
+}
+
+/// Others are cut off behind each.
+VNNI void multiplySaturating(size_t k, bool hasUnsignedB, const PanelTiles &t) {
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
+    for (size_t n = 0; n < tile->blocks; ++n) {
+      const Block all = blockOf(t, *tile, n);
+      for (const PanelStep *step = all.begin; step != all.end; ++step) {
+        const Block block = {step, step + 1, n, all.all};
+        const Waiting sums = {multiplyBlock(k, hasUnsignedB, t, block, nullptr), block.all};
+        addTo<true>(sums);
+      }
+    }
+}
+
+/// What belongs to the sums of one block of columns, which are signed.
+VNNI_INLINE __m256i sumsOf(size_t k, const uint32_t *columns) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i low = _mm512_setzero_si512(), high = low; // columns 0 to 3, 4 to 7: four words each
+#pragma clang loop unroll(disable)
+  for (size_t at = 0; at < 2 * k; at += 32) {
+    low = _mm512_dpbusd_epi32(low, ones, _mm512_loadu_si512(columns + at));
+    high = _mm512_dpbusd_epi32(high, ones, _mm512_loadu_si512(columns + at + 16));
   }
-  const __m256i sum =
-      _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
-  const __m256i own = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sum, 7));
-  _mm256_storeu_si256(reinterpret_cast<__m256i *>(ownSums),
-                      hasSignedA ? own : _mm256_setzero_si256());
+  const __m512i pairs =
+      _mm512_add_epi32(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+  const __m512i all = _mm512_add_epi32(pairs, _mm512_srli_epi64(pairs, 32));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m256i sums = _mm512_castsi512_si256(_mm512_permutexvar_epi32(order, all));
+  return _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sums, 7));
 }
 
 } // namespace
 
-VNNI void vnniColumns(uint32_t flippedBits, bool hasSignedA, size_t k, const uint32_t *words,
-                      unsigned blocks, VnniColumns out) {
-  for (unsigned i = 0; i < blocks; ++i)
-    prepareBlock(flippedBits, hasSignedA, k, words + i * 2 * k, out.numbers + i * out.numbersPitch,
-                 out.sums + i * out.sumsPitch);
+VNNI void vnniColumnSums(bool hasSignedA, size_t k, const uint32_t *columns, unsigned blocks,
+                         int32_t *sums) {
+  for (unsigned i = 0; i < blocks; ++i, columns += 2 * k, sums += kColumns)
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(sums),
+                        hasSignedA ? sumsOf(k, columns) : _mm256_setzero_si256());
+}
+
+VNNI void vnniColumns(bool isSigned, bool hasSignedA, size_t k, const uint32_t *registers,
+                      uint32_t *out) {
+  const __m512i flipped = _mm512_set1_epi32(isSigned ? 0 : int32_t(0x80808080u));
+  for (size_t at = 0; at < 2 * k; at += 16)
+    _mm512_storeu_si512(out + at, _mm512_xor_si512(_mm512_loadu_si512(registers + at), flipped));
+  vnniColumnSums(hasSignedA, k, out, 1, reinterpret_cast<int32_t *>(out + 2 * k));
 }
 
 bool hasVnni() {
@@ -186,11 +249,7 @@ bool hasVnni() {
 }
 
 void vnniTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t) {
-  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
-    if (tile->blocks == 2)
-      multiplyTile<2>(k, hasUnsignedB, isSaturating, t, *tile);
-    else
-      multiplyTile<1>(k, hasUnsignedB, isSaturating, t, *tile);
+  isSaturating ? multiplySaturating(k, hasUnsignedB, t) : multiplyAll(k, hasUnsignedB, t);
 }
 
 } // namespace ptxrun::matrix

@@ -9,16 +9,11 @@ bool hasVnni();
 /// multiplyIntegerTiles() with it.
 void vnniTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);
 
-/// Prepared columns, and what belongs to their sums: of the first block, and words to the next.
-struct VnniColumns {
-  int32_t *numbers;
-  size_t numbersPitch;
-  int32_t *sums;
-  size_t sumsPitch;
-};
-/// prepareIntegerColumns() with it; `flipped`: bits of words that make the numbers signed.
-/// Registers may lie where the numbers are to lie.
-void vnniColumns(uint32_t flipped, bool hasSignedA, size_t k, const uint32_t *registers,
-                 unsigned blocks, VnniColumns);
+/// prepareIntegerColumns() with it, of one block: as its registers are, but signed.
+void vnniColumns(bool isSigned, bool hasSignedA, size_t k, const uint32_t *registers,
+                 uint32_t *out);
+/// What belongs to the sums of signed columns, 8 words for each of `blocks` of them.
+void vnniColumnSums(bool hasSignedA, size_t k, const uint32_t *columns, unsigned blocks,
+                    int32_t *sums);
 
 } // namespace ptxrun::matrix
