@@ -67,7 +67,8 @@ LevelChoice<N> chooseLevel(const Lanes<N, Offset> &r, int dimensions, const Floa
     choice.first = choice.second = min<N>(max<N>(floorToInts<N>(lod + 0.5f), zero), last);
     return choice;
   }
-  const Ints<N> fixed = min<N>(max<N>(toFixed<N>(lod), zero), last * 256);
+  // Between levels GPUs cut the weight, where that between texels is rounded.
+  const Ints<N> fixed = min<N>(max<N>(floorToInts<N>(lod * 256.0f), zero), last * 256);
   choice.first = fixed >> 8;
   choice.second = min<N>(choice.first + 1, last);
   choice.weight = toFloats<N>(fixed & 255) * (1.0f / 256);

@@ -109,6 +109,16 @@ int main() {
     CHECK(cudaFree(place));
     CHECK(cudaDestroyTextureObject(t));
   }
+  // So is the weight of the second level: 0.3 is 76/256, and 0.5 / 256 is none.
+  const float places[] = {0.3f, 1 + 0.5f / 256, 2.999f}, wants[] = {10 * 76 / 256.0f, 10, 20 + 10 * 255 / 256.0f};
+  for (int i = 0; i < 3; ++i) {
+    cudaTextureObject_t t = texture(mips, cudaFilterModeLinear, 0, 0, 6);
+    float *place = toDevice(std::vector<float>{places[i]});
+    byLevel<<<1, 1>>>(t, place, out, 1);
+    EXPECT(toHost(out, 1)[0] == wants[i]);
+    CHECK(cudaFree(place));
+    CHECK(cudaDestroyTextureObject(t));
+  }
   cudaTextureObject_t t = texture(mips, cudaFilterModeLinear, 0, 0, 6);
   std::vector<float> scales = {0.25f, 0.5f, 1, 2, 4, 8, 16, 32, 64, 500};
   float *ds = toDevice(scales);

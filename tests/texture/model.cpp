@@ -334,7 +334,9 @@ Texel sampleMipmap(const Case &c) {
   const int last = int(image.levels) - 1;
   if (!c.s.isMipLinear || c.isInteger)
     return sampleLevel(c, image.level[std::clamp(int(std::floor(lod + 0.5)), 0, last)]);
-  const double fixed = std::clamp(std::floor(lod * 256 + 0.5) / 256, 0.0, double(last));
+  // What is meant to be on a step may be below it by what differences leave.
+  const double steps = std::floor(lod * 256 + 0x1p-10);
+  const double fixed = std::clamp(steps / 256, 0.0, double(last));
   const int first = int(fixed), second = std::min(first + 1, last);
   const double weight = fixed - first;
   Texel a = sampleLevel(c, image.level[first]);
