@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "loader/capture/recorder.h"
 #include "loader/libcuda/memory.h"
 
 namespace ptxrun::driver {
@@ -13,22 +14,36 @@ constexpr size_t kMostArgumentBytes = 32764;
 
 /// Offsets are known to device_runtime.cpp.
 struct DeviceNode::Record {
-  uint64_t argumentBytes;
-  uint32_t enabled;
-  uint32_t grid[3];
-  uint64_t unused;
+  struct Head {
+    uint64_t argumentBytes;
+    uint32_t enabled;
+    uint32_t grid[3];
+    uint64_t unused;
+  } head;
   std::byte arguments[kMostArgumentBytes];
 };
 
+/// As a copy from the host, so that recordings have it.
+void DeviceNode::put(const void *from, size_t offset, size_t bytes) {
+  char *to = reinterpret_cast<char *>(record_) + offset;
+  const auto number = [](const void *address) { return reinterpret_cast<uint64_t>(address); };
+  capture::Recorder::Turn turn;
+  const capture::CopyEvent copy{number(to), bytes, bytes, number(from), bytes, bytes, bytes, 1, 1};
+  if (turn.copies(copy))
+    return;
+  memcpy(to, from, bytes);
+  turn.copied(copy);
+}
+
 std::shared_ptr<DeviceNode> DeviceNode::make(const LaunchOperation &launch) {
-  static_assert(offsetof(Record, enabled) == 8 && offsetof(Record, grid) == 12 &&
+  static_assert(offsetof(Record, head.enabled) == 8 && offsetof(Record, head.grid) == 12 &&
                 offsetof(Record, arguments) == 32);
   CUdeviceptr address = 0;
   if (allocate(&address, sizeof(Record), {MemoryUse::device, 0, nullptr}) != CUDA_SUCCESS)
     return nullptr;
   std::shared_ptr<DeviceNode> made(new DeviceNode);
   made->record_ = reinterpret_cast<Record *>(address);
-  made->record_->enabled = 1;
+  made->setEnabled(true);
   return made->write(launch) == CUDA_SUCCESS ? made : nullptr;
 }
 
@@ -39,20 +54,23 @@ CUresult DeviceNode::write(const LaunchOperation &launch) {
   if (bytes > kMostArgumentBytes)
     return CUDA_ERROR_INVALID_VALUE;
   const abi::Dim3 grid = launch.shape().grid;
-  record_->argumentBytes = bytes;
-  record_->grid[0] = grid.x;
-  record_->grid[1] = grid.y;
-  record_->grid[2] = grid.z;
-  memcpy(record_->arguments, launch.arguments.data(), bytes);
+  const Record::Head now{bytes, record_->head.enabled, {grid.x, grid.y, grid.z}, 0};
+  put(&now, 0, sizeof now);
+  if (bytes != 0)
+    put(launch.arguments.data(), offsetof(Record, arguments), bytes);
   return CUDA_SUCCESS;
 }
 
-void DeviceNode::setEnabled(bool isEnabled) { record_->enabled = isEnabled; }
-bool DeviceNode::isEnabled() const { return record_->enabled != 0; }
+void DeviceNode::setEnabled(bool isEnabled) {
+  const uint32_t now = isEnabled;
+  put(&now, offsetof(Record, head.enabled), sizeof now);
+}
+bool DeviceNode::isEnabled() const { return record_->head.enabled != 0; }
 
 CUresult DeviceNode::apply(LaunchOperation &launch) const {
   memcpy(launch.arguments.data(), record_->arguments, launch.function().info.parameterBytes);
-  return launch.setGrid({record_->grid[0], record_->grid[1], record_->grid[2]});
+  const auto &grid = record_->head.grid;
+  return launch.setGrid({grid[0], grid[1], grid[2]});
 }
 
 } // namespace ptxrun::driver

@@ -29,6 +29,7 @@ class DeviceNode {
  private:
   struct Record;
   DeviceNode() = default;
+  void put(const void *from, size_t offset, size_t bytes);
   Record *record_ = nullptr;
 };
 
