@@ -160,10 +160,6 @@ CUresult prepare(Function &function, PreparedLaunch &launch) {
              : CUDA_SUCCESS;
 }
 
-} // namespace
-
-namespace {
-
 /// As the function's last launch was prepared, if this one is the same. On failure null and
 /// `result`.
 std::shared_ptr<const PreparedLaunch> prepareLike(Function &function, const LaunchShape &shape,
