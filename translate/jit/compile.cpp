@@ -26,6 +26,7 @@
 #include "translate/jit/order.h"
 #include "translate/jit/row_conditions.h"
 #include "translate/jit/shared_values.h"
+#include "translate/jit/spread_masks.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
@@ -359,6 +360,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
         orderAsIntegers(function);
       storeKnownLanes(function, target);
       convertHalvesAsFloats(function);
+      if (!target.hasMaskRegisters())
+        spreadMasksAsNumbers(function);
       takeRowConditionsApart(function);
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
     }

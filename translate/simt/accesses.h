@@ -116,10 +116,12 @@ class Accesses : protected ValueMap {
   // widen_memory.cpp
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
-  Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *row);
+  Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *from, int64_t bytes,
+                        llvm::function_ref<Value *()> loadWhole);
   bool isElementRow(const llvm::LoadInst &) const;
+  std::optional<int64_t> elementStride(const llvm::LoadInst &) const;
   Value *rowOf(const Address &);
-  Value *loadByLanes(const llvm::LoadInst &, Value *row);
+  Value *loadByLanes(const llvm::LoadInst &, Value *row, int64_t stride);
   llvm::AllocaInst *slowBuffer(llvm::Type *wideType);
   Value *loadFewRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>);
   Value *loadRuns(const llvm::LoadInst &, const Address &, llvm::ArrayRef<Run>, int64_t span);

@@ -466,6 +466,7 @@ void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
     at -= splitAddress(store.getPointerOperand()).bytes -
           splitAddress(stores[0]->getPointerOperand()).bytes;
   Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(at));
+  llvm::SmallVector<Value *> blended, who;
   for (unsigned lane = 0; lane < lanes_; lane += each) {
     auto part = [&](Value *wide) {
       llvm::SmallVector<int> order;
@@ -491,15 +492,25 @@ void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
       Value *v = own ? b_.CreateShuffleVector(own, source) : registers[r];
       Value *place = b_.CreateConstGEP1_64(b_.getInt8Ty(), to,
                                            uint64_t(lane) * n * size + uint64_t(r) * each * size);
-      if (own || mask())
-        b_.CreateMaskedStore(
-            v, place, store.getAlign(),
-            b_.CreateShuffleVector(fullMask(), llvm::Constant::getNullValue(fullMask()->getType()),
-                                   active));
-      else
+      if (!own && !mask()) {
         b_.CreateAlignedStore(v, place, store.getAlign());
+        continue;
+      }
+      Value *lanes = b_.CreateShuffleVector(
+          fullMask(), llvm::Constant::getNullValue(fullMask()->getType()), active);
+      if (own || !isBlended(store)) {
+        b_.CreateMaskedStore(v, place, store.getAlign(), lanes);
+        continue;
+      }
+      blended.push_back(v);
+      who.push_back(lanes);
     }
   }
+  if (blended.empty())
+    return;
+  Value *all = concatenate(blended);
+  b_.CreateCall(blendingStore(store, llvm::cast<llvm::FixedVectorType>(all->getType())),
+                {to, all, concatenate(who)});
 }
 
 void Accesses::forgetBlock() {

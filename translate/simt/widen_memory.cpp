@@ -70,8 +70,9 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
     // if the index wraps inside the gang: lane by lane; else as the shape says
-    result = loadEither(
-        load, a, [&] { return isRowOfLanes ? loadByLanes(load, rowOf(a)) : loadSlowly(load, a); });
+    result = loadEither(load, a, [&] {
+      return isRowOfLanes ? loadByLanes(load, rowOf(a), *elementStride(load)) : loadSlowly(load, a);
+    });
   }
   if (load.isAtomic() && llvm::isAcquireOrStronger(load.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
@@ -142,6 +143,7 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
   if (const llvm::SmallVector<unsigned> active = knownLanes(); !active.empty() && load.isSimple())
     if (Value *loaded = loadKnown(load, a, active))
       return loaded;
+  const bool isMaskable = context_.target.hasMaskedAccess(element->getScalarSizeInBits());
   std::vector<Run> runs = runsOf(*a.offsets, size);
   auto at = [&](int64_t offset) {
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(offset));
@@ -154,8 +156,12 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
       copyAccessTraits(l, load);
       return l;
     }
-    if (load.isSimple() && !context_.target.hasMaskedAccess(element->getScalarSizeInBits()))
-      return loadWithinPage(load, a, at(runs[0].offset));
+    if (load.isSimple() && !isMaskable)
+      return loadWithinPage(load, a, at(runs[0].offset), size * int64_t(lanes_), [&] {
+        llvm::LoadInst *row = b_.CreateAlignedLoad(wideType, at(runs[0].offset), load.getAlign());
+        copyAccessTraits(row, load);
+        return row;
+      });
     return b_.CreateMaskedLoad(wideType, at(runs[0].offset), load.getAlign(),
                                repeatMask(mask(), perLane), nullptr, load.getName());
   }
@@ -168,14 +174,21 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
                                 context_.target.longestWindow());
   if (Value *joined = loadRuns(load, a, runs, span))
     return joined;
-  if (!mask() && isOnGrid && span <= most) {
+  const bool isWindow = isOnGrid && span <= most;
+  const auto window = [&, from = *low] {
     llvm::SmallVector<int> order;
     for (int64_t o : *a.offsets)
       for (unsigned k = 0; k < perLane; ++k)
-        order.push_back(int((o - *low) / elementSize + k));
-    return loadWindow(load, at(*low), element, unsigned(span / elementSize), order);
-  }
-  if (runs.size() <= kLimits.accesses.runs)
+        order.push_back(int((o - from) / elementSize + k));
+    return loadWindow(load, at(from), element, unsigned(span / elementSize), order);
+  };
+  if (!mask() && isWindow)
+    return window();
+  const bool isFewRuns = runs.size() <= kLimits.accesses.runs;
+  if (isWindow && load.isSimple() && !isBaseline() && !context_.target.hasMaskedGather() &&
+      !(isFewRuns && isMaskable))
+    return loadWithinPage(load, a, at(*low), span, window);
+  if (isFewRuns)
     return loadFewRuns(load, a, runs);
   if (!a.wraps && loadRows(load, a))
     return neighbours_[&load];
@@ -192,34 +205,37 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
   return loadEach(load, pointers(a));
 }
 
-/// A row under a mask where no instruction is for that: memory is open or closed by whole pages, so
-/// that a row in one page may be read if one of its lanes is active; else lane by lane.
-llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address &a, Value *row) {
-  constexpr uint64_t page = 4096; // the smallest of x86-64
-  const uint64_t bytes = load.getDataLayout().getTypeStoreSize(wide(&load)).getFixedValue();
+/// What lies from `from` on, under a mask where no instruction is for that: memory is open or
+/// closed by whole pages, so that all of it may be read if it is in one page and one of its lanes
+/// is active; else lane by lane.
+llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address &a, Value *from,
+                                      int64_t bytes, llvm::function_ref<Value *()> loadWhole) {
+  constexpr int64_t page = 4096; // the smallest of x86-64
   if (bytes > page)
     return loadEach(load, pointers(a));
-  Value *inPage = b_.CreateAnd(b_.CreatePtrToInt(row, b_.getInt64Ty()), page - 1);
+  Value *inPage = b_.CreateAnd(b_.CreatePtrToInt(from, b_.getInt64Ty()), page - 1);
   Block *whole = newBlock("load.row"), *each = newBlock("load.each"), *done = newBlock("load.end");
   b_.CreateCondBr(
-      b_.CreateAnd(b_.CreateICmpULE(inPage, b_.getInt64(page - bytes)), anyLane(mask())), whole,
-      each, llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
-  const auto loadWhole = [&] {
-    llvm::LoadInst *fromRow = b_.CreateAlignedLoad(wide(&load), row, load.getAlign());
-    copyAccessTraits(fromRow, load);
-    return fromRow;
-  };
+      b_.CreateAnd(b_.CreateICmpULE(inPage, b_.getInt64(uint64_t(page - bytes))), anyLane(mask())),
+      whole, each, llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
   const auto loadLanes = [&] {
-    return isElementRow(load) ? loadByLanes(load, row) : loadEach(load, pointers(a));
+    const std::optional<int64_t> stride = elementStride(load);
+    return stride ? loadByLanes(load, rowOf(a), *stride) : loadEach(load, pointers(a));
   };
   return joined({whole, loadWhole}, {each, loadLanes}, done, load.getName());
 }
 
 /// Whether lanes load elements of a vector that lie in a row, for certain.
 bool Accesses::isElementRow(const llvm::LoadInst &load) const {
+  return elementStride(load) == int64_t(plain(&load)->getScalarSizeInBits() / 8);
+}
+
+/// How far lanes that load numbers are apart, where that is the same for all and certain.
+std::optional<int64_t> Accesses::elementStride(const llvm::LoadInst &load) const {
   const llvm::Type *type = plain(&load);
-  return load.isSimple() && lanes_ > 1 && (type->isIntegerTy() || type->isFloatingPointTy()) &&
-         strideOf(load.getPointerOperand()) == int64_t(type->getScalarSizeInBits() / 8);
+  const bool isNumber = type->isIntegerTy() || type->isFloatingPointTy();
+  return load.isSimple() && lanes_ > 1 && isNumber ? strideOf(load.getPointerOperand())
+                                                   : std::nullopt;
 }
 
 /// Where the row of such a load begins.
@@ -227,13 +243,16 @@ llvm::Value *Accesses::rowOf(const Address &a) {
   return b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[0]));
 }
 
-/// The active lanes' elements of a row; zero in the others. Seldom run.
-llvm::Value *Accesses::loadByLanes(const llvm::LoadInst &load, Value *row) {
+/// The active lanes' elements, `stride` bytes apart; zero in the others. Seldom run.
+llvm::Value *Accesses::loadByLanes(const llvm::LoadInst &load, Value *row, int64_t stride) {
   llvm::Type *element = plain(&load), *wideType = wide(&load);
   llvm::AllocaInst *loaded = slowBuffer(wideType);
   b_.CreateStore(llvm::Constant::getNullValue(wideType), loaded);
   forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
-    Value *one = b_.CreateAlignedLoad(element, b_.CreateGEP(element, row, lane), load.getAlign());
+    Value *offset =
+              b_.CreateMul(b_.CreateSExt(lane, b_.getInt64Ty()), b_.getInt64(uint64_t(stride))),
+          *one = b_.CreateAlignedLoad(element, b_.CreateGEP(b_.getInt8Ty(), row, offset),
+                                      load.getAlign());
     b_.CreateStore(one, b_.CreateGEP(element, loaded, lane));
     return nullptr;
   });
