@@ -27,6 +27,10 @@ void removeLimitsOfEndlessWaits(llvm::Function &);
 /// A wait for an mbarrier that has no time limit: it returns when the phase is complete.
 bool isEndlessWait(const llvm::Instruction &);
 
+/// Lanes agree where a bound that is rounded towards zero would part them, below zero only, before a
+/// barrier that all lanes of a warp come to together (aligned_barriers.cpp). Same needs.
+void agreeBeforeAlignedBarriers(llvm::Function &, const GangShape &);
+
 /// What in a prepared function asks for a particular way of running.
 struct Findings {
   bool hasCollectives = false;    ///< anything that waits for lanes of the warp

@@ -497,6 +497,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
     for (llvm::Function *f : scalar)
       arriveBeforeOthersWait(*f);
   });
+  passes.run(Pass::alignedBarriers, [&] { agreeBeforeAlignedBarriers(*kernel, anyWidth); });
   Width width = widthFor(m, kernel, options);
   // Both ways of an access are only worth their compilation where a gather is one instruction.
   GangShape gang{width.lanes, options.block,

@@ -330,7 +330,9 @@ llvm::Value *Collectives::emitIntrinsic(const llvm::CallBase &call) {
 llvm::Value *Collectives::emitTrap(const llvm::CallBase &call, const Word &word) {
   const unsigned line = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
   Value *bits = maskBits(mask());
-  auto kind = word.op == Op::brkpt ? abi::TrapKind::breakpoint : abi::TrapKind::trap;
+  const auto kind = word.op == Op::brkpt    ? abi::TrapKind::breakpoint
+                    : word.op == Op::parted ? abi::TrapKind::notConvergent
+                                            : abi::TrapKind::trap;
   return runtime("ptxrun_trap", b_.getVoidTy(),
                  {argument(kGang), b_.getInt32(uint32_t(kind)), bits, b_.getInt32(line)});
 }

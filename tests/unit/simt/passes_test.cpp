@@ -59,11 +59,12 @@ std::vector<std::string> ranOf(const CodeOptions &options) {
 
 TEST(Passes, RunInOrderAndAreTold) {
   const std::vector<std::string> all = {
-      "prepare",         "endless-waits", "early-arrivals", "local-rows", "rounds", "versions",
-      "repeated-stores", "rows",          "matrix-groups",  "widen",      "jam",    "entry"};
+      "prepare",  "endless-waits",   "early-arrivals", "aligned-barriers", "local-rows", "rounds",
+      "versions", "repeated-stores", "rows",           "matrix-groups",    "widen",      "jam",
+      "entry"};
   EXPECT_EQ(ranOf({.lanes = 32, .block = {256, 1, 1}}), all);
-  const std::vector<std::string> baseline = {"prepare", "endless-waits", "early-arrivals", "widen",
-                                             "entry"};
+  const std::vector<std::string> baseline = {"prepare",          "endless-waits", "early-arrivals",
+                                             "aligned-barriers", "widen",         "entry"};
   EXPECT_EQ(ranOf({.lanes = 32, .block = {256, 1, 1}, .tier = Tier::baseline}), baseline);
 }
 

@@ -207,6 +207,23 @@ TEST(Widen, GangsThatChooseTheirBarrierAreCoroutines) {
   EXPECT_EQ(widened(body, {.lanes = 32, .block = {256, 1, 1}}).entry, EntryPoint::gangStart);
 }
 
+/// Quotients below zero might part lanes of one warp before a barrier; only .aligned forbids that.
+TEST(Widen, LanesAgreeOnRoundedBoundsBeforeAlignedBarriers) {
+  const auto lanesWith = [](const char *barrier) {
+    const std::string body =
+        std::string("%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\nbr label %a\n"
+                    "a:\n%i = phi i32 [ %x, %0 ], [ %j, %a ]\n") +
+        barrier +
+        "\n%j = add i32 %i, 64\n%s = ashr i32 %j, 31\n%u = lshr i32 %s, 26\n"
+        "%r = add i32 %j, %u\n%q = ashr i32 %r, 6\n%c = icmp slt i32 %q, %n\n"
+        "br i1 %c, label %a, label %z\nz:\n" +
+        barrier + "\nret void";
+    return widened(body, {.lanes = 32, .block = {64, 1, 1}}).needs.lanes;
+  };
+  EXPECT_EQ(lanesWith("call void @ptx.bar.sync(i32 0, i32 0), !ptx.aligned !{}"), 32u);
+  EXPECT_EQ(lanesWith("call void @ptx.bar.sync(i32 0, i32 0)"), 1u);
+}
+
 TEST(Widen, BarriersOfSomeThreadsAreNoRegions) {
   GangModule g = widened("call void @ptx.bar.sync(i32 1, i32 64)\nret void",
                          {.lanes = 32, .block = {256, 1, 1}});
