@@ -259,26 +259,23 @@ bool Graph::isBefore(const GraphNode &earlier, const GraphNode &later) const {
   return false;
 }
 
-bool Graph::hasMemoryNodes() const {
-  return std::ranges::any_of(nodes_, [](const auto &node) {
-    return node->template as<AllocationNode>() || node->template as<FreeNode>() ||
-           std::ranges::any_of(graphsOf(*node), [](const auto &g) { return g->hasMemoryNodes(); });
+bool Graph::hasAny(bool (*isOne)(const GraphNode &)) const {
+  return std::ranges::any_of(nodes_, [&](const auto &node) {
+    return isOne(*node) ||
+           std::ranges::any_of(graphsOf(*node), [&](const auto &g) { return g->hasAny(isOne); });
   });
+}
+
+bool Graph::hasMemoryNodes() const {
+  return hasAny([](const GraphNode &n) { return n.as<AllocationNode>() || n.as<FreeNode>(); });
 }
 
 bool Graph::hasConditionals() const {
-  return std::ranges::any_of(nodes_, [](const auto &node) {
-    return node->template as<ConditionalNode>() ||
-           std::ranges::any_of(graphsOf(*node), [](const auto &g) { return g->hasConditionals(); });
-  });
+  return hasAny([](const GraphNode &n) { return n.as<ConditionalNode>() != nullptr; });
 }
 
 bool Graph::hasDeviceNodes() const {
-  return std::ranges::any_of(nodes_, [](const auto &node) {
-    const auto *kernel = node->template as<KernelNode>();
-    return (kernel && kernel->device) ||
-           std::ranges::any_of(graphsOf(*node), [](const auto &g) { return g->hasDeviceNodes(); });
-  });
+  return hasAny([](const GraphNode &n) { return n.device() != nullptr; });
 }
 
 std::shared_ptr<Graph> Graph::copy(bool isHidden, bool isOwnedCopy) const {

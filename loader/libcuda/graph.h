@@ -124,6 +124,11 @@ class GraphNode : public Object, public std::enable_shared_from_this<GraphNode> 
   CUgraphNodeType type() const { return typeOf(content); }
   template <class T> T *as() { return std::get_if<T>(&content); }
   template <class T> const T *as() const { return std::get_if<T>(&content); }
+  /// Of a kernel node that kernels can change; else null.
+  DeviceNode *device() const {
+    const auto *kernel = as<KernelNode>();
+    return kernel ? kernel->device.get() : nullptr;
+  }
 };
 
 /// A program's object that graphs keep alive; `destroy` is called when the last reference goes.
@@ -195,6 +200,9 @@ class Graph : public Object, public std::enable_shared_from_this<Graph> {
   std::shared_ptr<Graph> copy(bool isHidden, bool isOwnedCopy) const;
 
  private:
+  /// Here or in a graph inside a node.
+  bool hasAny(bool (*isOne)(const GraphNode &)) const;
+
   std::vector<std::shared_ptr<GraphNode>> nodes_;
   bool isHidden_ = false;
 };

@@ -233,8 +233,7 @@ PTXRUN_API CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *
 PTXRUN_API CUresult cuGraphDestroyNode(CUgraphNode nodeHandle) {
   std::shared_ptr<GraphNode> node;
   PTXRUN_TRY(enterNode(nodeHandle, node));
-  const auto *kernel = node->as<KernelNode>();
-  if (node->graph->hasMemoryNodes() || (kernel && kernel->device))
+  if (node->graph->hasMemoryNodes() || node->device())
     return CUDA_ERROR_INVALID_VALUE;
   node->graph->remove(*node);
   return CUDA_SUCCESS;

@@ -107,11 +107,6 @@ class SegmentOperation final : public Operation {
   uint64_t stream_;
 };
 
-DeviceNode *deviceNodeOf(const GraphNode &node) {
-  const auto *kernel = node.as<KernelNode>();
-  return kernel ? kernel->device.get() : nullptr;
-}
-
 /// Turns a graph and the graphs inside it into segments.
 class Builder {
  public:
@@ -554,7 +549,7 @@ CUresult GraphExec::setEnabled(const GraphNode &original, bool isEnabled) {
   GraphNode *node = copyOf(original);
   if (!node || !canBeDisabled(*node))
     return CUDA_ERROR_INVALID_VALUE;
-  if (DeviceNode *device = deviceNodeOf(*node)) {
+  if (DeviceNode *device = node->device()) {
     device->setEnabled(isEnabled);
     return CUDA_SUCCESS;
   }
@@ -573,7 +568,7 @@ CUresult GraphExec::isEnabled(const GraphNode &original, bool &isEnabled) {
   const GraphNode *node = copyOf(original);
   if (!node || !canBeDisabled(*node))
     return CUDA_ERROR_INVALID_VALUE;
-  const DeviceNode *device = deviceNodeOf(*node);
+  const DeviceNode *device = node->device();
   isEnabled = device ? device->isEnabled() : !disabled_.contains(node);
   return CUDA_SUCCESS;
 }

@@ -94,7 +94,7 @@ CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1 &p) {
 
 bool isDeviceUpdatable(CUgraphNode handle) {
   std::shared_ptr<GraphNode> node;
-  return enterNode<KernelNode>(handle, node) == CUDA_SUCCESS && node->as<KernelNode>()->device;
+  return enterNode<KernelNode>(handle, node) == CUDA_SUCCESS && node->device();
 }
 
 /// Once a node is one that kernels can change, it stays so. The handle is answered in the value
@@ -198,7 +198,7 @@ PTXRUN_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNo
 PTXRUN_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
   std::shared_ptr<GraphNode> source;
   PTXRUN_TRY(enterNode<KernelNode>(from, source));
-  if (source->as<KernelNode>()->device || isDeviceUpdatable(to))
+  if (source->device() || isDeviceUpdatable(to))
     return CUDA_ERROR_INVALID_VALUE;
   return set<KernelNode>(to, [&](GraphNode &node, NodeContent &content) {
     return toContent(describeKernel(node), source->as<KernelNode>()->attributes, content);

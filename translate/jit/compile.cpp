@@ -227,17 +227,23 @@ CodeGenOptLevel codegenLevel(const Effort &effort) {
 }();
 #endif
 
-/// Adds up the stack frames of what is generated.
-class FrameSizes final : public MachineFunctionPass {
+/// A pass over machine code that every analysis outlives.
+class PreservingPass : public MachineFunctionPass {
  public:
-  explicit FrameSizes(uint64_t &bytes) : MachineFunctionPass(ID), bytes_(bytes) {}
-  bool runOnMachineFunction(MachineFunction &function) override {
-    bytes_ += function.getFrameInfo().getStackSize();
-    return false;
-  }
+  using MachineFunctionPass::MachineFunctionPass;
   void getAnalysisUsage(AnalysisUsage &usage) const override {
     usage.setPreservesAll();
     MachineFunctionPass::getAnalysisUsage(usage);
+  }
+};
+
+/// Adds up the stack frames of what is generated.
+class FrameSizes final : public PreservingPass {
+ public:
+  explicit FrameSizes(uint64_t &bytes) : PreservingPass(ID), bytes_(bytes) {}
+  bool runOnMachineFunction(MachineFunction &function) override {
+    bytes_ += function.getFrameInfo().getStackSize();
+    return false;
   }
 
  private:
@@ -250,9 +256,9 @@ char FrameSizes::ID = 0;
 /// last time. X86InstrInfo makes untied blends of such masked loads and does not tell LiveVariables
 /// that they are the last to read these registers: nothing goes by that later, but a build that
 /// verifies machine code stops.
-class UnmarkedAddresses final : public MachineFunctionPass {
+class UnmarkedAddresses final : public PreservingPass {
  public:
-  UnmarkedAddresses() : MachineFunctionPass(ID) {}
+  UnmarkedAddresses() : PreservingPass(ID) {}
   bool runOnMachineFunction(MachineFunction &function) override {
     for (MachineBasicBlock &block : function)
       for (MachineInstr &i : block)
@@ -261,10 +267,6 @@ class UnmarkedAddresses final : public MachineFunctionPass {
             if (operand.isReg())
               operand.setIsKill(false);
     return false;
-  }
-  void getAnalysisUsage(AnalysisUsage &usage) const override {
-    usage.setPreservesAll();
-    MachineFunctionPass::getAnalysisUsage(usage);
   }
 
  private:

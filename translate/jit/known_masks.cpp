@@ -46,7 +46,7 @@ void storeKnownLanes(Function &function, const simt::Target &target) {
       continue;
     Value *values = store->getArgOperand(0), *to = store->getArgOperand(1);
     auto *type = cast<FixedVectorType>(values->getType());
-    const unsigned bits = unsigned(type->getPrimitiveSizeInBits()) / type->getNumElements();
+    const unsigned bits = type->getScalarSizeInBits();
     if (bits < 8 || !target.hasMaskedAccess(bits))
       continue;
     const auto parts = partsOf(store->getArgOperand(3), target.vectorBits / bits);

@@ -70,8 +70,7 @@ void spreadMasksAsNumbers(Function &function) {
     FixedVectorType *type = nullptr;
     Use *use = maskOf(instruction, type);
     auto *mask = use ? dyn_cast<ShuffleVectorInst>(use->get()) : nullptr;
-    const unsigned bits =
-        type ? unsigned(type->getPrimitiveSizeInBits()) / type->getNumElements() : 0;
+    const unsigned bits = type ? type->getScalarSizeInBits() : 0;
     if (!mask || (bits != 32 && bits != 64))
       continue;
     if (!isSpread(mask) || takesConstants(mask))

@@ -1,6 +1,6 @@
 // bar and barrier (PTX ISA 9.7.13.1) as words of the vocabulary; nanosleep.
-#include "translate/lower/barrier_words.h"
 #include "translate/lower/lane_builder.h"
+#include "translate/lower/vocabulary.h"
 
 namespace ptxrun::lower {
 

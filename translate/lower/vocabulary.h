@@ -39,11 +39,13 @@
 //    simt sees only arithmetic and the bits are the same at every W and CPU level.
 //  Metadata `ptx.ftz` on `atomicrmw fadd` of floats: subnormal operands and results become zero where the memory is not shared
 //    memory (9.7.13.5).
+//  Metadata `ptx.aligned` on CTA barriers: all threads of a warp come to them together.
 //  Anything else named `ptx.*` of memory(none) scalars is called lane by lane.
 #pragma once
 namespace ptxrun::lower::vocabulary {
 inline constexpr const char *kPrefix = "ptx.";
 inline constexpr const char *kFlushes = "ptx.ftz";
+inline constexpr const char *kAligned = "ptx.aligned";
 /// (i32) -> i64: the address in that space with this lower half. Gone when lower is done.
 inline constexpr const char *kWholeLocalAddress = "ptx.local.whole";
 inline constexpr const char *kWholeParamAddress = "ptx.param.whole";

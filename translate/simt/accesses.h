@@ -199,6 +199,7 @@ class Accesses : protected ValueMap {
   /// Flushes subnormal numbers where the memory at a pointer is such that additions do.
   std::function<Value *(Value *)> flushAt(const llvm::AtomicRMWInst &, Value *p);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
+  std::function<Value *(Value *, Value *)> nextInRow(const llvm::AtomicRMWInst &);
   Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align);
   bool areAddedUp(const llvm::AtomicRMWInst &);
   void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,

@@ -19,7 +19,7 @@
 
 #include <optional>
 
-#include "translate/lower/barrier_words.h"
+#include "translate/lower/vocabulary.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/words.h"
@@ -66,22 +66,29 @@ std::optional<Rounded> roundedTowardsZero(llvm::Value *v) {
   return Rounded{x, k};
 }
 
-/// Values that are the same for all lanes unless they are below zero.
-llvm::SmallVector<llvm::Instruction *> sameAboveZero(llvm::Function &f,
+using RoundedValues = llvm::SmallVector<std::pair<llvm::Instruction *, Rounded>>;
+RoundedValues roundedValues(llvm::Function &f) {
+  RoundedValues found;
+  for (llvm::BasicBlock &b : f)
+    for (llvm::Instruction &i : b)
+      if (i.getType()->isIntegerTy())
+        if (const auto rounded = roundedTowardsZero(&i))
+          found.emplace_back(&i, *rounded);
+  return found;
+}
+
+/// Those that are the same for all lanes unless they are below zero.
+llvm::SmallVector<llvm::Instruction *> sameAboveZero(const RoundedValues &values,
                                                      const ShapeAnalysis &shapes) {
   llvm::SmallVector<llvm::Instruction *> found;
-  for (llvm::BasicBlock &b : f)
-    for (llvm::Instruction &i : b) {
-      if (!i.getType()->isIntegerTy() || shapes.isUniform(&i))
-        continue;
-      const auto rounded = roundedTowardsZero(&i);
-      const Shape x = rounded ? shapes.shape(rounded->x) : Shape{};
-      if (!x.hasOffsets() || x.isConditional || !shapes.isDisjoint(x))
-        continue;
-      const int64_t first = (*x.offsets)[0] >> rounded->k;
-      if (llvm::all_of(*x.offsets, [&](int64_t o) { return o >> rounded->k == first; }))
-        found.push_back(&i);
-    }
+  for (const auto &[value, rounded] : values) {
+    const Shape x = shapes.shape(rounded.x);
+    if (shapes.isUniform(value) || !x.hasOffsets() || x.isConditional || !shapes.isDisjoint(x))
+      continue;
+    if (llvm::all_of(*x.offsets,
+                     [&, k = rounded.k](int64_t o) { return o >> k == (*x.offsets)[0] >> k; }))
+      found.push_back(value);
+  }
   return found;
 }
 
@@ -125,10 +132,11 @@ void goAsTheFirst(llvm::BasicBlock &block) {
 } // namespace
 
 void agreeBeforeAlignedBarriers(llvm::Function &f, const GangShape &gang) {
-  if (!hasAlignedBarriersOnly(f))
+  const RoundedValues values = roundedValues(f);
+  if (values.empty() || !hasAlignedBarriersOnly(f))
     return;
   const ShapeAnalysis shapes(f, gang, false);
-  const llvm::SmallVector<llvm::Instruction *> rounded = sameAboveZero(f, shapes);
+  const llvm::SmallVector<llvm::Instruction *> rounded = sameAboveZero(values, shapes);
   if (rounded.empty())
     return;
   const Waits waits(*f.getParent());

@@ -68,6 +68,12 @@ llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v,
       b.CreateSelect(b.CreateFCmpUNO(added, added), canonical, b.CreateBitCast(added, bits)), type);
 }
 
+/// Additions flush subnormal numbers in memory that is not shared.
+bool mayFlush(const llvm::AtomicRMWInst &rmw) {
+  return rmw.hasMetadata(lower::vocabulary::kFlushes) &&
+         rmw.getPointerAddressSpace() != lower::kShared;
+}
+
 bool hasOneNan(const llvm::AtomicRMWInst &rmw, const CodeOptions &options) {
   return rmw.getOperation() == llvm::AtomicRMWInst::FAdd && hasOneNan(*rmw.getType(), options);
 }
@@ -359,6 +365,17 @@ void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Ty
   whereDense(updateAll, updateSome);
 }
 
+/// What the operation makes of a row of old values and one of operands.
+std::function<llvm::Value *(llvm::Value *, llvm::Value *)>
+Accesses::nextInRow(const llvm::AtomicRMWInst &rmw) {
+  if (!mayFlush(rmw))
+    return [&](Value *old, Value *v) { return combine(b_, rmw, old, v, context_.options); };
+  return
+      [this, flush = flushAt(rmw, rowOf(address(rmw.getPointerOperand())))](Value *old, Value *v) {
+        return flush(sum(b_, flush(old), flush(v), context_.options));
+      };
+}
+
 void Accesses::emitAtomic(const llvm::Instruction &i) {
   llvm::LLVMContext &c = b_.getContext();
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
@@ -371,8 +388,7 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
   const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {
-      if (rmw->hasMetadata(lower::vocabulary::kFlushes) &&
-          pointer->getType()->getPointerAddressSpace() != lower::kShared)
+      if (mayFlush(*rmw))
         return flushingAdd(*rmw, p, v, isLocal);
       if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw, context_.options) &&
           v->getType() == rmw->getType())
@@ -416,43 +432,25 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
   auto update = [&](llvm::ArrayRef<Value *> v, Value *) {
     return one(placeAt(places, v[0]), v[1], cas ? v[2] : nullptr);
   };
-  if (rmw && areAddedUp(*rmw)) {
-    const auto addSome = [&]() -> Value * {
-      return laneByLane(operands, b_.getVoidTy(), update, {.doesUpdate = isLocal});
-    };
+  const auto byLane = [&](bool isLong) -> Value * {
+    Value *old = laneByLane(operands, i.use_empty() ? b_.getVoidTy() : plain(&i), update,
+                            {.isLong = isLong, .doesUpdate = isLocal});
+    return i.use_empty() ? nullptr : old;
+  };
+  Value *old = nullptr;
+  if (rmw && areAddedUp(*rmw))
     addUp(
-        *rmw, operands[1], [&](Value *all) { one(hostPointer(pointer), all, nullptr); }, addSome);
-    return;
-  }
-  if (rmw && isRowUpdate(*rmw, isLocal, isLong(*rmw))) {
-    const bool doesFlush = rmw->hasMetadata(lower::vocabulary::kFlushes) &&
-                           pointer->getType()->getPointerAddressSpace() != lower::kShared;
-    const std::function<Value *(Value *)> flush =
-        doesFlush ? flushAt(*rmw, rowOf(address(pointer))) : nullptr;
-    const auto next = [&](Value *old, Value *v) {
-      return doesFlush ? flush(sum(b_, flush(old), flush(v), context_.options))
-                       : combine(b_, *rmw, old, v, context_.options);
-    };
-    const auto slowly = [&]() -> Value * {
-      Value *old = laneByLane(operands, i.use_empty() ? b_.getVoidTy() : plain(&i), update,
-                              {.isLong = true, .doesUpdate = isLocal});
-      return i.use_empty() ? nullptr : old;
-    };
-    if (Value *old = updateRow(*rmw, isLocal, next, slowly))
-      define(i, old);
-    return;
-  }
-  if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
-      !isBaseline()) {
+        *rmw, operands[1], [&](Value *all) { one(hostPointer(pointer), all, nullptr); },
+        [&] { return byLane(false); });
+  else if (rmw && isRowUpdate(*rmw, isLocal, isLong(*rmw)))
+    old = updateRow(*rmw, isLocal, nextInRow(*rmw), [&] { return byLane(true); });
+  else if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
+           !isBaseline())
     updateDenseOrSparse(places, operands[1], plain(value), update);
-    return;
-  }
-  Value *result =
-      laneByLane(operands, i.use_empty() ? b_.getVoidTy() : plain(&i), update,
-                 {.isLong = rmw && isLong(*rmw) && !isLocal && areMany(*i.getFunction()),
-                  .doesUpdate = isLocal});
-  if (!i.use_empty())
-    define(i, result);
+  else
+    old = byLane(rmw && isLong(*rmw) && !isLocal && areMany(*i.getFunction()));
+  if (old)
+    define(i, old);
 }
 
 // Code that updates memory lane by lane takes its operands from memory, some lanes ahead. A move
