@@ -12,11 +12,13 @@
   digest SAMPLE.toml             large inputs kept apart: shared, missing, changed, packed
   tools SAMPLE.toml              substitution, differences, trimming, exporting, extracting
 """
+import atexit
 import glob
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ import time
 
 PTXRUN = sys.argv[1]
 FOLDER = tempfile.mkdtemp(prefix="ptxrun-capture-")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 REC = os.path.join(FOLDER, "test.rec")
 # Recorded at two threads as the machine likes; replayed otherwise.
 SETTINGS = [{"OMP_NUM_THREADS": "1", "PTXRUN_CPU": "sse4"}, {"OMP_NUM_THREADS": "2", "PTXRUN_LANES": "8"},

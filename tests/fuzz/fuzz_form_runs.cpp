@@ -1,5 +1,6 @@
 // Modules of random instructions of every executable form, run: the same bits at every W, in
-// baseline and optimised code, as one thread at a time in baseline code gives.
+// baseline and optimised code, as one thread at a time in baseline code gives. Which NaN of f64
+// comes out of two is left open (README, "Same bits"); code that has one NaN must agree.
 //
 //   fuzz_form_runs [count=N] [seconds=S] [seed=N] [keep=DIR]
 //
@@ -77,10 +78,14 @@ constexpr const char *kHead =
 
 std::string declarations() {
   std::string text = ".local .align 16 .b8 lv[128];\n.reg .pred %p<4>;\n.reg .b128 %q<4>;\n"
-                     ".reg .b64 %ag, %al, %ao, %aw;\n.reg .b32 %as, %at;\n";
+                     ".reg .b64 %ag, %al, %am, %ao, %aw;\n.reg .b32 %as, %at;\n";
   for (const RegisterFile &file : kFiles)
     text += std::string(".reg ") + file.type + " " + file.prefix + "<4>;\n";
   return text;
+}
+
+bool isOfMatrices(const std::string &instruction) {
+  return instruction.find("matrix") != std::string::npos;
 }
 
 std::string textOf(const std::vector<std::string> &instructions) {
@@ -92,7 +97,8 @@ std::string textOf(const std::vector<std::string> &instructions) {
           "add.s64 %ag, %ao, " +
           std::to_string(kOwnOffset) +
           ";\n"
-          "mov.u32 %as, sv;\nmad.lo.u32 %as, %at, 128, %as;\nmov.b64 %al, lv;\n";
+          "mov.u32 %as, sv;\nmad.lo.u32 %as, %at, 128, %as;\nmov.b64 %al, lv;\n"
+          "cvt.u64.u32 %am, %as;\ncvta.shared.u64 %am, %am;\n";
   const auto at = [](uint32_t offset) { return "[%ao+" + std::to_string(offset) + "]"; };
   for (uint32_t k = 0; k < 16; ++k) { // the thread's memory begins with its input, too
     text += "ld.global.b64 %aw, " + at(8 * k) + ";\nst.shared.b64 [%as+" + std::to_string(8 * k) +
@@ -111,8 +117,7 @@ std::string textOf(const std::vector<std::string> &instructions) {
             ", {%aw, %aw};\n";
   for (const std::string &instruction : instructions) {
     // Rows of other threads are read and written between two barriers.
-    const bool isShared = instruction.find("matrix") != std::string::npos;
-    const std::string barrier = isShared ? "bar.warp.sync 0xffffffff;\n" : "";
+    const std::string barrier = isOfMatrices(instruction) ? "bar.warp.sync 0xffffffff;\n" : "";
     text += barrier + instruction + barrier;
   }
   offset = kOutputOffset;
@@ -199,7 +204,12 @@ class Memory {
   char *const begin_;
 };
 
-Run runAt(device::Module &module, unsigned lanes, const std::vector<char> &input) {
+struct Code {
+  bool isOptimised = false;
+  bool hasOneNan = false; ///< of f64, as code of recordings has
+};
+
+Run runAt(device::Module &module, unsigned lanes, Code code, const std::vector<char> &input) {
   const Memory memory(input);
   char *const parameter = memory.begin();
   device::LaunchOptions launch;
@@ -207,6 +217,7 @@ Run runAt(device::Module &module, unsigned lanes, const std::vector<char> &input
   launch.block = {kThreads, 1, 1};
   launch.params = &parameter;
   launch.code.lanes = lanes;
+  launch.code.hasOneDoubleNan = code.hasOneNan;
   launch.threads = 1;
   launch.timeout = std::chrono::seconds(60);
   device::Outcome outcome;
@@ -236,21 +247,21 @@ struct Finding {
 };
 
 Finding tryModule(const std::vector<std::string> &instructions, const std::vector<char> &input,
-                  bool isOptimised) {
+                  Code code) {
   const std::string text = textOf(instructions);
   const auto baseline = load(text, device::Tiers::baseline);
   if (!baseline)
     return {{}, true};
-  const Run expected = runAt(*baseline, 1, input);
+  const Run expected = runAt(*baseline, 1, code, input);
   if (expected.code == device::Code::invalidPtx)
     return {{}, true};
   if (expected.code != device::Code::ok && expected.code != device::Code::illegalAddress)
     return {"W = 1: " + expected.message, false};
-  const auto optimised = isOptimised ? load(text, device::Tiers::optimised) : nullptr;
+  const auto optimised = code.isOptimised ? load(text, device::Tiers::optimised) : nullptr;
   for (const unsigned lanes : {8u, 16u, 32u}) {
-    const Run run = runAt(optimised ? *optimised : *baseline, lanes, input);
+    const Run run = runAt(optimised ? *optimised : *baseline, lanes, code, input);
     const std::string where =
-        "W = " + std::to_string(lanes) + (isOptimised ? ", optimised: " : ", baseline: ");
+        "W = " + std::to_string(lanes) + (code.isOptimised ? ", optimised: " : ", baseline: ");
     if (run.code != expected.code)
       return {where + (run.message.empty() ? "succeeds" : run.message), false};
     if (run.code != device::Code::ok)
@@ -260,8 +271,16 @@ Finding tryModule(const std::vector<std::string> &instructions, const std::vecto
     if (mine == run.memory.end())
       continue;
     const auto byte = static_cast<size_t>(mine - run.memory.begin());
+    const auto wordAt = [&](const std::vector<char> &memory) {
+      uint64_t word;
+      std::memcpy(&word, memory.data() + byte / 8 * 8, sizeof word);
+      char digits[20];
+      std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(word));
+      return std::string(digits);
+    };
     return {where + "thread " + std::to_string(byte / kThreadBytes) + ", output " +
-                std::to_string((static_cast<long>(byte % kThreadBytes) - long(kOutputOffset)) / 8),
+                std::to_string((static_cast<long>(byte % kThreadBytes) - long(kOutputOffset)) / 8) +
+                " is " + wordAt(run.memory) + ", not " + wordAt(expected.memory),
             false};
   }
   return {};
@@ -269,11 +288,11 @@ Finding tryModule(const std::vector<std::string> &instructions, const std::vecto
 
 /// Without the instructions that it fails without.
 std::vector<std::string> reduced(std::vector<std::string> instructions,
-                                 const std::vector<char> &input, bool isOptimised) {
+                                 const std::vector<char> &input, Code code) {
   for (size_t k = 0; k < instructions.size();) {
     std::vector<std::string> fewer = instructions;
     fewer.erase(fewer.begin() + static_cast<long>(k));
-    if (tryModule(fewer, input, isOptimised).problem.empty())
+    if (tryModule(fewer, input, code).problem.empty())
       ++k;
     else
       instructions = std::move(fewer);
@@ -301,6 +320,9 @@ std::vector<std::string> draw(Mutations &random) {
     std::string text = instructionOf(*forms[random.below(forms.size())], choices);
     if (choices.isUnusable)
       continue;
+    // Rows of matrices lie in shared memory, whose generic addresses are in %am.
+    if (const size_t at = text.find("[%ag"); isOfMatrices(text) && at != std::string::npos)
+      text.replace(at, 4, "[%am");
     if (isAccepted(text))
       instructions.push_back(std::move(text));
   }
@@ -312,7 +334,7 @@ int run(const LongRun &settings) {
               static_cast<unsigned long long>(settings.seed));
   std::fflush(stdout);
   const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(settings.seconds);
-  uint64_t modules = 0, refused = 0, findings = 0;
+  uint64_t modules = 0, refused = 0, choices = 0, findings = 0;
   for (; modules < settings.count; ++modules) {
     if (settings.seconds != 0 && std::time(nullptr) >= end)
       break;
@@ -320,14 +342,20 @@ int run(const LongRun &settings) {
     Mutations random(seed);
     const std::vector<std::string> instructions = draw(random);
     const std::vector<char> input = inputs(random);
-    const bool isOptimised = random.below(4) == 0;
-    const Finding found = tryModule(instructions, input, isOptimised);
+    Code code{.isOptimised = random.below(4) == 0};
+    Finding found = tryModule(instructions, input, code);
     refused += found.isRefused;
+    if (!found.problem.empty()) {
+      code.hasOneNan = true;
+      const Finding again = tryModule(instructions, input, code);
+      choices += again.problem.empty();
+      found = again;
+    }
     if (found.problem.empty())
       continue;
     ++findings;
     std::string text;
-    for (const std::string &instruction : reduced(instructions, input, isOptimised))
+    for (const std::string &instruction : reduced(instructions, input, code))
       text += instruction;
     std::printf("seed=%llu: %s\n%s", static_cast<unsigned long long>(seed), found.problem.c_str(),
                 text.c_str());
@@ -337,9 +365,10 @@ int run(const LongRun &settings) {
           << "// " << found.problem << "\n"
           << text;
   }
-  std::printf("%llu modules, %llu of them not executable, %llu differences\n",
+  std::printf("%llu modules, %llu of them not executable, %llu with another NaN of f64, %llu "
+              "differences\n",
               static_cast<unsigned long long>(modules), static_cast<unsigned long long>(refused),
-              static_cast<unsigned long long>(findings));
+              static_cast<unsigned long long>(choices), static_cast<unsigned long long>(findings));
   device::endBackground();
   return findings ? 1 : 0;
 }

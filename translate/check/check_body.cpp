@@ -161,7 +161,7 @@ void Checker::location(const ast::LocDirective &written) {
   if (isSame)
     return;
   uint32_t inlinedAt = 0;
-  if (written.hasInlinedAt) {
+  if (written.hasInlinedAt && needs(written.span, "inlined_at", 70, 0)) {
     // The call's own .loc stands before (11.5.4); it may have been inlined itself.
     auto known =
         locationOf_.find(key(written.inlinedFile, written.inlinedLine, written.inlinedColumn));
@@ -175,7 +175,8 @@ void Checker::location(const ast::LocDirective &written) {
   module_.locations[location_].inlinedAt = inlinedAt;
   locationOf_[key(written.file, written.line, written.column)] = location_;
   if (written.hasFunctionName)
-    pendingNames_.push_back({location_, written.functionName, written.functionOffset});
+    pendingNames_.push_back(
+        {written.span, location_, written.functionName, written.functionOffset});
 }
 
 // Names of inlined functions are strings in .debug_str, which follows the code.
@@ -196,10 +197,13 @@ void Checker::resolveFunctionNames() {
   }
   for (const PendingName &one : pendingNames_) {
     auto label = labels.find(one.label);
+    if (label == labels.end() && text(one.label) != ".debug_str") {
+      error(one.span, quote(one.label) + " is no label of the section .debug_str",
+            "PTX ISA 11.5.4: .loc");
+      continue;
+    }
     uint64_t start = (label == labels.end() ? 0 : label->second) + one.offset;
-    bool isKnown =
-        start < bytes.size() && (label != labels.end() || text(one.label) == ".debug_str");
-    if (isKnown)
+    if (start < bytes.size())
       module_.locations[one.location].functionName =
           arena_.copyText(std::string_view(bytes.c_str() + start));
   }

@@ -195,9 +195,17 @@ Register *Checker::makeRegister(std::string_view name, Type type, uint8_t vector
   return made;
 }
 
+bool Checker::hasGoodAlignment(const ast::Declaration &written) {
+  if (!written.hasAlign || (std::has_single_bit(written.align) && written.align <= UINT32_MAX))
+    return true;
+  return error(written.span, "an alignment must be a power of two", "PTX ISA 5.4.5: alignment");
+}
+
 void Checker::registers(const ast::Declaration &written, Type type, uint8_t vector) {
   constexpr const char *kNote =
       "PTX ISA 5.4: variables; 5.4.6: parameterised names such as %r<100>";
+  if (!hasGoodAlignment(written))
+    return;
   for (const ast::Declarator &one : written.declarators) {
     if (one.initializer) {
       error(one.initializer->span, "a register cannot have an initial value");
@@ -254,11 +262,10 @@ bool Checker::layOut(const ast::Declaration &written, const ast::Declarator &dec
   uint64_t element =
       isOpaque(made.type) ? 8 : std::max(1u, isa::bitWidth(made.type) / 8) * made.vector;
   made.alignment = uint32_t(element);
-  if (written.hasAlign) {
-    if (!std::has_single_bit(written.align) || written.align > UINT32_MAX)
-      return error(written.span, "an alignment must be a power of two", "PTX ISA 5.4.5: alignment");
+  if (!hasGoodAlignment(written))
+    return false;
+  if (written.hasAlign)
     made.alignment = uint32_t(written.align);
-  }
   if (declarator.dimensions.size() > kMostDimensions)
     return error(declarator.span, "this array has too many dimensions");
   unsigned __int128 bytes = element;

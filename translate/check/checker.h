@@ -68,6 +68,8 @@ class Checker {
 
   // --- variables (check_variable.cpp)
   void declaration(const ast::Declaration &);
+  /// Whether an alignment that stands there is a power of two; says so if not.
+  bool hasGoodAlignment(const ast::Declaration &);
   void registers(const ast::Declaration &, isa::Type, uint8_t vector);
   void variables(const ast::Declaration &, isa::Type, uint8_t vector);
   void variable(const ast::Declarator &, NameId name, Variable made);
@@ -155,7 +157,7 @@ class Checker {
   std::vector<Relocation> relocations_;
   std::vector<const isa::Matcher::Candidates *> candidates_; ///< by mnemonic
   uint64_t constantBytes_ = 0;                               ///< of .const variables so far
-  bool followsConvention_ = true; ///< no function of the module has several results
+  bool followsConvention_ = true;             ///< no function of the module has several results
   const ast::Instruction *current_ = nullptr; ///< the one whose operands are looked up
   Function *function_ = nullptr;              ///< the one being checked, null at module scope
   uint32_t location_ = 0;
@@ -167,6 +169,7 @@ class Checker {
   std::vector<const ast::SectionDirective *> sections_;
   std::unordered_set<uint32_t> fileNumbers_;
   struct PendingName {
+    Span span;
     uint32_t location;
     NameId label;
     uint64_t offset;

@@ -17,6 +17,7 @@
 
 #include <cassert>
 
+#include "translate/jit/bfloat_bits.h"
 #include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/known_masks.h"
@@ -353,6 +354,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
     for (Function &function : module)
       keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters(),
                        in.needs.staticSharedBytes);
+  for (Function &function : module)
+    moveBfloatsAsBits(function);
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
   if (!effort.isBaseline())
     for (Function &function : module) {
