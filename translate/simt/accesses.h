@@ -198,6 +198,9 @@ class Accesses : protected ValueMap {
                       llvm::function_ref<Value *(Value *)> next);
   /// Flushes subnormal numbers where the memory at a pointer is such that additions do.
   std::function<Value *(Value *)> flushAt(const llvm::AtomicRMWInst &, Value *p);
+  void exchangeUnless(const llvm::AtomicRMWInst &, Value *p, llvm::PHINode *seen, Value *wanted,
+                      Block *again, Block *done);
+  void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   std::function<Value *(Value *, Value *)> nextInRow(const llvm::AtomicRMWInst &);
   Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align);

@@ -135,6 +135,16 @@ llvm::Value *flushed(llvm::IRBuilder<> &b, llvm::Value *v) {
                         v);
 }
 
+/// Whether a place that has its new value already may be left alone: nobody can tell, where the
+/// operation orders nothing.
+bool mayBeLeftAlone(const llvm::AtomicRMWInst &rmw) {
+  using A = llvm::AtomicRMWInst;
+  const auto op = rmw.getOperation();
+  const bool isMinOrMax =
+      isExtreme(op) || op == A::Max || op == A::Min || op == A::UMax || op == A::UMin;
+  return isMinOrMax && rmw.getOrdering() == llvm::AtomicOrdering::Monotonic;
+}
+
 /// More than an instruction or two on the host: a loop around a compare and swap.
 bool isLong(const llvm::AtomicRMWInst &rmw) {
   switch (rmw.getOperation()) {
@@ -205,8 +215,26 @@ llvm::Value *Accesses::loadForUpdate(llvm::Type *type, Value *p, llvm::Align ali
   return old;
 }
 
+/// Puts `wanted` where `seen` has been and goes on to `done`; back to `again`, where `seen` begins,
+/// if something else is there by now.
+void Accesses::exchangeUnless(const llvm::AtomicRMWInst &rmw, Value *p, llvm::PHINode *seen,
+                              Value *wanted, Block *again, Block *done) {
+  wanted = b_.CreateBitCast(wanted, seen->getType());
+  if (mayBeLeftAlone(rmw)) {
+    Block *exchange = newBlock("exchange");
+    b_.CreateCondBr(b_.CreateICmpEQ(wanted, seen), done, exchange);
+    b_.SetInsertPoint(exchange);
+  }
+  Value *exchanged = b_.CreateAtomicCmpXchg(
+      p, seen, wanted, rmw.getAlign(), rmw.getOrdering(),
+      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
+  seen->addIncoming(b_.CreateExtractValue(exchanged, 0), b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), done, again);
+}
+
 // What the host has no instruction for:
 //     old = load; do { seen = old; old = cmpxchg(p, seen, next(seen)) } while (old != seen)
+// without an exchange where that changes nothing.
 llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bool isLocal,
                                     llvm::function_ref<Value *(Value *)> next) {
   const llvm::Align align = rmw.getAlign();
@@ -224,11 +252,7 @@ llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bo
   llvm::PHINode *seen = b_.CreatePHI(bits, 2);
   seen->addIncoming(first, before);
   Value *old = b_.CreateBitCast(seen, rmw.getType());
-  Value *exchanged = b_.CreateAtomicCmpXchg(
-      p, seen, b_.CreateBitCast(next(old), bits), align, rmw.getOrdering(),
-      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
-  seen->addIncoming(b_.CreateExtractValue(exchanged, 0), loop);
-  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), done, loop);
+  exchangeUnless(rmw, p, seen, next(old), loop, done);
   b_.SetInsertPoint(done);
   return old;
 }
@@ -244,6 +268,76 @@ std::function<llvm::Value *(llvm::Value *)> Accesses::flushAt(const llvm::Atomic
     mayFlush = b_.CreateICmpUGE(offset, b_.getInt64(uint64_t(16) << abi::kSharedWindowShift));
   }
   return [this, mayFlush](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
+}
+
+/// Lanes that follow each other in the gang and update one place do so in one exchange, in their
+/// order (rows of a sparse matrix, sorted keys): nobody comes in between, which is one of the
+/// orders.
+///     same = the active lanes whose place is that of the lane before, which is active
+///     for (lane = 0; there are active lanes from `lane` on;)
+///       first = lane = the first of them; old = load place[first]
+///       do { x = seen = old; lane = first
+///            do x = next(x, value[lane]); while (same has ++lane)
+///       } while ((old = cmpxchg(place[first], seen, x)) != seen)
+void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places) {
+  llvm::Type *type = rmw.getType(), *i64 = b_.getInt64Ty();
+  const auto inMemory = [&](Value *v, const char *name) {
+    llvm::AllocaInst *memory = entryAlloca(v->getType(), name);
+    memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+    b_.CreateStore(v, memory);
+    return memory;
+  };
+  llvm::Type *indexType = places.index->getType()->getScalarType();
+  Value *index = b_.CreateFreeze(places.index);
+  llvm::AllocaInst *indices = inMemory(index, "run.places"),
+                   *values = inMemory(vector(rmw.getValOperand()), "run.values");
+  llvm::SmallVector<int> before{0};
+  for (unsigned l = 1; l < lanes_; ++l)
+    before.push_back(int(l) - 1);
+  Value *isSame = b_.CreateICmpEQ(index, b_.CreateShuffleVector(index, before));
+  Value *active = b_.CreateZExt(maskBits(fullMask()), i64);
+  Value *same = b_.CreateAnd(b_.CreateZExt(maskBits(isSame), i64),
+                             b_.CreateAnd(active, b_.CreateShl(active, 1)));
+  Block *entry = b_.GetInsertBlock(), *run = newBlock("run"), *update = newBlock("run.update"),
+        *lanes = newBlock("run.lanes"), *exchange = newBlock("run.exchange"),
+        *latch = newBlock("run.next"), *done = newBlock("run.done");
+  b_.CreateCondBr(b_.CreateIsNotNull(active), run, done);
+
+  b_.SetInsertPoint(run);
+  llvm::PHINode *left = b_.CreatePHI(i64, 2, "lanes.left");
+  left->addIncoming(active, entry);
+  Value *first = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {i64}, {left, b_.getTrue()});
+  Value *place = placeAt(places, b_.CreateLoad(indexType, b_.CreateGEP(indexType, indices, first)));
+  const auto flush = mayFlush(rmw) ? flushAt(rmw, place) : [](Value *x) { return x; };
+  llvm::Type *bits = bitsOf(type);
+  llvm::LoadInst *atFirst = b_.CreateAlignedLoad(bits, place, rmw.getAlign());
+  atFirst->setAtomic(llvm::AtomicOrdering::Monotonic);
+  b_.CreateBr(update);
+
+  b_.SetInsertPoint(update);
+  llvm::PHINode *seen = b_.CreatePHI(bits, 2);
+  seen->addIncoming(atFirst, run);
+  Value *old = flush(b_.CreateBitCast(seen, type));
+  b_.CreateBr(lanes);
+
+  b_.SetInsertPoint(lanes);
+  llvm::PHINode *lane = b_.CreatePHI(i64, 2, "lane"), *soFar = b_.CreatePHI(type, 2);
+  lane->addIncoming(first, update);
+  soFar->addIncoming(old, update);
+  Value *value = flush(b_.CreateLoad(type, b_.CreateGEP(type, values, lane)));
+  Value *wanted = flush(combine(b_, rmw, soFar, value, context_.options));
+  Value *next = b_.CreateAdd(lane, b_.getInt64(1));
+  lane->addIncoming(next, b_.GetInsertBlock());
+  soFar->addIncoming(wanted, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateTrunc(b_.CreateLShr(same, next), b_.getInt1Ty()), lanes, exchange);
+
+  b_.SetInsertPoint(exchange);
+  exchangeUnless(rmw, place, seen, wanted, update, latch);
+  b_.SetInsertPoint(latch);
+  Value *rest = b_.CreateAnd(left, b_.CreateShl(b_.getInt64(~uint64_t(0)), next));
+  left->addIncoming(rest, latch);
+  b_.CreateCondBr(b_.CreateIsNotNull(rest), run, done);
+  b_.SetInsertPoint(done);
 }
 
 llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
@@ -390,8 +484,8 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     if (rmw) {
       if (mayFlush(*rmw))
         return flushingAdd(*rmw, p, v, isLocal);
-      if (!isLocal && !isExtreme(rmw->getOperation()) && !hasOneNan(*rmw, context_.options) &&
-          v->getType() == rmw->getType())
+      if (!isLocal && !isExtreme(rmw->getOperation()) && !mayBeLeftAlone(*rmw) &&
+          !hasOneNan(*rmw, context_.options) && v->getType() == rmw->getType())
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
       return updateInLoop(*rmw, p, isLocal,
                           [&](Value *old) { return combine(b_, *rmw, old, v, context_.options); });
@@ -444,6 +538,9 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
         [&] { return byLane(false); });
   else if (rmw && isRowUpdate(*rmw, isLocal, isLong(*rmw)))
     old = updateRow(*rmw, isLocal, nextInRow(*rmw), [&] { return byLane(true); });
+  else if (rmw && !isLocal && i.use_empty() && isLong(*rmw) && !shapes_.isUniform(pointer) &&
+           !plain(value)->isVectorTy() && knownLanes().empty() && !isBaseline())
+    updateInRuns(*rmw, places);
   else if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
            !isBaseline())
     updateDenseOrSparse(places, operands[1], plain(value), update);
