@@ -103,9 +103,10 @@ class Accesses : protected ValueMap {
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 
   // widen_groups.cpp
-  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size);
+  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size, bool doGuess = false);
   llvm::SmallVector<Value *> startsOfGroups(const Value *pointer, const Address &, unsigned group);
   Value *loadGroups(const llvm::LoadInst &, const Address &);
+  Value *loadGuessedGroups(const llvm::LoadInst &, const Address &);
   bool storeGroups(const llvm::StoreInst &, const Address &, Value *);
 
   // widen_known.cpp
@@ -228,7 +229,7 @@ class Accesses : protected ValueMap {
   Value *updateRow(const llvm::AtomicRMWInst &, bool isLocal, NextValue,
                    llvm::function_ref<Value *()> slowly);
 
-  std::map<unsigned, LaneGroups> laneGroups_; // by how many lanes
+  std::map<std::pair<unsigned, bool>, LaneGroups> laneGroups_; // by how many lanes; guessed
   /// Where groups begin in the block being emitted, by the address less its bytes (rows.h) and how
   /// many lanes they have.
   struct Starts {

@@ -54,10 +54,32 @@ LaneGroups::Offsets LaneGroups::sum(const llvm::Value *x, const llvm::Value *y, 
   return left;
 }
 
+/// A row of a sparse matrix, whose beginning a group loads, and what it counts on from there.
+LaneGroups::Offsets LaneGroups::guess(const llvm::Instruction &i) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+    return load->isSimple() && areSame(load->getPointerOperand()) ? same() : std::nullopt;
+  if (llvm::isa<llvm::SExtInst, llvm::ZExtInst>(i)) // indices hardly ever wrap
+    return offsetsOf(i.getOperand(0));
+  auto *phi = llvm::dyn_cast<llvm::PHINode>(&i);
+  const llvm::Loop *loop = phi ? shapes_.loops().getLoopFor(phi->getParent()) : nullptr;
+  const llvm::BasicBlock *before = loop ? loop->getLoopPredecessor() : nullptr,
+                         *latch = loop ? loop->getLoopLatch() : nullptr;
+  if (!before || !latch || loop->getHeader() != phi->getParent())
+    return std::nullopt;
+  const Offsets first = offsetsOf(phi->getIncomingValueForBlock(before));
+  if (!first)
+    return std::nullopt;
+  known_[phi] = first; // if it is so behind a round
+  return offsetsOf(phi->getIncomingValueForBlock(latch)) == first ? first : std::nullopt;
+}
+
 LaneGroups::Offsets LaneGroups::evaluate(const llvm::Value *v) {
   if (Offsets offsets = ofShape(v))
     return offsets;
   auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (i && doGuess_ && depth_ <= kLimits.search.operands)
+    if (Offsets offsets = guess(*i))
+      return offsets;
   if (!i || !isArithmetic(*i) || i->getType()->isVectorTy() || depth_ > kLimits.search.operands)
     return std::nullopt;
   if (llvm::all_of(i->operands(), [&](const llvm::Use &u) { return areSame(u.get()); }))

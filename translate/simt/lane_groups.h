@@ -14,8 +14,10 @@ class ShapeAnalysis;
 
 class LaneGroups {
  public:
-  /// Groups of `lanes`, which divide the gang.
-  LaneGroups(const ShapeAnalysis &shapes, unsigned lanes) : shapes_(shapes), lanes_(lanes) {}
+  /// Groups of `lanes`, which divide the gang. With `doGuess`, what mostly holds of active lanes
+  /// counts as known: a group that loads from one place gets one value, and counts on in loops.
+  LaneGroups(const ShapeAnalysis &shapes, unsigned lanes, bool doGuess = false)
+      : shapes_(shapes), lanes_(lanes), doGuess_(doGuess) {}
 
   /// Of a value that a gang computes, of all its lanes: value(lane) = value(first lane of its
   /// group)
@@ -25,6 +27,7 @@ class LaneGroups {
 
  private:
   Offsets evaluate(const llvm::Value *);
+  Offsets guess(const llvm::Instruction &);
   Offsets ofShape(const llvm::Value *) const;
   Offsets sum(const llvm::Value *, const llvm::Value *, int64_t factor);
   Offsets same() const;
@@ -32,6 +35,7 @@ class LaneGroups {
 
   const ShapeAnalysis &shapes_;
   unsigned lanes_, depth_ = 0;
+  bool doGuess_;
   llvm::DenseMap<const llvm::Value *, Offsets> known_;
 };
 

@@ -3,6 +3,7 @@
 #include <llvm/ADT/Sequence.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include "translate/simt/accesses.h"
 #include "translate/simt/rows.h"
@@ -55,11 +56,11 @@ std::optional<int64_t> movedByRound(const llvm::Value *v, const llvm::Loop &loop
 
 /// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
 /// each group is worth more than a gather.
-std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size) {
+std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size, bool doGuess) {
   for (unsigned group = lanes_ / 2; group > 1; group /= 2) {
     if (group * size < kLimits.accesses.leastPiece)
       return std::nullopt;
-    auto known = laneGroups_.try_emplace(group, shapes_, group).first;
+    auto known = laneGroups_.try_emplace({group, doGuess}, shapes_, group, doGuess).first;
     const LaneGroups::Offsets offsets = known->second.offsetsOf(pointer);
     bool isRow = offsets.has_value();
     for (unsigned l = 0; isRow && l < lanes_; ++l)
@@ -118,6 +119,50 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
     pieces.push_back(l);
   }
   return concatenate(pieces);
+}
+
+/// The same where the groups' beginnings are guessed, and where lanes are missing:
+///     if (all active lanes: address == address[first lane of the group] + distance from it)
+///       one load for each group
+///     else
+///       a gather, lane by lane below AVX-512
+/// Null where that is unlikely. (A load under a mask never begins outside `.shared` memory.)
+llvm::Value *Accesses::loadGuessedGroups(const llvm::LoadInst &load, const Address &a) {
+  llvm::Type *type = plain(&load);
+  const unsigned bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
+  if (!context_.passes.isOn(Pass::guesses) || isBaseline() || isOffMainLine_ || !load.isSimple() ||
+      type->isVectorTy() || !context_.target.hasMaskedAccess(bits) ||
+      load.getPointerAddressSpace() == lower::kShared)
+    return nullptr;
+  const std::optional<unsigned> group = groupsInRow(load.getPointerOperand(), bits / 8, true);
+  if (!group)
+    return nullptr;
+  auto *addresses = vec(b_.getInt64Ty(), lanes_);
+  Value *each = pointers(a), *at = b_.CreateFreeze(b_.CreatePtrToInt(each, addresses));
+  llvm::SmallVector<int> firsts;
+  llvm::SmallVector<llvm::Constant *> distances;
+  for (unsigned l = 0; l < lanes_; ++l) {
+    firsts.push_back(int(l / *group * *group));
+    distances.push_back(b_.getInt64(l % *group * (bits / 8)));
+  }
+  Value *differs = b_.CreateICmpNE(
+      at, b_.CreateAdd(b_.CreateShuffleVector(at, firsts), llvm::ConstantVector::get(distances)));
+  Block *inGroups = newBlock("load.groups"), *slow = newBlock("load.each"),
+        *done = newBlock("load.end");
+  b_.CreateCondBr(anyLane(mask() ? b_.CreateAnd(differs, mask()) : differs), slow, inGroups,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+  const auto loadEachGroup = [&] {
+    llvm::SmallVector<Value *> pieces;
+    for (unsigned first = 0; first < lanes_; first += *group) {
+      const auto lanes = llvm::to_vector(llvm::seq(int(first), int(first + *group)));
+      Value *start = b_.CreateIntToPtr(b_.CreateExtractElement(at, first), b_.getPtrTy());
+      pieces.push_back(b_.CreateMaskedLoad(vec(type, *group), start, load.getAlign(),
+                                           b_.CreateShuffleVector(fullMask(), lanes)));
+    }
+    return concatenate(pieces);
+  };
+  return joined({slow, [&] { return loadEach(load, each); }}, {inGroups, loadEachGroup}, done,
+                load.getName());
 }
 
 /// Lanes that write neighbouring elements in groups: one store for each group, in the order of the

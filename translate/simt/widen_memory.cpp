@@ -60,6 +60,8 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
       result = neighbours_[&load];
     } else if (Value *groups = loadGroups(load, a)) {
       result = groups;
+    } else if (Value *guessed = loadGuessedGroups(load, a)) {
+      result = guessed;
     } else if (load.isSimple() && (guess = guessNeighbours(pointer, plain(&load)))) {
       result = loadEither(load, guess->row, [&] { return loadRowsOrEach(load, *guess, a); });
     } else {
