@@ -201,6 +201,11 @@ class Accesses : protected ValueMap {
   std::function<Value *(Value *)> flushAt(const llvm::AtomicRMWInst &, Value *p);
   void exchangeUnless(const llvm::AtomicRMWInst &, Value *p, llvm::PHINode *seen, Value *wanted,
                       Block *again, Block *done);
+  /// The bits at lanes' places, and what is to come there.
+  struct Ahead {
+    Value *seen, *wanted;
+  };
+  std::optional<Ahead> updateAhead(const llvm::AtomicRMWInst &, const Places &);
   void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
   std::function<Value *(Value *, Value *)> nextInRow(const llvm::AtomicRMWInst &);

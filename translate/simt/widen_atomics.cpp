@@ -257,35 +257,66 @@ llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bo
   return old;
 }
 
-// Through a generic address the memory may be shared, where nothing is flushed.
+// Through a generic address the memory may be shared, where nothing is flushed. `p` may be a
+// vector.
 std::function<llvm::Value *(llvm::Value *)> Accesses::flushAt(const llvm::AtomicRMWInst &rmw,
                                                               Value *p) {
   Value *mayFlush = b_.getTrue();
   if (rmw.getPointerAddressSpace() == lower::kGeneric) {
-    Value *shared = sharedBase();
-    Value *offset = b_.CreateSub(b_.CreatePtrToInt(p, b_.getInt64Ty()),
-                                 b_.CreatePtrToInt(shared, b_.getInt64Ty()));
-    mayFlush = b_.CreateICmpUGE(offset, b_.getInt64(uint64_t(16) << abi::kSharedWindowShift));
+    Value *shared = b_.CreatePtrToInt(sharedBase(), b_.getInt64Ty());
+    llvm::Type *type = p->getType()->getWithNewType(b_.getInt64Ty());
+    if (p->getType()->isVectorTy())
+      shared = b_.CreateVectorSplat(lanes_, shared);
+    mayFlush =
+        b_.CreateICmpUGE(b_.CreateSub(b_.CreatePtrToInt(p, type), shared),
+                         llvm::ConstantInt::get(type, uint64_t(16) << abi::kSharedWindowShift));
   }
   return [this, mayFlush](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
 }
 
+/// What lanes find at their places, and make of it, all at once; each exchange tells whether it is
+/// still there. Nothing where gathering is no instruction.
+std::optional<Accesses::Ahead> Accesses::updateAhead(const llvm::AtomicRMWInst &rmw,
+                                                     const Places &places) {
+  llvm::Type *type = wide(&rmw);
+  if (!context_.target.hasMaskedGather() ||
+      (type->getScalarSizeInBits() != 32 && type->getScalarSizeInBits() != 64))
+    return std::nullopt;
+  Value *each = places.base
+                    ? b_.CreateGEP(b_.getInt8Ty(), places.base,
+                                   b_.CreateSExt(places.index, vec(b_.getInt64Ty(), lanes_)))
+                    : places.index;
+  const auto flush = mayFlush(rmw) ? flushAt(rmw, each) : [](Value *x) { return x; };
+  Value *seen = b_.CreateMaskedGather(type, each, rmw.getAlign(), fullMask(),
+                                      llvm::Constant::getNullValue(type));
+  Value *value = b_.CreateFreeze(vector(rmw.getValOperand()));
+  Value *wanted = flush(combine(b_, rmw, flush(seen), flush(value), context_.options));
+  return Ahead{b_.CreateBitCast(seen, bitsOf(type)), b_.CreateBitCast(wanted, bitsOf(type))};
+}
+
 /// Lanes that follow each other in the gang and update one place do so in one exchange, in their
 /// order (rows of a sparse matrix, sorted keys): nobody comes in between, which is one of the
-/// orders.
+/// orders. Those by themselves exchange what has been found out for all lanes together, so that
+/// they do not wait for each other's loads.
 ///     same = the active lanes whose place is that of the lane before, which is active
 ///     for (lane = 0; there are active lanes from `lane` on;)
-///       first = lane = the first of them; old = load place[first]
+///       first = lane = the first of them
+///       if (same has no lane + 1 and (old = cmpxchg(place[first], ahead)) is as expected)
+///         continue with the next
+///       old = load place[first]
 ///       do { x = seen = old; lane = first
 ///            do x = next(x, value[lane]); while (same has ++lane)
 ///       } while ((old = cmpxchg(place[first], seen, x)) != seen)
 void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places) {
-  llvm::Type *type = rmw.getType(), *i64 = b_.getInt64Ty();
+  llvm::Type *type = rmw.getType(), *bits = bitsOf(type), *i64 = b_.getInt64Ty();
   const auto inMemory = [&](Value *v, const char *name) {
     llvm::AllocaInst *memory = entryAlloca(v->getType(), name);
     memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
     b_.CreateStore(v, memory);
     return memory;
+  };
+  const auto loadOf = [&](llvm::Type *element, Value *memory, Value *lane) {
+    return b_.CreateLoad(element, b_.CreateGEP(element, memory, lane));
   };
   llvm::Type *indexType = places.index->getType()->getScalarType();
   Value *index = b_.CreateFreeze(places.index);
@@ -295,28 +326,54 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
   for (unsigned l = 1; l < lanes_; ++l)
     before.push_back(int(l) - 1);
   Value *isSame = b_.CreateICmpEQ(index, b_.CreateShuffleVector(index, before));
-  Value *active = b_.CreateZExt(maskBits(fullMask()), i64);
+  Value *lanesToUpdate = fullMask();
+  llvm::AllocaInst *seenAhead = nullptr, *wantedAhead = nullptr;
+  if (const std::optional<Ahead> ahead = updateAhead(rmw, places)) {
+    seenAhead = inMemory(ahead->seen, "run.seen");
+    wantedAhead = inMemory(ahead->wanted, "run.wanted");
+    if (mayBeLeftAlone(rmw))
+      lanesToUpdate = b_.CreateAnd(lanesToUpdate, b_.CreateICmpNE(ahead->seen, ahead->wanted));
+  }
+  Value *active = b_.CreateZExt(maskBits(lanesToUpdate), i64);
   Value *same = b_.CreateAnd(b_.CreateZExt(maskBits(isSame), i64),
                              b_.CreateAnd(active, b_.CreateShl(active, 1)));
-  Block *entry = b_.GetInsertBlock(), *run = newBlock("run"), *update = newBlock("run.update"),
-        *lanes = newBlock("run.lanes"), *exchange = newBlock("run.exchange"),
-        *latch = newBlock("run.next"), *done = newBlock("run.done");
+  Block *entry = b_.GetInsertBlock(), *run = newBlock("run"),
+        *alone = seenAhead ? newBlock("run.alone") : nullptr, *load = newBlock("run.load"),
+        *update = newBlock("run.update"), *lanes = newBlock("run.lanes"),
+        *exchange = newBlock("run.exchange"), *latch = newBlock("run.next"),
+        *done = newBlock("run.done");
   b_.CreateCondBr(b_.CreateIsNotNull(active), run, done);
 
   b_.SetInsertPoint(run);
   llvm::PHINode *left = b_.CreatePHI(i64, 2, "lanes.left");
   left->addIncoming(active, entry);
   Value *first = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {i64}, {left, b_.getTrue()});
-  Value *place = placeAt(places, b_.CreateLoad(indexType, b_.CreateGEP(indexType, indices, first)));
+  Value *second = b_.CreateAdd(first, b_.getInt64(1));
+  Value *place = placeAt(places, loadOf(indexType, indices, first));
   const auto flush = mayFlush(rmw) ? flushAt(rmw, place) : [](Value *x) { return x; };
-  llvm::Type *bits = bitsOf(type);
+  const auto isInRun = [&](Value *lane) {
+    return b_.CreateTrunc(b_.CreateLShr(same, lane), b_.getInt1Ty());
+  };
+  llvm::PHINode *seen = llvm::PHINode::Create(bits, 3, "", update);
+  if (alone) {
+    b_.CreateCondBr(isInRun(second), load, alone);
+    b_.SetInsertPoint(alone);
+    Value *exchanged = b_.CreateAtomicCmpXchg(
+        place, loadOf(bits, seenAhead, first), loadOf(bits, wantedAhead, first), rmw.getAlign(),
+        rmw.getOrdering(), llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
+    seen->addIncoming(b_.CreateExtractValue(exchanged, 0), alone);
+    b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), latch, update);
+  } else {
+    b_.CreateBr(load);
+  }
+
+  b_.SetInsertPoint(load);
   llvm::LoadInst *atFirst = b_.CreateAlignedLoad(bits, place, rmw.getAlign());
   atFirst->setAtomic(llvm::AtomicOrdering::Monotonic);
+  seen->addIncoming(atFirst, load);
   b_.CreateBr(update);
 
   b_.SetInsertPoint(update);
-  llvm::PHINode *seen = b_.CreatePHI(bits, 2);
-  seen->addIncoming(atFirst, run);
   Value *old = flush(b_.CreateBitCast(seen, type));
   b_.CreateBr(lanes);
 
@@ -324,17 +381,21 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
   llvm::PHINode *lane = b_.CreatePHI(i64, 2, "lane"), *soFar = b_.CreatePHI(type, 2);
   lane->addIncoming(first, update);
   soFar->addIncoming(old, update);
-  Value *value = flush(b_.CreateLoad(type, b_.CreateGEP(type, values, lane)));
+  Value *value = flush(loadOf(type, values, lane));
   Value *wanted = flush(combine(b_, rmw, soFar, value, context_.options));
   Value *next = b_.CreateAdd(lane, b_.getInt64(1));
-  lane->addIncoming(next, b_.GetInsertBlock());
-  soFar->addIncoming(wanted, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateTrunc(b_.CreateLShr(same, next), b_.getInt1Ty()), lanes, exchange);
+  lane->addIncoming(next, lanes);
+  soFar->addIncoming(wanted, lanes);
+  b_.CreateCondBr(isInRun(next), lanes, exchange);
 
   b_.SetInsertPoint(exchange);
   exchangeUnless(rmw, place, seen, wanted, update, latch);
+
   b_.SetInsertPoint(latch);
-  Value *rest = b_.CreateAnd(left, b_.CreateShl(b_.getInt64(~uint64_t(0)), next));
+  llvm::PHINode *following = b_.CreatePHI(i64, 3);
+  for (Block *from : llvm::predecessors(latch))
+    following->addIncoming(from == alone ? second : next, from);
+  Value *rest = b_.CreateAnd(left, b_.CreateShl(b_.getInt64(~uint64_t(0)), following));
   left->addIncoming(rest, latch);
   b_.CreateCondBr(b_.CreateIsNotNull(rest), run, done);
   b_.SetInsertPoint(done);
