@@ -309,9 +309,12 @@ void *ptxrun_frame_alloc(ptxrun::abi::Gang *, uint64_t bytes);
 ptxrun::abi::AddressRange ptxrun_local_stack(ptxrun::abi::Gang *);
 ptxrun::abi::AddressRange ptxrun_local_frame(ptxrun::abi::Gang *);
 /// Loads and stores of the lanes in `mask`, in the order of lanes, where the index of lane 0 (zero-extended) wraps on the way to
-/// others. `wide` holds the lanes' parts one behind the other; `base` is lane 0's address.
-void ptxrun_load_wrapped(char *wide, const char *base, uint64_t index, const ptxrun::abi::WrappedAccess *, uint32_t mask);
-void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index, const ptxrun::abi::WrappedAccess *, uint32_t mask);
+/// others. `wide` holds the lanes' parts one behind the other; `base` is lane 0's address. A fault is one of the instruction before
+/// `place`; null: of the call.
+void ptxrun_load_wrapped(char *wide, const char *base, uint64_t index, const ptxrun::abi::WrappedAccess *, uint32_t mask,
+                         const void *place);
+void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index, const ptxrun::abi::WrappedAccess *, uint32_t mask,
+                          const void *place);
 /// Stops the launch; does not return. `line` is the PTX line, 0 if unknown.
 [[noreturn]] void ptxrun_trap(ptxrun::abi::Gang *, ptxrun::abi::TrapKind, uint32_t mask, uint32_t line);
 /// Device-side library functions, one lane each (CUDA's device runtime).

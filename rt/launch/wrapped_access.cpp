@@ -68,16 +68,16 @@ using namespace ptxrun;
 extern "C" {
 
 void ptxrun_load_wrapped(char *wide, const char *base, uint64_t index,
-                         const abi::WrappedAccess *access, uint32_t mask) {
-  const void *place = __builtin_return_address(0);
+                         const abi::WrappedAccess *access, uint32_t mask, const void *place) {
+  place = place ? place : __builtin_return_address(0);
   rt::forEachLane(*access, index, mask, place, [&](uint64_t part, uint64_t offset) {
     rt::copy(wide + part, rt::moved(base, offset), access->bytes);
   });
 }
 
 void ptxrun_store_wrapped(const char *wide, char *base, uint64_t index,
-                          const abi::WrappedAccess *access, uint32_t mask) {
-  const void *place = __builtin_return_address(0);
+                          const abi::WrappedAccess *access, uint32_t mask, const void *place) {
+  place = place ? place : __builtin_return_address(0);
   rt::forEachLane(*access, index, mask, place, [&](uint64_t part, uint64_t offset) {
     rt::copy(rt::moved(base, offset), wide + part, access->bytes);
   });

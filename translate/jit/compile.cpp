@@ -25,6 +25,7 @@
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
 #include "translate/jit/order.h"
+#include "translate/jit/quiet_calls.h"
 #include "translate/jit/row_conditions.h"
 #include "translate/jit/shared_values.h"
 #include "translate/jit/spread_masks.h"
@@ -370,6 +371,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
       takeRowConditionsApart(function);
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
     }
+  if (!effort.isBaseline() && target.level != CpuLevel::avx512)
+    keepRegistersInSlowCalls(module, target.level);
   if (std::string wrong = brokenIr(module); !wrong.empty())
     return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)

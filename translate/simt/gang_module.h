@@ -25,6 +25,11 @@ inline constexpr const char *kEntryNames[] = {"gang", "gang_start", "cta_range"}
 /// An attribute of functions while which nothing else sees their CTA's `.shared` memory.
 inline constexpr const char *kPrivateShared = "ptx.private.shared";
 
+/// An attribute of calls off the main line, which leave its registers alone where that is possible.
+/// Their last argument, null, is the place a fault is reported at: where another function calls for
+/// the kernel, the address behind the kernel's call.
+inline constexpr const char *kOffMainLine = "ptx.off.main.line";
+
 struct GangModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;

@@ -123,9 +123,12 @@ llvm::AllocaInst *Accesses::accessWrapped(const llvm::Instruction &access, const
   if (stored)
     b_.CreateStore(stored, buffer);
   const bool wasOff = std::exchange(isOffMainLine_, true);
-  runtime(stored ? "ptxrun_store_wrapped" : "ptxrun_load_wrapped", b_.getVoidTy(),
-          {buffer, a.base, b_.CreateZExt(base(e.cast->getOperand(0)), b_.getInt64Ty()),
-           wrappedAccess(e, *a.offsets, bytes), maskBits(mask())});
+  auto *call = llvm::cast<llvm::CallInst>(
+      runtime(stored ? "ptxrun_store_wrapped" : "ptxrun_load_wrapped", b_.getVoidTy(),
+              {buffer, a.base, b_.CreateZExt(base(e.cast->getOperand(0)), b_.getInt64Ty()),
+               wrappedAccess(e, *a.offsets, bytes), maskBits(mask()),
+               llvm::ConstantPointerNull::get(b_.getPtrTy())}));
+  call->addFnAttr(llvm::Attribute::get(b_.getContext(), kOffMainLine));
   isOffMainLine_ = wasOff;
   return buffer;
 }

@@ -1,0 +1,58 @@
+#include "translate/jit/quiet_calls.h"
+
+#include <llvm/ADT/MapVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "translate/simt/gang_module.h"
+
+namespace ptxrun::jit {
+
+using namespace llvm;
+
+namespace {
+
+/// void quiet(arguments..., place) { entry(arguments..., the address behind the kernel's call); }
+/// What it saved it gives back whole: the upper halves of registers are cleared for what it calls,
+/// as C functions expect, and not once more on the way out, as LLVM would do for one of its own.
+Function *quietFormOf(Function &entry, const Function &caller, CpuLevel level) {
+  Module &module = *entry.getParent();
+  auto *quiet = Function::Create(entry.getFunctionType(), GlobalValue::InternalLinkage,
+                                 entry.getAddressSpace(), entry.getName() + ".quiet", &module);
+  quiet->setCallingConv(CallingConv::PreserveAll);
+  // The caller's CPU: what is saved are registers of its level.
+  quiet->addFnAttrs(AttrBuilder(module.getContext(), caller.getAttributes().getFnAttrs()));
+  quiet->addFnAttr(Attribute::NoInline);
+  quiet->addFnAttr(Attribute::Cold);
+  quiet->addFnAttr("target-features", "-vzeroupper");
+  IRBuilder<> ir(BasicBlock::Create(module.getContext(), "entry", quiet));
+  SmallVector<Value *> arguments;
+  for (Argument &argument : quiet->args())
+    arguments.push_back(&argument);
+  arguments.back() = ir.CreateIntrinsic(Intrinsic::returnaddress, {}, {ir.getInt32(0)});
+  if (level == CpuLevel::avx2)
+    ir.CreateIntrinsic(Intrinsic::x86_avx_vzeroupper, {}, {});
+  ir.CreateCall(&entry, arguments);
+  ir.CreateRetVoid();
+  return quiet;
+}
+
+} // namespace
+
+void keepRegistersInSlowCalls(Module &module, CpuLevel level) {
+  MapVector<Function *, Function *> quiet;
+  for (Function &function : module)
+    for (Instruction &i : instructions(function)) {
+      auto *call = dyn_cast<CallInst>(&i);
+      if (!call || !call->hasFnAttr(simt::kOffMainLine) || !call->getCalledFunction())
+        continue;
+      Function *&form = quiet[call->getCalledFunction()];
+      if (!form)
+        form = quietFormOf(*call->getCalledFunction(), function, level);
+      call->setCalledFunction(form);
+      call->setCallingConv(CallingConv::PreserveAll);
+    }
+}
+
+} // namespace ptxrun::jit
