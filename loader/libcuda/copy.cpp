@@ -176,7 +176,7 @@ bool isAccessible(const void *address, size_t bytes) {
     if (bytes <= left)
       return true;
     if (record->use != MemoryUse::mapped) {
-      // A managed variable lies in one piece with others.
+      // A module's variable lies in one piece with others.
       const auto piece = device::findAllocation(at);
       return piece && bytes <= piece->bytes -
                                    static_cast<size_t>(at - static_cast<const char *>(piece->base));

@@ -61,8 +61,8 @@ CUresult launch(const void *functionHandle, const LaunchShape &shape, CUstream s
   bool isCaptured = false;
   PTXRUN_TRY(routeWork(*stream, isCaptured));
   auto function = resolveFunction(functionHandle);
-  if (!function)
-    return CUDA_ERROR_INVALID_HANDLE;
+  if (!function || function->module.device() != context->device())
+    return CUDA_ERROR_INVALID_HANDLE; // also for a stream of another device
   CUresult result = CUDA_SUCCESS;
   auto operation = LaunchOperation::make(std::move(function), shape, result);
   PTXRUN_TRY(result);

@@ -23,7 +23,7 @@ namespace {
 struct Records {
   std::shared_mutex mutex;
   std::map<uintptr_t, MemoryRecord> byAddress;
-  std::map<uintptr_t, MemoryRecord> managedVariables;
+  std::map<uintptr_t, MemoryRecord> variables;      ///< of modules, each by itself
   std::map<uintptr_t, MemoryRecord> variableBlocks; ///< by where a module's variables begin
   uint64_t nextId = 1;
 
@@ -166,20 +166,19 @@ void noteVariables(const device::Module &module, MemoryRecord record) {
   if (record.device < 0)
     record.device = record.context ? record.context->device() : 0;
   for (const device::VariableInfo &variable : module.variables()) {
-    const auto address = reinterpret_cast<uintptr_t>(variable.address);
-    if (const auto range = device::findAllocation(variable.address)) {
-      // A copy of a library has its managed variables from the first one's block.
+    if (const auto range = device::findAllocation(variable.address))
       all.variableBlocks.emplace(reinterpret_cast<uintptr_t>(range->base), record);
-    }
-    if (!variable.isManaged || all.managedVariables.contains(address))
+    // A copy of a library has the first one's managed variables.
+    const auto [entry, isNew] =
+        all.variables.try_emplace(reinterpret_cast<uintptr_t>(variable.address), record);
+    if (!isNew)
       continue;
-    MemoryRecord managed = record;
-    managed.use = MemoryUse::managed;
-    managed.flags = CU_MEM_ATTACH_GLOBAL;
-    managed.base = variable.address;
-    managed.bytes = variable.bytes;
-    managed.id = all.nextId++;
-    all.managedVariables.emplace(address, managed);
+    MemoryRecord &noted = entry->second;
+    noted.use = variable.isManaged ? MemoryUse::managed : MemoryUse::device;
+    noted.flags = variable.isManaged ? CU_MEM_ATTACH_GLOBAL : 0;
+    noted.base = variable.address;
+    noted.bytes = variable.bytes;
+    noted.id = all.nextId++;
   }
 }
 
@@ -189,7 +188,7 @@ void forgetVariables(const device::Module &module) {
   for (const device::VariableInfo &variable : module.variables()) {
     if (const auto range = device::findAllocation(variable.address))
       all.variableBlocks.erase(reinterpret_cast<uintptr_t>(range->base));
-    if (all.managedVariables.erase(reinterpret_cast<uintptr_t>(variable.address)))
+    if (all.variables.erase(reinterpret_cast<uintptr_t>(variable.address)) && variable.isManaged)
       forget(reinterpret_cast<CUdeviceptr>(variable.address), variable.bytes);
   }
 }
@@ -242,11 +241,10 @@ std::optional<MemoryRecord> findMemory(const void *address) {
   const auto found = all.containing(reinterpret_cast<uintptr_t>(address));
   if (found != all.byAddress.end())
     return found->second;
-  const auto managed =
-      Records::containing(all.managedVariables, reinterpret_cast<uintptr_t>(address));
-  if (managed != all.managedVariables.end())
-    return managed->second;
-  // Variables are device memory that no call allocated.
+  const auto variable = Records::containing(all.variables, reinterpret_cast<uintptr_t>(address));
+  if (variable != all.variables.end())
+    return variable->second;
+  // Variables of functions are device memory that nothing names.
   if (const auto range = device::findAllocation(address)) {
     MemoryRecord record;
     const auto block = all.variableBlocks.find(reinterpret_cast<uintptr_t>(range->base));

@@ -96,17 +96,13 @@ PTXRUN_API CUresult cuMemFree_v2(CUdeviceptr address) {
 PTXRUN_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address) {
   Context *context = nullptr;
   PTXRUN_TRY(enter(context));
-  const auto *pointer = reinterpret_cast<const void *>(address);
-  auto range = device::findAllocation(pointer);
-  if (const auto record = range ? std::nullopt : findMemory(pointer);
-      record && record->use == MemoryUse::mapped)
-    range = device::MemoryRange{record->base, record->bytes};
-  if (!range)
+  const auto record = findMemory(reinterpret_cast<const void *>(address));
+  if (!record || record->use == MemoryUse::registered)
     return CUDA_ERROR_NOT_FOUND;
   if (base)
-    *base = reinterpret_cast<CUdeviceptr>(range->base);
+    *base = reinterpret_cast<CUdeviceptr>(record->base);
   if (bytes)
-    *bytes = range->bytes;
+    *bytes = record->bytes;
   return CUDA_SUCCESS;
 }
 

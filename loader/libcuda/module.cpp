@@ -212,6 +212,7 @@ void Module::addPart(std::unique_ptr<device::Module> part, CUdevice device) {
   MemoryRecord record;
   record.context = kind() == Kind::module ? currentContext() : nullptr; // a library has none
   record.device = device;
+  device_ = device >= 0 ? device : record.context ? record.context->device() : 0;
   noteVariables(*part, record);
   parts_.push_back(std::move(part));
 }

@@ -94,6 +94,8 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   std::recursive_mutex childMutex;
   /// As just loaded: first values of variables, attributes of functions. Handles stay.
   void restore();
+  /// Whose variables its functions read and write.
+  CUdevice device() const { return device_; }
   /// Withdraws the handles of its functions. The module goes when the last launch of it has ended.
   virtual void unload();
 
@@ -109,6 +111,7 @@ class Module : public Object, public std::enable_shared_from_this<Module> {
   Function *functionFor(device::Module &, const device::KernelInfo &);
   std::vector<std::unique_ptr<device::Module>> parts_;
   unsigned registerLimit_ = 0;
+  CUdevice device_ = 0;
   /// Of each part, where there are other devices to load it for.
   struct Source {
     std::string name, text;

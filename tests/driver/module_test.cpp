@@ -64,6 +64,23 @@ TEST_F(Module, PlacesVariablesWithTheirInitialValues) {
   EXPECT_RESULT(cuModuleGetGlobal(&pointer, nullptr, module, "missing"), CUDA_ERROR_NOT_FOUND);
 }
 
+TEST_F(Module, VariablesAreRangesByThemselves) {
+  CUmodule module = load(kVariables);
+  CUdeviceptr numbers = 0, zeroed = 0, base = 0;
+  size_t bytes = 0;
+  ASSERT_CUDA(cuModuleGetGlobal(&numbers, nullptr, module, "numbers"));
+  ASSERT_CUDA(cuModuleGetGlobal(&zeroed, nullptr, module, "zeroed"));
+  for (auto [address, size] : {std::pair{numbers, size_t{16}}, std::pair{zeroed, size_t{64}}}) {
+    ASSERT_CUDA(cuMemGetAddressRange(&base, &bytes, address + size - 1));
+    EXPECT_EQ(base, address);
+    EXPECT_EQ(bytes, size);
+    ASSERT_CUDA(cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address + 1));
+    EXPECT_EQ(base, address);
+    ASSERT_CUDA(cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address + 1));
+    EXPECT_EQ(bytes, size);
+  }
+}
+
 TEST_F(Module, KernelsSeeVariablesAsTheHostSetThem) {
   CUmodule module = load(kVariables);
   CUfunction read = nullptr;

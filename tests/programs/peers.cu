@@ -126,6 +126,10 @@ int main() {
   CHECK(cudaSetDevice(1));
   EXPECT(cudaEventRecord(filled, streams[0]) == cudaErrorInvalidResourceHandle);
   cudaGetLastError();
+  // device 1 is current, the stream is device 0's
+  fill<<<1, 32, 0, streams[0]>>>(memory[0], 1, 0.0f);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+  CHECK(cudaStreamSynchronize(streams[0]));
   CHECK(cudaDeviceDisablePeerAccess(0));
   EXPECT(cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled);
   cudaGetLastError();
