@@ -7,6 +7,7 @@
 
 #include "translate/simt/cost.h"
 #include "translate/simt/lane_groups.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/value_map.h"
 
 namespace ptxrun::simt {
@@ -74,8 +75,8 @@ class Accesses : protected ValueMap {
   struct LinearAddress {
     const Value *index = nullptr;
     int64_t scale = 1;
-    const llvm::Instruction *extension = nullptr;       // of `index` to 64 bits, or null
-    llvm::SmallVector<const llvm::Instruction *> steps; // from the address to the index
+    const llvm::CastInst *extension = nullptr; // of `index` to 64 bits, or null
+    LinearSum rest;
   };
   LinearAddress linearAddress(const Value *pointer) const;
   Value *addressOf(const LinearAddress &, Value *index);
@@ -151,7 +152,7 @@ class Accesses : protected ValueMap {
     const llvm::CastInst *cast = nullptr;
     int64_t scale = 0;
   };
-  bool addExtension(const Value *address, int64_t factor, IndexExtension &) const;
+  std::optional<IndexExtension> indexExtension(const Value *pointer) const;
   llvm::Constant *wrappedAccess(const IndexExtension &, const std::vector<int64_t> &addressOffsets,
                                 uint64_t bytes);
   bool isGatherSmall(const llvm::Type *) const;
@@ -235,13 +236,13 @@ class Accesses : protected ValueMap {
                    llvm::function_ref<Value *()> slowly);
 
   std::map<std::pair<unsigned, bool>, LaneGroups> laneGroups_; // by how many lanes; guessed
-  /// Where groups begin in the block being emitted, by the address less its bytes (rows.h) and how
+  /// Where groups begin in the block being emitted, by the address less its bytes and how
   /// many lanes they have.
   struct Starts {
     int64_t bytes;
     llvm::SmallVector<Value *> pointers;
   };
-  std::map<std::pair<std::pair<const Value *, const Value *>, unsigned>, Starts> groupStarts_;
+  std::map<std::pair<decltype(LinearSum::terms), unsigned>, Starts> groupStarts_;
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
   llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
   llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>

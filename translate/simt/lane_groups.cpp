@@ -11,6 +11,7 @@
 #include <llvm/IR/Operator.h>
 
 #include "translate/simt/cost.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/shape.h"
 
 namespace ptxrun::simt {
@@ -43,17 +44,6 @@ LaneGroups::Offsets LaneGroups::ofShape(const llvm::Value *v) const {
   return offsets;
 }
 
-/// x + factor * y.
-LaneGroups::Offsets LaneGroups::sum(const llvm::Value *x, const llvm::Value *y, int64_t factor) {
-  Offsets left = offsetsOf(x);
-  const Offsets right = left ? offsetsOf(y) : std::nullopt;
-  if (!right)
-    return std::nullopt;
-  for (unsigned l = 0; l < left->size(); ++l)
-    (*left)[l] = int64_t(uint64_t((*left)[l]) + uint64_t(factor) * uint64_t((*right)[l]));
-  return left;
-}
-
 /// A row of a sparse matrix, whose beginning a group loads, and what it counts on from there.
 LaneGroups::Offsets LaneGroups::guess(const llvm::Instruction &i) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
@@ -84,43 +74,16 @@ LaneGroups::Offsets LaneGroups::evaluate(const llvm::Value *v) {
     return std::nullopt;
   if (llvm::all_of(i->operands(), [&](const llvm::Use &u) { return areSame(u.get()); }))
     return same();
-  const llvm::Value *x = i->getOperand(0);
-  switch (i->getOpcode()) {
-  case llvm::Instruction::Add:
-    return sum(x, i->getOperand(1), 1);
-  case llvm::Instruction::Sub:
-    return sum(x, i->getOperand(1), -1);
-  case llvm::Instruction::Or:
-    if (llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint())
-      return sum(x, i->getOperand(1), 1);
-    return std::nullopt;
-  case llvm::Instruction::Mul:
-  case llvm::Instruction::Shl: {
-    auto *by = llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1));
-    const bool isShift = i->getOpcode() == llvm::Instruction::Shl;
-    if (!by || by->getBitWidth() > 64 || (isShift && by->getZExtValue() >= by->getBitWidth()))
+  const LinearSum sum = sumOf(v);
+  Offsets all = same();
+  for (const auto &[term, times] : sum.terms) {
+    const Offsets offsets = term == v ? std::nullopt : offsetsOf(term);
+    if (!offsets)
       return std::nullopt;
-    Offsets offsets = offsetsOf(x);
-    if (offsets)
-      for (int64_t &o : *offsets)
-        o = int64_t(uint64_t(o) *
-                    (isShift ? uint64_t{1} << by->getZExtValue() : uint64_t(by->getSExtValue())));
-    return offsets;
+    for (unsigned l = 0; l < all->size(); ++l)
+      (*all)[l] = int64_t(uint64_t((*all)[l]) + uint64_t(times) * uint64_t((*offsets)[l]));
   }
-  case llvm::Instruction::IntToPtr: // of `.shared` addresses, whose sign a gang extends: no
-  case llvm::Instruction::PtrToInt:
-    return widthOf(x) == 64 && widthOf(v) == 64 ? offsetsOf(x) : std::nullopt;
-  case llvm::Instruction::GetElementPtr: {
-    auto *address = llvm::cast<llvm::GetElementPtrInst>(i);
-    if (address->getNumIndices() != 1 || widthOf(v) != 64 || widthOf(i->getOperand(1)) != 64)
-      return std::nullopt;
-    const llvm::TypeSize size =
-        address->getDataLayout().getTypeAllocSize(address->getSourceElementType());
-    return sum(x, i->getOperand(1), int64_t(size.getFixedValue()));
-  }
-  default:
-    return std::nullopt;
-  }
+  return all;
 }
 
 LaneGroups::Offsets LaneGroups::offsetsOf(const llvm::Value *v) {

@@ -29,7 +29,6 @@ class LaneGroups {
   Offsets evaluate(const llvm::Value *);
   Offsets guess(const llvm::Instruction &);
   Offsets ofShape(const llvm::Value *) const;
-  Offsets sum(const llvm::Value *, const llvm::Value *, int64_t factor);
   Offsets same() const;
   bool areSame(const llvm::Value *);
 

@@ -1,11 +1,11 @@
 #include "translate/simt/look_back.h"
 
 #include "translate/simt/cost.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/words.h"
 
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/Operator.h>
 
 #include <map>
 
@@ -14,143 +14,76 @@ namespace {
 
 using llvm::Value;
 
-/// A sum of values, each times a number. What is the same wherever it is read (parameters, %tid)
-/// counts as one value.
+/// A sum in which what is the same wherever it is read (parameters, %tid) counts as one value.
 struct Sum {
   std::map<std::pair<const Value *, int64_t>, int64_t> terms;
   int64_t constant = 0;
   bool isUpperBound = false; ///< the address is this, or lower
 
+  void add(std::pair<const Value *, int64_t> key, int64_t times) {
+    if ((terms[key] += times) == 0)
+      terms.erase(key);
+  }
   Sum operator-(const Sum &other) const {
     Sum r = *this;
     r.constant -= other.constant;
-    for (const auto &[value, times] : other.terms)
-      if ((r.terms[value] -= times) == 0)
-        r.terms.erase(value);
+    for (const auto &[key, times] : other.terms)
+      r.add(key, -times);
     return r;
   }
 };
 
-class Summing {
- public:
-  explicit Summing(const llvm::DataLayout &layout) : layout_(layout) {}
-
-  Sum of(const Value *pointer) {
-    add(pointer, 1, 0);
-    std::erase_if(sum_.terms, [](const auto &t) { return t.second == 0; });
-    return sum_;
-  }
-
- private:
-  void add(const Value *v, int64_t times, unsigned depth) {
-    if (depth > kLimits.search.sums || !addPart(v, times, depth + 1))
-      sum_.terms[keyOf(v)] += times;
-  }
-
-  /// False where the value is to be taken as it is.
-  bool addPart(const Value *v, int64_t times, unsigned depth) {
-    if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(v)) {
-      if (c->getBitWidth() > 64)
-        return false;
-      sum_.constant += times * c->getSExtValue();
-      return true;
-    }
-    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(v))
-      return addPhi(*phi, times, depth);
-    auto *i = llvm::dyn_cast<llvm::Operator>(v);
-    if (!i)
-      return false;
-    auto *c =
-        i->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1)) : nullptr;
-    switch (i->getOpcode()) {
-    case llvm::Instruction::Or:
-      if (!llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint())
-        return false;
-      [[fallthrough]];
-    case llvm::Instruction::Add:
-      add(i->getOperand(0), times, depth);
-      add(i->getOperand(1), times, depth);
-      return true;
-    case llvm::Instruction::Sub:
-      add(i->getOperand(0), times, depth);
-      add(i->getOperand(1), -times, depth);
-      return true;
-    case llvm::Instruction::Mul:
-      if (c)
-        add(i->getOperand(0), times * c->getSExtValue(), depth);
-      return c;
-    case llvm::Instruction::Shl:
-      if (c)
-        add(i->getOperand(0), int64_t(uint64_t(times) << (c->getZExtValue() & 63)), depth);
-      return c;
-    case llvm::Instruction::SExt:
-    case llvm::Instruction::ZExt:
-    case llvm::Instruction::IntToPtr:
-    case llvm::Instruction::PtrToInt:
-    case llvm::Instruction::AddrSpaceCast:
-    case llvm::Instruction::Freeze:
-      add(i->getOperand(0), times, depth);
-      return true;
-    case llvm::Instruction::GetElementPtr: {
-      llvm::MapVector<Value *, llvm::APInt> variable;
-      llvm::APInt constant(64, 0);
-      auto *gep = llvm::cast<llvm::GEPOperator>(i);
-      if (!gep->collectOffset(layout_, 64, variable, constant))
-        return false;
-      add(gep->getPointerOperand(), times, depth);
-      sum_.constant += times * constant.getSExtValue();
-      for (const auto &[value, scale] : variable)
-        add(value, times * scale.getSExtValue(), depth);
-      return true;
-    }
-    default:
-      return false;
-    }
-  }
-
-  /// What a loop only lowers is at most what it starts with.
-  bool addPhi(const llvm::PHINode &phi, int64_t times, unsigned depth) {
-    const Value *start = nullptr;
-    for (const Value *in : phi.incoming_values()) {
-      auto *step = llvm::dyn_cast<llvm::BinaryOperator>(in);
-      auto *c = step && step->getOperand(0) == &phi
-                    ? llvm::dyn_cast<llvm::ConstantInt>(step->getOperand(1))
-                    : nullptr;
-      if (c && step->getOpcode() == llvm::Instruction::Add && c->getSExtValue() * times <= 0) {
-        sum_.isUpperBound = true;
-        continue;
-      }
-      if (in == &phi || in == start)
-        continue;
+/// What a phi starts with whose loops only lower it `times` as often; null where it is otherwise.
+const Value *startOf(const llvm::PHINode &phi, int64_t times, bool &isUpperBound) {
+  const Value *start = nullptr;
+  bool isLowered = false;
+  for (const Value *in : phi.incoming_values()) {
+    LinearSum moved = sumOf(in);
+    moved.add(&phi, -1);
+    if (moved.terms.empty() && moved.constant * times <= 0) {
+      isLowered |= moved.constant != 0;
+    } else if (in != start) {
       if (start)
-        return false;
+        return nullptr;
       start = in;
     }
-    if (!start)
-      return false;
-    add(start, times, depth);
-    return true;
   }
+  isUpperBound |= start && isLowered;
+  return start;
+}
 
-  /// Parameters by their place, special registers by their name, all else by itself.
-  std::pair<const Value *, int64_t> keyOf(const Value *v) const {
-    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v)) {
-      llvm::APInt offset(layout_.getIndexTypeSizeInBits(load->getPointerOperandType()), 0);
-      const Value *base =
-          load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
-      if (llvm::isa<llvm::Argument>(base) &&
-          load->hasMetadata(llvm::LLVMContext::MD_invariant_load))
-        return {base, offset.getSExtValue()};
-    }
-    if (auto *call = llvm::dyn_cast<llvm::CallBase>(v))
-      if (const llvm::Function *f = call->getCalledFunction(); f && wordOf(*f).op == Op::tid)
-        return {f, 0};
-    return {v, 0};
+/// Parameters by their place, special registers by their name, all else by itself.
+std::pair<const Value *, int64_t> keyOf(const Value *v, const llvm::DataLayout &layout) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v)) {
+    llvm::APInt offset(layout.getIndexTypeSizeInBits(load->getPointerOperandType()), 0);
+    const Value *base =
+        load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
+    if (llvm::isa<llvm::Argument>(base) && load->hasMetadata(llvm::LLVMContext::MD_invariant_load))
+      return {base, offset.getSExtValue()};
   }
+  if (auto *call = llvm::dyn_cast<llvm::CallBase>(v))
+    if (const llvm::Function *f = call->getCalledFunction(); f && wordOf(*f).op == Op::tid)
+      return {f, 0};
+  return {v, 0};
+}
 
-  const llvm::DataLayout &layout_;
-  Sum sum_;
-};
+Sum placeSum(const Value *pointer, const llvm::DataLayout &layout) {
+  Sum sum;
+  LinearSum open = sumOf(pointer, Extensions::through);
+  for (unsigned phis = 0; !open.terms.empty();) {
+    const auto [v, times] = open.terms.back();
+    open.terms.pop_back();
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
+    const Value *start =
+        phi && phis++ < kLimits.search.sums ? startOf(*phi, times, sum.isUpperBound) : nullptr;
+    if (start)
+      open.add(sumOf(start, Extensions::through), times);
+    else
+      sum.add(keyOf(v, layout), times);
+  }
+  sum.constant = open.constant;
+  return sum;
+}
 
 std::optional<unsigned> axisOf(const Value *key) {
   auto *f = llvm::dyn_cast<llvm::Function>(key);
@@ -188,7 +121,7 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
   const Value *pointer = writtenPlace(write);
   if (!pointer)
     return false;
-  const Sum own = Summing(layout).of(pointer);
+  const Sum own = placeSum(pointer, layout);
   if (own.isUpperBound)
     return false;
   // Every write where these waits look is at the writer's own place.
@@ -206,7 +139,7 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
       const Value *place = writtenPlace(i);
       if (!place)
         return false;
-      const Sum difference = Summing(layout).of(place) - own;
+      const Sum difference = placeSum(place, layout) - own;
       if (!difference.terms.empty() || difference.constant != 0 || difference.isUpperBound)
         return false;
       writers.push_back(&b);
@@ -215,7 +148,7 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
     const Value *place = read ? llvm::getLoadStorePointerOperand(read) : nullptr;
     if (!place)
       return false;
-    const Sum below = Summing(layout).of(place) - own;
+    const Sum below = placeSum(place, layout) - own;
     if (!below.terms.empty())
       return false;
     // From the lowest place that a thread of the block writes to the highest of one that polls.

@@ -10,6 +10,7 @@
 
 #include "translate/lower/analyses.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/rounds.h"
 #include "translate/simt/rows.h"
@@ -18,76 +19,24 @@ namespace ptxrun::simt {
 
 namespace {
 
-/// Adds the constants that `v` is a sum with to `bytes`; returns the rest.
-const llvm::Value *stripConstants(const llvm::Value *v, int64_t &bytes) {
-  while (true) {
-    if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(v)) {
-      v = cast->getOperand(0);
-    } else if (auto *op = llvm::dyn_cast<llvm::BinaryOperator>(v);
-               op &&
-               (op->getOpcode() == llvm::Instruction::Add ||
-                (op->getOpcode() == llvm::Instruction::Or &&
-                 llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())) &&
-               llvm::isa<llvm::ConstantInt>(op->getOperand(1))) {
-      bytes += llvm::cast<llvm::ConstantInt>(op->getOperand(1))->getSExtValue();
-      v = op->getOperand(0);
-    } else {
-      return v;
-    }
-  }
-}
-
-} // namespace
-
-SplitAddress splitAddress(const llvm::Value *v) {
-  SplitAddress split;
-  const llvm::Value *rest = stripConstants(v, split.bytes);
-  split.terms = {rest, nullptr};
-  if (auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(rest);
-      sum && sum->getOpcode() == llvm::Instruction::Add) {
-    split.terms = {stripConstants(sum->getOperand(0), split.bytes),
-                   stripConstants(sum->getOperand(1), split.bytes)};
-    if (std::less<>()(split.terms.second, split.terms.first))
-      std::swap(split.terms.first, split.terms.second);
-  }
-  return split;
-}
-
-namespace {
-
-/// By how many bytes the loop moves this sum on in each round; 0 if it does something else.
-int64_t stepOf(const SplitAddress &address, const llvm::Loop &loop) {
-  int64_t step = 0;
-  for (const llvm::Value *v : {address.terms.first, address.terms.second}) {
-    if (!v || loop.isLoopInvariant(v))
-      continue;
-    auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
-    if (step || !phi || phi->getParent() != loop.getHeader())
-      return 0;
-    if (stripConstants(phi->getIncomingValueForBlock(loop.getLoopLatch()), step) != phi)
-      return 0;
-  }
-  return step;
-}
-
 /// The bytes of its own that each lane reads in a round, on end, where that is just as far as the
 /// loop moves on; the fewest where there are several such rows, 0 where there is none.
 uint64_t bytesOfRows(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
-  std::map<decltype(SplitAddress::terms), std::set<int64_t>> rows;
-  std::map<decltype(SplitAddress::terms), uint64_t> sizes;
+  std::map<decltype(LinearSum::terms), std::set<int64_t>> rows;
+  std::map<decltype(LinearSum::terms), uint64_t> sizes;
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b)
       if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
           load && load->isSimple() && shapes.shape(load->getPointerOperand()).isVarying()) {
-        const SplitAddress address = splitAddress(load->getPointerOperand());
+        const LinearSum address = sumOf(load->getPointerOperand());
         const uint64_t size = load->getDataLayout().getTypeStoreSize(load->getType());
         if (sizes.try_emplace(address.terms, size).first->second == size)
-          rows[address.terms].insert(address.bytes);
+          rows[address.terms].insert(address.constant);
       }
   uint64_t least = 0;
   for (auto &[terms, starts] : rows) {
     const uint64_t size = sizes[terms], bytes = starts.size() * size;
-    const int64_t step = stepOf({terms, 0}, loop);
+    const int64_t step = stepPerRound({terms, 0}, loop).value_or(0);
     if (std::abs(step) == int64_t(bytes) &&
         *starts.rbegin() - *starts.begin() == int64_t(bytes - size))
       least = least ? std::min(least, bytes) : bytes;
@@ -146,18 +95,17 @@ bool moveTo(llvm::BasicBlock &to, llvm::Value *v, const llvm::DominatorTree &dom
 bool readTogether(const llvm::Loop &loop, const llvm::DominatorTree &dominators,
                   const llvm::PostDominatorTree &postDominators) {
   llvm::BasicBlock &header = *loop.getHeader();
-  std::set<decltype(SplitAddress::terms)> rows;
+  std::set<decltype(LinearSum::terms)> rows;
   for (const llvm::Instruction &i : header)
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && load->isSimple())
-      rows.insert(splitAddress(load->getPointerOperand()).terms);
+      rows.insert(sumOf(load->getPointerOperand()).terms);
   bool isChanged = false;
   for (llvm::BasicBlock *b : loop.blocks()) {
     if (b == &header || !postDominators.dominates(b, &header))
       continue;
     for (llvm::Instruction &i : llvm::make_early_inc_range(*b)) {
       auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
-      if (!load || !load->isSimple() ||
-          !rows.contains(splitAddress(load->getPointerOperand()).terms) ||
+      if (!load || !load->isSimple() || !rows.contains(sumOf(load->getPointerOperand()).terms) ||
           !moveTo(header, load->getPointerOperand(), dominators))
         continue;
       load->moveBefore(header.getTerminator());

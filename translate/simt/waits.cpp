@@ -10,6 +10,7 @@
 #include <llvm/IR/Operator.h>
 
 #include "translate/lower/lane_module.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -126,71 +127,29 @@ class AddressWalk {
   bool startsFromShared_ = false;
 };
 
-/// Takes an address apart into one kernel parameter, a constant and multiples of a power of two, as
-/// that of a field in an array of structures is.
-class FieldOffset {
- public:
-  explicit FieldOffset(const llvm::DataLayout &layout) : layout_(layout) {}
-
-  /// Notes in `place` what is known of the address.
-  void note(const Value *pointer, Place &place) {
-    add(pointer, 0);
-    if (parameters_ != 1 || step_ == 1)
-      return;
-    place.step = step_;
-    place.rest = rest_ & (step_ - 1);
-  }
-
- private:
-  static constexpr unsigned kMaxDepth = 16;
-  static constexpr uint64_t kMaxStep = 1 << 16;
-
-  void add(const Value *v, unsigned depth) {
-    using I = llvm::Instruction;
-    if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(v)) {
-      rest_ += constant->getValue().sextOrTrunc(64).getZExtValue();
-      return;
-    }
-    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(v);
-        load && isParamSpace(load->getPointerOperand()->stripInBoundsOffsets())) {
-      ++parameters_;
-      return;
-    }
+/// Notes what is known of an address that is one kernel parameter, a constant and multiples of a
+/// power of two, as that of a field in an array of structures is.
+void noteField(const Value *pointer, const llvm::DataLayout &layout, Place &place) {
+  constexpr unsigned kMostZeros = 16;
+  unsigned parameters = 0, zeros = kMostZeros;
+  LinearSum sum = sumOf(pointer);
+  while (!sum.terms.empty()) {
+    const auto [v, times] = sum.terms.back();
+    sum.terms.pop_back();
+    auto *load = llvm::dyn_cast<llvm::LoadInst>(v);
     if (auto *phi = llvm::dyn_cast<llvm::PHINode>(v); phi && phi->getNumIncomingValues() == 1)
-      return add(phi->getIncomingValue(0), depth); // LCSSA form
-    if (auto *op = llvm::dyn_cast<llvm::Operator>(v); op && depth < kMaxDepth)
-      switch (op->getOpcode()) {
-      case I::Or:
-        if (!llvm::cast<llvm::PossiblyDisjointInst>(op)->isDisjoint())
-          break;
-        [[fallthrough]];
-      case I::Add:
-        add(op->getOperand(0), depth + 1);
-        add(op->getOperand(1), depth + 1);
-        return;
-      case I::GetElementPtr:
-        if (!llvm::cast<llvm::GEPOperator>(op)->getSourceElementType()->isIntegerTy(8))
-          break;
-        add(op->getOperand(0), depth + 1);
-        add(op->getOperand(1), depth + 1);
-        return;
-      case I::IntToPtr:
-      case I::PtrToInt:
-      case I::Freeze:
-        add(op->getOperand(0), depth + 1);
-        return;
-      default:
-        break;
-      }
-    // Of a parameter that is hidden in here no low bit is known.
-    const unsigned zeros = llvm::computeKnownBits(v, layout_).countMinTrailingZeros();
-    step_ = std::min(step_, zeros < 16 ? uint64_t(1) << zeros : kMaxStep);
+      sum.add(sumOf(phi->getIncomingValue(0)), times); // LCSSA form
+    else if (load && times == 1 && isParamSpace(load->getPointerOperand()->stripInBoundsOffsets()))
+      ++parameters;
+    else // of a parameter that is hidden in here no low bit is known
+      zeros = std::min(zeros, llvm::computeKnownBits(v, layout).countMinTrailingZeros() +
+                                  unsigned(llvm::countr_zero(uint64_t(times))));
   }
-
-  const llvm::DataLayout &layout_;
-  unsigned parameters_ = 0;
-  uint64_t rest_ = 0, step_ = kMaxStep;
-};
+  if (parameters != 1 || zeros == 0)
+    return;
+  place.step = uint64_t(1) << zeros;
+  place.rest = uint64_t(sum.constant) & (place.step - 1);
+}
 
 /// Whether the two are different fields of one array of structures.
 bool areOtherFields(const Place &a, const Place &b) {
@@ -232,18 +191,9 @@ bool givesOthersTime(const llvm::Loop &loop) {
 bool isCounted(const llvm::Loop &loop) {
   const llvm::BasicBlock *latch = loop.getLoopLatch();
   const auto counts = [&](const Value *v) {
-    if (auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(v);
-        sum && sum->getOpcode() == llvm::Instruction::Add &&
-        llvm::isa<llvm::ConstantInt>(sum->getOperand(1)))
-      v = sum->getOperand(0);
-    auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
-    if (!phi || phi->getParent() != loop.getHeader())
-      return false;
-    auto *next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(latch));
-    if (!next || next->getOpcode() != llvm::Instruction::Add || next->getOperand(0) != phi)
-      return false;
-    auto *step = llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1));
-    return step && (step->isOne() || step->isMinusOne());
+    const LinearSum sum = sumOf(v);
+    const bool isByOnes = sum.terms.size() == 1 && std::abs(sum.terms[0].second) == 1;
+    return isByOnes && std::abs(stepPerRound(sum, loop).value_or(0)) == 1;
   };
   const auto decides = [&](const llvm::BasicBlock *b) {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
@@ -342,7 +292,7 @@ Place placeOf(const Value *pointer, uint64_t bytes) {
   p.isLocal &= p.roots.empty() && !p.isAny && !walk.startsFromShared();
   p.mayBeShared =
       walk.startsFromShared() || p.isAny; // the host passes no pointers to shared memory
-  FieldOffset(m->getDataLayout()).note(pointer, p);
+  noteField(pointer, m->getDataLayout(), p);
   return p;
 }
 

@@ -6,53 +6,10 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "translate/simt/accesses.h"
-#include "translate/simt/rows.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
-namespace {
-
-/// How far a round of the loop moves a value on, if it counts up without end; a hint, no proof.
-std::optional<int64_t> movedByRound(const llvm::Value *v, const llvm::Loop &loop,
-                                    unsigned depth = 0) {
-  if (loop.isLoopInvariant(v))
-    return 0;
-  auto *i = llvm::cast<llvm::Instruction>(v);
-  if (++depth > kLimits.search.operands)
-    return std::nullopt;
-  if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i)) {
-    const llvm::BasicBlock *latch = loop.getLoopLatch();
-    if (phi->getParent() != loop.getHeader() || !latch)
-      return std::nullopt;
-    auto *next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(latch));
-    auto *step = next && next->getOpcode() == llvm::Instruction::Add && next->getOperand(0) == phi
-                     ? llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1))
-                     : nullptr;
-    return step && step->getBitWidth() <= 64 ? std::optional(step->getSExtValue()) : std::nullopt;
-  }
-  if (llvm::isa<llvm::CastInst>(i) && !i->getType()->isFPOrFPVectorTy())
-    return movedByRound(i->getOperand(0), loop, depth);
-  auto *binary = llvm::dyn_cast<llvm::BinaryOperator>(i);
-  if (!binary)
-    return std::nullopt;
-  const std::optional<int64_t> x = movedByRound(binary->getOperand(0), loop, depth);
-  if (!x)
-    return std::nullopt;
-  const std::optional<int64_t> y = movedByRound(binary->getOperand(1), loop, depth);
-  if (!y || (*x == 0 && *y == 0)) // whatever is done with what stays
-    return y;
-  auto *by = llvm::dyn_cast<llvm::ConstantInt>(binary->getOperand(1));
-  const bool isSmall = by && by->getValue().ult(64);
-  if (binary->getOpcode() == llvm::Instruction::Shl && isSmall)
-    return int64_t(uint64_t(*x) << by->getZExtValue());
-  if (binary->getOpcode() == llvm::Instruction::Mul && by && by->getBitWidth() <= 64)
-    return int64_t(uint64_t(*x) * uint64_t(by->getSExtValue()));
-  if (binary->getOpcode() != llvm::Instruction::Add)
-    return std::nullopt;
-  return int64_t(uint64_t(*x) + uint64_t(*y));
-}
-
-} // namespace
 
 /// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
 /// each group is worth more than a gather.
@@ -75,20 +32,20 @@ std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size
 /// is known, so that they are taken out of vectors once.
 llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, const Address &a,
                                                           unsigned group) {
-  const SplitAddress split = splitAddress(pointer);
+  const LinearSum sum = sumOf(pointer);
   const bool isKept = !isOffMainLine_ && widthOf(pointer) == 64;
   llvm::SmallVector<Value *> starts;
-  if (auto known = groupStarts_.find({split.terms, group}); isKept && known != groupStarts_.end()) {
+  if (auto known = groupStarts_.find({sum.terms, group}); isKept && known != groupStarts_.end()) {
     for (Value *start : known->second.pointers)
       starts.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), start,
-                                             uint64_t(split.bytes - known->second.bytes)));
+                                             uint64_t(sum.constant - known->second.bytes)));
     return starts;
   }
   Value *each = pointers(a);
   for (unsigned first = 0; first < lanes_; first += group)
     starts.push_back(b_.CreateExtractElement(each, first));
   if (isKept)
-    groupStarts_[{split.terms, group}] = {split.bytes, starts};
+    groupStarts_[{sum.terms, group}] = {sum.constant, starts};
   return starts;
 }
 
@@ -107,9 +64,10 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   if (!group)
     return nullptr;
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
-  const int64_t ahead = loop && load.getPointerAddressSpace() != lower::kShared
-                            ? movedByRound(load.getPointerOperand(), *loop).value_or(0)
-                            : 0;
+  const int64_t ahead =
+      loop && load.getPointerAddressSpace() != lower::kShared
+          ? stepPerRound(sumOf(load.getPointerOperand(), Extensions::through), *loop).value_or(0)
+          : 0;
   llvm::SmallVector<Value *> pieces;
   for (Value *at : startsOfGroups(load.getPointerOperand(), a, *group)) {
     if (ahead)

@@ -81,86 +81,43 @@ bool isStrided(const Value *value, const ShapeAnalysis &shapes) {
 
 } // namespace
 
-/// Takes an address apart into an index that varies, and steps that lead from it to the address.
+/// Takes an address apart into an index that varies and what is the same for all lanes.
 Accesses::LinearAddress Accesses::linearAddress(const Value *pointer) const {
   LinearAddress a{pointer, 1, nullptr, {}};
-  while (!a.extension) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(a.index);
-    if (!i)
-      break;
-    const Value *next = nullptr;
-    auto *by =
-        i->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1)) : nullptr;
-    switch (i->getOpcode()) {
-    case I::IntToPtr:
-    case I::PtrToInt:
-      if (widthOf(i) == widthOf(i->getOperand(0)))
-        next = i->getOperand(0);
-      break;
-    case I::Or:
-      if (!llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint())
-        break;
-      [[fallthrough]];
-    case I::Add:
-    case I::Sub:
-      next = varyingTerm(*i, shapes_);
-      break;
-    case I::Shl:
-      if (by && by->getValue().ult(8)) {
-        next = i->getOperand(0);
-        a.scale <<= by->getZExtValue();
-      }
-      break;
-    case I::SExt:
-    case I::ZExt:
-      next = i->getOperand(0);
-      a.extension = i;
-      break;
-    default:
-      break;
-    }
-    if (!next || !shapes_.shape(next).isVarying())
-      break;
-    a.steps.push_back(i);
-    a.index = next;
+  const auto isUniform = [&](const Value *v) { return shapes_.isUniform(v); };
+  LinearSum sum = sumOf(pointer, Extensions::terms, [&](const Value *v) {
+    auto *i = llvm::dyn_cast<llvm::BinaryOperator>(v);
+    return isUniform(v) || (i && llvm::none_of(i->operands(), isUniform));
+  });
+  const auto found =
+      llvm::find_if(sum.terms, [&](const auto &term) { return !isUniform(term.first); });
+  if (found == sum.terms.end() || !shapes_.shape(found->first).isVarying())
+    return a;
+  std::tie(a.index, a.scale) = *found;
+  sum.terms.erase(found);
+  if (auto *cast = llvm::dyn_cast<llvm::CastInst>(a.index);
+      cast && llvm::isa<llvm::SExtInst, llvm::ZExtInst>(cast) &&
+      shapes_.shape(cast->getOperand(0)).isVarying()) {
+    a.extension = cast;
+    a.index = cast->getOperand(0);
   }
-  if (a.extension && (a.steps.empty() || a.steps.back() != a.extension))
-    a.extension = nullptr;
+  a.rest = std::move(sum);
   return a;
 }
 
-/// The address that the steps make of one lane's index.
+/// rest + scale * index, extended.
 Value *Accesses::addressOf(const LinearAddress &a, Value *index) {
-  Value *v = index;
-  for (const llvm::Instruction *i : llvm::reverse(a.steps)) {
-    llvm::Type *type = plain(i);
-    auto other = [&] { return base(i->getOperand(shapes_.isUniform(i->getOperand(0)) ? 0 : 1)); };
-    switch (i->getOpcode()) {
-    case I::Add:
-    case I::Or:
-      v = b_.CreateAdd(v, other());
-      break;
-    case I::Sub:
-      v = b_.CreateSub(v, other());
-      break;
-    case I::Shl:
-      v = b_.CreateShl(v, base(i->getOperand(1)));
-      break;
-    case I::SExt:
-      v = b_.CreateSExt(v, type);
-      break;
-    case I::ZExt:
-      v = b_.CreateZExt(v, type);
-      break;
-    case I::PtrToInt:
-      v = v->getType()->isPointerTy() ? b_.CreatePtrToInt(v, type) : v;
-      break;
-    default: // IntToPtr
-      v = type->isPointerTy() ? b_.CreateIntToPtr(v, type) : v;
-      break;
-    }
-  }
-  return v;
+  const auto extended = [&](Value *v) {
+    return v->getType()->isPointerTy() ? b_.CreatePtrToInt(v, b_.getInt64Ty()) : v;
+  };
+  Value *v = extended(index);
+  if (a.extension)
+    v = b_.CreateCast(a.extension->getOpcode(), v, a.extension->getType());
+  const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(v->getType(), n); };
+  v = b_.CreateMul(v, number(a.scale));
+  for (const auto &[value, times] : a.rest.terms)
+    v = b_.CreateAdd(v, b_.CreateMul(extended(base(value)), number(times)));
+  return b_.CreateAdd(v, number(a.rest.constant));
 }
 
 /// lanes[k] where lane 0 has `first`, and all lie in a row.
@@ -184,9 +141,7 @@ Value *Accesses::leavesRange(const Guess &g, Value *index, Value *by) {
 /// The place in memory of one lane's index.
 Value *Accesses::placeOf(const Guess &g, Value *index) {
   Value *at = addressOf(g.linear, index);
-  if (g.isShared)
-    return inArena(at);
-  return at->getType()->isPointerTy() ? at : b_.CreateIntToPtr(at, b_.getPtrTy());
+  return g.isShared ? inArena(at) : b_.CreateIntToPtr(at, b_.getPtrTy());
 }
 
 /// The access as that of a row of neighbours, with the test whether it is one; nothing where that

@@ -5,7 +5,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 
 #include "translate/simt/accesses.h"
-#include "translate/simt/rows.h"
+#include "translate/simt/linear_sum.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -87,7 +87,7 @@ llvm::SmallVector<Value *> Accesses::separate(unsigned n, unsigned perRegister,
 /// The loads that may be done where `load` is, at constant distances from it, by distance: nothing
 /// between writes to memory.
 Accesses::Siblings Accesses::loadsNear(const llvm::LoadInst &load) const {
-  const SplitAddress own = splitAddress(load.getPointerOperand());
+  const LinearSum own = sumOf(load.getPointerOperand());
   Siblings siblings;
   for (const llvm::Instruction *i = &load; i && !i->mayWriteToMemory(); i = i->getNextNode()) {
     auto *other = llvm::dyn_cast<llvm::LoadInst>(i);
@@ -95,10 +95,10 @@ Accesses::Siblings Accesses::loadsNear(const llvm::LoadInst &load) const {
         other->getPointerAddressSpace() != load.getPointerAddressSpace() ||
         other->getAlign() != load.getAlign())
       continue;
-    const SplitAddress at = splitAddress(other->getPointerOperand());
+    const LinearSum at = sumOf(other->getPointerOperand());
     if (at.terms == own.terms && shapes_.shape(other->getPointerOperand()).offsets ==
                                      shapes_.shape(load.getPointerOperand()).offsets)
-      siblings[at.bytes - own.bytes].push_back(other);
+      siblings[at.constant - own.constant].push_back(other);
   }
   return siblings;
 }
@@ -281,7 +281,7 @@ bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
 /// empty where there are not as many, or something between them may touch memory.
 llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::StoreInst &store,
                                                                 int64_t size, int64_t n) const {
-  const SplitAddress own = splitAddress(store.getPointerOperand());
+  const LinearSum own = sumOf(store.getPointerOperand());
   std::map<int64_t, const llvm::StoreInst *> found;
   for (const llvm::Instruction *i = &store; i && int64_t(found.size()) < n; i = i->getNextNode()) {
     auto *other = llvm::dyn_cast<llvm::StoreInst>(i);
@@ -291,14 +291,14 @@ llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::Stor
       continue;
     }
     const Value *pointer = other->getPointerOperand();
-    const SplitAddress at = splitAddress(pointer);
+    const LinearSum at = sumOf(pointer);
     const Shape shape = shapes_.shape(pointer);
     if (!other->isSimple() || shape.isConditional ||
         shape.offsets != shapes_.shape(store.getPointerOperand()).offsets ||
         other->getValueOperand()->getType() != store.getValueOperand()->getType() ||
         other->getPointerAddressSpace() != store.getPointerAddressSpace() ||
         other->getAlign() != store.getAlign() || at.terms != own.terms ||
-        !found.try_emplace(at.bytes, other).second)
+        !found.try_emplace(at.constant, other).second)
       break;
   }
   if (int64_t(found.size()) != n)
@@ -424,8 +424,8 @@ bool Accesses::storeRows(const llvm::StoreInst &store, const Address &a) {
   }
   const llvm::SmallVector<const llvm::StoreInst *> all = last->second;
   const unsigned n = unsigned(all.size());
-  const int64_t start = splitAddress(all[0]->getPointerOperand()).bytes -
-                        splitAddress(store.getPointerOperand()).bytes;
+  const int64_t start =
+      sumOf(all[0]->getPointerOperand()).constant - sumOf(store.getPointerOperand()).constant;
   Value *to = orDummy(pointers(a), n * uint64_t(size), -start);
   llvm::SmallVector<Value *> wides;
   for (const llvm::StoreInst *one : all)
@@ -463,8 +463,8 @@ void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
   Value *own = stores.empty() ? vector(store.getValueOperand()) : nullptr;
   int64_t at = (*a.offsets)[0];
   if (!own)
-    at -= splitAddress(store.getPointerOperand()).bytes -
-          splitAddress(stores[0]->getPointerOperand()).bytes;
+    at -=
+        sumOf(store.getPointerOperand()).constant - sumOf(stores[0]->getPointerOperand()).constant;
   Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(at));
   llvm::SmallVector<Value *> blended, who;
   for (unsigned lane = 0; lane < lanes_; lane += each) {

@@ -10,58 +10,23 @@ namespace ptxrun::simt {
 
 using llvm::Value;
 
-/// `address` depends on one extension of a narrow index, and on that linearly: adds how often
-/// (times `factor`) it is contained. False where it is otherwise.
-bool Accesses::addExtension(const Value *address, int64_t factor, IndexExtension &found) const {
-  if (!shapes_.shape(address).isConditional)
-    return true;
-  if (plain(address)->isIntegerTy()
-          ? !plain(address)->isIntegerTy(64)
-          : address->getType()->getPointerAddressSpace() == lower::kShared)
-    return false;
-  auto *i = llvm::cast<llvm::Instruction>(address);
-  auto operand = [&](unsigned k, int64_t times) {
-    return addExtension(i->getOperand(k), int64_t(uint64_t(factor) * uint64_t(times)), found);
-  };
-  auto *c =
-      i->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1)) : nullptr;
-  switch (i->getOpcode()) {
-  case llvm::Instruction::SExt:
-  case llvm::Instruction::ZExt:
-    if ((found.cast && found.cast != i) || shapes_.shape(i->getOperand(0)).isConditional)
-      return false;
-    found.cast = llvm::cast<llvm::CastInst>(i);
-    found.scale += factor;
-    return true;
-  case llvm::Instruction::PHI: // ShapeAnalysis::evaluatePhi: one value always
-    return addExtension(llvm::cast<llvm::PHINode>(i)->hasConstantValue(), factor, found);
-  case llvm::Instruction::IntToPtr:
-  case llvm::Instruction::PtrToInt:
-  case llvm::Instruction::Freeze:
-    return operand(0, 1);
-  case llvm::Instruction::Add:
-  case llvm::Instruction::Or: // of disjoint bits
-    return operand(0, 1) && operand(1, 1);
-  case llvm::Instruction::Sub:
-    return operand(0, 1) && operand(1, -1);
-  case llvm::Instruction::Mul:
-    return c && operand(0, c->getSExtValue());
-  case llvm::Instruction::Shl:
-    return c && operand(0, int64_t(uint64_t{1} << c->getZExtValue()));
-  case llvm::Instruction::GetElementPtr: {
-    llvm::MapVector<Value *, llvm::APInt> variable;
-    llvm::APInt constant(64, 0);
-    if (!llvm::cast<llvm::GEPOperator>(i)->collectOffset(context_.module.getDataLayout(), 64,
-                                                         variable, constant))
-      return false;
-    return operand(0, 1) && llvm::all_of(variable, [&](const auto &term) {
-             return addExtension(term.first, int64_t(uint64_t(factor) * term.second.getZExtValue()),
-                                 found);
-           });
+/// The one extension of a narrow index that a pointer of lanes that may wrap is linear in; nothing
+/// where it is otherwise.
+std::optional<Accesses::IndexExtension> Accesses::indexExtension(const Value *pointer) const {
+  if (pointer->getType()->getPointerAddressSpace() == lower::kShared)
+    return std::nullopt; // wraps by itself
+  const LinearSum sum = sumOf(pointer);
+  std::optional<IndexExtension> found;
+  for (const auto &[value, times] : sum.terms) {
+    if (!shapes_.shape(value).isConditional)
+      continue;
+    auto *cast = llvm::dyn_cast<llvm::CastInst>(value);
+    if (found || !cast || !llvm::isa<llvm::SExtInst, llvm::ZExtInst>(cast) ||
+        shapes_.shape(cast->getOperand(0)).isConditional)
+      return std::nullopt;
+    found = {cast, times};
   }
-  default:
-    return false;
-  }
+  return found;
 }
 
 /// The abi::WrappedAccess of an access, one per module for all that are alike.
@@ -110,13 +75,12 @@ llvm::AllocaInst *Accesses::accessWrapped(const llvm::Instruction &access, const
                                           llvm::Type *type, Value *stored) {
   if (isGatherSmall(type))
     return nullptr;
-  IndexExtension e;
-  const Value *pointer = llvm::getLoadStorePointerOperand(&access);
+  const std::optional<IndexExtension> e = indexExtension(llvm::getLoadStorePointerOperand(&access));
   const llvm::DataLayout &layout = context_.module.getDataLayout();
   const uint64_t bytes = layout.getTypeStoreSize(type).getFixedValue();
   llvm::Type *wideType = widenType(type, lanes_);
-  if (!addExtension(pointer, 1, e) || !e.cast || bytes > abi::kMaxAccessBytes ||
-      !llvm::isPowerOf2_64(bytes) || (access.isAtomic() && bytes > 8) ||
+  if (!e || bytes > abi::kMaxAccessBytes || !llvm::isPowerOf2_64(bytes) ||
+      (access.isAtomic() && bytes > 8) ||
       layout.getTypeSizeInBits(wideType).getFixedValue() != bytes * 8 * lanes_)
     return nullptr;
   llvm::AllocaInst *buffer = slowBuffer(wideType);
@@ -125,8 +89,8 @@ llvm::AllocaInst *Accesses::accessWrapped(const llvm::Instruction &access, const
   const bool wasOff = std::exchange(isOffMainLine_, true);
   auto *call = llvm::cast<llvm::CallInst>(
       runtime(stored ? "ptxrun_store_wrapped" : "ptxrun_load_wrapped", b_.getVoidTy(),
-              {buffer, a.base, b_.CreateZExt(base(e.cast->getOperand(0)), b_.getInt64Ty()),
-               wrappedAccess(e, *a.offsets, bytes), maskBits(mask()),
+              {buffer, a.base, b_.CreateZExt(base(e->cast->getOperand(0)), b_.getInt64Ty()),
+               wrappedAccess(*e, *a.offsets, bytes), maskBits(mask()),
                llvm::ConstantPointerNull::get(b_.getPtrTy())}));
   call->addFnAttr(llvm::Attribute::get(b_.getContext(), kOffMainLine));
   isOffMainLine_ = wasOff;

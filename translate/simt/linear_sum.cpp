@@ -1,0 +1,143 @@
+#include "translate/simt/linear_sum.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Operator.h>
+
+#include "translate/simt/cost.h"
+#include "translate/simt/shape.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Value;
+using I = llvm::Instruction;
+
+int64_t product(int64_t x, int64_t y) { return int64_t(uint64_t(x) * uint64_t(y)); }
+int64_t total(int64_t x, int64_t y) { return int64_t(uint64_t(x) + uint64_t(y)); }
+
+class Summing {
+ public:
+  Summing(Extensions extensions, llvm::function_ref<bool(const Value *)> isTerm)
+      : isTerm_(isTerm), areExtensionsTerms_(extensions == Extensions::terms) {}
+
+  void add(const Value *v, int64_t times) {
+    if (++steps_ > kLimits.search.sums || (isTerm_ && isTerm_(v)) || !addParts(v, times))
+      sum.add(v, times);
+  }
+  LinearSum sum;
+
+ private:
+  /// False where the value is to be taken as it is.
+  bool addParts(const Value *v, int64_t times) {
+    if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(v)) {
+      if (c->getBitWidth() > 64)
+        return false;
+      sum.constant = total(sum.constant, product(times, c->getSExtValue()));
+      return true;
+    }
+    auto *i = llvm::dyn_cast<llvm::Operator>(v);
+    if (!i || i->getType()->isVectorTy())
+      return false;
+    const auto operand = [&](unsigned k, int64_t factor) {
+      add(i->getOperand(k), product(times, factor));
+      return true;
+    };
+    auto *c =
+        i->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1)) : nullptr;
+    if (c && c->getBitWidth() > 64)
+      return false;
+    switch (i->getOpcode()) {
+    case I::Or:
+      if (!llvm::cast<llvm::PossiblyDisjointInst>(i)->isDisjoint())
+        return false;
+      [[fallthrough]];
+    case I::Add:
+      return operand(0, 1) && operand(1, 1);
+    case I::Sub:
+      return operand(0, 1) && operand(1, -1);
+    case I::Mul:
+      return c && operand(0, c->getSExtValue());
+    case I::Shl:
+      return c && c->getZExtValue() < 64 && operand(0, int64_t(uint64_t(1) << c->getZExtValue()));
+    case I::SExt:
+    case I::ZExt:
+    case I::IntToPtr:
+    case I::PtrToInt:
+    case I::AddrSpaceCast:
+    case I::Freeze:
+      return (!areExtensionsTerms_ || widthOf(i) <= widthOf(i->getOperand(0))) && operand(0, 1);
+    case I::GetElementPtr:
+      return addElement(*i, times);
+    default:
+      return false;
+    }
+  }
+
+  bool addElement(const llvm::Operator &element, int64_t times) {
+    auto *i = llvm::dyn_cast<llvm::GetElementPtrInst>(&element);
+    if (!i)
+      return false;
+    const llvm::DataLayout &layout = i->getDataLayout();
+    const unsigned width = layout.getIndexTypeSizeInBits(i->getType());
+    llvm::MapVector<Value *, llvm::APInt> variable;
+    llvm::APInt constant(width, 0);
+    if (!llvm::cast<llvm::GEPOperator>(i)->collectOffset(layout, width, variable, constant) ||
+        (areExtensionsTerms_ && llvm::any_of(variable, [&](const auto &index) {
+           return index.first->getType()->getScalarSizeInBits() != width;
+         })))
+      return false;
+    add(i->getPointerOperand(), times);
+    sum.constant = total(sum.constant, product(times, constant.getSExtValue()));
+    for (const auto &[index, scale] : variable)
+      add(index, product(times, scale.getSExtValue()));
+    return true;
+  }
+
+  const llvm::function_ref<bool(const Value *)> isTerm_;
+  const bool areExtensionsTerms_;
+  unsigned steps_ = 0;
+};
+
+} // namespace
+
+void LinearSum::add(const Value *value, int64_t times) {
+  auto place = llvm::lower_bound(terms, std::pair(value, INT64_MIN));
+  if (place == terms.end() || place->first != value)
+    place = terms.insert(place, {value, 0});
+  place->second = total(place->second, times);
+  if (place->second == 0)
+    terms.erase(place);
+}
+
+void LinearSum::add(const LinearSum &other, int64_t times) {
+  for (const auto &[value, n] : other.terms)
+    add(value, product(n, times));
+  constant = total(constant, product(other.constant, times));
+}
+
+LinearSum sumOf(const Value *v, Extensions extensions,
+                llvm::function_ref<bool(const Value *)> isTerm) {
+  Summing summing(extensions, isTerm);
+  summing.add(v, 1);
+  return std::move(summing.sum);
+}
+
+std::optional<int64_t> stepPerRound(const LinearSum &sum, const llvm::Loop &loop) {
+  int64_t step = 0;
+  for (const auto &[v, times] : sum.terms) {
+    if (loop.isLoopInvariant(v))
+      continue;
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
+    if (!phi || phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
+      return std::nullopt;
+    LinearSum moved = sumOf(phi->getIncomingValueForBlock(loop.getLoopLatch()));
+    moved.add(phi, -1);
+    if (!moved.terms.empty())
+      return std::nullopt;
+    step = total(step, product(moved.constant, times));
+  }
+  return step;
+}
+
+} // namespace ptxrun::simt

@@ -1,0 +1,32 @@
+// Addresses and indices taken apart into sums: the one place that looks through their arithmetic.
+#pragma once
+#include <llvm/Analysis/LoopInfo.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace ptxrun::simt {
+
+/// value * times + ... + constant, modulo 2^width of what it is the sum of.
+struct LinearSum {
+  /// Each value once, times no zero; in no particular order, but always the same.
+  std::vector<std::pair<const llvm::Value *, int64_t>> terms;
+  int64_t constant = 0;
+
+  void add(const llvm::Value *value, int64_t times);
+  void add(const LinearSum &, int64_t times);
+};
+
+/// What extensions of narrow sums are. `through` is right only where such a sum does not wrap.
+enum class Extensions { terms, through };
+
+/// `isTerm`: what is not taken apart; constants and phis never are, nor what is too long (cost.h).
+LinearSum sumOf(const llvm::Value *, Extensions = Extensions::terms,
+                llvm::function_ref<bool(const llvm::Value *)> isTerm = nullptr);
+
+/// By how much each round of the loop moves the sum on; nothing where it does something else.
+std::optional<int64_t> stepPerRound(const LinearSum &, const llvm::Loop &);
+
+} // namespace ptxrun::simt
