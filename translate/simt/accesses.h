@@ -63,8 +63,6 @@ class Accesses : protected ValueMap {
   Value *exactPointers(const Value *pointer);
   Value *hostPointer(const Value *pointer);
   bool stridesAcrossLanes(const Value *pointer) const;
-  Value *isClamped(const llvm::MinMaxIntrinsic &);
-  Value *exchangesLanes(const llvm::Instruction &exclusive);
   Value *wrapTest(const Value *pointer);
   Value *beginsBelowShared(const llvm::LoadInst &, const Address &);
   std::optional<int64_t> strideOf(const Value *pointer) const;

@@ -147,38 +147,6 @@ Shape ShapeAnalysis::meetAll(const llvm::User &u) const {
   return isUnknown ? Shape{} : uniform();
 }
 
-/// Whether memory is accessed at an address made of `v`.
-bool ShapeAnalysis::makesAddress(const llvm::Value *v) {
-  llvm::SmallVector<const llvm::Value *> stack{v};
-  llvm::DenseSet<const llvm::Value *> seen;
-  while (!stack.empty() && seen.size() < kLimits.search.operands) {
-    const llvm::Value *at = stack.pop_back_val();
-    if (!seen.insert(at).second)
-      continue;
-    for (const llvm::User *u : at->users()) {
-      if (llvm::getLoadStorePointerOperand(u) == at)
-        return true;
-      auto *i = llvm::cast<llvm::Instruction>(u);
-      if (i->isBinaryOp() || i->isCast() || llvm::isa<llvm::GetElementPtrInst>(i))
-        stack.push_back(u);
-    }
-  }
-  return false;
-}
-
-/// The index itself, where it is within the bound for all active lanes.
-Shape ShapeAnalysis::evaluateClamp(const llvm::MinMaxIntrinsic &clamp) const {
-  Shape a = shape(clamp.getLHS()), b = shape(clamp.getRHS());
-  if (a.kind == Shape::Kind::unknown || b.kind == Shape::Kind::unknown)
-    return {};
-  const Shape &index = a.hasOffsets() ? a : b, &bound = a.hasOffsets() ? b : a;
-  const unsigned width = widthOf(&clamp);
-  if (!gang_.followsClamps || !index.hasOffsets() || index.isConditional || !bound.isUniform() ||
-      width < 16 || width > 64 || !makesAddress(&clamp))
-    return a.isUniform() && b.isUniform() ? uniform() : varying();
-  return make(*index.offsets, 0, width, true);
-}
-
 Shape ShapeAnalysis::evaluateBits(const llvm::Instruction &i, const Shape &s, uint64_t c) const {
   if (s.kind != Shape::Kind::offsets || !isDisjoint(s))
     return s.isUniform() ? uniform() : varying();
@@ -288,10 +256,6 @@ Shape ShapeAnalysis::evaluateLogic(const llvm::Instruction &i, const Shape &a,
     }
     return evaluateBits(i, a, c->getZExtValue());
   }
-  if (const Shape &x = a.hasOffsets() ? a : b, &number = a.hasOffsets() ? b : a;
-      op == I::Xor && gang_.followsClamps && x.hasOffsets() && isDisjoint(x) &&
-      number.isUniform() && widthOf(&i) >= 16 && makesAddress(&i))
-    return make(*x.offsets, 0, widthOf(&i), true);
   if (!a.isUniform() || !b.isUniform())
     return varying();
   if (op == I::And)
@@ -444,9 +408,6 @@ Shape ShapeAnalysis::evaluateCall(const llvm::CallBase &call) const {
     Shape s = shape(v);
     return s.kind == Shape::Kind::unknown ? s : s.isUniform() ? uniform() : varying();
   };
-  if (auto *clamp = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&call);
-      clamp && clamp->getType()->isIntegerTy())
-    return evaluateClamp(*clamp);
   if (callee->isIntrinsic())
     return meetAll(call);
   const Word word = wordOf(*callee);

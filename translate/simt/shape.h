@@ -31,8 +31,8 @@ struct Shape {
   uint8_t alignment = 0;
   /// W entries owned by the analysis; null means all zero (uniform).
   const std::vector<int64_t> *offsets = nullptr;
-  /// The offsets hold only if some narrower index did not wrap between lanes, or was not cut off
-  /// for an active one; the emitter tests that at run time.
+  /// The offsets hold only if some narrower index did not wrap between lanes; the emitter tests
+  /// that at run time.
   bool isConditional = false;
 
   bool isUniform() const { return kind == Kind::offsets && !offsets; }
@@ -65,10 +65,6 @@ inline constexpr const char *kUpdate = "ptx.update";
 struct GangShape {
   unsigned lanes = 32;
   std::array<uint32_t, 3> block{}; ///< 0,0,0: unknown
-  /// Indices that a bound cuts off, and those with bits exchanged by a number known only at run
-  /// time, have conditional offsets: those they have where the bound is not reached, or where the
-  /// number has none of the bits that differ between lanes.
-  bool followsClamps = false;
   /// Not 0: each gang has one row of the block, of so many threads, in its first lanes; the others
   /// are empty. 0: gangs have W consecutive threads.
   uint32_t row = 0;
@@ -126,7 +122,6 @@ class ShapeAnalysis {
   Shape evaluateCall(const llvm::CallBase &) const;
   Shape evaluateShuffle(const llvm::CallBase &) const;
   bool isStateOfOnePhase(const llvm::Value *) const;
-  static bool makesAddress(const llvm::Value *);
   Shape evaluateBinary(const llvm::Instruction &) const;
   Shape evaluateLogic(const llvm::Instruction &, const Shape &, const Shape &) const;
   Shape evaluateAlloca(const llvm::AllocaInst &) const;
@@ -135,7 +130,6 @@ class ShapeAnalysis {
   Shape evaluatePhi(const llvm::PHINode &) const;
   Shape evaluateCompare(const llvm::Instruction &) const;
   Shape evaluateGep(const llvm::Instruction &) const;
-  Shape evaluateClamp(const llvm::MinMaxIntrinsic &) const;
   Shape threadIndex(unsigned axis) const;
   Shape meetAll(const llvm::User &) const;
   bool holdsForBase(const llvm::OverflowingBinaryOperator &, bool isSigned) const;

@@ -499,10 +499,7 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
   });
   passes.run(Pass::alignedBarriers, [&] { agreeBeforeAlignedBarriers(*kernel, anyWidth); });
   Width width = widthFor(m, kernel, options);
-  // Both ways of an access are only worth their compilation where a gather is one instruction.
-  GangShape gang{width.lanes, options.block,
-                 options.tier == Tier::optimised && target.hasMaskedGather() &&
-                     passes.isOn(Pass::clamps)};
+  GangShape gang{width.lanes, options.block};
   Findings found = examineAll(m, kernel, gang);
   gang.row = rowOfGangs(m, options, width.lanes, found.spins);
   if (gang.row != 0)

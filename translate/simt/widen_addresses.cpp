@@ -47,31 +47,7 @@ llvm::Value *Accesses::wrapsWithin(const Value *index, bool isSigned) {
   return wraps;
 }
 
-/// Whether the bound of a clamped index cuts it off for an active lane.
-llvm::Value *Accesses::isClamped(const llvm::MinMaxIntrinsic &clamp) {
-  const bool isRight = shapes_.isUniform(clamp.getLHS());
-  const Value *index = isRight ? clamp.getRHS() : clamp.getLHS(),
-              *bound = isRight ? clamp.getLHS() : clamp.getRHS();
-  // min and max take the first operand where the comparison holds.
-  const auto keeps = clamp.getPredicate();
-  Value *cut = b_.CreateFreeze(
-      b_.CreateICmp(llvm::CmpInst::getSwappedPredicate(keeps), vector(index), vector(bound)));
-  return anyLane(mask() ? b_.CreateAnd(cut, mask()) : cut);
-}
-
-/// Whether the uniform operand of an exclusive or has bits that differ between the lanes of the
-/// other one.
-llvm::Value *Accesses::exchangesLanes(const llvm::Instruction &exclusive) {
-  const unsigned k = shapes_.isUniform(exclusive.getOperand(0)) ? 0 : 1;
-  uint64_t bits = 0;
-  for (int64_t offset : *shapes_.shape(exclusive.getOperand(1 - k)).offsets)
-    bits |= uint64_t(offset);
-  Value *number = base(exclusive.getOperand(k));
-  return b_.CreateIsNotNull(b_.CreateAnd(number, llvm::ConstantInt::get(number->getType(), bits)));
-}
-
-/// True where the narrower index under a conditional address wraps between the lanes of this gang,
-/// or is not what its offsets say for another reason.
+/// True where the narrower index under a conditional address wraps between the lanes of this gang.
 llvm::Value *Accesses::wrapTest(const Value *v) {
   Value *wraps = b_.getFalse();
   llvm::SmallVector<const Value *> stack{v};
@@ -85,10 +61,6 @@ llvm::Value *Accesses::wrapTest(const Value *v) {
     stack.append(i->value_op_begin(), i->value_op_end());
     if (isSigned || i->getOpcode() == llvm::Instruction::ZExt)
       wraps = b_.CreateOr(wraps, wrapsWithin(i->getOperand(0), isSigned));
-    else if (auto *clamp = llvm::dyn_cast<llvm::MinMaxIntrinsic>(i))
-      wraps = b_.CreateOr(wraps, isClamped(*clamp));
-    else if (i->getOpcode() == llvm::Instruction::Xor)
-      wraps = b_.CreateOr(wraps, exchangesLanes(*i));
   }
   return wraps;
 }

@@ -286,9 +286,6 @@ llvm::Value *Collectives::emitIntrinsic(const llvm::CallBase &call) {
       id == llvm::Intrinsic::lifetime_start || id == llvm::Intrinsic::lifetime_end ||
       id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl)
     return nullptr;
-  if (auto *clamp = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&call);
-      clamp && shapes_.shape(&call).hasOffsets()) // those of the index, where the bound is not met
-    return base(shapes_.isUniform(clamp->getLHS()) ? clamp->getRHS() : clamp->getLHS());
   const bool isWide = lanes_ > 1 && shapes_.shape(&call).isVarying();
   llvm::Type *result = isWide ? wide(&call) : plain(&call);
   llvm::SmallVector<Value *> operands;

@@ -1,5 +1,5 @@
 // Guesses: a load or store whose lanes' addresses differ in a way that nothing is known of, but are
-// computed from the thread's number alone (an index that wraps round, is cut off twice, or taken
+// computed from the thread's number alone (an index that wraps round, is cut off, or taken
 // apart by division), mostly accesses neighbours. That is tested, one comparison for the gang:
 //
 //     if (all active lanes: index == index[0] + lane, and none of these wraps)

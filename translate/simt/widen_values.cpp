@@ -201,9 +201,6 @@ llvm::Value *ValueMap::exactVector(const Value *v) {
   Value *result;
   if (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(i)) {
     result = emitAddress(*gep, true);
-  } else if (auto *clamp = llvm::dyn_cast<llvm::MinMaxIntrinsic>(i)) {
-    result = b_.CreateBinaryIntrinsic(clamp->getIntrinsicID(), exactVector(clamp->getLHS()),
-                                      exactVector(clamp->getRHS()));
   } else {
     llvm::SmallVector<Value *> operands;
     for (const Value *op : i->operands())
