@@ -240,7 +240,7 @@ class Accesses : protected ValueMap {
     int64_t bytes;
     llvm::SmallVector<Value *> pointers;
   };
-  std::map<std::pair<decltype(LinearSum::terms), unsigned>, Starts> groupStarts_;
+  std::map<std::pair<LinearSum::Terms, unsigned>, Starts> groupStarts_;
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
   llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
   llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>

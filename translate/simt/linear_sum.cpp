@@ -102,12 +102,18 @@ class Summing {
 } // namespace
 
 void LinearSum::add(const Value *value, int64_t times) {
-  auto place = llvm::lower_bound(terms, std::pair(value, INT64_MIN));
-  if (place == terms.end() || place->first != value)
+  auto place = llvm::find_if(terms, [&](const auto &term) { return term.first == value; });
+  if (place == terms.end())
     place = terms.insert(place, {value, 0});
   place->second = total(place->second, times);
   if (place->second == 0)
     terms.erase(place);
+}
+
+LinearSum::Terms LinearSum::key() const {
+  Terms sorted = terms;
+  llvm::sort(sorted);
+  return sorted;
 }
 
 void LinearSum::add(const LinearSum &other, int64_t times) {

@@ -11,10 +11,13 @@ namespace ptxrun::simt {
 
 /// value * times + ... + constant, modulo 2^width of what it is the sum of.
 struct LinearSum {
-  /// Each value once, times no zero; in no particular order, but always the same.
-  std::vector<std::pair<const llvm::Value *, int64_t>> terms;
+  using Terms = std::vector<std::pair<const llvm::Value *, int64_t>>;
+  /// Each value once, times no zero; in the order in which they were met.
+  Terms terms;
   int64_t constant = 0;
 
+  /// The terms in an order of their own, to tell whether sums differ by a constant only.
+  Terms key() const;
   void add(const llvm::Value *value, int64_t times);
   void add(const LinearSum &, int64_t times);
 };

@@ -22,16 +22,16 @@ namespace {
 /// The bytes of its own that each lane reads in a round, on end, where that is just as far as the
 /// loop moves on; the fewest where there are several such rows, 0 where there is none.
 uint64_t bytesOfRows(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
-  std::map<decltype(LinearSum::terms), std::set<int64_t>> rows;
-  std::map<decltype(LinearSum::terms), uint64_t> sizes;
+  std::map<LinearSum::Terms, std::set<int64_t>> rows;
+  std::map<LinearSum::Terms, uint64_t> sizes;
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b)
       if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
           load && load->isSimple() && shapes.shape(load->getPointerOperand()).isVarying()) {
         const LinearSum address = sumOf(load->getPointerOperand());
         const uint64_t size = load->getDataLayout().getTypeStoreSize(load->getType());
-        if (sizes.try_emplace(address.terms, size).first->second == size)
-          rows[address.terms].insert(address.constant);
+        if (sizes.try_emplace(address.key(), size).first->second == size)
+          rows[address.key()].insert(address.constant);
       }
   uint64_t least = 0;
   for (auto &[terms, starts] : rows) {
@@ -95,17 +95,17 @@ bool moveTo(llvm::BasicBlock &to, llvm::Value *v, const llvm::DominatorTree &dom
 bool readTogether(const llvm::Loop &loop, const llvm::DominatorTree &dominators,
                   const llvm::PostDominatorTree &postDominators) {
   llvm::BasicBlock &header = *loop.getHeader();
-  std::set<decltype(LinearSum::terms)> rows;
+  std::set<LinearSum::Terms> rows;
   for (const llvm::Instruction &i : header)
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && load->isSimple())
-      rows.insert(sumOf(load->getPointerOperand()).terms);
+      rows.insert(sumOf(load->getPointerOperand()).key());
   bool isChanged = false;
   for (llvm::BasicBlock *b : loop.blocks()) {
     if (b == &header || !postDominators.dominates(b, &header))
       continue;
     for (llvm::Instruction &i : llvm::make_early_inc_range(*b)) {
       auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
-      if (!load || !load->isSimple() || !rows.contains(sumOf(load->getPointerOperand()).terms) ||
+      if (!load || !load->isSimple() || !rows.contains(sumOf(load->getPointerOperand()).key()) ||
           !moveTo(header, load->getPointerOperand(), dominators))
         continue;
       load->moveBefore(header.getTerminator());

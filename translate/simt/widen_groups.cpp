@@ -35,7 +35,7 @@ llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, 
   const LinearSum sum = sumOf(pointer);
   const bool isKept = !isOffMainLine_ && widthOf(pointer) == 64;
   llvm::SmallVector<Value *> starts;
-  if (auto known = groupStarts_.find({sum.terms, group}); isKept && known != groupStarts_.end()) {
+  if (auto known = groupStarts_.find({sum.key(), group}); isKept && known != groupStarts_.end()) {
     for (Value *start : known->second.pointers)
       starts.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), start,
                                              uint64_t(sum.constant - known->second.bytes)));
@@ -45,7 +45,7 @@ llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, 
   for (unsigned first = 0; first < lanes_; first += group)
     starts.push_back(b_.CreateExtractElement(each, first));
   if (isKept)
-    groupStarts_[{sum.terms, group}] = {sum.constant, starts};
+    groupStarts_[{sum.key(), group}] = {sum.constant, starts};
   return starts;
 }
 

@@ -96,7 +96,7 @@ Accesses::Siblings Accesses::loadsNear(const llvm::LoadInst &load) const {
         other->getAlign() != load.getAlign())
       continue;
     const LinearSum at = sumOf(other->getPointerOperand());
-    if (at.terms == own.terms && shapes_.shape(other->getPointerOperand()).offsets ==
+    if (at.key() == own.key() && shapes_.shape(other->getPointerOperand()).offsets ==
                                      shapes_.shape(load.getPointerOperand()).offsets)
       siblings[at.constant - own.constant].push_back(other);
   }
@@ -297,7 +297,7 @@ llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::Stor
         shape.offsets != shapes_.shape(store.getPointerOperand()).offsets ||
         other->getValueOperand()->getType() != store.getValueOperand()->getType() ||
         other->getPointerAddressSpace() != store.getPointerAddressSpace() ||
-        other->getAlign() != store.getAlign() || at.terms != own.terms ||
+        other->getAlign() != store.getAlign() || at.key() != own.key() ||
         !found.try_emplace(at.constant, other).second)
       break;
   }
