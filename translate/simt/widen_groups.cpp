@@ -10,6 +10,108 @@
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
+namespace {
+
+/// An integer of 64 bits, of the first lane of each group: a scalar, a constant for each group, and
+/// constants for each times a scalar.
+///
+///     base + (row + lane / 4) * pitch + lane % 4 * 16  =>  base + row * pitch, {0, 1, 2, ...} *
+///     pitch
+class LinearStarts {
+ public:
+  using Scalar = llvm::function_ref<llvm::Value *(const llvm::Value *)>;
+  LinearStarts(const ShapeAnalysis &shapes, unsigned lanes, unsigned group, llvm::IRBuilder<> &b,
+               Scalar scalarOf)
+      : shapes_(shapes), lanes_(lanes), group_(group), b_(b), scalarOf_(scalarOf) {}
+
+  /// One for each group; none where the value is not of this form.
+  llvm::SmallVector<llvm::Value *> of(const llvm::Value *v) {
+    std::optional<Sum> sum = evaluate(v, 0);
+    llvm::SmallVector<llvm::Value *> starts;
+    if (!sum)
+      return starts;
+    llvm::Value *first = offset(*sum, sum->scalar, {});
+    for (unsigned g = 0; g < lanes_ / group_; ++g)
+      starts.push_back(g == 0 ? first : offset(*sum, first, g));
+    return starts;
+  }
+
+ private:
+  using Constants = llvm::SmallVector<int64_t, 16>;
+  struct Sum {
+    llvm::Value *scalar = nullptr;
+    Constants constants{};
+    llvm::SmallVector<std::pair<llvm::Value *, Constants>, 2> products{};
+  };
+
+  /// The first group's, or how far another group's lies behind it.
+  llvm::Value *offset(const Sum &sum, llvm::Value *from, std::optional<unsigned> group) {
+    const auto of = [&](const Constants &c) {
+      return group ? uint64_t(c[*group]) - uint64_t(c[0]) : uint64_t(c[0]);
+    };
+    for (const auto &[factor, constants] : sum.products)
+      if (const uint64_t times = of(constants))
+        from = b_.CreateAdd(from, b_.CreateMul(factor, b_.getInt64(times)));
+    const uint64_t bytes = of(sum.constants);
+    return bytes ? b_.CreateAdd(from, b_.getInt64(bytes)) : from;
+  }
+
+  std::optional<Sum> evaluate(const llvm::Value *v, unsigned depth) {
+    if (widthOf(v) != 64 || ++depth > kLimits.search.operands)
+      return std::nullopt;
+    const Shape shape = shapes_.shape(v);
+    if (shape.kind == Shape::Kind::offsets && !shape.isConditional) {
+      Sum sum{scalarOf_(v), Constants(lanes_ / group_, 0)};
+      for (unsigned g = 0; shape.offsets && g < lanes_ / group_; ++g)
+        sum.constants[g] = (*shape.offsets)[size_t(g) * group_];
+      return v->getType()->isIntegerTy() ? std::optional(sum) : std::nullopt;
+    }
+    if (auto *cast = llvm::dyn_cast<llvm::IntToPtrInst>(v))
+      return evaluate(cast->getOperand(0), depth);
+    auto *binary = llvm::dyn_cast<llvm::BinaryOperator>(v);
+    if (!binary)
+      return std::nullopt;
+    auto *disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(binary);
+    if (binary->getOpcode() == llvm::Instruction::Add || (disjoint && disjoint->isDisjoint()))
+      return sumOf(*binary, depth);
+    if (binary->getOpcode() == llvm::Instruction::Mul)
+      return productOf(*binary, depth);
+    return std::nullopt;
+  }
+
+  std::optional<Sum> sumOf(const llvm::BinaryOperator &add, unsigned depth) {
+    std::optional<Sum> x = evaluate(add.getOperand(0), depth);
+    const std::optional<Sum> y = x ? evaluate(add.getOperand(1), depth) : std::nullopt;
+    if (!y)
+      return std::nullopt;
+    x->scalar = b_.CreateAdd(x->scalar, y->scalar);
+    for (auto [to, from] : llvm::zip(x->constants, y->constants))
+      to = int64_t(uint64_t(to) + uint64_t(from));
+    x->products.append(y->products);
+    return x;
+  }
+
+  /// Of what has no products and a scalar.
+  std::optional<Sum> productOf(const llvm::BinaryOperator &product, unsigned depth) {
+    const unsigned k = shapes_.isUniform(product.getOperand(0)) ? 0 : 1;
+    if (!shapes_.isUniform(product.getOperand(k)))
+      return std::nullopt;
+    std::optional<Sum> x = evaluate(product.getOperand(1 - k), depth);
+    if (!x || !x->products.empty())
+      return std::nullopt;
+    llvm::Value *factor = scalarOf_(product.getOperand(k));
+    return Sum{b_.CreateMul(x->scalar, factor),
+               Constants(x->constants.size(), 0),
+               {{factor, x->constants}}};
+  }
+
+  const ShapeAnalysis &shapes_;
+  unsigned lanes_, group_;
+  llvm::IRBuilder<> &b_;
+  Scalar scalarOf_;
+};
+
+} // namespace
 
 /// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
 /// each group is worth more than a gather.
@@ -41,9 +143,15 @@ llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, 
                                              uint64_t(sum.constant - known->second.bytes)));
     return starts;
   }
-  Value *each = pointers(a);
-  for (unsigned first = 0; first < lanes_; first += group)
-    starts.push_back(b_.CreateExtractElement(each, first));
+  starts =
+      LinearStarts(shapes_, lanes_, group, b_, [&](const Value *v) { return base(v); }).of(pointer);
+  for (Value *&start : starts)
+    start = b_.CreateIntToPtr(start, b_.getPtrTy());
+  if (starts.empty()) {
+    Value *each = pointers(a);
+    for (unsigned first = 0; first < lanes_; first += group)
+      starts.push_back(b_.CreateExtractElement(each, first));
+  }
   if (isKept)
     groupStarts_[{sum.key(), group}] = {sum.constant, starts};
   return starts;
