@@ -164,6 +164,41 @@ struct UnrollShortLoops : PassInfoMixin<UnrollShortLoops> {
   }
 };
 
+/// Places in a frame, an argument and a constant, are made anew where each is wanted: one
+/// instruction, where LLVM would make all of them ahead at every resumption and spill them.
+class RemakePlaces : public PassInfoMixin<RemakePlaces> {
+ public:
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &) {
+    bool isChanged = false;
+    for (Instruction &i : make_early_inc_range(function.getEntryBlock()))
+      if (auto *place = dyn_cast<GetElementPtrInst>(&i);
+          place && place->hasAllConstantIndices() && isa<Argument>(place->getPointerOperand()))
+        isChanged |= remake(*place);
+    if (!isChanged)
+      return PreservedAnalyses::all();
+    PreservedAnalyses preserved;
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+  }
+
+ private:
+  static bool remake(GetElementPtrInst &place) {
+    bool isChanged = false;
+    for (Use &use : make_early_inc_range(place.uses())) {
+      auto *user = cast<Instruction>(use.getUser());
+      if (isa<PHINode>(user) || user->getParent() == place.getParent())
+        continue;
+      Instruction *own = place.clone();
+      own->insertBefore(user);
+      use.set(own);
+      isChanged = true;
+    }
+    if (place.use_empty())
+      place.eraseFromParent();
+    return isChanged;
+  }
+};
+
 /// What LLVM computes again behind a suspension where it is cheaper than a place in the frame.
 bool isCheap(const Instruction &instruction) {
   return isa<CastInst, GetElementPtrInst, BinaryOperator, CmpInst, SelectInst>(instruction);
@@ -220,6 +255,7 @@ FunctionPassManager passesFor(const Effort &effort) {
   passes.addPass(ADCEPass());
   passes.addPass(
       SimplifyCFGPass(SimplifyCFGOptions().convertSwitchToLookupTable(true).sinkCommonInsts(true)));
+  passes.addPass(RemakePlaces());
   return passes;
 }
 
