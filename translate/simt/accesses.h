@@ -204,6 +204,10 @@ class Accesses : protected ValueMap {
   struct Ahead {
     Value *seen, *wanted;
   };
+  Value *placesOfAll(const Places &);
+  bool areGathered(const llvm::Type &) const;
+  bool isTestedAhead(const llvm::AtomicCmpXchgInst &);
+  Value *compareAhead(const llvm::AtomicCmpXchgInst &, const Places &);
   std::optional<Ahead> updateAhead(const llvm::AtomicRMWInst &, const Places &);
   void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
@@ -212,7 +216,9 @@ class Accesses : protected ValueMap {
   bool areAddedUp(const llvm::AtomicRMWInst &);
   void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,
              llvm::function_ref<Value *()> addSome);
-  Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
+  using LaneStep = llvm::function_ref<Value *(Value *lane, Value *soFar)>;
+  Value *forEachLane(Value *none, LaneStep body);
+  Value *forEachLane(Value *start, Value *none, LaneStep body);
   struct LaneScalars {
     Value *vector;            // or one scalar for all
     llvm::AllocaInst *memory; // where the vector has been stored; null: nowhere

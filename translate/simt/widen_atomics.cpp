@@ -274,24 +274,62 @@ std::function<llvm::Value *(llvm::Value *)> Accesses::flushAt(const llvm::Atomic
   return [this, mayFlush](Value *x) { return b_.CreateSelect(mayFlush, flushed(b_, x), x); };
 }
 
+llvm::Value *Accesses::placesOfAll(const Places &places) {
+  if (!places.base)
+    return places.index;
+  Value *offsets = b_.CreateSExt(places.index, vec(b_.getInt64Ty(), lanes_));
+  return b_.CreateGEP(b_.getInt8Ty(), places.base, offsets);
+}
+
+/// Whether values of all lanes' places are to be had by one instruction for each register.
+bool Accesses::areGathered(const llvm::Type &type) const {
+  const unsigned bits = unsigned(type.getPrimitiveSizeInBits().getFixedValue());
+  return context_.target.hasMaskedGather() && !type.isVectorTy() && (bits == 32 || bits == 64);
+}
+
 /// What lanes find at their places, and make of it, all at once; each exchange tells whether it is
 /// still there. Nothing where gathering is no instruction.
 std::optional<Accesses::Ahead> Accesses::updateAhead(const llvm::AtomicRMWInst &rmw,
                                                      const Places &places) {
   llvm::Type *type = wide(&rmw);
-  if (!context_.target.hasMaskedGather() ||
-      (type->getScalarSizeInBits() != 32 && type->getScalarSizeInBits() != 64))
+  if (!areGathered(*rmw.getType()))
     return std::nullopt;
-  Value *each = places.base
-                    ? b_.CreateGEP(b_.getInt8Ty(), places.base,
-                                   b_.CreateSExt(places.index, vec(b_.getInt64Ty(), lanes_)))
-                    : places.index;
+  Value *each = placesOfAll(places);
   const auto flush = mayFlush(rmw) ? flushAt(rmw, each) : [](Value *x) { return x; };
   Value *seen = b_.CreateMaskedGather(type, each, rmw.getAlign(), fullMask(),
                                       llvm::Constant::getNullValue(type));
   Value *value = b_.CreateFreeze(vector(rmw.getValOperand()));
   Value *wanted = flush(combine(b_, rmw, flush(seen), flush(value), context_.options));
   return Ahead{b_.CreateBitCast(seen, bitsOf(type)), b_.CreateBitCast(wanted, bitsOf(type))};
+}
+
+/// Compare and swap, of which only the lanes that find what they expect have anything to exchange:
+///     found = gather(places)
+///     for (lane : the active lanes where found == expected)
+///       found[lane] = cmpxchg(place[lane], expected[lane], value[lane])
+///     isEqual = found == expected
+/// Lanes that find something else are done: nobody can tell, where nothing is ordered.
+llvm::Value *Accesses::compareAhead(const llvm::AtomicCmpXchgInst &cas, const Places &places) {
+  llvm::Type *element = plain(cas.getCompareOperand()), *type = vec(element, lanes_);
+  Value *expected = b_.CreateFreeze(vector(cas.getCompareOperand()));
+  Value *found = b_.CreateMaskedGather(type, placesOfAll(places), cas.getAlign(), fullMask(),
+                                       llvm::Constant::getNullValue(type));
+  llvm::AllocaInst *memory = entryAlloca(type, "cas.found");
+  memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+  b_.CreateStore(found, memory);
+  Value *mayExchange = maskBits(b_.CreateAnd(fullMask(), b_.CreateICmpEQ(found, expected)));
+  const auto scalars = laneScalars({places.index, expected, vector(cas.getNewValOperand())}, true);
+  forEachLane(mayExchange, nullptr, [&](Value *lane, Value *) -> Value * {
+    Value *exchanged =
+        b_.CreateAtomicCmpXchg(placeAt(places, scalarAt(scalars[0], lane)),
+                               scalarAt(scalars[1], lane), scalarAt(scalars[2], lane),
+                               cas.getAlign(), cas.getSuccessOrdering(), cas.getFailureOrdering());
+    b_.CreateStore(b_.CreateExtractValue(exchanged, 0), b_.CreateGEP(element, memory, lane));
+    return nullptr;
+  });
+  found = b_.CreateLoad(type, memory);
+  Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(wide(&cas)), found, 0);
+  return b_.CreateInsertValue(result, b_.CreateICmpEQ(found, expected), 1);
 }
 
 /// Lanes that follow each other in the gang and update one place do so in one exchange, in their
@@ -531,6 +569,15 @@ Accesses::nextInRow(const llvm::AtomicRMWInst &rmw) {
       };
 }
 
+/// Whether most lanes of a compare and swap may be told by what they find.
+bool Accesses::isTestedAhead(const llvm::AtomicCmpXchgInst &cas) {
+  return areGathered(*plain(cas.getCompareOperand())) &&
+         !shapes_.isUniform(cas.getPointerOperand()) &&
+         cas.getSuccessOrdering() == llvm::AtomicOrdering::Monotonic &&
+         cas.getFailureOrdering() == llvm::AtomicOrdering::Monotonic && knownLanes().empty() &&
+         !isBaseline();
+}
+
 void Accesses::emitAtomic(const llvm::Instruction &i) {
   llvm::LLVMContext &c = b_.getContext();
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
@@ -581,6 +628,10 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     return;
   }
   Places places = placesOf(pointer);
+  if (cas && !isLocal && isTestedAhead(*cas)) {
+    define(i, compareAhead(*cas, places));
+    return;
+  }
   llvm::SmallVector<Value *> operands{places.index, vector(value)};
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
@@ -758,8 +809,13 @@ llvm::Value *Accesses::forEachLane(Value *none,
                                    llvm::function_ref<Value *(Value *, Value *)> body) {
   if (const llvm::SmallVector<unsigned> known = knownLanes(); known.size() == 1)
     return body(b_.getInt32(known[0]), none);
+  return forEachLane(maskBits(fullMask()), none, body);
+}
+
+/// The same for the lanes whose bits are set.
+llvm::Value *Accesses::forEachLane(Value *start, Value *none,
+                                   llvm::function_ref<Value *(Value *, Value *)> body) {
   Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
-  Value *start = maskBits(fullMask());
   b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
   b_.SetInsertPoint(loop);
   llvm::PHINode *bits = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");
