@@ -242,10 +242,8 @@ constinit const Limits kLimits = {
                  .blending = 4,
                  // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
                  .rowsOfGang = 3},
-    // The loop over lanes costs a third of a long operation; three of them written out for 32 lanes
-    // double the time of compilation. Sixteen registers less pointers and counters are for lanes
-    // ahead (`histogram`).
-    .atomics = {.writtenOut = 2, .registers = 12, .dense = 4, .denseFrom = 8},
+    // Sixteen registers less pointers and counters are for lanes ahead (`histogram`).
+    .atomics = {.registers = 12, .dense = 4, .denseFrom = 8},
     // The time of the analyses; no kernel of tests/bench comes near.
     .search = {.operands = 32,
                .users = 64,

@@ -86,10 +86,9 @@ struct Limits {
   } accesses;
   /// Read-modify-write (widen_atomics.cpp).
   struct Atomics {
-    unsigned writtenOut; ///< long operations of a function that are written out for each lane
-    unsigned registers;  ///< for operands of lanes that are taken ahead
-    unsigned dense;      ///< one lane in so many active: all lanes run
-    unsigned denseFrom;  ///< in gangs of more lanes
+    unsigned registers; ///< for operands of lanes that are taken ahead
+    unsigned dense;     ///< one lane in so many active: all lanes run
+    unsigned denseFrom; ///< in gangs of more lanes
   } atomics;
   /// How far analyses look; what lies beyond counts as unknown.
   struct Search {
