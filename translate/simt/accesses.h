@@ -206,8 +206,9 @@ class Accesses : protected ValueMap {
   };
   Value *placesOfAll(const Places &);
   bool areGathered(const llvm::Type &) const;
-  bool isTestedAhead(const llvm::AtomicCmpXchgInst &);
-  Value *compareAhead(const llvm::AtomicCmpXchgInst &, const Places &);
+  bool mayAllBeDone(const llvm::Instruction &, const Value *pointer, const Value *value);
+  Value *unlessAllAreDone(const llvm::Instruction &, const Places &,
+                          llvm::function_ref<Value *()> byLane);
   std::optional<Ahead> updateAhead(const llvm::AtomicRMWInst &, const Places &);
   void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
   Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
@@ -216,9 +217,7 @@ class Accesses : protected ValueMap {
   bool areAddedUp(const llvm::AtomicRMWInst &);
   void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,
              llvm::function_ref<Value *()> addSome);
-  using LaneStep = llvm::function_ref<Value *(Value *lane, Value *soFar)>;
-  Value *forEachLane(Value *none, LaneStep body);
-  Value *forEachLane(Value *start, Value *none, LaneStep body);
+  Value *forEachLane(Value *none, llvm::function_ref<Value *(Value *lane, Value *soFar)> body);
   struct LaneScalars {
     Value *vector;            // or one scalar for all
     llvm::AllocaInst *memory; // where the vector has been stored; null: nowhere

@@ -293,33 +293,36 @@ std::optional<Accesses::Ahead> Accesses::updateAhead(const llvm::AtomicRMWInst &
   return Ahead{b_.CreateBitCast(seen, bitsOf(type)), b_.CreateBitCast(wanted, bitsOf(type))};
 }
 
-/// Compare and swap, of which only the lanes that find what they expect have anything to exchange:
+/// What lanes find, where that says that none of them has anything to exchange; else lane by lane:
 ///     found = gather(places)
-///     for (lane : the active lanes where found == expected)
-///       found[lane] = cmpxchg(place[lane], expected[lane], value[lane])
-///     isEqual = found == expected
-/// Lanes that find something else are done: nobody can tell, where nothing is ordered.
-llvm::Value *Accesses::compareAhead(const llvm::AtomicCmpXchgInst &cas, const Places &places) {
-  llvm::Type *element = plain(cas.getCompareOperand()), *type = vec(element, lanes_);
-  Value *expected = b_.CreateFreeze(vector(cas.getCompareOperand()));
-  Value *found = b_.CreateMaskedGather(type, placesOfAll(places), cas.getAlign(), fullMask(),
-                                       llvm::Constant::getNullValue(type));
-  llvm::AllocaInst *memory = entryAlloca(type, "cas.found");
-  memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
-  b_.CreateStore(found, memory);
-  Value *mayExchange = maskBits(b_.CreateAnd(fullMask(), b_.CreateICmpEQ(found, expected)));
-  const auto scalars = laneScalars({places.index, expected, vector(cas.getNewValOperand())}, true);
-  forEachLane(mayExchange, nullptr, [&](Value *lane, Value *) -> Value * {
-    Value *exchanged =
-        b_.CreateAtomicCmpXchg(placeAt(places, scalarAt(scalars[0], lane)),
-                               scalarAt(scalars[1], lane), scalarAt(scalars[2], lane),
-                               cas.getAlign(), cas.getSuccessOrdering(), cas.getFailureOrdering());
-    b_.CreateStore(b_.CreateExtractValue(exchanged, 0), b_.CreateGEP(element, memory, lane));
-    return nullptr;
-  });
-  found = b_.CreateLoad(type, memory);
-  Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(wide(&cas)), found, 0);
-  return b_.CreateInsertValue(result, b_.CreateICmpEQ(found, expected), 1);
+///     old = any active lane of (compare and swap: found == expected, minimum or maximum: it
+///           changes what is found) ? byLane() : found
+/// It comes out as in the order of lanes.
+llvm::Value *Accesses::unlessAllAreDone(const llvm::Instruction &i, const Places &places,
+                                        llvm::function_ref<Value *()> byLane) {
+  Value *found, *who;
+  auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
+  if (cas) {
+    llvm::Type *type = vec(plain(cas->getCompareOperand()), lanes_);
+    found = b_.CreateMaskedGather(type, placesOfAll(places), cas->getAlign(), fullMask(),
+                                  llvm::Constant::getNullValue(type));
+    who = b_.CreateICmpEQ(found, b_.CreateFreeze(vector(cas->getCompareOperand())));
+  } else {
+    const Ahead ahead = *updateAhead(llvm::cast<llvm::AtomicRMWInst>(i), places);
+    found = b_.CreateBitCast(ahead.seen, wide(&i));
+    who = b_.CreateICmpNE(ahead.seen, ahead.wanted);
+  }
+  Block *some = newBlock("found.some"), *none = newBlock("found.none"),
+        *done = newBlock("found.done");
+  b_.CreateCondBr(anyLane(b_.CreateAnd(fullMask(), who)), some, none);
+  const auto asFound = [&]() -> Value * {
+    if (!cas)
+      return found;
+    Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(wide(&i)), found, 0);
+    return b_.CreateInsertValue(result, llvm::Constant::getNullValue(vec(b_.getInt1Ty(), lanes_)),
+                                1);
+  };
+  return joined({some, byLane}, {none, asFound}, done);
 }
 
 /// Lanes that follow each other in the gang and update one place do so in one exchange, in their
@@ -559,13 +562,14 @@ Accesses::nextInRow(const llvm::AtomicRMWInst &rmw) {
       };
 }
 
-/// Whether most lanes of a compare and swap may be told by what they find.
-bool Accesses::isTestedAhead(const llvm::AtomicCmpXchgInst &cas) {
-  return areGathered(*plain(cas.getCompareOperand())) &&
-         !shapes_.isUniform(cas.getPointerOperand()) &&
-         cas.getSuccessOrdering() == llvm::AtomicOrdering::Monotonic &&
-         cas.getFailureOrdering() == llvm::AtomicOrdering::Monotonic && knownLanes().empty() &&
-         !isBaseline();
+/// Whether what lanes find may tell that an operation, whose results are wanted, changes nothing.
+bool Accesses::mayAllBeDone(const llvm::Instruction &i, const Value *pointer, const Value *value) {
+  auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
+  const bool isTold = cas ? cas->getSuccessOrdering() == llvm::AtomicOrdering::Monotonic &&
+                                cas->getFailureOrdering() == llvm::AtomicOrdering::Monotonic
+                          : mayBeLeftAlone(llvm::cast<llvm::AtomicRMWInst>(i));
+  return isTold && areGathered(*plain(value)) && !shapes_.isUniform(pointer) &&
+         knownLanes().empty() && !isBaseline();
 }
 
 void Accesses::emitAtomic(const llvm::Instruction &i) {
@@ -618,10 +622,6 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     return;
   }
   Places places = placesOf(pointer);
-  if (cas && !isLocal && isTestedAhead(*cas)) {
-    define(i, compareAhead(*cas, places));
-    return;
-  }
   llvm::SmallVector<Value *> operands{places.index, vector(value)};
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
@@ -643,6 +643,8 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
   else if (rmw && !isLocal && i.use_empty() && isLong(*rmw) && !shapes_.isUniform(pointer) &&
            !plain(value)->isVectorTy() && knownLanes().empty() && !isBaseline())
     updateInRuns(*rmw, places);
+  else if (!isLocal && mayAllBeDone(i, pointer, value))
+    old = unlessAllAreDone(i, places, [&] { return byLane(rmw != nullptr); });
   else if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
            !isBaseline())
     updateDenseOrSparse(places, operands[1], plain(value), update);
@@ -799,13 +801,8 @@ llvm::Value *Accesses::forEachLane(Value *none,
                                    llvm::function_ref<Value *(Value *, Value *)> body) {
   if (const llvm::SmallVector<unsigned> known = knownLanes(); known.size() == 1)
     return body(b_.getInt32(known[0]), none);
-  return forEachLane(maskBits(fullMask()), none, body);
-}
-
-/// The same for the lanes whose bits are set.
-llvm::Value *Accesses::forEachLane(Value *start, Value *none,
-                                   llvm::function_ref<Value *(Value *, Value *)> body) {
   Block *before = b_.GetInsertBlock(), *loop = newBlock("lane"), *done = newBlock("lanes.done");
+  Value *start = maskBits(fullMask());
   b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
   b_.SetInsertPoint(loop);
   llvm::PHINode *bits = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");
