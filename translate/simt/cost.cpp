@@ -166,9 +166,14 @@ unsigned Target::copiedPerStore() const {
 /// One in eight is for temporaries.
 unsigned Target::registersForLoops() const { return vectorRegisters * 7 / 8; }
 
-/// One in five may be spilled in straight code: there, more lanes wait for memory together
-/// (`philox`, `median3` of bench_kinds_avx2).
-unsigned Target::registersAtOnce() const { return vectorRegisters * 5 / 4; }
+/// In straight code more lanes wait for memory together, so some of it may be spilled: a quarter of
+/// the registers (`philox`, `median3` of bench_kinds_avx2). Floats wait for each other as well,
+/// four cycles at a time, which spills fill: 1.4 times as many as there are registers
+/// (`exponentials`, `cubicRoots`, `fft2` take 0.8 of the time; with more, `exponentialsDouble` and
+/// `fft4` lose what these gain).
+unsigned Target::registersAtOnce(bool isMostlyFloat) const {
+  return isMostlyFloat ? vectorRegisters * 12 / 5 : vectorRegisters * 5 / 4;
+}
 
 /// A quarter is for temporaries of several gangs and what they share (`sgemm`, `conv2d`).
 unsigned Target::registersForLockstep() const { return vectorRegisters * 3 / 4; }

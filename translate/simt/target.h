@@ -67,8 +67,9 @@ struct Target {
   unsigned copiedPerStore() const;
   /// Vector registers for values that live through a loop; the others are for what it computes.
   unsigned registersForLoops() const;
-  /// Vector registers' worth of values that may live at once where a few of them are spilled.
-  unsigned registersAtOnce() const;
+  /// Vector registers' worth of values that may live at once where a few of them are spilled; more
+  /// where most operations are those of floats, which take longer than a spill.
+  unsigned registersAtOnce(bool isMostlyFloat) const;
   /// The same where several gangs run in lockstep and share what is the same for all of them.
   unsigned registersForLockstep() const;
   /// How much of `.shared` memory is kept in registers from one gang to the next.

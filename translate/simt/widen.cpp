@@ -144,6 +144,18 @@ unsigned mostLive(const ShapeAnalysis &shapes) {
   return most;
 }
 
+/// Whether most of what differs between lanes is arithmetic of floats.
+bool isMostlyFloat(const ShapeAnalysis &shapes) {
+  size_t floats = 0, all = 0;
+  for (const llvm::BasicBlock *b : shapes.order())
+    for (const llvm::Instruction &i : *b)
+      if (!i.getType()->isVoidTy() && shapes.shape(&i).isVarying()) {
+        ++all;
+        floats += i.getType()->isFloatingPointTy();
+      }
+  return 2 * floats > all;
+}
+
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
 /// registers, and most of those that live at once where a gang of 32 has few registers for each.
 unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
@@ -152,10 +164,11 @@ unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   const unsigned live = liveThroughLoops(shapes);
   const unsigned perRegister = target.vectorBits / 32;
   const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(shapes);
+  const unsigned room = target.registersAtOnce(isMostlyFloat(shapes));
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&
          (live * (lanes / perRegister) > target.registersForLoops() ||
-          atOnce * (lanes / perRegister) > target.registersAtOnce()))
+          atOnce * (lanes / perRegister) > room))
     lanes /= 2;
   return lanes;
 }
