@@ -22,7 +22,10 @@ Function *quietFormOf(Function &entry, const Function &caller, CpuLevel level) {
                                  entry.getAddressSpace(), entry.getName() + ".quiet", &module);
   quiet->setCallingConv(CallingConv::PreserveAll);
   // The caller's CPU: what is saved are registers of its level.
-  quiet->addFnAttrs(AttrBuilder(module.getContext(), caller.getAttributes().getFnAttrs()));
+  for (const char *name : {"target-cpu", "tune-cpu", "probe-stack", "stack-probe-size"})
+    if (caller.hasFnAttribute(name))
+      quiet->addFnAttr(caller.getFnAttribute(name));
+  quiet->addFnAttr(Attribute::NoUnwind);
   quiet->addFnAttr(Attribute::NoInline);
   quiet->addFnAttr(Attribute::Cold);
   quiet->addFnAttr("target-features", "-vzeroupper");
