@@ -141,7 +141,14 @@ void sortRuns(size_t runs, size_t run, uint32_t *keys) {
 
 namespace {
 
-using Words = uint32_t __attribute__((vector_size(64))); // one word of sixteen messages
+#if defined(__AVX512F__)
+constexpr int kMessages = 16; // that fill a register
+#elif defined(__AVX2__)
+constexpr int kMessages = 8;
+#else
+constexpr int kMessages = 4;
+#endif
+using Words = uint32_t __attribute__((vector_size(4 * kMessages))); // one word of each message
 
 constexpr uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -159,12 +166,12 @@ inline Words rotate(Words x, int n) { return x >> n | x << (32 - n); }
 
 void sha256(size_t n, const uint32_t *message, uint32_t *digest) {
 #pragma omp parallel for schedule(static) firstprivate(message, digest)
-  for (size_t first = 0; first < n; first += 16) {
+  for (size_t first = 0; first < n; first += kMessages) {
     Words w[16], s[8];
     const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     for (int k = 0; k < 16; ++k)
-      for (int m = 0; m < 16; ++m)
+      for (int m = 0; m < kMessages; ++m)
         w[k][m] = __builtin_bswap32(message[(first + m) * 16 + k]);
     for (int k = 0; k < 8; ++k)
       s[k] = Words{} + start[k];
@@ -183,7 +190,7 @@ void sha256(size_t n, const uint32_t *message, uint32_t *digest) {
     }
     Words out[8] = {s[0] + a, s[1] + b, s[2] + c, s[3] + d, s[4] + e, s[5] + f, s[6] + g, s[7] + h};
     for (int k = 0; k < 8; ++k)
-      for (int m = 0; m < 16; ++m)
+      for (int m = 0; m < kMessages; ++m)
         digest[(first + m) * 8 + k] = __builtin_bswap32(out[k][m]);
   }
 }
