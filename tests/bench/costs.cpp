@@ -28,7 +28,7 @@ constexpr uint64_t kRounds = 40'000;
 constexpr unsigned kBytes = 4096;
 
 alignas(4096) uint8_t memory[kBytes];
-alignas(64) uint32_t places[16]; ///< bytes, in lines of their own
+alignas(64) uint32_t places[64]; ///< bytes, in lines of their own
 alignas(64) const uint32_t lanes[16] = {1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14};
 
 #define EIGHT(x) x x x x x x x x
@@ -74,6 +74,8 @@ LOOP(gather256, "avx2", SET_UP_AVX2,
      "vpgatherdd %%ymm6, (%[m],%%ymm1), %%ymm2\n")
 LOOP(maskedLoad256, "avx2", SET_UP_AVX2, "vpmaskmovd 64(%[m]), %%ymm5, %%ymm2\n")
 LOOP(maskedStore256, "avx2", SET_UP_AVX2, "vpmaskmovd %%ymm3, %%ymm5, 64(%[m])\n")
+LOOP(chosenStore256, "avx2", SET_UP_AVX2 "lea 128(%[p]), %%rcx\nmov $2, %%eax\n",
+     "lea 64(%[m]), %%rdx\ntest $2, %%eax\ncmove %%rcx, %%rdx\nvpextrd $1, %%xmm3, (%%rdx)\n")
 LOOP(shuffle256, "avx2", SET_UP_AVX2, "vpermd %%ymm1, %%ymm3, %%ymm2\n")
 LOOP(divide256, "avx2", SET_UP_AVX2, "vdivps %%ymm4, %%ymm4, %%ymm2\n")
 LOOP(convert256, "avx2", SET_UP_AVX2, "vcvttps2dq %%ymm4, %%ymm2\n")
@@ -102,6 +104,7 @@ constexpr Operation kOperations[] = {
     {"scatter", &OperationCosts::scatter, nullptr, scatter512, 8, 16},
     {"maskedLoad", &OperationCosts::maskedLoad, maskedLoad256, maskedLoad512, 1, 1},
     {"maskedStore", &OperationCosts::maskedStore, maskedStore256, maskedStore512, 1, 1},
+    {"chosenStore", &OperationCosts::chosenStore, chosenStore256, nullptr, 1, 1},
     {"compress", &OperationCosts::compress, nullptr, compress512, 1, 1},
     {"compressStore", &OperationCosts::compressStore, nullptr, compressStore512, 1, 1},
     {"laneExtraction", &OperationCosts::laneExtraction, extract, nullptr, 1, 1},

@@ -18,6 +18,7 @@
 #include <cassert>
 
 #include "translate/jit/bfloat_bits.h"
+#include "translate/jit/conditional_stores.h"
 #include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/known_masks.h"
@@ -29,6 +30,7 @@
 #include "translate/jit/row_conditions.h"
 #include "translate/jit/shared_values.h"
 #include "translate/jit/spread_masks.h"
+#include "translate/jit/streamed_stores.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
@@ -365,12 +367,17 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
       else
         orderAsIntegers(function);
       storeKnownLanes(function, target);
+      storeLanesOrNowhere(function, target);
       convertHalvesAsFloats(function);
       if (!target.hasMaskRegisters())
         spreadMasksAsNumbers(function);
       takeRowConditionsApart(function);
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
     }
+  if (!effort.isBaseline() && in.entry == simt::EntryPoint::ctaRange)
+    for (Function &function : module)
+      if (function.hasExternalLinkage() && !function.isDeclaration())
+        streamStores(function, target, in.needs.lanes * in.gangsAtOnce);
   if (!effort.isBaseline() && target.level != CpuLevel::avx512)
     keepRegistersInSlowCalls(module, target.level);
   if (std::string wrong = brokenIr(module); !wrong.empty())

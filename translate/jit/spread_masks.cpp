@@ -62,10 +62,52 @@ Value *asNumbers(Value *conditions, unsigned bits, IRBuilder<> &ir) {
   return ir.CreateSExt(conditions,
                        FixedVectorType::get(ir.getIntNTy(bits), type->getNumElements()));
 }
+
+/// The width in which lanes of a mask are compared: that of most of the elements under it, of at
+/// least as many bits as the mask has.
+unsigned widthOfElements(Instruction &mask, unsigned lanes) {
+  SmallDenseMap<unsigned, unsigned> users;
+  for (User *user : mask.users()) {
+    FixedVectorType *type = nullptr;
+    if (Use *use = maskOf(*cast<Instruction>(user), type); use && type && use->get() == &mask)
+      ++users[type->getScalarSizeInBits()];
+  }
+  unsigned width = 32, most = 0;
+  for (const unsigned bits : {16u, 32u, 64u})
+    if (const unsigned count = users.lookup(bits); count > most)
+      std::tie(width, most) = std::pair(bits, count);
+  return std::max(width, lanes);
+}
+
+/// The lanes of a mask that is a number.
+Value *lanesOf(BitCastInst &mask) {
+  const unsigned lanes = cast<FixedVectorType>(mask.getType())->getNumElements();
+  const unsigned bits = widthOfElements(mask, lanes);
+  IRBuilder<> ir(&mask);
+  SmallVector<Constant *> own;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    own.push_back(ConstantInt::get(ir.getIntNTy(bits), uint64_t(1) << lane));
+  Value *all = ir.CreateVectorSplat(lanes, ir.CreateZExt(mask.getOperand(0), ir.getIntNTy(bits)));
+  return ir.CreateICmpNE(ir.CreateAnd(all, ConstantVector::get(own)),
+                         Constant::getNullValue(all->getType()));
+}
+
+/// Whether `i` makes a mask of 8, 16 or 32 lanes of a number.
+bool isMaskOfNumber(const Instruction &i) {
+  auto *type = dyn_cast<FixedVectorType>(i.getType());
+  return isa<BitCastInst>(i) && i.getOperand(0)->getType()->isIntegerTy() && type &&
+         type->getElementType()->isIntegerTy(1) && type->getNumElements() >= 8 &&
+         type->getNumElements() <= 32 && isPowerOf2_32(type->getNumElements());
+}
 } // namespace
 
 void spreadMasksAsNumbers(Function &function) {
   SmallVector<WeakTrackingVH> replaced;
+  for (Instruction &instruction : instructions(function))
+    if (isMaskOfNumber(instruction)) {
+      instruction.replaceAllUsesWith(lanesOf(cast<BitCastInst>(instruction)));
+      replaced.emplace_back(&instruction);
+    }
   for (Instruction &instruction : instructions(function)) {
     FixedVectorType *type = nullptr;
     Use *use = maskOf(instruction, type);

@@ -36,6 +36,7 @@ struct GangModule {
   abi::KernelNeeds needs;
   std::string reason; ///< why this W: one sentence for `ptxrun inspect`
   EntryPoint entry = EntryPoint::gang;
+  unsigned gangsAtOnce = 1; ///< that run in lockstep
   Tier tier = Tier::optimised;
 };
 

@@ -442,7 +442,7 @@ void Regions::copyRegion(const Region &region, llvm::ValueToValueMapTy &map,
 bool buildRegions(ModuleContext &context, llvm::Function &body, unsigned gangsPerBody) {
   const auto &block = context.options.block;
   const uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
-  const unsigned lanes = context.lanes * gangsPerBody;
+  const unsigned lanes = context.gangThreads * gangsPerBody;
   if (context.lanes == 1 || threads == 0 || (gangsPerBody > 1 && threads % lanes != 0) ||
       !hasOnlyBarriers(context.module, body, threads))
     return false;

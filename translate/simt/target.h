@@ -15,6 +15,7 @@ struct OperationCosts {
   float scatter;        ///< the same, of stores
   float maskedLoad;     ///< a register, under a mask
   float maskedStore;    ///< the same
+  float chosenStore;    ///< an element of a vector, here or elsewhere as a bit says
   float compress;       ///< a register's active elements to its front
   float compressStore;  ///< the same, to memory
   float laneExtraction; ///< an element of a vector to a register of another kind
@@ -39,6 +40,9 @@ struct Target {
   unsigned vectorRegisters; ///< by name
   unsigned maskRegisters;   ///< 0: masks are vectors
   unsigned lineBytes, l1Bytes, l2Bytes;
+  /// Results of so many bytes, which nobody reads at once, are best stored past the caches; 0:
+  /// none.
+  uint64_t streamedFrom;
   OperationCosts costs;
 
   unsigned vectorBytes() const { return vectorBits / 8; }

@@ -1,6 +1,9 @@
 // The stage: choose W, prepare the functions, widen each, build the entry points.
 #include <llvm/ADT/BitVector.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <optional>
 
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
@@ -8,6 +11,7 @@
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
 #include "translate/simt/local_rows.h"
+#include "translate/simt/lockstep.h"
 #include "translate/simt/matrix_groups.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
@@ -173,12 +177,19 @@ unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   return lanes;
 }
 
-/// Threads of a row of the block where each gang gets one: rows that would lie across gangs, most
-/// of whose lanes they fill, in kernels without anything that knows warps or waits. 0: not so.
-uint32_t rowOfGangs(const llvm::Module &m, const CodeOptions &o, unsigned lanes, bool spins) {
+/// Threads of a row of the block where each gang could get one: rows that would lie across gangs,
+/// most of whose lanes they fill. 0: the block is another.
+uint32_t rowAcrossGangs(const CodeOptions &o, unsigned lanes) {
   const uint32_t row = o.block[0];
-  if (lanes == 1 || row >= lanes || 2 * row <= lanes || lanes % row == 0 ||
-      o.block[1] * o.block[2] == 1 || o.schedulesGangs || o.isWatched || spins)
+  const bool isFit = lanes > 1 && row < lanes && 2 * row > lanes && lanes % row != 0 &&
+                     o.block[1] * o.block[2] > 1 && !o.schedulesGangs && !o.isWatched;
+  return isFit ? row : 0;
+}
+
+/// The same in kernels without anything that knows warps or waits, but for barriers.
+uint32_t rowOfGangs(const llvm::Module &m, const CodeOptions &o, unsigned lanes, bool spins) {
+  const uint32_t row = rowAcrossGangs(o, lanes);
+  if (row == 0 || spins)
     return 0;
   const bool knowsWarps = llvm::any_of(m, [](const llvm::Function &f) {
     if (!f.isDeclaration() || f.use_empty())
@@ -186,15 +197,21 @@ uint32_t rowOfGangs(const llvm::Module &m, const CodeOptions &o, unsigned lanes,
     using Kind = Word::Kind;
     const Word w = wordOf(f);
     return w.isCollective() || w.kind == Kind::laneId || w.kind == Kind::laneMask ||
-           w.kind == Kind::barrier || w.kind == Kind::schedule || w.kind == Kind::runtimeWait ||
-           w.op == Op::warpid || w.op == Op::nwarpid;
+           w.kind == Kind::schedule || w.kind == Kind::runtimeWait || w.op == Op::warpid ||
+           w.op == Op::nwarpid;
   });
   return knowsWarps ? 0 : row;
 }
 
+bool takesWarpForOne(const llvm::Function &kernel, const CodeOptions &o) {
+  auto &f = const_cast<llvm::Function &>(kernel); // for LLVM's analyses
+  return relyOnLockstep(f, ShapeAnalysis(f, {32, o.block}, false));
+}
+
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few
 /// threads: few lanes.
-Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o) {
+Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o,
+                  bool mayBeRows) {
   const uint64_t threads = threadsOf(o);
   if (threads == 0)
     return {1, "the block's shape is not known"};
@@ -207,6 +224,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
   std::string reason = "one gang per warp";
+  bool areRows = false;
   if (o.block[0] == 16 && o.block[1] * o.block[2] > 1) {
     wanted = 16;
     reason = "rows of 16 threads: a gang of 16 has one row";
@@ -214,8 +232,9 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     wanted = 8;
     reason = "rows of 8 threads: a gang of 8 has one row";
   } else if (const unsigned fits = unsigned(llvm::bit_ceil(std::max(o.block[0], 8u)));
-             fits <= 32 && rowOfGangs(m, o, fits, f.spins) != 0) {
+             mayBeRows && fits <= 32 && rowOfGangs(m, o, fits, f.spins) != 0) {
     wanted = fits;
+    areRows = true;
     reason = "rows of " + std::to_string(o.block[0]) + " threads: a gang has one row";
   } else if (o.block[0] > 32 && o.block[0] % 32 != 0 && o.block[0] % 8 == 0 &&
              o.block[1] * o.block[2] > 1) {
@@ -233,6 +252,8 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     wanted = 16;
     reason = "at most 16 threads per block";
   }
+  if (threads > wanted && (wanted != 32 || areRows) && takesWarpForOne(*kernel, o))
+    return {32, "lanes of a warp exchange values without waiting for each other"};
   if (wanted != 32) {
     Findings narrow = examineAll(m, kernel, {wanted, o.block});
     if (!narrow.needsThreads.empty())
@@ -241,9 +262,10 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   return {wanted, reason};
 }
 
-Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o) {
+Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o,
+               bool mayBeRows) {
   if (o.lanes == 0)
-    return chooseWidth(m, kernel, o);
+    return chooseWidth(m, kernel, o, mayBeRows);
   if (o.lanes == 1)
     return {1, "asked for"};
   if (threadsOf(o) == 0)
@@ -365,7 +387,7 @@ void chooseStrides(ModuleContext &context, const Jammed &jammed, llvm::Function 
 /// The one entry point around the wide bodies, in the cheapest form that will do. Bodies that it
 /// does not call are gone afterwards.
 EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
-                      bool maySuspend) {
+                      bool maySuspend, unsigned &gangsAtOnce) {
   PassRun &passes = context.passes;
   const bool schedulesGangs = context.options.schedulesGangs;
   const bool areRows = context.gangThreads != context.lanes;
@@ -385,12 +407,13 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
     jammed.body->eraseFromParent();
     jammed = {};
   }
+  gangsAtOnce = jammed.gangs;
   EntryPoint entry = EntryPoint::gang;
   if (jammed.isForStrides && passes.isOn(Pass::strides)) {
     passes.run(Pass::strides, [&] { chooseStrides(context, jammed, *full, isJamCut); });
     entry = EntryPoint::ctaRange;
-  } else if (isJamCut || (maySuspend && !schedulesGangs && !areRows &&
-                          regionsOf(partial ? *partial : *full, 1))) {
+  } else if (isJamCut ||
+             (maySuspend && !schedulesGangs && regionsOf(partial ? *partial : *full, 1))) {
     entry = EntryPoint::ctaRange;
   } else if (!schedulesGangs && !partial && !maySuspend && !jammed.body &&
              passes.tryRun(Pass::rowOrder, [&] { return buildRowOrderEntry(context, *full); })) {
@@ -485,10 +508,11 @@ void dropScalarCode(llvm::Module &m, llvm::ArrayRef<llvm::Function *> functions)
       "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
 }
 
-} // namespace
-
-llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &options,
-                                 const PassObserver &observer) {
+/// The stage; nothing, with no error, where gangs are rows and yet have to suspend: only regions
+/// know such gangs.
+llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
+                                                    const CodeOptions &options, bool mayBeRows,
+                                                    const PassObserver &observer) {
   llvm::Module &m = *lane.module;
   llvm::Function *kernel = lane.kernel;
   if (std::string word = wordWithoutMeaning(m); !word.empty())
@@ -511,10 +535,12 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
       arriveBeforeOthersWait(*f);
   });
   passes.run(Pass::alignedBarriers, [&] { agreeBeforeAlignedBarriers(*kernel, anyWidth); });
-  Width width = widthFor(m, kernel, options);
+  Width width = widthFor(m, kernel, options, mayBeRows);
   GangShape gang{width.lanes, options.block};
   Findings found = examineAll(m, kernel, gang);
-  gang.row = rowOfGangs(m, options, width.lanes, found.spins);
+  if (const uint32_t row = rowOfGangs(m, options, width.lanes, found.spins);
+      row != 0 && mayBeRows && !takesWarpForOne(*kernel, options))
+    gang.row = row;
   if (gang.row != 0)
     found = examineAll(m, kernel, gang);
 
@@ -544,7 +570,9 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
   result.reason = width.reason;
   result.tier = options.tier;
   const bool maySuspend = options.isWatched || suspends(m);
-  result.entry = buildEntry(context, wide.full, wide.partial, maySuspend);
+  result.entry = buildEntry(context, wide.full, wide.partial, maySuspend, result.gangsAtOnce);
+  if (gang.row != 0 && maySuspend && result.entry != EntryPoint::ctaRange)
+    return std::nullopt;
   result.needs.lanes = width.lanes;
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
@@ -566,6 +594,35 @@ llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &opti
     return internalError(wrong);
 #endif
   return result;
+}
+
+/// Whether gangs may come to be rows that wait at barriers.
+bool mayBeWaitingRows(const lower::LaneModule &lane, const CodeOptions &options) {
+  const bool hasRows = llvm::any_of(std::array{8u, 16u, 32u}, [&](unsigned lanes) {
+    return rowAcrossGangs(options, lanes) != 0;
+  });
+  return hasRows && llvm::any_of(*lane.module, [](const llvm::Function &f) {
+           return !f.use_empty() && wordOf(f).kind == Word::Kind::barrier;
+         });
+}
+
+} // namespace
+
+llvm::Expected<GangModule> widen(lower::LaneModule lane, const CodeOptions &options,
+                                 const PassObserver &observer) {
+  const std::string name = lane.kernel->getName().str();
+  std::unique_ptr<llvm::Module> again;
+  if (mayBeWaitingRows(lane, options))
+    again = llvm::CloneModule(*lane.module);
+  auto made = widenOnce(lane, options, true, observer);
+  if (made && !*made) {
+    lane.module = std::move(again);
+    lane.kernel = lane.module->getFunction(name);
+    made = widenOnce(lane, options, false, observer);
+  }
+  if (!made)
+    return made.takeError();
+  return std::move(**made);
 }
 
 } // namespace ptxrun::simt
