@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run.sh PTXRUN FILE: runs one description at every W on every CPU level, baseline and optimised code.
+# run.sh PTXRUN FILE: runs one description at every W on every CPU level, baseline and optimised code. A stage that fails and is got
+# round by running thread by thread fails here.
 set -uo pipefail
 ptxrun=$1 file=$2 failed=0
 levels=(sse4)
@@ -8,7 +9,9 @@ grep -qw avx512vl /proc/cpuinfo && levels+=(avx512)
 for level in "${levels[@]}"; do
   for lanes in "" 1 8 16 32; do
     for tiers in baseline optimised; do
-      PTXRUN_CPU=$level "$ptxrun" run "$file" ${lanes:+--lanes $lanes} --tiers $tiers --no-cache --quiet --timeout 20 && continue
+      said=$(PTXRUN_CPU=$level "$ptxrun" run "$file" ${lanes:+--lanes $lanes} --tiers $tiers --no-cache --quiet --timeout 20 2>&1) &&
+        [[ $said != *"internal error"* ]] && continue
+      echo "$said"
       echo "FAILED with PTXRUN_CPU=$level, W = ${lanes:-automatic}, $tiers code"
       failed=1
     done

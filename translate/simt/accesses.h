@@ -34,7 +34,7 @@ class Accesses : protected ValueMap {
   /// Whether lanes that count up from a base leave the range of the index. widen_addresses.cpp
   Value *wrapsWithin(const Value *index, bool isSigned);
   /// Vectors one behind the other.
-  Value *concatenate(llvm::SmallVector<Value *> pieces);
+  Value *concatenate(llvm::ArrayRef<Value *> pieces);
   /// Elements of vectors that every lane has. widen_interleaved.cpp
   Value *separatedElement(const llvm::ExtractElementInst &, unsigned k);
   Value *joinedElements(const llvm::InsertElementInst &);

@@ -271,7 +271,7 @@ constinit const Limits kLimits = {
                .repeated = 6,
                .early = 8,
                .numbers = 48,
-               .sharedAccesses = 256,
+               .sharedAccesses = 200000,
                .agreed = 8},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,

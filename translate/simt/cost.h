@@ -92,15 +92,16 @@ struct Limits {
   } atomics;
   /// How far analyses look; what lies beyond counts as unknown.
   struct Search {
-    unsigned operands;       ///< values behind an address or a condition
-    unsigned users;          ///< of an index, on the way to a phi
-    unsigned sums;           ///< levels of an address in the search for look-back
-    unsigned lanes;          ///< levels of arithmetic on %laneid
-    unsigned repeated;       ///< levels of arithmetic that is done again before a guard
-    unsigned early;          ///< levels of arithmetic that is done again before lanes part
-    unsigned numbers;        ///< values behind an index that is made of the thread's number
-    unsigned sharedAccesses; ///< of a kernel, each of which is held against those behind it
-    unsigned agreed;         ///< values that lanes are taken to agree on, all at once
+    unsigned operands; ///< values behind an address or a condition
+    unsigned users;    ///< of an index, on the way to a phi
+    unsigned sums;     ///< levels of an address in the search for look-back
+    unsigned lanes;    ///< levels of arithmetic on %laneid
+    unsigned repeated; ///< levels of arithmetic that is done again before a guard
+    unsigned early;    ///< levels of arithmetic that is done again before lanes part
+    unsigned numbers;  ///< values behind an index that is made of the thread's number
+    uint64_t
+        sharedAccesses; ///< of `.shared` memory that are held against one before; in doubt beyond
+    unsigned agreed;    ///< values that lanes are taken to agree on, all at once
   } search;
   /// Optimising and generating code (jit).
   struct Code {

@@ -1,7 +1,5 @@
 #include "translate/simt/lockstep.h"
 
-#include <numeric>
-
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/prepare.h"
@@ -14,98 +12,118 @@ namespace {
 struct SharedAccess {
   const llvm::Instruction *at;
   bool isStore;
+  size_t next; ///< of the events of its block
   int64_t bytes;
-  LinearSum address;
+  int64_t constant; ///< of the address
   LinearSum::Terms key;
   Shape shape;
 };
 
-/// A load or store of `.shared` memory, by its pointer; null for anything else. Atomic ones do not
-/// ask for an order.
-const llvm::Value *sharedPlaceOf(const llvm::Instruction &i) {
-  const llvm::Value *pointer = nullptr;
-  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i); load && !load->isAtomic())
-    pointer = load->getPointerOperand();
-  else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i); store && !store->isAtomic())
-    pointer = store->getPointerOperand();
-  return pointer && pointer->getType()->getPointerAddressSpace() == lower::kShared ? pointer
-                                                                                   : nullptr;
-}
-
 bool isBarrier(const llvm::Instruction &i) { return wordAt(i).kind == Word::Kind::barrier; }
+
+/// The edges of branches through which at most one lane comes: `%tid.x == 0`.
+llvm::SmallVector<llvm::BasicBlockEdge> edgesOfOneLane(const llvm::Function &f,
+                                                       const ShapeAnalysis &shapes) {
+  const auto areAllDifferent = [](const Shape &shape) {
+    return shape.hasOffsets() &&
+           std::set<int64_t>(shape.offsets->begin(), shape.offsets->end()).size() ==
+               shape.offsets->size();
+  };
+  llvm::SmallVector<llvm::BasicBlockEdge> edges;
+  for (const llvm::BasicBlock &b : f) {
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(b.getTerminator());
+    auto *test = branch && branch->isConditional()
+                     ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
+                     : nullptr;
+    if (!test || !test->isEquality())
+      continue;
+    const Shape x = shapes.shape(test->getOperand(0)), y = shapes.shape(test->getOperand(1));
+    if ((areAllDifferent(x) && y.isUniform()) || (x.isUniform() && areAllDifferent(y)))
+      edges.emplace_back(
+          &b, branch->getSuccessor(test->getPredicate() == llvm::CmpInst::ICMP_EQ ? 0 : 1));
+  }
+  return edges;
+}
 
 class Exchanges {
  public:
-  Exchanges(const llvm::Function &f, const ShapeAnalysis &shapes) : shapes_(shapes) {
-    const llvm::DataLayout &layout = f.getParent()->getDataLayout();
+  Exchanges(const llvm::Function &f, const ShapeAnalysis &shapes)
+      : shapes_(shapes), ofOneLane_(edgesOfOneLane(f, shapes)) {
     for (const llvm::BasicBlock &b : f)
-      for (const llvm::Instruction &i : b)
-        if (const llvm::Value *pointer = sharedPlaceOf(i)) {
-          const bool isStore = llvm::isa<llvm::StoreInst>(i);
-          const llvm::Type *type = isStore ? i.getOperand(0)->getType() : i.getType();
-          const auto bytes =
-              layout.getTypeStoreSize(const_cast<llvm::Type *>(type)).getFixedValue();
-          LinearSum address = sumOf(pointer);
-          index_[&i] = all_.size();
-          (isStore ? stores_ : loads_) += 1;
-          (isStore ? volatileStores_ : volatileLoads_) += i.isVolatile();
-          all_.push_back(
-              {&i, isStore, int64_t(bytes), address, address.key(), shapes.shape(pointer)});
-        }
+      for (const llvm::Instruction &i : b) {
+        if (isBarrier(i))
+          events_[&b].push_back(kBarrier);
+        else if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(i) && !i.isAtomic())
+          add(i); // atomic ones do not ask for an order
+      }
   }
 
-  bool areAny() const {
-    if (volatileLoads_ > 0 && volatileStores_ > 0)
-      return true;
-    return stores_ > 0 && loads_ > 0 && all_.size() <= kLimits.search.sharedAccesses &&
+  bool areAny() {
+    return (volatileLoads_ > 0 && volatileStores_ > 0) ||
            llvm::any_of(all_, [&](const SharedAccess &a) { return meetsOther(a); });
   }
 
  private:
-  /// Whether behind `first`, and before a barrier, there is an access that exchanges with it. A
-  /// load of a neighbour's element, before each lane stores its own, is no such thing: mostly
-  /// (trees that sum) those who are read from do not store.
-  bool meetsOther(const SharedAccess &first) const {
-    llvm::SmallVector<llvm::BasicBlock::const_iterator> starts{std::next(first.at->getIterator())};
+  static constexpr size_t kBarrier = ~size_t(0);
+
+  void add(const llvm::Instruction &i) {
+    const bool isStore = llvm::isa<llvm::StoreInst>(i);
+    (isStore ? volatileStores_ : volatileLoads_) += i.isVolatile();
+    const llvm::Value *pointer = llvm::getLoadStorePointerOperand(&i);
+    if (pointer->getType()->getPointerAddressSpace() != lower::kShared)
+      return;
+    llvm::Type *type = isStore ? i.getOperand(0)->getType() : i.getType();
+    const auto bytes = i.getDataLayout().getTypeStoreSize(type).getFixedValue();
+    const LinearSum address = sumOf(pointer);
+    std::vector<size_t> &events = events_[i.getParent()];
+    events.push_back(all_.size());
+    all_.push_back({&i, isStore, events.size(), int64_t(bytes), address.constant, address.key(),
+                    shapes_.shape(pointer)});
+  }
+
+  /// Whether behind `first`, and before a barrier, there is an access that exchanges with it.
+  bool meetsOther(const SharedAccess &first) {
+    if (!first.isStore && !first.shape.isUniform())
+      return false;
+    llvm::SmallVector<std::pair<const llvm::BasicBlock *, size_t>> starts{
+        {first.at->getParent(), first.next}};
     llvm::DenseSet<const llvm::BasicBlock *> seen;
     while (!starts.empty()) {
-      auto i = starts.pop_back_val();
-      const llvm::BasicBlock *b = i->getParent();
-      for (; i != b->end() && !isBarrier(*i); ++i)
-        if (auto found = index_.find(&*i);
-            found != index_.end() && exchange(first, all_[found->second]))
+      auto [b, next] = starts.pop_back_val();
+      const std::vector<size_t> &events = events_[b];
+      for (; next < events.size() && events[next] != kBarrier; ++next)
+        if (++steps_ > kLimits.search.sharedAccesses || exchange(first, all_[events[next]]))
           return true;
-      if (i == b->end())
-        for (const llvm::BasicBlock *next : llvm::successors(b))
-          if (seen.insert(next).second)
-            starts.push_back(next->begin());
+      if (next == events.size())
+        for (const llvm::BasicBlock *after : llvm::successors(b))
+          if (seen.insert(after).second)
+            starts.emplace_back(after, 0);
     }
     return false;
   }
 
-  /// What any two values of the terms are a multiple of apart.
-  static uint64_t commonTimes(const LinearSum::Terms &terms) {
-    uint64_t common = 0;
-    for (const auto &[value, times] : terms)
-      common = std::gcd(common, uint64_t(times < 0 ? -times : times));
-    return std::max<uint64_t>(common, 1);
-  }
-
-  /// Whether one lane stores what another one accesses; where nothing is known of the lanes'
-  /// places, whether elements of one array at different distances from them may be the same.
-  bool exchange(const SharedAccess &a, const SharedAccess &b) const {
-    if (a.isStore == b.isStore || a.key != b.key)
+  /// Whether one lane may store what another one loads, `second` behind `first`. A load of a
+  /// neighbour's element before each lane stores its own is no such thing: mostly (trees that sum)
+  /// those who are read from do not store.
+  bool exchange(const SharedAccess &first, const SharedAccess &second) const {
+    if (first.isStore == second.isStore || areOfOneLane(first, second))
       return false;
-    const auto overlap = [&](int64_t apart) { return -a.bytes < apart && apart < b.bytes; };
-    const int64_t apart = a.address.constant - b.address.constant;
-    const SharedAccess &load = a.isStore ? b : a;
-    if (a.shape.isUniform()) // one lane may do it all
-      return overlap(apart) && !shapes_.isInDivergentRegion(load.at->getParent());
-    if (!a.isStore)
-      return false;
-    if (!a.shape.hasOffsets())
-      return !overlap(apart) && overlap(apart % int64_t(commonTimes(a.key)));
-    const std::vector<int64_t> &offsets = *a.shape.offsets;
+    const int64_t apart = first.constant - second.constant;
+    const auto overlap = [&](int64_t distance) {
+      return -first.bytes < distance && distance < second.bytes;
+    };
+    const bool isOnePlace = first.shape.isUniform() && second.shape.isUniform();
+    const SharedAccess &load = first.isStore ? second : first;
+    if (!first.isStore)
+      return isOnePlace && first.key == second.key && overlap(apart) &&
+             !shapes_.isInDivergentRegion(load.at->getParent());
+    if (first.key != second.key)
+      return true;
+    if (isOnePlace)
+      return overlap(apart);
+    if (!first.shape.hasOffsets()) // one lane's other elements, or another one's
+      return !overlap(apart);
+    const std::vector<int64_t> &offsets = *first.shape.offsets;
     for (size_t i = 0; i < offsets.size(); ++i)
       for (size_t k = 0; k < offsets.size(); ++k)
         if (i != k && overlap(apart + offsets[i] - offsets[k]))
@@ -113,10 +131,20 @@ class Exchanges {
     return false;
   }
 
+  bool areOfOneLane(const SharedAccess &a, const SharedAccess &b) const {
+    return llvm::any_of(ofOneLane_, [&](const llvm::BasicBlockEdge &edge) {
+      return shapes_.dominators().dominates(edge, a.at->getParent()) &&
+             shapes_.dominators().dominates(edge, b.at->getParent());
+    });
+  }
+
   const ShapeAnalysis &shapes_;
+  const llvm::SmallVector<llvm::BasicBlockEdge> ofOneLane_;
   std::vector<SharedAccess> all_;
-  llvm::DenseMap<const llvm::Instruction *, size_t> index_;
-  unsigned stores_ = 0, loads_ = 0, volatileStores_ = 0, volatileLoads_ = 0;
+  /// Of each block: accesses by number, and barriers.
+  llvm::DenseMap<const llvm::BasicBlock *, std::vector<size_t>> events_;
+  unsigned volatileStores_ = 0, volatileLoads_ = 0;
+  uint64_t steps_ = 0;
 };
 
 } // namespace

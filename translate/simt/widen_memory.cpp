@@ -1,6 +1,7 @@
 // Loads and stores: the shape of the address decides between one scalar access, vector accesses
 // with shuffles, and lanes one by one.
 #include <llvm/ADT/Sequence.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -414,25 +415,9 @@ llvm::Value *Accesses::loadWindow(const llvm::LoadInst &load, Value *at, llvm::T
   return concatenate(groups);
 }
 
-/// Vectors one behind the other; all but the last have the same length, and all do where there are
-/// more than two.
-llvm::Value *Accesses::concatenate(llvm::SmallVector<Value *> pieces) {
-  while (pieces.size() > 1) {
-    llvm::SmallVector<Value *> next;
-    for (unsigned k = 0; k < pieces.size(); k += 2) {
-      if (k + 1 == pieces.size()) {
-        next.push_back(pieces[k]);
-        continue;
-      }
-      llvm::SmallVector<int> order;
-      for (unsigned e = 0;
-           e < 2 * llvm::cast<llvm::FixedVectorType>(pieces[k]->getType())->getNumElements(); ++e)
-        order.push_back(int(e));
-      next.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], order));
-    }
-    pieces = next;
-  }
-  return pieces[0];
+/// Vectors one behind the other; all but the last have the same length, and it may have less.
+llvm::Value *Accesses::concatenate(llvm::ArrayRef<Value *> pieces) {
+  return pieces.size() == 1 ? pieces[0] : llvm::concatenateVectors(b_, pieces);
 }
 
 /// Pointers to `size` bytes each, from `before` bytes ahead of them on; those of lanes that are not
