@@ -92,7 +92,8 @@ std::string scheduleText(const device::ScheduleDependence &found) {
     return "results may depend on it: " + found.amongThreads;
   if (!found.amongBlocks.empty())
     return "results of several blocks may depend on it: " + found.amongBlocks;
-  return "results do not depend on it where its pointers lead to different allocations";
+  return "results do not depend on it where its pointers lead to different allocations and its "
+         "barriers keep what threads do to shared memory apart";
 }
 
 } // namespace

@@ -74,13 +74,14 @@ void chooseForm(LaunchState &l) {
     l.maxChunk = l.request->isCooperative || l.ctasPerGroup > 1 ? 1 : 8;
 }
 
-/// How many groups a worker may have begun. A fiber is two mappings, of which Linux gives a process
-/// 65530: all workers together stay at half of that.
+/// How many groups a worker may have begun: blocks that wait for all of a grid count on as many as
+/// the occupancy functions promise, 16 x 2048 threads, each of which may be a gang. A fiber is two
+/// mappings, of which Linux gives a process 65530: all workers together stay at half of that.
 uint32_t mostInFlight(const LaunchState &l) {
 #if defined(PTXRUN_TSAN) || defined(PTXRUN_ASAN) // which map more for each
   constexpr uint32_t kMostGangs = 8192, kMostFibers = 4096;
 #else
-  constexpr uint32_t kMostGangs = 8192, kMostFibers = 16384;
+  constexpr uint32_t kMostGangs = 32768, kMostFibers = 16384;
 #endif
   if (l.request->isCooperative)
     return ~0u;

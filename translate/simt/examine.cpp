@@ -37,6 +37,11 @@ bool waitsForOthers(const llvm::Instruction &i) {
   return call && (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration());
 }
 
+bool isWaitedIn(const BlockSet &region) {
+  return llvm::any_of(region,
+                      [](const llvm::BasicBlock *b) { return llvm::any_of(*b, waitsForOthers); });
+}
+
 BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop) {
   BlockSet seen;
   llvm::SmallVector<const llvm::BasicBlock *> stack{start};
@@ -51,33 +56,54 @@ BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop) 
 
 namespace {
 
+/// Whether lanes that part in `a` and do not come to `block` leave the loop that it is in, or never
+/// enter it, and do not come there again. `way`: the blocks from `a` to where all meet again, by
+/// `block`.
+bool leaveForGood(const llvm::BasicBlock *a, const llvm::BasicBlock *block, const BlockSet &way,
+                  const llvm::BasicBlock *behind, const ShapeAnalysis &shapes) {
+  const llvm::Loop *loop = shapes.loops().getLoopFor(block);
+  while (loop && loop->getParentLoop())
+    loop = loop->getParentLoop();
+  if (!loop || loop->contains(behind) || reachable(behind, nullptr).contains(block))
+    return false;
+  const bool isGuard = !loop->contains(a) && llvm::none_of(way, [&](const llvm::BasicBlock *b) {
+    return !loop->contains(b) && llvm::any_of(*b, waitsForOthers);
+  });
+  return isGuard || loop->isLoopExiting(a);
+}
+
+/// Where lanes that part from those in a block meet them again: only at the end, where nobody waits
+/// any more, or also behind a loop.
+enum class Behind { end, noWaits, collectives };
+
 /// True if at every divergent branch that parts lanes around `block`, the lanes that do not come
 /// here never wait for anyone: they run to the end of the function by themselves.
-bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes) {
+/// `collectives`: they may wait behind a loop that is not run again. In `block` lanes are named,
+/// and those which are named and wait there would never come: such a program ends only where the
+/// mask names nobody of them.
+bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes, Behind behind) {
   for (const llvm::BasicBlock *a : shapes.order()) {
     if (!shapes.isDivergentBranch(a))
       continue;
     const llvm::BasicBlock *stop = shapes.meetingPoint(a);
-    unsigned leading = 0, waiting = 0;
+    unsigned leading = 0;
+    bool doWait = false;
+    BlockSet way;
     for (const llvm::BasicBlock *s : llvm::successors(a)) {
-      auto region = reachable(s, stop);
+      BlockSet region = reachable(s, stop);
       if (region.contains(block)) {
         ++leading;
-        continue;
+        way = std::move(region);
+      } else {
+        doWait |= isWaitedIn(region);
       }
-      for (const llvm::BasicBlock *b : region)
-        for (const llvm::Instruction &i : *b)
-          waiting += waitsForOthers(i);
-      // Where both ways meet again before the end, the others do not leave.
-      if (stop && !llvm::isa<llvm::ReturnInst>(stop->getTerminator()))
-        ++waiting;
     }
-    if (leading > 1 && shapes.loops().getLoopFor(a) &&
-        shapes.isDivergentLoop(shapes.loops().getLoopFor(a)))
-      return false;
-    if (leading == 1 && waiting)
-      return false;
-    if (leading > 1)
+    // Where both ways meet again before the end, the others do not leave.
+    if (stop && !llvm::isa<llvm::ReturnInst>(stop->getTerminator()) && !doWait)
+      doWait = behind == Behind::end ||
+               ((behind == Behind::noWaits || !leaveForGood(a, block, way, stop, shapes)) &&
+                isWaitedIn(reachable(stop, nullptr)));
+    if (leading > 1 || (leading == 1 && doWait))
       return false;
   }
   return true;
@@ -423,11 +449,12 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
         // Operations of a warp are .aligned: all its lanes come here, and lockstep waits for them.
         const bool isAligned = w.op == Op::warpOperation || w.op == Op::warpWgmma;
         if (!isAligned && !namesActiveLanes(members, &b, shapes) &&
-            (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
+            (!othersAreGone(&b, shapes, Behind::collectives) || elsewhere.wakingWrite(&b, nullptr)))
           needThreads("a warp collective under divergent control names lanes that may be elsewhere",
                       i);
       } else if (w.kind == Word::Kind::barrier) {
-        if (!othersAreGone(&b, shapes) || elsewhere.wakingWrite(&b, nullptr))
+        r.mayExitEarly |= !othersAreGone(&b, shapes, Behind::end);
+        if (!othersAreGone(&b, shapes, Behind::noWaits) || elsewhere.wakingWrite(&b, nullptr))
           needThreads("a barrier under divergent control", i);
       } else if (w.kind == Word::Kind::runtimeWait && !call->getType()->isIntegerTy(1)) {
         if (!othersAreIdle(&b, shapes) || elsewhere.wakingWrite(&b, nullptr))

@@ -237,7 +237,7 @@ bool Widener::exitsMatter(const Block *block) {
       for (const Block *s : llvm::successors(a))
         for (const Block *b : reachable(s, meet))
           parted.insert(b);
-      if (!llvm::any_of(parted, [](const Block *b) { return llvm::any_of(*b, waitsForOthers); }))
+      if (!isWaitedIn(parted))
         continue;
       exitsMatter_->insert(a);
       exitsMatter_->insert(parted.begin(), parted.end());
@@ -246,10 +246,26 @@ bool Widener::exitsMatter(const Block *block) {
   return exitsMatter_->contains(block);
 }
 
+/// Whether lanes that go this way wait for nobody any more, so that nobody has to wait for them.
+bool Widener::leavesAllWaits(const Block *from, const Block *to) {
+  if (!exitsMatter(from))
+    return false;
+  if (!beforeWaits_) {
+    beforeWaits_.emplace();
+    llvm::SmallVector<const Block *> stack;
+    for (const Block *b : shapes_.order())
+      if (llvm::any_of(*b, waitsForOthers))
+        stack.push_back(b);
+    while (!stack.empty())
+      if (const Block *b = stack.pop_back_val(); beforeWaits_->insert(b).second)
+        stack.append(llvm::pred_begin(b), llvm::pred_end(b));
+  }
+  return !beforeWaits_->contains(to);
+}
+
 void Widener::emitEdge(const Block *from, const Block *to, Value *edgeMask) {
   storePhis(from, to, edgeMask);
-  if (isKernel_ && context_.tracksExits && edgeMask &&
-      llvm::isa<llvm::ReturnInst>(to->getTerminator()) && exitsMatter(from))
+  if (isKernel_ && context_.tracksExits && edgeMask && leavesAllWaits(from, to))
     runtime("ptxrun_exit_lanes", b_.getVoidTy(), {argument(kGang), maskBits(edgeMask)});
   if (lanes_ == 1 || !shapes_.isInDivergentRegion(to))
     return;

@@ -27,8 +27,8 @@ void removeLimitsOfEndlessWaits(llvm::Function &);
 /// A wait for an mbarrier that has no time limit: it returns when the phase is complete.
 bool isEndlessWait(const llvm::Instruction &);
 
-/// Lanes agree where a bound that is rounded towards zero would part them, below zero only, before a
-/// barrier that all lanes of a warp come to together (aligned_barriers.cpp). Same needs.
+/// Lanes agree where a bound that is rounded towards zero would part them, below zero only, before
+/// a barrier that all lanes of a warp come to together (aligned_barriers.cpp). Same needs.
 void agreeBeforeAlignedBarriers(llvm::Function &, const GangShape &);
 
 /// What in a prepared function asks for a particular way of running.
@@ -36,9 +36,10 @@ struct Findings {
   bool hasCollectives = false;    ///< anything that waits for lanes of the warp
   bool hasVaryingMembers = false; ///< a collective whose membermask differs between lanes
   bool hasBarriers = false;
-  bool mayExitEarly = false; ///< lanes return while others go on
-  bool spins = false;        ///< a loop that waits for memory to change, or for time to pass
-  std::string needsThreads;  ///< why lanes must progress independently; empty if they need not
+  /// Lanes return, or go where nobody waits any more, while others go on.
+  bool mayExitEarly = false;
+  bool spins = false;       ///< a loop that waits for memory to change, or for time to pass
+  std::string needsThreads; ///< why lanes must progress independently; empty if they need not
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
 
@@ -47,6 +48,8 @@ using BlockSet = llvm::DenseSet<const llvm::BasicBlock *>;
 BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);
 /// A collective, barrier, mbarrier operation, or a call that may contain one.
 bool waitsForOthers(const llvm::Instruction &);
+/// Whether one of the blocks has one.
+bool isWaitedIn(const BlockSet &);
 
 /// A membermask that names only lanes that are active in block `at`: asked from activemask, a
 /// ballot or a match on the way there, with nothing in between at which its lanes could have

@@ -51,6 +51,7 @@ class Widener : private Collectives {
   void emitLoopEnd(unsigned);
   void emitTerminator(const Block *, unsigned item);
   void emitDivergentBranch(const llvm::BranchInst &, const std::set<unsigned> &pending);
+  bool leavesAllWaits(const Block *from, const Block *to);
   bool exitsMatter(const Block *);
   void emitEdge(const Block *from, const Block *to, Value *edgeMask);
   void
@@ -81,7 +82,7 @@ class Widener : private Collectives {
   llvm::DenseMap<const Block *, unsigned> itemOf_;
   llvm::DenseMap<const llvm::Loop *, unsigned> loopEndOf_;
   std::set<unsigned> everPending_;
-  std::optional<llvm::DenseSet<const Block *>> exitsMatter_;
+  std::optional<llvm::DenseSet<const Block *>> exitsMatter_, beforeWaits_;
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
   llvm::DenseMap<const Block *, llvm::Constant *> knownMasks_; // by their root
   llvm::DenseMap<const Block *, const Block *>
