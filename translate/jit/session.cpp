@@ -9,8 +9,12 @@
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -85,13 +89,38 @@ void addGdb(ExecutionSession &session, ObjectLinkingLayer &layer) {
                                                              /*AutoRegisterCode=*/true));
 }
 
+/// LLVM 19 leaves the flags of the jitdump's header as they come, and perf refuses most: none are
+/// set. The file is known by its name among those that are open.
+void clearJitdumpFlags() {
+  static const int file = [] {
+    const std::string name = "/jit-" + std::to_string(getpid()) + ".dump";
+    std::error_code none;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+      const std::string path = std::filesystem::read_symlink(entry.path(), none).string();
+      if (path.ends_with(name))
+        return open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    }
+    return -1;
+  }();
+  constexpr uint64_t kNone = 0;
+  constexpr off_t kFlags = 32; // behind magic, version, size, machine, padding, process and time
+  if (file >= 0)
+    (void)!pwrite(file, &kNone, sizeof kNone, kFlags);
+}
+
+shared::CWrapperFunctionResult recordForPerf(const char *data, uint64_t size) {
+  const auto result = llvm_orc_registerJITLoaderPerfImpl(data, size);
+  clearJitdumpFlags();
+  return result;
+}
+
 /// PTXRUN_PERF=1: a jitdump in ~/.debug/jit (or $JITDUMPDIR) for `perf inject --jit`.
 void addPerf(ExecutionSession &session, ObjectLinkingLayer &layer) {
   layer.addPlugin(std::make_unique<PerfSupportPlugin>(
       session.getExecutorProcessControl(),
       ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
       ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfEnd),
-      ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfImpl), /*EmitDebugInfo=*/true,
+      ExecutorAddr::fromPtr(&recordForPerf), /*EmitDebugInfo=*/true,
       /*EmitUnwindInfo=*/false));
 }
 
