@@ -323,6 +323,9 @@ std::vector<std::string> draw(Mutations &random) {
     // Rows of matrices lie in shared memory, whose generic addresses are in %am.
     if (const size_t at = text.find("[%ag"); isOfMatrices(text) && at != std::string::npos)
       text.replace(at, 4, "[%am");
+    // .nc is of memory that nobody writes: the input.
+    if (const size_t at = text.find("[%ag"); text.find(".nc") < at && at != std::string::npos)
+      text.replace(at, 4, "[%ao");
     if (isAccepted(text))
       instructions.push_back(std::move(text));
   }
