@@ -22,7 +22,8 @@ bool readsTheWorld(const llvm::Instruction &i, bool inLockstep) {
 CtaUniformity::CtaUniformity(llvm::Function &f, llvm::ArrayRef<const llvm::Value *> perGang,
                              bool inLockstep, llvm::DenseSet<const llvm::BasicBlock *> agreed,
                              llvm::DenseSet<const llvm::Use *> same)
-    : function_(f), postDominators_(f), agreed_(std::move(agreed)), same_(std::move(same)) {
+    : function_(f), postDominators_(f), dominators_(f), loops_(dominators_),
+      agreed_(std::move(agreed)), same_(std::move(same)) {
   for (const llvm::Value *v : perGang)
     mark(v);
   for (const llvm::BasicBlock &b : f)
@@ -78,8 +79,7 @@ void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
 }
 
 const llvm::BasicBlock *CtaUniformity::meetingPoint(const llvm::BasicBlock *block) const {
-  const auto *node = postDominators_.getNode(block);
-  return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  return meetingPointOf(block, postDominators_, loops_);
 }
 
 bool CtaUniformity::agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const {

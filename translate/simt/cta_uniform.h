@@ -36,6 +36,8 @@ class CtaUniformity {
 
   llvm::Function &function_;
   llvm::PostDominatorTree postDominators_;
+  llvm::DominatorTree dominators_;
+  llvm::LoopInfo loops_;
   llvm::DenseSet<const llvm::Value *> varying_;
   const llvm::DenseSet<const llvm::BasicBlock *> agreed_;
   const llvm::DenseSet<const llvm::Use *> same_;

@@ -160,9 +160,43 @@ void ShapeAnalysis::loopDiverges(const llvm::Loop *loop) {
   }
 }
 
+namespace {
+
+/// The innermost loop around both blocks whose next round may begin, from `from` on, without `to`.
+const llvm::Loop *loopThatMisses(const llvm::BasicBlock *to, const llvm::BasicBlock *from,
+                                 const llvm::LoopInfo &loops) {
+  if (!loops.getLoopFor(to))
+    return nullptr;
+  const BlockSet before = reachable(from, to);
+  for (const llvm::Loop *l = loops.getLoopFor(to); l; l = l->getParentLoop())
+    if (l->contains(from) && l->getHeader() != to &&
+        llvm::any_of(before, [&](const llvm::BasicBlock *b) { return l->isLoopLatch(b); }))
+      return l;
+  return nullptr;
+}
+
+} // namespace
+
+const llvm::BasicBlock *meetingPointOf(const llvm::BasicBlock *block,
+                                       const llvm::PostDominatorTree &postDominators,
+                                       const llvm::LoopInfo &loops) {
+  const auto behind = [&](const llvm::BasicBlock *b) -> const llvm::BasicBlock * {
+    const auto *node = postDominators.getNode(b);
+    return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  };
+  // Where the only way out of a loop begins, all come by in the end, but some a round later.
+  const llvm::BasicBlock *at = behind(block);
+  while (const llvm::Loop *l = at ? loopThatMisses(at, block, loops) : nullptr)
+    while (at && l->contains(at))
+      at = behind(at);
+  return at;
+}
+
 const llvm::BasicBlock *ShapeAnalysis::meetingPoint(const llvm::BasicBlock *block) const {
-  const auto *node = postDominators_.getNode(block);
-  return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  const auto [known, isNew] = meetingPoints_.try_emplace(block);
+  if (isNew)
+    known->second = meetingPointOf(block, postDominators_, loops_);
+  return known->second;
 }
 
 bool ShapeAnalysis::reconverges(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const {

@@ -89,7 +89,7 @@ class ShapeAnalysis {
   bool isDivergentLoop(const llvm::Loop *l) const { return divergentLoops_.contains(l); }
   /// Some lanes that entered the function may be elsewhere while this block runs.
   bool isInDivergentRegion(const llvm::BasicBlock *b) const { return divergentRegion_.contains(b); }
-  /// Where all ways from this block meet again; null if only at the end.
+  /// Where all ways from this block meet again, in the same round; null if only at the end.
   const llvm::BasicBlock *meetingPoint(const llvm::BasicBlock *) const;
   /// Every lane that enters `from` reaches `to` in the same iteration of every loop around them:
   /// the masks are the same.
@@ -163,6 +163,7 @@ class ShapeAnalysis {
   llvm::DenseSet<const llvm::Loop *> divergentLoops_;
   llvm::SmallVector<const llvm::Instruction *> worklist_;
   llvm::DenseSet<const llvm::Instruction *> queued_;
+  mutable llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> meetingPoints_;
   mutable std::set<std::vector<int64_t>> pool_;
 };
 
