@@ -79,7 +79,7 @@ void CtaUniformity::branchVaries(const llvm::BasicBlock *block) {
 }
 
 const llvm::BasicBlock *CtaUniformity::meetingPoint(const llvm::BasicBlock *block) const {
-  return meetingPointOf(block, postDominators_, loops_);
+  return meetingPointOf(llvm::to_vector<2>(llvm::successors(block)), postDominators_, loops_);
 }
 
 bool CtaUniformity::agreeOn(llvm::ArrayRef<llvm::BasicBlock *> blocks) const {

@@ -142,11 +142,9 @@ void ShapeAnalysis::loopDiverges(const llvm::Loop *loop) {
   llvm::SmallVector<llvm::BasicBlock *> exits;
   loop->getUniqueExitBlocks(exits);
   llvm::SmallVector<const llvm::BasicBlock *> seeds(exits.begin(), exits.end());
-  const llvm::BasicBlock *stop = exits.empty() ? nullptr : exits[0];
-  for (llvm::BasicBlock *e : exits) {
+  for (llvm::BasicBlock *e : exits)
     push(e);
-    stop = stop ? postDominators_.findNearestCommonDominator(stop, e) : nullptr;
-  }
+  const llvm::BasicBlock *stop = meetingPointOf(seeds, postDominators_, loops_);
   for (const llvm::BasicBlock *b : loop->blocks())
     divergentRegion_.insert(b);
   const llvm::Loop *within = loop->getParentLoop(), *left = nullptr;
@@ -177,25 +175,32 @@ const llvm::Loop *loopThatMisses(const llvm::BasicBlock *to, const llvm::BasicBl
 
 } // namespace
 
-const llvm::BasicBlock *meetingPointOf(const llvm::BasicBlock *block,
+const llvm::BasicBlock *meetingPointOf(llvm::ArrayRef<const llvm::BasicBlock *> starts,
                                        const llvm::PostDominatorTree &postDominators,
                                        const llvm::LoopInfo &loops) {
-  const auto behind = [&](const llvm::BasicBlock *b) -> const llvm::BasicBlock * {
-    const auto *node = postDominators.getNode(b);
-    return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
-  };
+  const llvm::BasicBlock *at = starts.empty() ? nullptr : starts[0];
+  for (const llvm::BasicBlock *start : starts)
+    at = at ? postDominators.findNearestCommonDominator(at, start) : nullptr;
   // Where the only way out of a loop begins, all come by in the end, but some a round later.
-  const llvm::BasicBlock *at = behind(block);
-  while (const llvm::Loop *l = at ? loopThatMisses(at, block, loops) : nullptr)
-    while (at && l->contains(at))
-      at = behind(at);
+  const auto missing = [&]() -> const llvm::Loop * {
+    for (const llvm::BasicBlock *start : starts)
+      if (const llvm::Loop *l = at && at != start ? loopThatMisses(at, start, loops) : nullptr)
+        return l;
+    return nullptr;
+  };
+  while (const llvm::Loop *l = missing())
+    while (at && l->contains(at)) {
+      const auto *node = postDominators.getNode(at);
+      at = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    }
   return at;
 }
 
 const llvm::BasicBlock *ShapeAnalysis::meetingPoint(const llvm::BasicBlock *block) const {
   const auto [known, isNew] = meetingPoints_.try_emplace(block);
   if (isNew)
-    known->second = meetingPointOf(block, postDominators_, loops_);
+    known->second =
+        meetingPointOf(llvm::to_vector<2>(llvm::successors(block)), postDominators_, loops_);
   return known->second;
 }
 

@@ -46,10 +46,10 @@ Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, b
 using BlockSet = llvm::DenseSet<const llvm::BasicBlock *>;
 /// Blocks reachable from `start` without passing `stop` (null: all).
 BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);
-/// Where all ways from the block meet again: in the same round of each loop around both. Null if
+/// Where all ways from the blocks meet: in the same round of each loop around these and it. Null if
 /// only at the end.
-const llvm::BasicBlock *meetingPointOf(const llvm::BasicBlock *, const llvm::PostDominatorTree &,
-                                       const llvm::LoopInfo &);
+const llvm::BasicBlock *meetingPointOf(llvm::ArrayRef<const llvm::BasicBlock *>,
+                                       const llvm::PostDominatorTree &, const llvm::LoopInfo &);
 /// A collective, barrier, mbarrier operation, or a call that may contain one.
 bool waitsForOthers(const llvm::Instruction &);
 /// Whether one of the blocks has one.
