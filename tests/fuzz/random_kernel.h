@@ -59,6 +59,10 @@ struct Statement {
   Condition condition;
   std::array<Source, 4> elements{};
   std::vector<Statement> body, other;
+
+  /// Of a loop: a thread leaves it in every other round only, as b says which. So the only way out
+  /// lies behind a condition.
+  bool isLeftInTurns() const { return operation >= 11; }
 };
 
 class RandomKernel {

@@ -319,13 +319,15 @@ class Interpreter {
     case S::choice:
       return holds(s.condition, t) ? list(s.body, t) : list(s.other, t);
     case S::loop:
-      for (uint32_t rounds = trips(s, t), n = 0; n < rounds; ++n) {
-        const Flow flow = list(s.body, t);
-        if (flow == Flow::ends)
-          return flow;
-        if (flow == Flow::leaves)
-          break;
-        t.r[s.to] += n;
+      for (uint32_t rounds = trips(s, t), n = 0; n < rounds;) {
+        do {
+          const Flow flow = list(s.body, t);
+          if (flow == Flow::ends)
+            return flow;
+          if (flow == Flow::leaves)
+            return Flow::on;
+          t.r[s.to] += n++;
+        } while (s.isLeftInTurns() && ((b + n) & 1) != 0);
       }
       break;
     case S::leave:

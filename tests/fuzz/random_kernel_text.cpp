@@ -412,6 +412,9 @@ class Writer {
       line("add.u32 " + rounds + ", " + rounds + ", " +
            std::to_string(s.form < 4 ? 1 : s.constant % 2));
     line("mov.u32 " + n + ", 0");
+    const std::string turn = s.isLeftInTurns() ? temporary() : "";
+    if (s.isLeftInTurns())
+      line("mov.u32 " + turn + ", " + inRegister(s.b));
     const bool isBottomTested = s.form < 4; // at least one round
     if (!isBottomTested) {
       line("setp.ge.u32 " + q + ", " + n + ", " + rounds);
@@ -424,6 +427,13 @@ class Writer {
     ends_.pop_back();
     update(s, "add.u32", n);
     line("add.u32 " + n + ", " + n + ", 1");
+    if (s.isLeftInTurns()) {
+      const std::string bit = temporary(), p = newPredicate();
+      line("add.u32 " + bit + ", " + turn + ", " + n);
+      line("and.b32 " + bit + ", " + bit + ", 1");
+      line("setp.ne.u32 " + p + ", " + bit + ", 0");
+      line("@" + p + " bra " + start);
+    }
     line("setp.lt.u32 " + q + ", " + n + ", " + rounds);
     line("@" + q + " bra " + start);
     label(end);
