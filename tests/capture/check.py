@@ -228,7 +228,7 @@ def kills(program, module):
             if os.path.exists(REC) and os.path.getsize(REC) >= 16:
                 left += os.path.getsize(REC) > 16
                 replays(f"{scenario} killed, turn {turn}", [{}])
-        expect(left > turns // 8, f"{scenario}: only {left} of {turns} kills left something")
+        expect(left > turns // 4, f"{scenario}: only {left} of {turns} kills left something")
 
 
 def cuts(program, module):

@@ -19,9 +19,8 @@ struct Model {
 // Sizes are the vendors'. Where no machine of the model was at hand, costs are rounded, and good
 // for comparing ways that differ by a factor.
 
-/// Zen: half of the 32 MB third cache that eight cores share. `costs`: from 16 MB on, copying takes
-/// 0.6 to 0.7 of the time past the caches, and copying with an update of the copy behind it 0.8; 4
-/// MB take 1.4.
+/// Zen: half of the 32 MB third cache that eight cores share. `bench --only copy4` and `triad` on a
+/// Zen 3, 16 MB and more: 0.62 and 0.81 of the time through the caches.
 constexpr uint64_t kZenStreamedFrom = 16 << 20;
 /// Where it was not measured.
 constexpr uint64_t kNeverStreamed = 0;
