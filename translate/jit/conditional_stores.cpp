@@ -3,6 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 namespace ptxrun::jit {
 
@@ -29,25 +30,34 @@ void storeEachLane(IntrinsicInst &store, Value *nobody) {
   store.eraseFromParent();
 }
 
+/// Whether it takes longer as one instruction than lane by lane.
+bool isSlowStore(const IntrinsicInst &store, const simt::Target &target) {
+  if (store.getIntrinsicID() != Intrinsic::masked_store || isa<Constant>(store.getArgOperand(3)))
+    return false;
+  auto *type = cast<FixedVectorType>(store.getArgOperand(0)->getType());
+  const unsigned bits = type->getScalarSizeInBits(), lanes = type->getNumElements();
+  if (bits < 32 || !target.hasMaskedAccess(bits) || lanes > 32)
+    return false;
+  const unsigned registers = target.registersFor(uint64_t(bits) * lanes);
+  return target.costs.maskedStore * float(registers) > target.costs.chosenStore * float(lanes);
+}
+
 } // namespace
 
 void storeLanesOrNowhere(Function &function, const simt::Target &target) {
-  Value *nobody = nullptr;
-  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
-    auto *store = dyn_cast<IntrinsicInst>(&instruction);
-    if (!store || store->getIntrinsicID() != Intrinsic::masked_store ||
-        isa<Constant>(store->getArgOperand(3)))
-      continue;
-    auto *type = cast<FixedVectorType>(store->getArgOperand(0)->getType());
-    const unsigned bits = type->getScalarSizeInBits(), lanes = type->getNumElements();
-    if (bits < 32 || !target.hasMaskedAccess(bits) || lanes > 32)
-      continue;
-    const unsigned registers = target.registersFor(uint64_t(bits) * lanes);
-    if (target.costs.maskedStore * float(registers) <= target.costs.chosenStore * float(lanes))
-      continue;
-    if (!nobody)
-      nobody = new AllocaInst(ArrayType::get(Type::getInt8Ty(function.getContext()), 8), 0, nullptr,
-                              Align(8), "nobody", function.getEntryBlock().begin());
+  SmallVector<IntrinsicInst *> stores;
+  for (Instruction &instruction : instructions(function))
+    if (auto *store = dyn_cast<IntrinsicInst>(&instruction); store && isSlowStore(*store, target))
+      stores.push_back(store);
+  if (stores.empty())
+    return;
+  auto *nobody = new AllocaInst(ArrayType::get(Type::getInt8Ty(function.getContext()), 8), 0,
+                                nullptr, Align(8), "nobody", function.getEntryBlock().begin());
+  const BasicBlock *last = nullptr;
+  for (IntrinsicInst *store : stores) {
+    // LLVM's time for a block grows with the square of the stores in it.
+    last = store->getParent() == last ? SplitBlock(store->getParent(), store->getIterator())
+                                      : store->getParent();
     storeEachLane(*store, nobody);
   }
 }
