@@ -5,6 +5,7 @@
 
 #include "translate/check/debug_frame.h"
 #include "translate/check/execution_marks.h"
+#include "translate/lower/address_parameters.h"
 #include "translate/lower/handlers.h"
 #include "translate/lower/lane_builder.h"
 #include "translate/lower/module_builder.h"
@@ -148,6 +149,7 @@ void LaneBuilder::bindParameters() {
     target_->getArg(0)->setName("params");
     target_->addDereferenceableParamAttr(0,
                                          module_.paramBytes()); // whether or not a load is come to
+    setAddressParameters(*target_, addressParameters(source_, module_));
     return;
   }
   unsigned next = 0;

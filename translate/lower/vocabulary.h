@@ -40,12 +40,14 @@
 //  Metadata `ptx.ftz` on `atomicrmw fadd` of floats: subnormal operands and results become zero where the memory is not shared
 //    memory (9.7.13.5).
 //  Metadata `ptx.aligned` on CTA barriers: all threads of a warp come to them together.
+//  Metadata `ptx.addresses` on a kernel: the offsets in `.param` of 64-bit words that its text takes for generic addresses.
 //  Anything else named `ptx.*` of memory(none) scalars is called lane by lane.
 #pragma once
 namespace ptxrun::lower::vocabulary {
 inline constexpr const char *kPrefix = "ptx.";
 inline constexpr const char *kFlushes = "ptx.ftz";
 inline constexpr const char *kAligned = "ptx.aligned";
+inline constexpr const char *kAddresses = "ptx.addresses";
 /// (i32) -> i64: the address in that space with this lower half. Gone when lower is done.
 inline constexpr const char *kWholeLocalAddress = "ptx.local.whole";
 inline constexpr const char *kWholeParamAddress = "ptx.param.whole";

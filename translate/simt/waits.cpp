@@ -9,6 +9,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
+#include "translate/lower/address_parameters.h"
 #include "translate/lower/lane_module.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/words.h"
@@ -56,7 +57,9 @@ class AddressWalk {
   }
 
   void step(const Value *v) {
-    if (llvm::isa<llvm::AllocaInst>(v)) {
+    if (const auto parameter = onlyAddressIn(v)) {
+      place_.roots.push_back({nullptr, *parameter});
+    } else if (llvm::isa<llvm::AllocaInst>(v)) {
       place_.isLocal = true;
     } else if (llvm::isa<llvm::GlobalValue>(v)) {
       place_.roots.push_back({v, 0});
@@ -71,12 +74,41 @@ class AddressWalk {
     }
   }
 
-  void fromLoad(const llvm::LoadInst &load) {
-    llvm::APInt offset(layout_.getIndexTypeSizeInBits(load.getPointerOperandType()), 0);
+  /// The offset of the kernel parameter that is loaded.
+  std::optional<int64_t> parameterOf(const Value *v) const {
+    auto *load = llvm::dyn_cast<llvm::LoadInst>(v);
+    if (!load)
+      return std::nullopt;
+    llvm::APInt offset(layout_.getIndexTypeSizeInBits(load->getPointerOperandType()), 0);
     const Value *base =
-        load.getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
-    if (isParamSpace(base))
-      place_.roots.push_back({nullptr, offset.getSExtValue()});
+        load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
+    return isParamSpace(base) ? std::optional(offset.getSExtValue()) : std::nullopt;
+  }
+
+  /// The parameter of a sum in which it is known to be an address, once, and nothing else is: an
+  /// address plus a number, wherever the number comes from.
+  std::optional<int64_t> onlyAddressIn(const Value *v) const {
+    if (!llvm::isa<llvm::AddOperator, llvm::SubOperator, llvm::GEPOperator>(v))
+      return std::nullopt;
+    std::optional<int64_t> found;
+    for (const auto &[term, times] : sumOf(v).terms) {
+      auto *i = llvm::dyn_cast<llvm::Instruction>(term);
+      if (llvm::isa<llvm::GlobalValue, llvm::AllocaInst>(term) ||
+          (i && wordAt(*i).op == Op::sharedBase))
+        return std::nullopt;
+      const auto parameter = parameterOf(term);
+      if (!parameter || !lower::isAddressParameter(*i->getFunction(), *parameter))
+        continue;
+      if (found || times != 1)
+        return std::nullopt;
+      found = parameter;
+    }
+    return found;
+  }
+
+  void fromLoad(const llvm::LoadInst &load) {
+    if (const auto parameter = parameterOf(&load))
+      place_.roots.push_back({nullptr, *parameter});
     else
       place_.isAny = true;
   }
