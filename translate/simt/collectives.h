@@ -47,6 +47,7 @@ class Collectives : protected Accesses {
   Value *emitFirst(const llvm::CallBase &, const Word &);
   Value *emitSame(const llvm::CallBase &, const Word &);
   Value *emitFew(const llvm::CallBase &, const Word &);
+  Value *emitStragglers(const llvm::CallBase &, const Word &);
   Value *emitNext(const llvm::CallBase &, const Word &);
   Value *emitAllOrAny(const llvm::CallBase &, const Word &);
   Value *emitYield(const llvm::CallBase &, const Word &);
@@ -57,6 +58,7 @@ class Collectives : protected Accesses {
   Value *emitAssertFail(const llvm::CallBase &, const Word &);
   Value *emitIsLocal(const llvm::CallBase &, const Word &);
   Value *emitFunctionCall(const llvm::CallBase &);
+  Value *callAlone(const llvm::CallBase &, llvm::Function &);
   Value *callWide(llvm::FunctionType *, Value *callee, llvm::ArrayRef<Value *> arguments,
                   Value *mask);
   struct Warp;

@@ -26,6 +26,11 @@ struct Limits {
   struct Rows {
     uint64_t unrolled; ///< instructions
   } rows;
+  /// The last lanes of a loop (stragglers.cpp).
+  struct Stragglers {
+    unsigned lanes;  ///< so many may be few
+    unsigned copied; ///< instructions of all loops of a kernel
+  } stragglers;
   /// Matrix instructions that are done together (matrix_groups.cpp).
   struct Matrices {
     size_t members, fragments; ///< of a group; fragments of A, and of B

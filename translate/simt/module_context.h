@@ -29,6 +29,8 @@ struct ModuleContext {
   bool stridesAcrossLanes = false;
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide = {};
+  /// Functions that lanes call one by one, for gangs of one lane.
+  std::map<const llvm::Function *, llvm::Function *> alone = {};
   /// Activemasks, by their PTX lines and those of the calls they were inlined through, in the order
   /// in which gangs come to them.
   std::map<std::vector<unsigned>, unsigned> activeMaskSites = {};

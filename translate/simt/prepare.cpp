@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
@@ -170,6 +171,14 @@ void normaliseLoops(llvm::Function &f) {
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
   passes.run(f, analyses.functions);
+}
+
+void describeAs(const llvm::Function &source, llvm::Function &made) {
+  if (const llvm::DISubprogram *place = source.getSubprogram())
+    made.setSubprogram(llvm::DISubprogram::getDistinct(
+        made.getContext(), place->getScope(), made.getName(), made.getName(), place->getFile(),
+        place->getLine(), place->getType(), place->getScopeLine(), nullptr, 0, 0, place->getFlags(),
+        place->getSPFlags(), place->getUnit()));
 }
 
 void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {

@@ -21,6 +21,10 @@ void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
 /// restore it by this.
 void normaliseLoops(llvm::Function &);
 
+/// Gives `made`, a function that does what `source` or a part of it does, a description of its own
+/// with the source's place (DISubprogram), where that has one.
+void describeAs(const llvm::Function &source, llvm::Function &made);
+
 /// Waits for an mbarrier that loops repeat until they succeed lose their time limit
 /// (endless_waits.cpp). Needs loops in the form above.
 void removeLimitsOfEndlessWaits(llvm::Function &);

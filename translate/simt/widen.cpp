@@ -19,6 +19,7 @@
 #include "translate/simt/repeated_stores.h"
 #include "translate/simt/rounds.h"
 #include "translate/simt/rows.h"
+#include "translate/simt/stragglers.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/verify.h"
 #include "translate/simt/waits.h"
@@ -349,11 +350,7 @@ llvm::Function *wideFunction(ModuleContext &context, const llvm::Function &f, bo
 llvm::Function *widenOne(ModuleContext &context, llvm::Function &f, const GangShape &gang,
                          llvm::Function *target, bool isFull, bool isKernel) {
   ShapeAnalysis shapes(f, gang, !isKernel);
-  if (llvm::DISubprogram *place = f.getSubprogram())
-    target->setSubprogram(llvm::DISubprogram::getDistinct(
-        f.getContext(), place->getScope(), target->getName(), target->getName(), place->getFile(),
-        place->getLine(), place->getType(), place->getScopeLine(), nullptr, 0, 0, place->getFlags(),
-        place->getSPFlags(), place->getUnit()));
+  describeAs(f, *target);
   Widener(context, f, *target, shapes, isFull, isKernel).run();
   return target;
 }
@@ -436,9 +433,10 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
   return entry;
 }
 
-/// The passes over functions of one thread. `functions`: all bodies.
-void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
-                   llvm::Function &kernel, const GangShape &gang, bool spins) {
+/// The passes over functions of one thread. `functions`: all bodies. Returns functions that lanes
+/// call one by one.
+std::vector<llvm::Function *> runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
+                   llvm::Function &kernel, const GangShape &gang, bool spins, bool isWarpOne) {
   PassRun &passes = context.passes;
   if (spins)
     passes.run(Pass::yields, [&] {
@@ -447,7 +445,7 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
         addYields(*f, gang, f == &kernel, waits);
     });
   if (gang.lanes == 1 || context.options.tier != Tier::optimised)
-    return;
+    return {};
   passes.run(Pass::localRows, [&] {
     for (llvm::Function *f : functions)
       layOutLocalRows(*f, gang.lanes);
@@ -463,6 +461,14 @@ void runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> func
       gatherMatrices(kernel);
       joinProducts(kernel);
     });
+  std::vector<llvm::Function *> alone;
+  if (!isWarpOne && !context.options.isWatched)
+    passes.run(Pass::stragglers, [&] {
+      alone = runStragglersAlone(kernel, gang, context.target);
+      if (!alone.empty())
+        normaliseLoops(kernel);
+    });
+  return alone;
 }
 
 struct Bodies {
@@ -495,8 +501,21 @@ Bodies widenAll(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functio
   return made;
 }
 
+/// Functions that lanes call one by one, as a gang of one.
+void widenAlone(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
+                const GangShape &gang) {
+  ModuleContext one{context.module, 1, context.options, context.target, context.passes};
+  for (llvm::Function *f : functions)
+    context.alone[f] = widenOne(one, *f, {1, gang.block},
+                                wideFunction(one, *f, false, f->getName() + ".lane"), false, false);
+  if (!one.problem.empty())
+    context.fail(one.problem);
+}
+
 /// The scalar functions and their words are done.
-void dropScalarCode(llvm::Module &m, llvm::ArrayRef<llvm::Function *> functions) {
+void dropScalarCode(llvm::Module &m, std::vector<llvm::Function *> functions,
+                    llvm::ArrayRef<llvm::Function *> alone) {
+  functions.insert(functions.end(), alone.begin(), alone.end());
   for (llvm::Function *f : functions)
     f->dropAllReferences();
   for (llvm::Function *f : functions)
@@ -538,8 +557,9 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
   Width width = widthFor(m, kernel, options, mayBeRows);
   GangShape gang{width.lanes, options.block};
   Findings found = examineAll(m, kernel, gang);
+  const bool isWarpOne = width.lanes > 1 && takesWarpForOne(*kernel, options);
   if (const uint32_t row = rowOfGangs(m, options, width.lanes, found.spins);
-      row != 0 && mayBeRows && !takesWarpForOne(*kernel, options))
+      row != 0 && mayBeRows && !isWarpOne)
     gang.row = row;
   if (gang.row != 0)
     found = examineAll(m, kernel, gang);
@@ -548,18 +568,20 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;
-  runLanePasses(context, scalar, *kernel, gang, found.spins);
+  const std::vector<llvm::Function *> alone =
+      runLanePasses(context, scalar, *kernel, gang, found.spins, isWarpOne);
   if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
     passes.verify("prepared");
   Bodies wide;
   passes.run(Pass::widen, [&] {
+    widenAlone(context, alone, gang);
     wide = widenAll(context, scalar, *kernel, gang);
     if (!context.problem.empty())
       return;
     // While there are still the scalar functions that a mistake may refer to.
     passes.verify("widened");
     if (!passes.hasFailed())
-      dropScalarCode(m, scalar);
+      dropScalarCode(m, scalar, alone);
   });
   if (!context.problem.empty())
     return internalError(context.problem);

@@ -365,9 +365,32 @@ llvm::Value *Collectives::callWide(llvm::FunctionType *type, Value *callee,
   return b_.CreateCall(type, callee, arguments);
 }
 
+/// Whether few of the gang's lanes are active.
+llvm::Value *Collectives::emitStragglers(const llvm::CallBase &call, const Word &) {
+  if (lanes_ == 1 || !mask())
+    return b_.getFalse();
+  Value *active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, maskBits(mask()));
+  return b_.CreateICmpULE(active, base(call.getArgOperand(0)));
+}
+
+/// A function of one thread, for each lane after the other.
+llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &function) {
+  llvm::SmallVector<Value *> operands;
+  for (const Value *a : call.args())
+    operands.push_back(shapes_.isUniform(a) ? base(a) : vector(a));
+  return laneByLane(
+      operands, plain(&call),
+      [&](llvm::ArrayRef<Value *> own, Value *) {
+        return callWide(function.getFunctionType(), &function, own, b_.getTrue());
+      },
+      {.isLong = true});
+}
+
 /// Device functions that were not inlined take every argument as a vector and the mask. A function
 /// pointer is called once per different callee among the active lanes.
 llvm::Value *Collectives::emitFunctionCall(const llvm::CallBase &call) {
+  if (auto it = context_.alone.find(call.getCalledFunction()); it != context_.alone.end())
+    return callAlone(call, *it->second);
   llvm::SmallVector<Value *> own;
   llvm::SmallVector<llvm::Type *> types;
   for (unsigned k = 0; k < kMask; ++k)
