@@ -30,6 +30,14 @@ void dropNumber(std::vector<uint64_t> &numbers, uint64_t number) {
     numbers.erase(at);
 }
 
+/// Local memory, which nobody else sees: it is on the thread's stack, that of another one when this
+/// thread has ended.
+bool isLocal(const GangState &gang, uint64_t address) {
+  const GroupState &group = *gang.cta->group;
+  return !group.launch->usesCoroutines && gang.fiber &&
+         address - reinterpret_cast<uint64_t>(gang.fiber->stack) < gang.fiber->stackBytes;
+}
+
 /// Where the access is in the memory of this process, and whether that is shared memory of its own
 /// block. Zero: nothing that is kept track of.
 uint64_t hostAddress(const GangState &gang, ScheduleAccess &access) {
@@ -39,6 +47,8 @@ uint64_t hostAddress(const GangState &gang, ScheduleAccess &access) {
   const uint64_t address = access.isShared ? window + access.address : access.address;
   if (access.isShared && access.address >= windowBytes)
     return 0; // of another block of the cluster
+  if (isLocal(gang, address))
+    return 0;
   if (address < window - windowBytes * kMaxClusterCtas ||
       address >= window + windowBytes * kMaxClusterCtas)
     return address;
