@@ -31,27 +31,26 @@ bool isAligned(const llvm::Instruction &i) {
   return wordAt(i).kind == Word::Kind::barrier && i.hasMetadata(lower::vocabulary::kAligned);
 }
 
-/// x where `v` is x / 2^k, or x without its remainder, rounded towards zero.
-struct Rounded {
-  const llvm::Value *x = nullptr;
-  unsigned k = 0;
-};
-std::optional<Rounded> roundedTowardsZero(llvm::Value *v) {
+} // namespace
+
+std::optional<Rounded> roundedTowardsZero(const llvm::Value *v) {
   using namespace llvm::PatternMatch;
-  llvm::Value *x = nullptr, *corrected = nullptr;
+  const llvm::Value *x = nullptr, *corrected = nullptr;
   const llvm::APInt *c = nullptr, *by = nullptr;
-  if (match(v, m_SDiv(m_Value(x), m_Power2(c))) ||
-      match(v, m_Sub(m_Value(x), m_SRem(m_Deferred(x), m_Power2(c)))))
-    return Rounded{x, c->logBase2()};
+  if (match(v, m_SDiv(m_Value(x), m_Power2(c))))
+    return Rounded{x, c->logBase2(), false};
+  if (match(v, m_Sub(m_Value(x), m_SRem(m_Deferred(x), m_Power2(c)))))
+    return Rounded{x, c->logBase2(), true};
   // As lower writes it, where only the launch tells what is divided by (exact in double).
   const llvm::APFloat *divisor = nullptr;
   if (match(v, m_FPToSI(m_FDiv(m_SIToFP(m_Value(x)), m_APFloat(divisor)))) &&
       x->getType()->isIntegerTy(32) && v->getType()->isIntegerTy(32) &&
       &divisor->getSemantics() == &llvm::APFloat::IEEEdouble() && divisor->getExactLog2() >= 0)
-    return Rounded{x, unsigned(divisor->getExactLog2())};
+    return Rounded{x, unsigned(divisor->getExactLog2()), false};
   // As compilers write it: x + (x < 0 ? 2^k - 1 : 0), then without its low bits.
   unsigned k;
-  if (match(v, m_And(m_Value(corrected), m_NegatedPower2(c))))
+  const bool isMultiple = match(v, m_And(m_Value(corrected), m_NegatedPower2(c)));
+  if (isMultiple)
     k = c->countr_zero();
   else if (match(v, m_AShr(m_Value(corrected), m_APInt(c))))
     k = unsigned(c->getLimitedValue(64));
@@ -63,8 +62,10 @@ std::optional<Rounded> roundedTowardsZero(llvm::Value *v) {
                                 m_Deferred(x))) ||
       *by != width - k)
     return std::nullopt;
-  return Rounded{x, k};
+  return Rounded{x, k, isMultiple};
 }
+
+namespace {
 
 using RoundedValues = llvm::SmallVector<std::pair<llvm::Instruction *, Rounded>>;
 RoundedValues roundedValues(llvm::Function &f) {

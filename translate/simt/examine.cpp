@@ -56,6 +56,56 @@ BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop) 
 
 namespace {
 
+/// Whether `i` has one value for the whole run of the function.
+bool isOutsideLoops(const llvm::Instruction &i, const ShapeAnalysis &shapes) {
+  return !shapes.loops().getLoopFor(i.getParent());
+}
+
+/// What follows for `condition` where `known` is or is not so. A bound without its remainder is
+/// taken to be no larger than the bound: below zero it is, where no thread's number is.
+std::optional<bool> impliedBy(llvm::Value *known, bool isSo, llvm::Value *condition,
+                              const llvm::DataLayout &layout) {
+  if (const auto implied = llvm::isImpliedCondition(known, condition, layout, isSo))
+    return implied;
+  auto *bound = llvm::dyn_cast<llvm::ICmpInst>(known);
+  auto *rounded = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!bound || !rounded || bound->getOperand(0) != rounded->getOperand(0))
+    return std::nullopt;
+  const auto least = llvm::CmpInst::ICMP_SGE;
+  const auto beyond = isSo ? bound->getPredicate() : bound->getInversePredicate();
+  const auto multiple = roundedTowardsZero(rounded->getOperand(1));
+  if (beyond != least || !multiple || !multiple->isMultiple || multiple->x != bound->getOperand(1))
+    return std::nullopt;
+  if (rounded->getPredicate() == least)
+    return true;
+  return rounded->getInversePredicate() == least ? std::optional(false) : std::nullopt;
+}
+
+/// The blocks that lanes may come to from `start` on which have left `parted` by that way.
+BlockSet reachableBy(const llvm::BasicBlock *parted, const llvm::BasicBlock *way,
+                     const llvm::BasicBlock *start, const ShapeAnalysis &shapes) {
+  auto *branch = llvm::cast<llvm::BranchInst>(parted->getTerminator());
+  if (!isOutsideLoops(*branch, shapes))
+    return reachable(start, nullptr);
+  const bool isTrue = branch->getSuccessor(0) == way;
+  BlockSet seen;
+  llvm::SmallVector<const llvm::BasicBlock *> stack{start};
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    if (!seen.insert(b).second)
+      continue;
+    auto *next = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+    if (next && next->isConditional() && isOutsideLoops(*next, shapes))
+      if (const auto known = impliedBy(branch->getCondition(), isTrue, next->getCondition(),
+                                       parted->getModule()->getDataLayout())) {
+        stack.push_back(next->getSuccessor(*known ? 0 : 1));
+        continue;
+      }
+    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+  return seen;
+}
+
 /// Whether lanes that part in `a` and do not come to `block` leave the loop that it is in, or never
 /// enter it, and do not come there again. `way`: the blocks from `a` to where all meet again, by
 /// `block`.
@@ -87,7 +137,7 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes, B
       continue;
     const llvm::BasicBlock *stop = shapes.meetingPoint(a);
     unsigned leading = 0;
-    bool doWait = false;
+    bool doWait = false, doWaitBehind = false;
     BlockSet way;
     for (const llvm::BasicBlock *s : llvm::successors(a)) {
       BlockSet region = reachable(s, stop);
@@ -96,13 +146,14 @@ bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes, B
         way = std::move(region);
       } else {
         doWait |= isWaitedIn(region);
+        doWaitBehind |= stop && !doWait && isWaitedIn(reachableBy(a, s, stop, shapes));
       }
     }
     // Where both ways meet again before the end, the others do not leave.
     if (stop && !llvm::isa<llvm::ReturnInst>(stop->getTerminator()) && !doWait)
       doWait = behind == Behind::end ||
                ((behind == Behind::noWaits || !leaveForGood(a, block, way, stop, shapes)) &&
-                isWaitedIn(reachable(stop, nullptr)));
+                doWaitBehind);
     if (leading > 1 || (leading == 1 && doWait))
       return false;
   }

@@ -3,6 +3,7 @@
 #pragma once
 #include <llvm/IR/Function.h>
 
+#include <optional>
 #include <string>
 
 #include "translate/simt/gang_module.h"
@@ -34,6 +35,14 @@ bool isEndlessWait(const llvm::Instruction &);
 /// Lanes agree where a bound that is rounded towards zero would part them, below zero only, before
 /// a barrier that all lanes of a warp come to together (aligned_barriers.cpp). Same needs.
 void agreeBeforeAlignedBarriers(llvm::Function &, const GangShape &);
+
+/// x where a value is x / 2^k, or x without its remainder (a multiple), rounded towards zero.
+struct Rounded {
+  const llvm::Value *x = nullptr;
+  unsigned k = 0;
+  bool isMultiple = false;
+};
+std::optional<Rounded> roundedTowardsZero(const llvm::Value *);
 
 /// What in a prepared function asks for a particular way of running.
 struct Findings {
