@@ -259,6 +259,34 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
          !partsBetween(*call, at, isBallot ? call->getArgOperand(0) : nullptr, shapes);
 }
 
+bool holdsForOneLane(const llvm::Value *condition, bool isTrue, const ShapeAnalysis &shapes) {
+  if (auto *i = llvm::dyn_cast<llvm::BinaryOperator>(condition)) {
+    auto *one = llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1));
+    if (i->getOpcode() == llvm::Instruction::Xor && one && one->isOne())
+      return holdsForOneLane(i->getOperand(0), !isTrue, shapes);
+    if (i->getOpcode() == (isTrue ? llvm::Instruction::And : llvm::Instruction::Or))
+      return holdsForOneLane(i->getOperand(0), isTrue, shapes) ||
+             holdsForOneLane(i->getOperand(1), isTrue, shapes);
+    return false;
+  }
+  if (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(condition)) {
+    auto *call = llvm::dyn_cast<llvm::CallBase>(part->getAggregateOperand());
+    return isTrue && call && wordAt(*call).op == Op::elect &&
+           shapes.isUniform(call->getArgOperand(0));
+  }
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!compare ||
+      compare->getPredicate() != (isTrue ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_NE))
+    return false;
+  const auto areAllDifferent = [](const Shape &shape) {
+    return shape.hasOffsets() &&
+           std::set<int64_t>(shape.offsets->begin(), shape.offsets->end()).size() ==
+               shape.offsets->size();
+  };
+  const Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
+  return (areAllDifferent(a) && b.isUniform()) || (a.isUniform() && areAllDifferent(b));
+}
+
 namespace {
 
 std::string at(const llvm::Instruction &i) {
@@ -311,39 +339,11 @@ class Elsewhere {
       if (!branch || !branch->isConditional() || !shapes_.dominators().dominates(a, block))
         continue;
       for (unsigned k = 0; k < 2; ++k)
-        if (holdsForOneLane(branch->getCondition(), k == 0) &&
+        if (holdsForOneLane(branch->getCondition(), k == 0, shapes_) &&
             shapes_.dominators().dominates(llvm::BasicBlockEdge(a, branch->getSuccessor(k)), block))
           return true;
     }
     return false;
-  }
-
-  bool holdsForOneLane(const llvm::Value *condition, bool isTrue) const {
-    if (auto *i = llvm::dyn_cast<llvm::BinaryOperator>(condition)) {
-      auto *one = llvm::dyn_cast<llvm::ConstantInt>(i->getOperand(1));
-      if (i->getOpcode() == llvm::Instruction::Xor && one && one->isOne())
-        return holdsForOneLane(i->getOperand(0), !isTrue);
-      if (i->getOpcode() == (isTrue ? llvm::Instruction::And : llvm::Instruction::Or))
-        return holdsForOneLane(i->getOperand(0), isTrue) ||
-               holdsForOneLane(i->getOperand(1), isTrue);
-      return false;
-    }
-    if (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(condition)) {
-      auto *call = llvm::dyn_cast<llvm::CallBase>(part->getAggregateOperand());
-      return isTrue && call && wordAt(*call).op == Op::elect &&
-             shapes_.isUniform(call->getArgOperand(0));
-    }
-    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    if (!compare ||
-        compare->getPredicate() != (isTrue ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_NE))
-      return false;
-    const Shape a = shapes_.shape(compare->getOperand(0)),
-                b = shapes_.shape(compare->getOperand(1));
-    if (!a.hasOffsets() || !b.isUniform())
-      return false;
-    std::vector<int64_t> sorted = *a.offsets;
-    std::sort(sorted.begin(), sorted.end());
-    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
   }
 
   /// The first write behind `start` that may end a wait and that no barrier of all lanes keeps

@@ -21,26 +21,16 @@ struct SharedAccess {
 
 bool isBarrier(const llvm::Instruction &i) { return wordAt(i).kind == Word::Kind::barrier; }
 
-/// The edges of branches through which at most one lane comes: `%tid.x == 0`.
+/// The edges of branches through which at most one lane comes.
 llvm::SmallVector<llvm::BasicBlockEdge> edgesOfOneLane(const llvm::Function &f,
                                                        const ShapeAnalysis &shapes) {
-  const auto areAllDifferent = [](const Shape &shape) {
-    return shape.hasOffsets() &&
-           std::set<int64_t>(shape.offsets->begin(), shape.offsets->end()).size() ==
-               shape.offsets->size();
-  };
   llvm::SmallVector<llvm::BasicBlockEdge> edges;
   for (const llvm::BasicBlock &b : f) {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b.getTerminator());
-    auto *test = branch && branch->isConditional()
-                     ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
-                     : nullptr;
-    if (!test || !test->isEquality())
-      continue;
-    const Shape x = shapes.shape(test->getOperand(0)), y = shapes.shape(test->getOperand(1));
-    if ((areAllDifferent(x) && y.isUniform()) || (x.isUniform() && areAllDifferent(y)))
-      edges.emplace_back(
-          &b, branch->getSuccessor(test->getPredicate() == llvm::CmpInst::ICMP_EQ ? 0 : 1));
+    for (const unsigned way : {0u, 1u})
+      if (branch && branch->isConditional() &&
+          holdsForOneLane(branch->getCondition(), way == 0, shapes))
+        edges.emplace_back(&b, branch->getSuccessor(way));
   }
   return edges;
 }

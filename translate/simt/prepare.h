@@ -68,6 +68,9 @@ bool waitsForOthers(const llvm::Instruction &);
 /// Whether one of the blocks has one.
 bool isWaitedIn(const BlockSet &);
 
+/// Whether the condition is true (false) for at most one lane: `%tid.x == 0`, an election.
+bool holdsForOneLane(const llvm::Value *condition, bool isTrue, const ShapeAnalysis &);
+
 /// A membermask that names only lanes that are active in block `at`: asked from activemask, a
 /// ballot or a match on the way there, with nothing in between at which its lanes could have
 /// parted.

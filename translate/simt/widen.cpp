@@ -557,9 +557,10 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
   Width width = widthFor(m, kernel, options, mayBeRows);
   GangShape gang{width.lanes, options.block};
   Findings found = examineAll(m, kernel, gang);
-  const bool isWarpOne = width.lanes > 1 && takesWarpForOne(*kernel, options);
-  if (const uint32_t row = rowOfGangs(m, options, width.lanes, found.spins);
-      row != 0 && mayBeRows && !isWarpOne)
+  const uint32_t row = mayBeRows ? rowOfGangs(m, options, width.lanes, found.spins) : 0;
+  const bool isAsked = row != 0 || (width.lanes > 1 && options.tier == Tier::optimised);
+  const bool isWarpOne = isAsked && takesWarpForOne(*kernel, options);
+  if (!isWarpOne)
     gang.row = row;
   if (gang.row != 0)
     found = examineAll(m, kernel, gang);
