@@ -62,8 +62,8 @@ class Registers {
     if (in.form->opcode != "ld" || in.operands.size() < 2 || memoryBits(in.type()) != 64)
       return std::nullopt;
     const Operand &from = in.operands[1];
-    const uint32_t *offset = from.variable && !from.reg ? module_.paramOffset(*from.variable)
-                                                         : nullptr;
+    const uint32_t *offset =
+        from.variable && !from.reg ? module_.paramOffset(*from.variable) : nullptr;
     return offset ? std::optional(int64_t(*offset) + from.integer) : std::nullopt;
   }
 

@@ -216,7 +216,8 @@ constinit const Limits kLimits = {
     .repeatedStores = {.places = 4, .ranges = 12, .instructions = 256},
     // Beyond, the unrolled loop leaves the cache of decoded instructions.
     .rows = {.unrolled = 512},
-    // `sieve`, `bfsLevel` and `hashLookup` of bench_kinds_avx2 at 0, 4, 6 and 8 lanes: 8.7, 2.4, 2.0
+    // `sieve`, `bfsLevel` and `hashLookup` of bench_kinds_avx2 at 0, 4, 6 and 8
+    // lanes: 8.7, 2.4, 2.0
     // and 1.8 of the loops' time; 1.7, 1.1, 1.0 and 0.8; 0.79, 0.76, 0.81 and 0.86, where the last
     // few have a round or two left. As much code again as kernels have in such loops.
     .stragglers = {.lanes = 6, .copied = 512},

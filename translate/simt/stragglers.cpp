@@ -99,8 +99,8 @@ class RoundCost {
     case Instruction::SDiv:
     case Instruction::URem:
     case Instruction::SRem: {
-      const float one = i.getType()->getScalarSizeInBits() > 32 ? costs.division64
-                                                                : costs.division32;
+      const float one =
+          i.getType()->getScalarSizeInBits() > 32 ? costs.division64 : costs.division32;
       return {lanes * one / 4, one};
     }
     case Instruction::FDiv:
@@ -251,8 +251,8 @@ class Rest {
       out.push_back(passed(phi->getType()));
     result_ = llvm::StructType::get(context(), out);
     rest_ = llvm::Function::Create(llvm::FunctionType::get(result_, in, false),
-                                   llvm::GlobalValue::InternalLinkage,
-                                   kernel_.getName() + ".alone", kernel_.getParent());
+                                   llvm::GlobalValue::InternalLinkage, kernel_.getName() + ".alone",
+                                   kernel_.getParent());
     rest_->addFnAttr(llvm::Attribute::NoUnwind);
     describeAs(kernel_, *rest_);
   }
@@ -312,10 +312,10 @@ class Rest {
       for (unsigned k = 0; k < outputs_.size(); ++k) {
         llvm::PHINode *phi = outputs_[k];
         llvm::PHINode *field = fields[k + 1];
-        Value *v = phi->getParent() == to
-                       ? convert(b, mapped(map, phi->getIncomingValueForBlock(from)),
-                                 field->getType())
-                       : llvm::PoisonValue::get(field->getType());
+        Value *v =
+            phi->getParent() == to
+                ? convert(b, mapped(map, phi->getIncomingValueForBlock(from)), field->getType())
+                : llvm::PoisonValue::get(field->getType());
         field->addIncoming(v, left);
       }
       fields[0]->addIncoming(b.getInt32(numberOf(to)), left);
@@ -345,8 +345,9 @@ class Rest {
     return lineIn(of, of ? of->getLine() : 0);
   }
   static llvm::DebugLoc lineIn(llvm::DISubprogram *function, unsigned line) {
-    return function ? llvm::DebugLoc(llvm::DILocation::get(function->getContext(), line, 0, function))
-                    : llvm::DebugLoc();
+    return function
+               ? llvm::DebugLoc(llvm::DILocation::get(function->getContext(), line, 0, function))
+               : llvm::DebugLoc();
   }
 
   void callFrom(unsigned fewLanes) {
@@ -411,7 +412,8 @@ std::vector<llvm::Function *> runStragglersAlone(llvm::Function &kernel, const G
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
     if (!l->isInnermost() || !shapes.isDivergentLoop(l) ||
         copied + sizeOf(*l) > kLimits.stragglers.copied ||
-        !llvm::all_of(l->blocks(), [](const BasicBlock *b) { return llvm::all_of(*b, mayRunAlone); }))
+        !llvm::all_of(l->blocks(),
+                      [](const BasicBlock *b) { return llvm::all_of(*b, mayRunAlone); }))
       continue;
     const unsigned lanes = std::min(fewLanes(*l, shapes, target), gang.lanes - 1);
     Rest rest(*l);

@@ -435,8 +435,10 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
 
 /// The passes over functions of one thread. `functions`: all bodies. Returns functions that lanes
 /// call one by one.
-std::vector<llvm::Function *> runLanePasses(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
-                   llvm::Function &kernel, const GangShape &gang, bool spins, bool isWarpOne) {
+std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
+                                            llvm::ArrayRef<llvm::Function *> functions,
+                                            llvm::Function &kernel, const GangShape &gang,
+                                            bool spins, bool isWarpOne) {
   PassRun &passes = context.passes;
   if (spins)
     passes.run(Pass::yields, [&] {

@@ -378,12 +378,11 @@ llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &
   llvm::SmallVector<Value *> operands;
   for (const Value *a : call.args())
     operands.push_back(shapes_.isUniform(a) ? base(a) : vector(a));
-  return laneByLane(
-      operands, plain(&call),
-      [&](llvm::ArrayRef<Value *> own, Value *) {
-        return callWide(function.getFunctionType(), &function, own, b_.getTrue());
-      },
-      {.isLong = true});
+  return laneByLane(operands, plain(&call),
+                    [&](llvm::ArrayRef<Value *> own, Value *) {
+                      return callWide(function.getFunctionType(), &function, own, b_.getTrue());
+                    },
+                    {.isLong = true});
 }
 
 /// Device functions that were not inlined take every argument as a vector and the mask. A function
