@@ -169,11 +169,29 @@ bool chasesPointers(const llvm::Loop &loop) {
   return isRead;
 }
 
-/// Up to how many lanes of the loop are better off one after the other; 0: not even one.
+/// Whether lanes may leave the loop many rounds apart: not where each exit compares what lies in a
+/// row across the lanes with one bound, as in loops that stride by the block.
+bool mayLeaveFarApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
+  llvm::SmallVector<BasicBlock *> exiting;
+  loop.getExitingBlocks(exiting);
+  return llvm::any_of(exiting, [&](const BasicBlock *b) {
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+    auto *compare = branch && branch->isConditional()
+                        ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
+                        : nullptr;
+    return !compare || llvm::any_of(compare->operand_values(),
+                                    [&](const Value *v) { return shapes.shape(v).isVarying(); });
+  });
+}
+
+/// Up to how many lanes of the loop are better off one after the other; 0: not even one, or by
+/// little.
 unsigned fewLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes, const Target &target) {
+  if (!mayLeaveFarApart(loop, shapes))
+    return 0;
   const RoundCosts round = RoundCost(shapes, target).of(loop);
   const auto worth = unsigned(round.gang / round.lane);
-  return std::min(worth, chasesPointers(loop) ? 1 : kLimits.stragglers.lanes);
+  return worth < 2 ? 0 : std::min(worth, chasesPointers(loop) ? 1 : kLimits.stragglers.lanes);
 }
 
 /// A loop of a kernel, and its rest as a function.

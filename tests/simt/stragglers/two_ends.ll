@@ -11,12 +11,17 @@ define void @k(ptr %params) {
   br label %loop
 loop:
   %k = phi i32 [ 0, %0 ], [ %k1, %next ]
-  %square = mul i32 %k, %k
-  %isFound = icmp eq i32 %square, %n
+  %place = mul i32 %k, %n
+  %pe = zext i32 %place to i64
+  %po = shl i64 %pe, 2
+  %pa = add i64 %base, %po
+  %pp = inttoptr i64 %pa to ptr
+  %entry = load i32, ptr %pp
+  %isFound = icmp eq i32 %entry, %n
   br i1 %isFound, label %found, label %next
 next:
   %k1 = add i32 %k, 1
-  %more = icmp ult i32 %square, %n
+  %more = icmp ult i32 %entry, %n
   br i1 %more, label %loop, label %none
 found:
   %root = phi i32 [ %k, %loop ]
