@@ -106,8 +106,10 @@ void LinearSum::add(const Value *value, int64_t times) {
   if (place == terms.end())
     place = terms.insert(place, {value, 0});
   place->second = total(place->second, times);
-  if (place->second == 0)
+  if (place->second == 0) {
     terms.erase(place);
+    ++cancelled;
+  }
 }
 
 LinearSum::Terms LinearSum::key() const {

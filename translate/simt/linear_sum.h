@@ -15,6 +15,7 @@ struct LinearSum {
   /// Each value once, times no zero; in the order in which they were met.
   Terms terms;
   int64_t constant = 0;
+  unsigned cancelled = 0; ///< values that were met, and are not among the terms
 
   /// The terms in an order of their own, to tell whether sums differ by a constant only.
   Terms key() const;

@@ -184,6 +184,7 @@ void describeAs(const llvm::Function &source, llvm::Function &made) {
 void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   llvm::EliminateUnreachableBlocks(f);
   foldBlockShape(f, gang);
+  cancelTermsOfAddresses(f);
   llvm::BasicBlock *exit = unifyReturns(f);
   redirectStops(f, exit);
   resolveExits(f, isKernel, exit);

@@ -22,6 +22,9 @@ void prepareFunction(llvm::Function &, const GangShape &, bool isKernel);
 /// restore it by this.
 void normaliseLoops(llvm::Function &);
 
+/// Addresses of a sum in which something cancels out become what is left (cancelled_terms.cpp).
+void cancelTermsOfAddresses(llvm::Function &);
+
 /// Gives `made`, a function that does what `source` or a part of it does, a description of its own
 /// with the source's place (DISubprogram), where that has one.
 void describeAs(const llvm::Function &source, llvm::Function &made);

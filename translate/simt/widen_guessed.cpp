@@ -58,6 +58,19 @@ const Value *varyingTerm(const llvm::Instruction &i, const ShapeAnalysis &shapes
                                                                                        : nullptr;
 }
 
+/// What of an index makes lanes differ: the rest is added to all of them alike. Lanes of either lie
+/// in a row if those of the other do, and accesses that add something else to the same ask once.
+const Value *differingPart(const Value *index, const ShapeAnalysis &shapes) {
+  for (;;) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(index);
+    const bool isSum = i && (i->getOpcode() == I::Add || i->getOpcode() == I::Sub);
+    const Value *x = isSum ? varyingTerm(*i, shapes) : nullptr;
+    if (!x)
+      return index;
+    index = x;
+  }
+}
+
 /// A number of the thread times a stride, to which loops may add what is the same for all lanes.
 bool isStrided(const Value *value, const ShapeAnalysis &shapes) {
   llvm::SmallVector<const Value *> stack{value};
@@ -162,11 +175,15 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
   g.isShared = pointer->getType()->getPointerAddressSpace() == lower::kShared;
   g.step = size / g.linear.scale;
   g.size = size;
-  g.lanes = b_.CreateFreeze(vector(index));
-  if (g.lanes->getType()->isPtrOrPtrVectorTy())
-    g.lanes = b_.CreatePtrToInt(g.lanes, vec(b_.getInt64Ty(), lanes_));
-  Value *first = b_.CreateExtractElement(g.lanes, uint64_t(0));
-  Value *differs = b_.CreateICmpNE(g.lanes, rowFrom(g, first));
+  const auto numbers = [&](const Value *of) {
+    Value *v = b_.CreateFreeze(vector(of));
+    const bool isPointer = v->getType()->isPtrOrPtrVectorTy();
+    return isPointer ? b_.CreatePtrToInt(v, vec(b_.getInt64Ty(), lanes_)) : v;
+  };
+  const auto ofLane0 = [&](Value *v) { return b_.CreateExtractElement(v, uint64_t(0)); };
+  g.lanes = numbers(index);
+  Value *first = ofLane0(g.lanes), *part = numbers(differingPart(index, shapes_));
+  Value *differs = b_.CreateICmpNE(part, rowFrom(g, ofLane0(part)));
   Value *last = llvm::ConstantInt::get(first->getType(), uint64_t(lanes_ - 1) * uint64_t(g.step));
   std::vector<int64_t> offsets;
   for (unsigned l = 0; l < lanes_; ++l)
@@ -236,6 +253,10 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
     return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
   };
   const auto loadByRows = [&] {
+    // Blocks side by side read on from here, after some thousand instructions of this one.
+    if (!g.isShared)
+      fetchAhead(b_, g.row.base,
+                 int64_t(context_.gangThreads) * g.size + context_.target.lineBytes);
     return rowByRow(g, starts, llvm::Constant::getNullValue(wide(&load)), loadRow);
   };
   return joined({inRows, loadByRows}, {each, [&] { return loadEach(load, pointers(a)); }}, done);
