@@ -246,8 +246,8 @@ TEST_F(VerifyCommand, EndsWithWhatHasNoEnd) {
 }
 
 // Where no instruction loads bytes under a mask, rows are read by code that has no line of its own.
-// One worker: a block that lies all beyond the end reads its rows whole, and where LLVM divides such
-// a load, each part has the line of its use.
+// One worker: a block that lies all beyond the end reads its rows whole, and where LLVM divides
+// such a load, each part has the line of its use.
 TEST_F(RunCommand, FaultsOfRowsUnderAMaskHaveTheirLine) {
   const std::string kernel = file("rows.ptx", R"(.version 8.0
 .target sm_80
