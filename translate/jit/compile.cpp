@@ -33,6 +33,7 @@
 #include "translate/jit/streamed_stores.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
+#include "translate/simt/prepare.h"
 #include "translate/simt/cost.h"
 
 namespace ptxrun::jit {
@@ -115,19 +116,15 @@ void placeEntries(Module &module) {
       placed = &function;
   if (!placed)
     return;
-  const DISubprogram *body = placed->getSubprogram();
   for (Function &function : module) {
     if (function.isDeclaration() || function.getSubprogram() || !callsBody(function))
       continue;
-    DISubprogram *place = DISubprogram::getDistinct(
-        module.getContext(), body->getScope(), function.getName(), function.getName(),
-        body->getFile(), body->getLine(), body->getType(), body->getScopeLine(), nullptr, 0, 0,
-        body->getFlags(), body->getSPFlags(), body->getUnit());
-    function.setSubprogram(place);
+    simt::describeAs(*placed, function);
+    DISubprogram *place = function.getSubprogram();
     for (BasicBlock &block : function)
       for (Instruction &instruction : block)
         if (isa<CallBase>(instruction) && !instruction.getDebugLoc())
-          instruction.setDebugLoc(DILocation::get(module.getContext(), body->getLine(), 0, place));
+          instruction.setDebugLoc(DILocation::get(module.getContext(), place->getLine(), 0, place));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 
 #include "translate/simt/entry_builder.h"
+#include "translate/simt/prepare.h"
 #include "translate/simt/value_map.h"
 
 namespace ptxrun::simt {
@@ -14,10 +15,7 @@ llvm::Function *makeEntry(ModuleContext &context, llvm::StringRef name, llvm::Ty
   auto *f = llvm::Function::Create(llvm::FunctionType::get(result, types, false), linkage, name,
                                    context.module);
   f->addFnAttr(llvm::Attribute::NoUnwind);
-  if (llvm::DISubprogram *s = body.getSubprogram())
-    f->setSubprogram(llvm::DISubprogram::getDistinct(
-        f->getContext(), s->getScope(), name, name, s->getFile(), s->getLine(), s->getType(),
-        s->getLine(), nullptr, 0, 0, s->getFlags(), s->getSPFlags(), s->getUnit()));
+  describeAs(body, *f);
   return f;
 }
 

@@ -23,7 +23,6 @@
 
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
-#include "translate/simt/versions.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {

@@ -204,15 +204,10 @@ uint32_t rowOfGangs(const llvm::Module &m, const CodeOptions &o, unsigned lanes,
   return knowsWarps ? 0 : row;
 }
 
-bool takesWarpForOne(const llvm::Function &kernel, const CodeOptions &o) {
-  auto &f = const_cast<llvm::Function &>(kernel); // for LLVM's analyses
-  return relyOnLockstep(f, ShapeAnalysis(f, {32, o.block}, false));
-}
-
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few
 /// threads: few lanes.
 Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o,
-                  bool mayBeRows) {
+                  bool mayBeRows, llvm::function_ref<bool()> takesWarpForOne) {
   const uint64_t threads = threadsOf(o);
   if (threads == 0)
     return {1, "the block's shape is not known"};
@@ -253,7 +248,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     wanted = 16;
     reason = "at most 16 threads per block";
   }
-  if (threads > wanted && (wanted != 32 || areRows) && takesWarpForOne(*kernel, o))
+  if (threads > wanted && (wanted != 32 || areRows) && takesWarpForOne())
     return {32, "lanes of a warp exchange values without waiting for each other"};
   if (wanted != 32) {
     Findings narrow = examineAll(m, kernel, {wanted, o.block});
@@ -263,10 +258,10 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   return {wanted, reason};
 }
 
-Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o,
-               bool mayBeRows) {
+Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions &o, bool mayBeRows,
+               llvm::function_ref<bool()> takesWarpForOne) {
   if (o.lanes == 0)
-    return chooseWidth(m, kernel, o, mayBeRows);
+    return chooseWidth(m, kernel, o, mayBeRows, takesWarpForOne);
   if (o.lanes == 1)
     return {1, "asked for"};
   if (threadsOf(o) == 0)
@@ -434,11 +429,11 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
 }
 
 /// The passes over functions of one thread. `functions`: all bodies. Returns functions that lanes
-/// call one by one.
+/// call one by one; none where not `mayRunAlone`: where lanes count on each other's steps.
 std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
                                             llvm::ArrayRef<llvm::Function *> functions,
                                             llvm::Function &kernel, const GangShape &gang,
-                                            bool spins, bool isWarpOne) {
+                                            bool spins, bool mayRunAlone) {
   PassRun &passes = context.passes;
   if (spins)
     passes.run(Pass::yields, [&] {
@@ -464,7 +459,7 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
       joinProducts(kernel);
     });
   std::vector<llvm::Function *> alone;
-  if (!isWarpOne && !context.options.isWatched)
+  if (mayRunAlone)
     passes.run(Pass::stragglers, [&] {
       alone = runStragglersAlone(kernel, gang, context.target);
       if (!alone.empty())
@@ -556,23 +551,29 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
       arriveBeforeOthersWait(*f);
   });
   passes.run(Pass::alignedBarriers, [&] { agreeBeforeAlignedBarriers(*kernel, anyWidth); });
-  Width width = widthFor(m, kernel, options, mayBeRows);
+  std::optional<bool> isWarpOne; // asked for where it matters
+  const auto takesWarpForOne = [&] {
+    if (!isWarpOne)
+      isWarpOne = relyOnLockstep(*kernel, ShapeAnalysis(*kernel, anyWidth, false));
+    return *isWarpOne;
+  };
+  Width width = widthFor(m, kernel, options, mayBeRows, takesWarpForOne);
   GangShape gang{width.lanes, options.block};
   Findings found = examineAll(m, kernel, gang);
   const uint32_t row = mayBeRows ? rowOfGangs(m, options, width.lanes, found.spins) : 0;
-  const bool isAsked = row != 0 || (width.lanes > 1 && options.tier == Tier::optimised);
-  const bool isWarpOne = isAsked && takesWarpForOne(*kernel, options);
-  if (!isWarpOne)
+  if (row != 0 && !takesWarpForOne())
     gang.row = row;
   if (gang.row != 0)
     found = examineAll(m, kernel, gang);
 
+  const bool mayRunAlone =
+      gang.lanes > 1 && options.tier == Tier::optimised && !options.isWatched && !takesWarpForOne();
   ModuleContext context{m, width.lanes, options, target, passes, gang.row ? gang.row : width.lanes};
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;
   const std::vector<llvm::Function *> alone =
-      runLanePasses(context, scalar, *kernel, gang, found.spins, isWarpOne);
+      runLanePasses(context, scalar, *kernel, gang, found.spins, mayRunAlone);
   if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
     passes.verify("prepared");
   Bodies wide;
