@@ -7,7 +7,7 @@ namespace ptxrun::syntax {
 namespace {
 
 /// Braces of an initialiser inside each other; arrays have far fewer dimensions.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxInitializerDepth = 64;
 
 bool isSpace(support::NameId word) { return word >= keyword_reg && word <= keyword_tex; }
 bool isVector(support::NameId word) {
@@ -146,7 +146,7 @@ bool Parser::dimensions(std::vector<ast::Dimension> &sizes) {
 
 bool Parser::initializer(ast::Initializer &made, int depth) {
   uint32_t begin = token_.span.begin;
-  if (depth > kMaxDepth)
+  if (depth > kMaxInitializerDepth)
     return fail(token_.span, "this initialiser is nested too deeply");
   if (!accept(Kind::openBrace))
     return initializerElement(made, depth);

@@ -11,7 +11,7 @@ using Op = ast::ExprItem::Op;
 using ItemKind = ast::ExprItem::Kind;
 
 /// Parentheses, unary operators and conditionals inside each other; far beyond what programs write.
-constexpr int kMaxDepth = 256;
+constexpr int kMaxExpressionDepth = 256;
 constexpr int kTernary = 0;
 
 struct BinaryOperator {
@@ -101,7 +101,7 @@ bool Parser::expression(ast::Expression &result) {
 // Leaves the postfix items of one expression on items_.
 bool Parser::expressionItems(int minimumPrecedence, int depth) {
   uint32_t begin = token_.span.begin;
-  if (depth > kMaxDepth)
+  if (depth > kMaxExpressionDepth)
     return fail(token_.span, "this constant expression is nested too deeply");
   size_t first = items_.size();
   if (!unaryItem(depth))
@@ -132,7 +132,7 @@ bool Parser::unaryItem(int depth) {
   if (op == Op::none)
     return primaryItem(depth);
   uint32_t begin = token_.span.begin;
-  if (depth > kMaxDepth)
+  if (depth > kMaxExpressionDepth)
     return fail(token_.span, "this constant expression is nested too deeply");
   advance();
   if (is(Kind::hexFloat))

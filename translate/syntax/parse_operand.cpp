@@ -5,7 +5,7 @@ namespace ptxrun::syntax {
 namespace {
 
 /// Braces and brackets inside each other: `[map, {x, y}]` is two deep, nothing is more than three.
-constexpr int kMaxDepth = 8;
+constexpr int kMaxOperandDepth = 8;
 
 using OperandKind = ast::Operand::Kind;
 
@@ -52,7 +52,7 @@ bool Parser::operand(ast::Operand &result, int depth) {
 }
 
 bool Parser::primaryOperand(ast::Operand &result, int depth) {
-  if (depth > kMaxDepth)
+  if (depth > kMaxOperandDepth)
     return fail(token_.span, "operands are nested too deeply here");
   switch (token_.kind) {
   case Kind::identifier:
