@@ -114,6 +114,7 @@ class Accesses : protected ValueMap {
   Value *loadKnown(const llvm::LoadInst &, const Address &, llvm::ArrayRef<unsigned> active);
 
   // widen_memory.cpp
+  bool fetchNextRound(const llvm::LoadInst &, Value *at, int64_t bytes);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
   Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *from, int64_t bytes,

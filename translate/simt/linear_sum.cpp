@@ -131,21 +131,26 @@ LinearSum sumOf(const Value *v, Extensions extensions,
   return std::move(summing.sum);
 }
 
-std::optional<int64_t> stepPerRound(const LinearSum &sum, const llvm::Loop &loop) {
-  int64_t step = 0;
+std::optional<LinearSum> movePerRound(const LinearSum &sum, const llvm::Loop &loop) {
+  LinearSum move;
   for (const auto &[v, times] : sum.terms) {
     if (loop.isLoopInvariant(v))
       continue;
     auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
     if (!phi || phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
       return std::nullopt;
-    LinearSum moved = sumOf(phi->getIncomingValueForBlock(loop.getLoopLatch()));
-    moved.add(phi, -1);
-    if (!moved.terms.empty())
-      return std::nullopt;
-    step = total(step, product(moved.constant, times));
+    LinearSum next = sumOf(phi->getIncomingValueForBlock(loop.getLoopLatch()));
+    next.add(phi, -1);
+    move.add(next, times);
   }
-  return step;
+  const bool isFixed =
+      llvm::all_of(move.terms, [&](const auto &term) { return loop.isLoopInvariant(term.first); });
+  return isFixed ? std::optional(std::move(move)) : std::nullopt;
+}
+
+std::optional<int64_t> stepPerRound(const LinearSum &sum, const llvm::Loop &loop) {
+  const std::optional<LinearSum> move = movePerRound(sum, loop);
+  return move && move->terms.empty() ? std::optional(move->constant) : std::nullopt;
 }
 
 } // namespace ptxrun::simt

@@ -30,7 +30,10 @@ enum class Extensions { terms, through };
 LinearSum sumOf(const llvm::Value *, Extensions = Extensions::terms,
                 llvm::function_ref<bool(const llvm::Value *)> isTerm = nullptr);
 
-/// By how much each round of the loop moves the sum on; nothing where it does something else.
+/// What each round of the loop adds to the sum, in terms that the loop leaves alone; nothing where
+/// it does something else.
+std::optional<LinearSum> movePerRound(const LinearSum &, const llvm::Loop &);
+/// The same where it is a constant.
 std::optional<int64_t> stepPerRound(const LinearSum &, const llvm::Loop &);
 
 } // namespace ptxrun::simt

@@ -65,9 +65,13 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
     auto *condition = general ? llvm::dyn_cast<llvm::Instruction>(branch->getCondition()) : nullptr;
     llvm::SmallVector<llvm::Instruction *> steps;
     llvm::DenseSet<llvm::Instruction *> seen;
-    if (!condition || !collect(condition, steps, seen) ||
-        steps.size() * gangsPerCta > kLimits.unify.instructions)
+    if (!condition)
       continue;
+    if (!collect(condition, steps, seen) ||
+        steps.size() * gangsPerCta > kLimits.unify.instructions) {
+      branch->setCondition(llvm::ConstantInt::getBool(full.getContext(), *general == 0));
+      continue;
+    }
     llvm::IRBuilder<> b(branch);
     Value *all = nullptr;
     for (unsigned gang = 0; gang < gangsPerCta; ++gang) {

@@ -8,8 +8,9 @@ namespace ptxrun::simt {
 
 /// Where a gang takes one of two versions, one of them right in any case, and barriers lie inside:
 /// from now on the special version is taken if it is right for all gangs of the CTA. All gangs then
-/// come to the same barriers. Tests that need more than the gang's place and the kernel's
-/// parameters stay as they are.
+/// come to the same barriers. Where a test needs more than the gang's place and the kernel's
+/// parameters (what a loop has added up), the other version is taken: gangs that choose there wait
+/// for each other one by one.
 void unifyVersions(ModuleContext &, llvm::Function &full, unsigned gangsPerCta);
 
 /// The successor of a choice between versions that is right in any case; none if the branch is no

@@ -10,6 +10,7 @@
 #include "translate/simt/early_arrivals.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/local_rows.h"
 #include "translate/simt/lockstep.h"
 #include "translate/simt/matrix_groups.h"
@@ -65,33 +66,84 @@ Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangSha
   return all;
 }
 
+bool hasBarrier(const llvm::Loop &loop) {
+  return llvm::any_of(loop.blocks(), [](const llvm::BasicBlock *b) {
+    return llvm::any_of(
+        *b, [](const llvm::Instruction &i) { return wordAt(i).kind == Word::Kind::barrier; });
+  });
+}
+
+/// What differs between lanes and takes registers for it. Of indices and addresses that are rows
+/// unless they wrap, which versions.cpp tests for, a scalar is left.
+class DifferingValues {
+ public:
+  explicit DifferingValues(const ShapeAnalysis &shapes) : shapes_(shapes) {
+    auto &loops = const_cast<llvm::LoopInfo &>(shapes.loops());
+    for (const llvm::Loop *loop : loops.getLoopsInPreorder())
+      for (const llvm::PHINode &phi : loop->getHeader()->phis())
+        if (shapes.shape(&phi).isVarying() && isRow(phi, *loop))
+          rows_.insert(&phi);
+  }
+  /// Registers' worth of 32-bit values.
+  unsigned registersFor(const llvm::Instruction &i) const {
+    const llvm::Type *type = i.getType();
+    if (type->isVoidTy() || !shapes_.shape(&i).isVarying() || rows_.contains(&i) ||
+        (type->isIntOrPtrTy() && !differs(sumOf(&i, Extensions::through))))
+      return 0;
+    return type->getPrimitiveSizeInBits() > 32 ? 2 : 1;
+  }
+
+ private:
+  bool differs(const LinearSum &sum) const {
+    return llvm::any_of(sum.terms, [&](const auto &term) {
+      return shapes_.shape(term.first).isVarying() && !rows_.contains(term.first);
+    });
+  }
+  /// Begins as one, and the loop moves it on for all lanes alike.
+  bool isRow(const llvm::PHINode &phi, const llvm::Loop &loop) const {
+    const llvm::BasicBlock *before = loop.getLoopPreheader();
+    if (!before || !phi.getType()->isIntOrPtrTy())
+      return false;
+    LinearSum itself;
+    itself.add(&phi, 1);
+    const std::optional<LinearSum> move = movePerRound(itself, loop);
+    return move && !differs(*move) &&
+           !differs(sumOf(phi.getIncomingValueForBlock(before), Extensions::through));
+  }
+
+  const ShapeAnalysis &shapes_;
+  llvm::DenseSet<const llvm::Value *> rows_;
+};
+
 /// Registers' worth of 32-bit values that differ between lanes and live through some loop of the
-/// kernel.
-unsigned liveThroughLoops(const ShapeAnalysis &shapes) {
+/// kernel: at barriers, they are kept in memory.
+unsigned liveThroughLoops(const ShapeAnalysis &shapes, const DifferingValues &differing) {
   unsigned most = 0;
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
+    if (hasBarrier(*l))
+      continue;
     unsigned n = 0;
     for (const llvm::PHINode &phi : l->getHeader()->phis())
-      if (shapes.shape(&phi).isVarying())
-        n += phi.getType()->getPrimitiveSizeInBits() > 32 ? 2 : 1;
+      n += differing.registersFor(phi);
     most = std::max(most, n);
   }
   return most;
 }
 
 /// The same of all that differs between lanes, where most of it lives at once outside of loops that
-/// lanes leave apart: there, more lanes wait for memory together. So they do where a thread has
-/// arrays of its own: 0.
-unsigned mostLive(const ShapeAnalysis &shapes) {
+/// lanes leave apart (there, more lanes wait for memory together) or that have barriers, beside
+/// which what is done once counts for nothing. Lanes also wait together where a thread has arrays
+/// of its own: 0.
+unsigned mostLive(const ShapeAnalysis &shapes, const DifferingValues &differing) {
   llvm::DenseMap<const llvm::Value *, unsigned> numbers;
   std::vector<unsigned> sizes;
   for (const llvm::BasicBlock *b : shapes.order())
     for (const llvm::Instruction &i : *b)
       if (llvm::isa<llvm::AllocaInst>(i)) {
         return 0;
-      } else if (!i.getType()->isVoidTy() && shapes.shape(&i).isVarying()) {
+      } else if (const unsigned registers = differing.registersFor(i)) {
         numbers[&i] = unsigned(sizes.size());
-        sizes.push_back(i.getType()->getPrimitiveSizeInBits() > 32 ? 2 : 1);
+        sizes.push_back(registers);
       }
   if (sizes.size() > kLimits.code.large)
     return 0; // sets of so many for each block take too long
@@ -139,11 +191,14 @@ unsigned mostLive(const ShapeAnalysis &shapes) {
   for (bool changed = true; std::exchange(changed, false);)
     for (const llvm::BasicBlock *b : llvm::reverse(shapes.order()))
       changed |= scan(*b, false);
+  const bool waitsInLoops = llvm::any_of(
+      shapes.loops(), [](const llvm::Loop *outermost) { return hasBarrier(*outermost); });
   for (const llvm::BasicBlock *b : shapes.order()) {
     const llvm::Loop *loop = shapes.loops().getLoopFor(b);
-    while (loop && !shapes.isDivergentLoop(loop))
+    const bool isRunOnce = !loop;
+    while (loop && !shapes.isDivergentLoop(loop) && !hasBarrier(*loop))
       loop = loop->getParentLoop();
-    if (!loop)
+    if (!loop && !(waitsInLoops && isRunOnce))
       scan(*b, true);
   }
   return most;
@@ -166,9 +221,10 @@ bool isMostlyFloat(const ShapeAnalysis &shapes) {
 unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   const Target target = targetFor(o.level, o.model);
   const ShapeAnalysis shapes(kernel, {32, o.block}, false);
-  const unsigned live = liveThroughLoops(shapes);
+  const DifferingValues differing(shapes);
+  const unsigned live = liveThroughLoops(shapes, differing);
   const unsigned perRegister = target.vectorBits / 32;
-  const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(shapes);
+  const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(shapes, differing);
   const unsigned room = target.registersAtOnce(isMostlyFloat(shapes));
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&

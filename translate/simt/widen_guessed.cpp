@@ -9,8 +9,9 @@
 //     else
 //       a gather or scatter, lane by lane below AVX-512
 //
-// Rows of a block that has 20 threads in one are three rows in a gang of 32. Addresses made of what
-// was loaded scatter: they are not tested.
+// Rows of a block that has 20 threads in one are three rows in a gang of 32; of volatile and atomic
+// accesses such rows are left to the lanes. Addresses made of what was loaded scatter: they are not
+// tested.
 #include <llvm/IR/Operator.h>
 
 #include "translate/simt/accesses.h"
@@ -243,7 +244,7 @@ Value *Accesses::areFewRows(Value *starts) {
 
 /// Where the lanes are no neighbours: rows, or each lane by itself.
 Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
-  if (!context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits()))
+  if (!load.isSimple() || !context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits()))
     return loadEach(load, pointers(a));
   Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
@@ -264,7 +265,8 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
 
 void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
                                Value *v) {
-  if (!context_.target.hasMaskedAccess(plain(store.getValueOperand())->getScalarSizeInBits()))
+  if (!store.isSimple() ||
+      !context_.target.hasMaskedAccess(plain(store.getValueOperand())->getScalarSizeInBits()))
     return storeEach(store, pointers(a), v);
   Block *inRows = newBlock("store.rows"), *each = newBlock("store.each"),
         *done = newBlock("store.end");

@@ -63,7 +63,7 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
       result = groups;
     } else if (Value *guessed = loadGuessedGroups(load, a)) {
       result = guessed;
-    } else if (load.isSimple() && (guess = guessNeighbours(pointer, plain(&load)))) {
+    } else if ((guess = guessNeighbours(pointer, plain(&load)))) {
       result = loadEither(load, guess->row, [&] { return loadRowsOrEach(load, *guess, a); });
     } else {
       context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
@@ -111,6 +111,44 @@ llvm::Value *Accesses::loadEither(const llvm::LoadInst &load, const Address &a,
   return joined({slow, slowly}, {fast, [&] { return loadOffsets(load, a); }}, done, load.getName());
 }
 
+/// Whether a value is made of how many blocks the grid has: what a loop over all of an array adds.
+static bool isOfGridSize(const llvm::Value *value) {
+  llvm::SmallVector<const llvm::Value *> stack{value};
+  for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (i && wordAt(*i).op == Op::nctaid)
+      return true;
+    if (i && !i->mayReadOrWriteMemory())
+      stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return false;
+}
+
+/// Where each round of a loop around barriers reads a row far from the one before, by a distance
+/// that only the launch knows (the planes of a volume), the hardware sees no stream: each round
+/// fetches for the next one, before which all gangs of the block come by.
+bool Accesses::fetchNextRound(const llvm::LoadInst &load, Value *at, int64_t bytes) {
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
+  const std::optional<LinearSum> move =
+      loop && context_.hasBarriers
+          ? movePerRound(sumOf(load.getPointerOperand(), Extensions::through), *loop)
+          : std::nullopt;
+  if (!move || move->terms.empty() || llvm::any_of(move->terms, [&](const auto &term) {
+        return !shapes_.isUniform(term.first) || !term.first->getType()->isIntegerTy() ||
+               isOfGridSize(term.first);
+      }))
+    return false;
+  Value *distance = b_.getInt64(uint64_t(move->constant));
+  for (const auto &[value, times] : move->terms)
+    distance =
+        b_.CreateAdd(distance, b_.CreateMul(b_.CreateSExtOrTrunc(base(value), b_.getInt64Ty()),
+                                            b_.getInt64(uint64_t(times))));
+  Value *next = b_.CreateGEP(b_.getInt8Ty(), at, distance);
+  for (int64_t line = 0; line < bytes; line += context_.target.lineBytes)
+    fetchAhead(b_, next, line);
+  return true;
+}
+
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
 /// pages: too few for the hardware to see a stream. The gangs that follow read what follows in each
 /// page, so each fetches ahead for them. So do gangs that wait at barriers between few accesses:
@@ -122,6 +160,8 @@ void Accesses::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64
   if (load.getPointerAddressSpace() == lower::kShared || load.isVolatile() || isBaseline())
     return;
   if (loop ? loop->isLoopInvariant(pointer) : !context_.hasBarriers)
+    return;
+  if (fetchNextRound(load, at, size * int64_t(lanes_)))
     return;
   const uint32_t row = context_.options.block[0];
   if (row < kLimits.accesses.gangsInRow * lanes_)
@@ -543,7 +583,7 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
   std::optional<Guess> guess;
   if (!a.offsets && storeGroups(store, a, v))
     return;
-  if (!a.offsets && store.isSimple() && (guess = guessNeighbours(pointer, plain(value)))) {
+  if (!a.offsets && (guess = guessNeighbours(pointer, plain(value)))) {
     storeEither(store, guess->row, v, [&] { storeRowsOrEach(store, *guess, a, v); });
   } else if (!a.offsets) {
     context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
