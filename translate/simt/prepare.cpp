@@ -190,6 +190,7 @@ void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   resolveExits(f, isKernel, exit);
   llvm::EliminateUnreachableBlocks(f);
   normaliseLoops(f);
+  moveGuardedIndices(f);
 }
 
 } // namespace ptxrun::simt

@@ -25,6 +25,10 @@ void normaliseLoops(llvm::Function &);
 /// Addresses of a sum in which something cancels out become what is left (cancelled_terms.cpp).
 void cancelTermsOfAddresses(llvm::Function &);
 
+/// Indices that a guarded block moves on, and that are asked for under the same guard only, are
+/// moved on for all lanes (guarded_indices.cpp). Loops are in LCSSA form.
+void moveGuardedIndices(llvm::Function &);
+
 /// Gives `made`, a function that does what `source` or a part of it does, a description of its own
 /// with the source's place (DISubprogram), where that has one.
 void describeAs(const llvm::Function &source, llvm::Function &made);
