@@ -116,7 +116,7 @@ void moveGuardedIndices(llvm::Function &f) {
       const llvm::BasicBlockEdge in(&before, branch->getSuccessor(way));
       const Guard guard(*branch->getCondition(), way == 0, dominators);
       for (llvm::PHINode &phi : llvm::make_early_inc_range(meeting->phis())) {
-        if (!phi.getType()->isIntegerTy() || phi.getNumIncomingValues() != 2 ||
+        if (!phi.getType()->isIntegerTy() || phi.use_empty() || phi.getNumIncomingValues() != 2 ||
             phi.getBasicBlockIndex(&before) < 0)
           continue;
         const unsigned inside = phi.getIncomingBlock(0) == &before ? 1 : 0;
