@@ -33,8 +33,8 @@
 #include "translate/jit/streamed_stores.h"
 #include "translate/jit/target.h"
 #include "translate/lower/internal_error.h"
-#include "translate/simt/prepare.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/prepare.h"
 
 namespace ptxrun::jit {
 

@@ -77,6 +77,8 @@ class Accesses : protected ValueMap {
     LinearSum rest;
   };
   LinearAddress linearAddress(const Value *pointer) const;
+  Value *plus(Value *v, const LinearSum &);
+  Value *asNumber(Value *);
   Value *addressOf(const LinearAddress &, Value *index);
   /// What an access of a gang whose lanes are mostly neighbours is known by.
   struct Guess {

@@ -19,7 +19,6 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -58,8 +57,7 @@ class Copies {
     auto *i = llvm::dyn_cast<llvm::Instruction>(value);
     if (!i || dominators_.dominates(i, parting_.branch))
       return true;
-    if (depth == kLimits.search.early || llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
-        !llvm::isSafeToSpeculativelyExecute(i))
+    if (depth == kLimits.search.early || !isSpeculatable(*i))
       return false;
     return llvm::all_of(i->operands(), [&](const llvm::Use &o) { return canCopy(o, depth + 1); });
   }

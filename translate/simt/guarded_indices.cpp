@@ -7,7 +7,6 @@
 // Lanes that are not inside never ask which value they have. Moved on for all of them, the index
 // stays a row of lanes where it was one; merged, nothing would be known of it.
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 
@@ -48,7 +47,7 @@ class Guard {
         return false;
       for (const llvm::User *user : v->users()) {
         auto *i = llvm::cast<Instruction>(user);
-        if (llvm::isa<llvm::PHINode>(i) || isArithmetic(*i))
+        if (llvm::isa<llvm::PHINode>(i) || isSpeculatable(*i))
           stack.push_back(i);
         else if (!isAround(i->getParent()))
           return false;
@@ -56,43 +55,11 @@ class Guard {
     }
     return true;
   }
-  static bool isArithmetic(const Instruction &i) {
-    return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(i) &&
-           llvm::isSafeToSpeculativelyExecute(&i);
-  }
 
  private:
   const llvm::DominatorTree &dominators_;
   llvm::SmallVector<llvm::BasicBlockEdge> edges_;
 };
-
-/// `v` as it is computed at `at`, of what is there already; null where it cannot be.
-Value *computedAt(Value *v, Instruction *at, const llvm::DominatorTree &dominators) {
-  llvm::SmallVector<Instruction *> needed;
-  llvm::SmallVector<Value *> stack{v};
-  while (!stack.empty()) {
-    auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
-    if (!i || dominators.dominates(i, at) || llvm::is_contained(needed, i))
-      continue;
-    if (!Guard::isArithmetic(*i) || needed.size() == kLimits.search.operands)
-      return nullptr;
-    needed.push_back(i);
-    stack.append(i->value_op_begin(), i->value_op_end());
-  }
-  // Each behind what it is made of: in the order of the way that they are on.
-  llvm::sort(needed, [&](Instruction *a, Instruction *b) { return dominators.dominates(a, b); });
-  llvm::DenseMap<Value *, Value *> made;
-  for (Instruction *i : needed) {
-    Instruction *copy = i->clone();
-    copy->dropPoisonGeneratingFlags();
-    for (llvm::Use &u : copy->operands())
-      if (Value *mine = made.lookup(u.get()))
-        u.set(mine);
-    copy->insertBefore(at);
-    made[i] = copy;
-  }
-  return made.contains(v) ? made.lookup(v) : v;
-}
 
 /// Whether a condition is the same in all rounds of a loop and of those around it.
 bool isFixed(const Value *condition, const llvm::Loop *loop) {
@@ -123,8 +90,9 @@ void moveGuardedIndices(llvm::Function &f) {
         if (!dominators.dominates(in, phi.getIncomingBlock(inside)) ||
             loops.getLoopFor(phi.getIncomingBlock(inside)) != loop || !guard.isAroundUses(phi))
           continue;
-        Instruction *at = &*meeting->getFirstInsertionPt();
-        if (Value *moved = computedAt(phi.getIncomingValue(inside), at, dominators)) {
+        if (Value *moved =
+                computedBefore(phi.getIncomingValue(inside), &*meeting->getFirstInsertionPt(),
+                               dominators, kLimits.search.operands)) {
           phi.replaceAllUsesWith(moved);
           phi.eraseFromParent();
         }

@@ -1,6 +1,8 @@
 #include "translate/simt/prepare.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/InstructionSimplify.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
@@ -179,6 +181,40 @@ void describeAs(const llvm::Function &source, llvm::Function &made) {
         made.getContext(), place->getScope(), made.getName(), made.getName(), place->getFile(),
         place->getLine(), place->getType(), place->getScopeLine(), nullptr, 0, 0, place->getFlags(),
         place->getSPFlags(), place->getUnit()));
+}
+
+bool isSpeculatable(const llvm::Instruction &i) {
+  return !llvm::isa<llvm::PHINode>(i) && !i.mayReadOrWriteMemory() &&
+         llvm::isSafeToSpeculativelyExecute(&i);
+}
+
+llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
+                            const llvm::DominatorTree &dominators, size_t most) {
+  llvm::SetVector<llvm::Instruction *> missing;
+  llvm::SmallVector<llvm::Value *> stack{v};
+  while (!stack.empty()) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || dominators.dominates(i, at) || missing.contains(i))
+      continue;
+    if (!isSpeculatable(*i) || missing.size() == most)
+      return nullptr;
+    missing.insert(i);
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  // All are on one way to `v`: each comes behind what it is made of.
+  llvm::SmallVector<llvm::Instruction *> inOrder = missing.takeVector();
+  llvm::sort(inOrder, [&](auto *a, auto *b) { return dominators.dominates(a, b); });
+  llvm::DenseMap<llvm::Value *, llvm::Value *> made;
+  for (llvm::Instruction *i : inOrder) {
+    llvm::Instruction *copy = i->clone();
+    copy->insertBefore(at);
+    copy->dropPoisonGeneratingFlags();
+    for (llvm::Use &operand : copy->operands())
+      if (llvm::Value *mine = made.lookup(operand))
+        operand.set(mine);
+    made[i] = copy;
+  }
+  return inOrder.empty() ? v : made.lookup(v);
 }
 
 void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {

@@ -1,6 +1,7 @@
 // Brings a scalar function into the form that ShapeAnalysis and Widener need, and finds what
 // decides the width.
 #pragma once
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Function.h>
 
 #include <optional>
@@ -32,6 +33,15 @@ void moveGuardedIndices(llvm::Function &);
 /// Gives `made`, a function that does what `source` or a part of it does, a description of its own
 /// with the source's place (DISubprogram), where that has one.
 void describeAs(const llvm::Function &source, llvm::Function &made);
+
+/// May be computed where nobody asked for it: touches no memory, has no effect, never faults.
+bool isSpeculatable(const llvm::Instruction &);
+
+/// `v` as it is before `at`: itself or a copy that is made there, with copies of what it is made
+/// of, at most `most` instructions in all; what their flags promise may not hold there, and is left
+/// out. Null, and nothing is made, where it needs more, or what is not known there.
+llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at, const llvm::DominatorTree &,
+                            size_t most = SIZE_MAX);
 
 /// Waits for an mbarrier that loops repeat until they succeed lose their time limit
 /// (endless_waits.cpp). Needs loops in the form above.

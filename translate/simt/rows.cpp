@@ -3,7 +3,6 @@
 // power of two share the places of a cache; of the lines of 32 such rows only a few are still there
 // one round later.
 #include <llvm/Analysis/PostDominators.h>
-#include <llvm/Analysis/ValueTracking.h>
 
 #include <map>
 #include <set>
@@ -78,8 +77,7 @@ bool moveTo(llvm::BasicBlock &to, llvm::Value *v, const llvm::DominatorTree &dom
   auto *i = llvm::dyn_cast<llvm::Instruction>(v);
   if (!i || dominators.dominates(i, to.getTerminator()))
     return true;
-  if (llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
-      !llvm::isSafeToSpeculativelyExecute(i))
+  if (!isSpeculatable(*i))
     return false;
   for (llvm::Value *operand : i->operands())
     if (!moveTo(to, operand, dominators))

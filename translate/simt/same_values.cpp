@@ -16,7 +16,6 @@
 //
 //   br ptx.few(v), turns, rest
 //   turns:  u = ptx.next(v);  if (v == u) [v = u; what depends on it];  br v == u, end, turns
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
@@ -209,38 +208,12 @@ llvm::BranchInst *choiceBefore(const ShapeAnalysis &shapes, BasicBlock *block) {
   return nullptr;
 }
 
-/// `v` before `at`: itself or a copy; null where it needs what is not known there.
-Value *computedBefore(const ShapeAnalysis &shapes, Value *v, Instruction *at,
-                      llvm::DenseMap<Value *, Value *> &known) {
-  auto *i = llvm::dyn_cast<Instruction>(v);
-  if (!i || shapes.dominators().dominates(i, at))
-    return v;
-  if (auto it = known.find(v); it != known.end())
-    return it->second;
-  if (llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
-      !llvm::isSafeToSpeculativelyExecute(i))
-    return nullptr;
-  llvm::SmallVector<Value *> operands;
-  for (Value *op : i->operands()) {
-    operands.push_back(llvm::isa<llvm::Function>(op) ? op : computedBefore(shapes, op, at, known));
-    if (!operands.back())
-      return nullptr;
-  }
-  Instruction *copy = i->clone();
-  copy->insertBefore(at);
-  copy->dropPoisonGeneratingFlags(); // they may hold only behind the choice
-  for (unsigned n = 0; n < operands.size(); ++n)
-    copy->setOperand(n, operands[n]);
-  return known[v] = copy;
-}
-
 /// Lets the special version that `v` is in be the one for gangs whose lanes hold the same in it.
 bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
   llvm::BranchInst *choice = choiceBefore(shapes, v.getParent());
   if (!choice)
     return false;
-  llvm::DenseMap<Value *, Value *> known;
-  Value *early = computedBefore(shapes, &v, choice, known);
+  Value *early = computedBefore(&v, choice, shapes.dominators());
   if (!early)
     return false;
   llvm::IRBuilder<> b(choice);

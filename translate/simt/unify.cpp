@@ -63,10 +63,10 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
       continue;
     const std::optional<unsigned> general = generalVersion(*branch);
     auto *condition = general ? llvm::dyn_cast<llvm::Instruction>(branch->getCondition()) : nullptr;
-    llvm::SmallVector<llvm::Instruction *> steps;
-    llvm::DenseSet<llvm::Instruction *> seen;
     if (!condition)
       continue;
+    llvm::SmallVector<llvm::Instruction *> steps;
+    llvm::DenseSet<llvm::Instruction *> seen;
     if (!collect(condition, steps, seen) ||
         steps.size() * gangsPerCta > kLimits.unify.instructions) {
       branch->setCondition(llvm::ConstantInt::getBool(full.getContext(), *general == 0));

@@ -66,11 +66,16 @@ Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangSha
   return all;
 }
 
-bool hasBarrier(const llvm::Loop &loop) {
-  return llvm::any_of(loop.blocks(), [](const llvm::BasicBlock *b) {
-    return llvm::any_of(
-        *b, [](const llvm::Instruction &i) { return wordAt(i).kind == Word::Kind::barrier; });
-  });
+using Loops = llvm::SmallPtrSet<const llvm::Loop *, 8>;
+
+Loops loopsAroundBarriers(const ShapeAnalysis &shapes) {
+  Loops found;
+  for (const llvm::BasicBlock *b : shapes.order())
+    for (const llvm::Instruction &i : *b)
+      if (wordAt(i).kind == Word::Kind::barrier)
+        for (auto *l = shapes.loops().getLoopFor(b); l; l = l->getParentLoop())
+          found.insert(l);
+  return found;
 }
 
 /// What differs between lanes and takes registers for it. Of indices and addresses that are rows
@@ -78,8 +83,7 @@ bool hasBarrier(const llvm::Loop &loop) {
 class DifferingValues {
  public:
   explicit DifferingValues(const ShapeAnalysis &shapes) : shapes_(shapes) {
-    auto &loops = const_cast<llvm::LoopInfo &>(shapes.loops());
-    for (const llvm::Loop *loop : loops.getLoopsInPreorder())
+    for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder())
       for (const llvm::PHINode &phi : loop->getHeader()->phis())
         if (shapes.shape(&phi).isVarying() && isRow(phi, *loop))
           rows_.insert(&phi);
@@ -117,10 +121,11 @@ class DifferingValues {
 
 /// Registers' worth of 32-bit values that differ between lanes and live through some loop of the
 /// kernel: at barriers, they are kept in memory.
-unsigned liveThroughLoops(const ShapeAnalysis &shapes, const DifferingValues &differing) {
+unsigned liveThroughLoops(const ShapeAnalysis &shapes, const DifferingValues &differing,
+                          const Loops &aroundBarriers) {
   unsigned most = 0;
-  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
-    if (hasBarrier(*l))
+  for (const llvm::Loop *l : shapes.loops().getLoopsInPreorder()) {
+    if (aroundBarriers.contains(l))
       continue;
     unsigned n = 0;
     for (const llvm::PHINode &phi : l->getHeader()->phis())
@@ -134,7 +139,8 @@ unsigned liveThroughLoops(const ShapeAnalysis &shapes, const DifferingValues &di
 /// lanes leave apart (there, more lanes wait for memory together) or that have barriers, beside
 /// which what is done once counts for nothing. Lanes also wait together where a thread has arrays
 /// of its own: 0.
-unsigned mostLive(const ShapeAnalysis &shapes, const DifferingValues &differing) {
+unsigned mostLive(const ShapeAnalysis &shapes, const DifferingValues &differing,
+                  const Loops &aroundBarriers) {
   llvm::DenseMap<const llvm::Value *, unsigned> numbers;
   std::vector<unsigned> sizes;
   for (const llvm::BasicBlock *b : shapes.order())
@@ -191,14 +197,13 @@ unsigned mostLive(const ShapeAnalysis &shapes, const DifferingValues &differing)
   for (bool changed = true; std::exchange(changed, false);)
     for (const llvm::BasicBlock *b : llvm::reverse(shapes.order()))
       changed |= scan(*b, false);
-  const bool waitsInLoops = llvm::any_of(
-      shapes.loops(), [](const llvm::Loop *outermost) { return hasBarrier(*outermost); });
   for (const llvm::BasicBlock *b : shapes.order()) {
     const llvm::Loop *loop = shapes.loops().getLoopFor(b);
-    const bool isRunOnce = !loop;
-    while (loop && !shapes.isDivergentLoop(loop) && !hasBarrier(*loop))
+    if (!loop && !aroundBarriers.empty())
+      continue;
+    while (loop && !shapes.isDivergentLoop(loop) && !aroundBarriers.contains(loop))
       loop = loop->getParentLoop();
-    if (!loop && !(waitsInLoops && isRunOnce))
+    if (!loop)
       scan(*b, true);
   }
   return most;
@@ -222,9 +227,11 @@ unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
   const Target target = targetFor(o.level, o.model);
   const ShapeAnalysis shapes(kernel, {32, o.block}, false);
   const DifferingValues differing(shapes);
-  const unsigned live = liveThroughLoops(shapes, differing);
+  const Loops aroundBarriers = loopsAroundBarriers(shapes);
+  const unsigned live = liveThroughLoops(shapes, differing, aroundBarriers);
   const unsigned perRegister = target.vectorBits / 32;
-  const unsigned atOnce = target.hasMaskRegisters() ? 0 : mostLive(shapes, differing);
+  const unsigned atOnce =
+      target.hasMaskRegisters() ? 0 : mostLive(shapes, differing, aroundBarriers);
   const unsigned room = target.registersAtOnce(isMostlyFloat(shapes));
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&

@@ -119,19 +119,27 @@ Accesses::LinearAddress Accesses::linearAddress(const Value *pointer) const {
   return a;
 }
 
+/// `v` and a sum of what is the same for all lanes, of which narrower terms have signs.
+Value *Accesses::plus(Value *v, const LinearSum &sum) {
+  const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(v->getType(), n); };
+  for (const auto &[value, times] : sum.terms) {
+    Value *term = b_.CreateSExtOrTrunc(asNumber(base(value)), v->getType());
+    v = b_.CreateAdd(v, b_.CreateMul(term, number(times)));
+  }
+  return b_.CreateAdd(v, number(sum.constant));
+}
+
+Value *Accesses::asNumber(Value *v) {
+  return v->getType()->isPointerTy() ? b_.CreatePtrToInt(v, b_.getInt64Ty()) : v;
+}
+
 /// rest + scale * index, extended.
 Value *Accesses::addressOf(const LinearAddress &a, Value *index) {
-  const auto extended = [&](Value *v) {
-    return v->getType()->isPointerTy() ? b_.CreatePtrToInt(v, b_.getInt64Ty()) : v;
-  };
-  Value *v = extended(index);
+  Value *v = asNumber(index);
   if (a.extension)
     v = b_.CreateCast(a.extension->getOpcode(), v, a.extension->getType());
-  const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(v->getType(), n); };
-  v = b_.CreateMul(v, number(a.scale));
-  for (const auto &[value, times] : a.rest.terms)
-    v = b_.CreateAdd(v, b_.CreateMul(extended(base(value)), number(times)));
-  return b_.CreateAdd(v, number(a.rest.constant));
+  v = b_.CreateMul(v, llvm::ConstantInt::getSigned(v->getType(), a.scale));
+  return plus(v, a.rest);
 }
 
 /// lanes[k] where lane 0 has `first`, and all lie in a row.

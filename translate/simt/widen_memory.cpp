@@ -24,6 +24,19 @@ std::vector<Run> runsOf(const std::vector<int64_t> &offsets, int64_t size) {
   return runs;
 }
 
+/// Whether a value is made of how many blocks the grid has: what a loop over all of an array adds.
+bool isOfGridSize(const llvm::Value *value) {
+  llvm::SmallVector<const llvm::Value *> stack{value};
+  for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (i && wordAt(*i).op == Op::nctaid)
+      return true;
+    if (i && !i->mayReadOrWriteMemory())
+      stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return false;
+}
+
 } // namespace
 
 void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from) {
@@ -111,19 +124,6 @@ llvm::Value *Accesses::loadEither(const llvm::LoadInst &load, const Address &a,
   return joined({slow, slowly}, {fast, [&] { return loadOffsets(load, a); }}, done, load.getName());
 }
 
-/// Whether a value is made of how many blocks the grid has: what a loop over all of an array adds.
-static bool isOfGridSize(const llvm::Value *value) {
-  llvm::SmallVector<const llvm::Value *> stack{value};
-  for (unsigned n = 0; !stack.empty() && n < kLimits.search.operands; ++n) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
-    if (i && wordAt(*i).op == Op::nctaid)
-      return true;
-    if (i && !i->mayReadOrWriteMemory())
-      stack.append(i->value_op_begin(), i->value_op_end());
-  }
-  return false;
-}
-
 /// Where each round of a loop around barriers reads a row far from the one before, by a distance
 /// that only the launch knows (the planes of a volume), the hardware sees no stream: each round
 /// fetches for the next one, before which all gangs of the block come by.
@@ -138,12 +138,7 @@ bool Accesses::fetchNextRound(const llvm::LoadInst &load, Value *at, int64_t byt
                isOfGridSize(term.first);
       }))
     return false;
-  Value *distance = b_.getInt64(uint64_t(move->constant));
-  for (const auto &[value, times] : move->terms)
-    distance =
-        b_.CreateAdd(distance, b_.CreateMul(b_.CreateSExtOrTrunc(base(value), b_.getInt64Ty()),
-                                            b_.getInt64(uint64_t(times))));
-  Value *next = b_.CreateGEP(b_.getInt8Ty(), at, distance);
+  Value *next = b_.CreateGEP(b_.getInt8Ty(), at, plus(b_.getInt64(0), *move));
   for (int64_t line = 0; line < bytes; line += context_.target.lineBytes)
     fetchAhead(b_, next, line);
   return true;
