@@ -165,8 +165,11 @@ namespace {
 /// it.
 Value *toHalfBits(LaneBuilder &b, const Instruction &in, Value *x, Type type) {
   const bool isF16 = type == Type::f16 || type == Type::f16x2;
-  return b.library(conversionTo(in, isF16 ? "f16" : "bf16"), b.intType(16),
-                   {reluIfAsked(b, in, x)});
+  x = reluIfAsked(b, in, x);
+  if (!in.has(Token::satfinite))
+    return b.toBits(
+        narrowToHalf(b, x, b.typeOf(isF16 ? Type::f16 : Type::bf16), LaneBuilder::rounding(in)));
+  return b.library(conversionTo(in, isF16 ? "f16" : "bf16"), b.intType(16), {x});
 }
 
 } // namespace

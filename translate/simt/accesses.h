@@ -9,6 +9,7 @@
 #include "translate/simt/lane_groups.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/value_map.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 
@@ -98,8 +99,12 @@ class Accesses : protected ValueMap {
   Value *placeOf(const Guess &, Value *index);
   Value *startsOfRows(const Guess &);
   Value *areFewRows(Value *starts);
+  /// Some of the lanes, which are neighbours: who, where lane 0 would be, and where the first is.
+  struct Row {
+    Value *lanes, *place, *first;
+  };
   Value *rowByRow(const Guess &, Value *starts, Value *value,
-                  llvm::function_ref<Value *(Value *, Value *, Value *)> access);
+                  llvm::function_ref<Value *(const Row &, Value *)> access);
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 
@@ -117,6 +122,8 @@ class Accesses : protected ValueMap {
 
   // widen_memory.cpp
   bool fetchNextRound(const llvm::LoadInst &, Value *at, int64_t bytes);
+  std::optional<int64_t> stepToNextCta(const llvm::Instruction &access, int64_t size) const;
+  void fetchForNextCta(Value *at, int64_t bytes, int64_t step, Fetch = Fetch::toRead);
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
   Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *from, int64_t bytes,

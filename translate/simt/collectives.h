@@ -33,6 +33,7 @@ class Collectives : protected Accesses {
 
  private:
   Value *holdsForAll(const Value *condition, bool isNegated);
+  Value *isSomeEqual(const Value *left, const Value *right);
   Value *emitWord(const llvm::CallBase &, const Word &);
   Value *allOf(Value *condition);
   Value *firstOf(Value *bits);

@@ -50,6 +50,7 @@ struct Limits {
   /// Gangs in lockstep (jam.cpp).
   struct Jam {
     size_t repeated;      ///< instructions, all gangs together
+    uint64_t rowBytes;    ///< on end, all gangs together; more of them read no faster
     uint64_t manyThreads; ///< of a grid: from there on gang after gang where all of them stride
   } jam;
   /// Whole rows of CTAs one after the other (row_order.cpp).

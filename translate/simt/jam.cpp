@@ -220,8 +220,12 @@ class Jam {
         if (i.isAtomic() || llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i))
           return false;
         auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
-        if (load && load->isSimple() && isWide(*load->getType()) && !uniformity_->isUniform(load))
-          isFar |= findFarStep(load->getPointerOperand(), loop).has_value();
+        if (load && load->isSimple() && isWide(*load->getType()) && !uniformity_->isUniform(load) &&
+            findFarStep(load->getPointerOperand(), loop)) {
+          isFar = true;
+          rowBytes_ = std::max<uint64_t>(
+              rowBytes_, f_.getParent()->getDataLayout().getTypeStoreSize(load->getType()));
+        }
       }
     llvm::SmallVector<BasicBlock *> exiting;
     loop.getExitingBlocks(exiting);
@@ -271,6 +275,7 @@ class Jam {
   llvm::MapVector<const BasicBlock *, llvm::SmallVector<llvm::ExtractElementInst *>> same_;
   size_t numSame_ = 0;
   bool isForStrides_ = false;
+  uint64_t rowBytes_ = 0; // of one gang in a loop that strides far
   unsigned count_ = 1;
   std::vector<llvm::DenseMap<Value *, Value *>> copies_; // per gang; nothing for gang 0
   std::vector<std::pair<llvm::Instruction *, unsigned>>
@@ -372,7 +377,7 @@ bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
   return true;
 }
 
-/// As many as keep what lives through their loops in registers.
+/// As many as keep what lives through their loops in registers, and read lines long enough.
 unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
   const Target &target = context_.target;
   unsigned most = 1;
@@ -389,7 +394,8 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
       repeated += !uniformity_->isUniform(&i) || i.mayHaveSideEffects();
   for (unsigned n : {8u, 4u, 2u})
     if (gangsPerCta % n == 0 && n * most <= target.registersForLockstep() &&
-        n * repeated <= kLimits.jam.repeated)
+        n * repeated <= kLimits.jam.repeated &&
+        (!isForStrides_ || n / 2 * rowBytes_ < kLimits.jam.rowBytes))
       return n;
   return 1;
 }

@@ -19,8 +19,6 @@ struct SharedAccess {
   Shape shape;
 };
 
-bool isBarrier(const llvm::Instruction &i) { return wordAt(i).kind == Word::Kind::barrier; }
-
 /// The edges of branches through which at most one lane comes.
 llvm::SmallVector<llvm::BasicBlockEdge> edgesOfOneLane(const llvm::Function &f,
                                                        const ShapeAnalysis &shapes) {
@@ -41,7 +39,7 @@ class Exchanges {
       : shapes_(shapes), ofOneLane_(edgesOfOneLane(f, shapes)) {
     for (const llvm::BasicBlock &b : f)
       for (const llvm::Instruction &i : b) {
-        if (isBarrier(i))
+        if (isBarrierWord(i))
           events_[&b].push_back(kBarrier);
         else if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(i) && !i.isAtomic())
           add(i); // atomic ones do not ask for an order

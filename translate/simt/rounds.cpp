@@ -45,15 +45,13 @@ bool unroll(llvm::Loop &loop, unsigned rounds, bool isRuntime, llvm::FunctionAna
 
 namespace {
 
-bool isBarrier(const llvm::Instruction &i) { return wordAt(i).kind == Word::Kind::barrier; }
-
 /// Instructions of the loop, 0 where there is no barrier among them.
 uint64_t sizeAroundBarrier(const llvm::Loop &loop) {
   uint64_t size = 0;
   bool hasBarrier = false;
   for (const llvm::BasicBlock *b : loop.blocks())
     for (const llvm::Instruction &i : *b) {
-      hasBarrier |= isBarrier(i);
+      hasBarrier |= isBarrierWord(i);
       ++size;
     }
   return hasBarrier ? size : 0;
@@ -124,7 +122,7 @@ void simplify(llvm::Function &f) {
 } // namespace
 
 bool unrollRounds(llvm::Function &f, const GangShape &gang) {
-  if (llvm::none_of(llvm::instructions(f), isBarrier))
+  if (llvm::none_of(llvm::instructions(f), isBarrierWord))
     return false;
   unsigned left = kLimits.rounds.instructions;
   bool isChanged = false;

@@ -5,6 +5,7 @@
 #include <llvm/IR/PatternMatch.h>
 
 #include <cmath>
+#include <set>
 
 #include "translate/lower/runtime_words.h"
 #include "translate/simt/collectives.h"
@@ -49,19 +50,43 @@ llvm::Value *Collectives::holdsForSome(const Value *condition, bool isNegated) {
     return needsBoth ? b_.CreateLogicalAnd(first, second) : b_.CreateLogicalOr(first, second);
   }
   const std::optional<Comparison> compared = comparisonOf(condition, isNegated);
-  if (!compared || !llvm::ICmpInst::isRelational(compared->predicate))
+  if (!compared)
     return nullptr;
   const auto [predicate, left, right] = *compared;
   // The low bits of the base are zero and the offsets fit into them: no carry, no change of sign.
   const Shape shape = shapes_.shape(left);
   if (!shape.hasOffsets() || !shapes_.isDisjoint(shape) || !shapes_.isUniform(right))
     return nullptr;
+  if (predicate == llvm::CmpInst::ICMP_NE)
+    return b_.getTrue(); // two lanes with different offsets are not both equal to it
+  if (predicate == llvm::CmpInst::ICMP_EQ)
+    return isSomeEqual(left, right);
   const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
   const bool isBelow = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
   Value *from = base(left);
   Value *end = b_.CreateAdd(
       from, llvm::ConstantInt::get(from->getType(), uint64_t(isBelow ? *least : *most)));
   return b_.CreateFreeze(b_.CreateICmp(predicate, end, base(right)));
+}
+
+/// Whether a uniform value equals base | offset (disjoint) of some lane: its high bits are those of
+/// the base, and some lane has its low ones. Null where the second depends on the gang.
+llvm::Value *Collectives::isSomeEqual(const Value *left, const Value *right) {
+  auto *type = llvm::cast<llvm::IntegerType>(left->getType());
+  if (type->getBitWidth() > 64)
+    return nullptr;
+  const Shape shape = shapes_.shape(left);
+  const uint64_t low = llvm::maskTrailingOnes<uint64_t>(shape.alignment) & type->getBitMask();
+  const std::set<uint64_t> offsets(shape.offsets->begin(), shape.offsets->end());
+  const auto *number = llvm::dyn_cast<llvm::ConstantInt>(right);
+  if (number || shapes_.shape(right).alignment >= shape.alignment) {
+    if (!offsets.contains(number ? number->getZExtValue() & low : 0))
+      return b_.getFalse();
+  } else if (offsets.size() <= low) {
+    return nullptr;
+  }
+  Value *high = b_.CreateAnd(base(right), llvm::ConstantInt::get(type, ~low & type->getBitMask()));
+  return b_.CreateFreeze(b_.CreateICmpEQ(base(left), high));
 }
 
 /// Whether a condition (its opposite) holds for all lanes of a full gang, by scalar arithmetic: a

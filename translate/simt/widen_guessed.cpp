@@ -222,11 +222,11 @@ Value *Accesses::startsOfRows(const Guess &g) {
 ///   left = starts
 ///   k = the first lane of left;  next = left without it
 ///   here = mask and lanes from k up to the first one of next
-///   access(where lane 0 of this row is, here)
+///   access(here)
 ///   left = next
-/// `access` is told the place and the mask, and the value so far, and gives the next one.
+/// `access` is told the row and the value so far, and gives the next one.
 Value *Accesses::rowByRow(const Guess &g, Value *starts, Value *value,
-                          llvm::function_ref<Value *(Value *, Value *, Value *)> access) {
+                          llvm::function_ref<Value *(const Row &, Value *)> access) {
   Value *active = maskBits(mask()), *left = starts;
   auto lowest = [&](Value *bits) { return b_.CreateAnd(bits, b_.CreateNeg(bits)); };
   for (unsigned row = 0; row < kLimits.accesses.rowsOfGang; ++row) {
@@ -235,10 +235,11 @@ Value *Accesses::rowByRow(const Guess &g, Value *starts, Value *value,
     // Where nothing is left, lane 0.
     Value *k = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getFalse()),
                             lanes_ - 1);
+    Value *at = placeOf(g, b_.CreateExtractElement(g.lanes, k));
     Value *place = b_.CreateGEP(
-        b_.getInt8Ty(), placeOf(g, b_.CreateExtractElement(g.lanes, k)),
+        b_.getInt8Ty(), at,
         b_.CreateMul(b_.CreateZExt(k, b_.getInt64Ty()), b_.getInt64(uint64_t(-g.size))));
-    value = access(place, bitsToMask(here), value);
+    value = access({bitsToMask(here), place, at}, value);
     left = next;
   }
   return value;
@@ -258,14 +259,13 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
         *done = newBlock("load.end");
   Value *starts = startsOfRows(g);
   b_.CreateCondBr(areFewRows(starts), inRows, each);
-  const auto loadRow = [&](Value *at, Value *lanes, Value *soFar) {
-    return b_.CreateMaskedLoad(wide(&load), at, load.getAlign(), lanes, soFar);
+  const std::optional<int64_t> step = g.isShared ? std::nullopt : stepToNextCta(load, g.size);
+  const auto loadRow = [&](const Row &row, Value *soFar) {
+    if (step)
+      fetchForNextCta(row.first, *step, *step);
+    return b_.CreateMaskedLoad(wide(&load), row.place, load.getAlign(), row.lanes, soFar);
   };
   const auto loadByRows = [&] {
-    // Blocks side by side read on from here, after some thousand instructions of this one.
-    if (!g.isShared)
-      fetchAhead(b_, g.row.base,
-                 int64_t(context_.gangThreads) * g.size + context_.target.lineBytes);
     return rowByRow(g, starts, llvm::Constant::getNullValue(wide(&load)), loadRow);
   };
   return joined({inRows, loadByRows}, {each, [&] { return loadEach(load, pointers(a)); }}, done);
@@ -280,8 +280,8 @@ void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, con
         *done = newBlock("store.end");
   Value *starts = startsOfRows(g);
   b_.CreateCondBr(areFewRows(starts), inRows, each);
-  const auto storeRow = [&](Value *at, Value *lanes, Value *) {
-    return b_.CreateMaskedStore(v, at, store.getAlign(), lanes);
+  const auto storeRow = [&](const Row &row, Value *) {
+    return b_.CreateMaskedStore(v, row.place, store.getAlign(), row.lanes);
   };
   const auto storeByRows = [&]() -> Value * {
     return rowByRow(g, starts, nullptr, storeRow), nullptr;

@@ -144,6 +144,37 @@ bool Accesses::fetchNextRound(const llvm::LoadInst &load, Value *at, int64_t byt
   return true;
 }
 
+/// By how many bytes the next CTA along x goes on from here, if it does: in blocks of several rows
+/// that wait at barriers, each row is a stream, of which each CTA has a line or two: more streams
+/// than the hardware follows. An index that nothing is known of is taken to follow the threads.
+std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
+                                               int64_t size) const {
+  const auto &block = context_.options.block;
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(access.getParent());
+  const Value *pointer = llvm::getLoadStorePointerOperand(&access);
+  if (isBaseline() || !context_.hasBarriers || block[1] * block[2] <= 1 ||
+      (loop && llvm::any_of(loop->blocks(),
+                            [](const Block *b) { return llvm::any_of(*b, isBarrierWord); })))
+    return std::nullopt;
+  const LinearSum sum = sumOf(pointer, Extensions::through);
+  for (const auto &[term, times] : sum.terms)
+    if (auto *i = llvm::dyn_cast<llvm::Instruction>(term)) {
+      const Word word = wordAt(*i);
+      if (word.op == Op::ctaid && word.axis == 0)
+        return times > 0 ? std::optional(times) : std::nullopt;
+    }
+  const bool isKnown = shapes_.shape(pointer).hasOffsets();
+  return isKnown ? std::nullopt : std::optional(int64_t(block[0]) * size);
+}
+
+/// Fetches what the next CTA along x reads or writes of a row of `bytes`, of which this one has the
+/// first lines.
+void Accesses::fetchForNextCta(Value *at, int64_t bytes, int64_t step, Fetch why) {
+  const int64_t line = context_.target.lineBytes;
+  for (int64_t ahead = step <= bytes ? line : 0; ahead < bytes + line; ahead += line)
+    fetchAhead(b_, at, step + ahead, why);
+}
+
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
 /// pages: too few for the hardware to see a stream. The gangs that follow read what follows in each
 /// page, so each fetches ahead for them. So do gangs that wait at barriers between few accesses:
@@ -156,12 +187,14 @@ void Accesses::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64
     return;
   if (loop ? loop->isLoopInvariant(pointer) : !context_.hasBarriers)
     return;
-  if (fetchNextRound(load, at, size * int64_t(lanes_)))
+  const int64_t bytes = size * int64_t(lanes_);
+  if (fetchNextRound(load, at, bytes))
     return;
+  if (const std::optional<int64_t> step = stepToNextCta(load, size))
+    return fetchForNextCta(at, bytes, *step);
   const uint32_t row = context_.options.block[0];
   if (row < kLimits.accesses.gangsInRow * lanes_)
     return; // the next gangs are rows of their own
-  const int64_t bytes = size * int64_t(lanes_);
   for (int64_t line = 0; line < bytes; line += context_.target.lineBytes)
     fetchAhead(b_, at, kLimits.accesses.gangsAhead * bytes + line);
 }
@@ -645,6 +678,9 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   const bool isBounded = isKnown || (!masked && llvm::all_of(runs, isLong));
   if (runs.size() > kLimits.accesses.runs && !isBounded)
     return false;
+  if (runs.size() == 1 && store.getPointerAddressSpace() != lower::kShared)
+    if (const std::optional<int64_t> step = stepToNextCta(store, size))
+      fetchForNextCta(a.base, size * int64_t(lanes_), *step, Fetch::toWrite);
   for (const Run &run : runs) {
     llvm::SmallVector<int> order;
     for (unsigned l = run.firstLane; l < run.firstLane + run.lanes; ++l)

@@ -127,10 +127,10 @@ llvm::CallInst *callWord(llvm::IRBuilder<> &b, Op op, llvm::Type *result,
       arguments);
 }
 
-void fetchAhead(llvm::IRBuilder<> &b, llvm::Value *at, int64_t distance) {
+void fetchAhead(llvm::IRBuilder<> &b, llvm::Value *at, int64_t distance, Fetch why) {
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                    {b.CreateConstGEP1_64(b.getInt8Ty(), at, uint64_t(distance)), b.getInt32(0),
-                     b.getInt32(3), b.getInt32(1)});
+                    {b.CreateConstGEP1_64(b.getInt8Ty(), at, uint64_t(distance)),
+                     b.getInt32(why == Fetch::toWrite), b.getInt32(3), b.getInt32(1)});
 }
 
 bool isOfMbarrier(Op op) { return op >= Op::mbarrierInit && op <= Op::mbarrierTryWait; }

@@ -79,14 +79,18 @@ Word wordOf(const llvm::Function &);
 /// The word that an instruction calls; none where it is no such call.
 Word wordAt(const llvm::Instruction &);
 Word wordFor(Op);
+inline bool isBarrierWord(const llvm::Instruction &i) {
+  return wordAt(i).kind == Word::Kind::barrier;
+}
 
 /// Calls a word, which is declared where it was not. Names that end in the type have that of the
 /// first argument, an integer.
 llvm::CallInst *callWord(llvm::IRBuilder<> &, Op, llvm::Type *result,
                          llvm::ArrayRef<llvm::Value *> arguments);
 
-/// Fetches the line of the cache with the byte at this distance from `at`, for reading.
-void fetchAhead(llvm::IRBuilder<> &, llvm::Value *at, int64_t distance);
+enum class Fetch : uint8_t { toRead, toWrite };
+/// Fetches the line of the cache with the byte at this distance from `at`.
+void fetchAhead(llvm::IRBuilder<> &, llvm::Value *at, int64_t distance, Fetch = Fetch::toRead);
 
 /// True for the arrivals at an mbarrier whose state tells nothing but the phase.
 inline bool isArrival(Op op) { return op == Op::mbarrierArrive || op == Op::mbarrierArriveDrop; }
