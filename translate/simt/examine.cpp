@@ -34,7 +34,9 @@ bool waitsForOthers(const llvm::Instruction &i) {
   if (w.kind == Word::Kind::barrier || w.isCollective())
     return w.op != Op::activemask;
   auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return call && (!call->getCalledFunction() || !call->getCalledFunction()->isDeclaration());
+  const llvm::Function *callee = call ? call->getCalledFunction() : nullptr;
+  return call &&
+         (!callee || (!callee->isDeclaration() && !callee->hasFnAttribute(kWaitsForNobody)));
 }
 
 bool isWaitedIn(const BlockSet &region) {

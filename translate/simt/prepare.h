@@ -80,6 +80,8 @@ BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);
 /// only at the end.
 const llvm::BasicBlock *meetingPointOf(llvm::ArrayRef<const llvm::BasicBlock *>,
                                        const llvm::PostDominatorTree &, const llvm::LoopInfo &);
+/// Of functions that contain no such operation.
+inline constexpr const char *kWaitsForNobody = "ptx.waits.for.nobody";
 /// A collective, barrier, mbarrier operation, or a call that may contain one.
 bool waitsForOthers(const llvm::Instruction &);
 /// Whether one of the blocks has one.

@@ -271,6 +271,7 @@ class Rest {
                                    llvm::GlobalValue::InternalLinkage, kernel_.getName() + ".alone",
                                    kernel_.getParent());
     rest_->addFnAttr(llvm::Attribute::NoUnwind);
+    rest_->addFnAttr(kWaitsForNobody);
     describeAs(kernel_, *rest_);
   }
 

@@ -224,6 +224,28 @@ TEST(Widen, LanesAgreeOnRoundedBoundsBeforeAlignedBarriers) {
   EXPECT_EQ(lanesWith("call void @ptx.bar.sync(i32 0, i32 0)"), 1u);
 }
 
+/// The function in which the last lanes of a loop run the rest of it waits for nobody: lanes that
+/// leave the kernel around it keep nobody waiting.
+TEST(Widen, LoopsWithAFunctionForTheLastLanesAreNoWaits) {
+  const char *body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%e = zext i32 %x to i64\n%o = shl i64 %e, 2\n"
+      "%base = load i64, ptr %params\n%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n"
+      "call void @ptx.bar.sync(i32 0, i32 0)\n"
+      "%n = load i32, ptr %p\n%c = icmp ugt i32 %n, 7\nbr i1 %c, label %loop, label %end\n"
+      "loop:\n%k = phi i32 [ 0, %0 ], [ %k1, %loop ]\n%place = mul i32 %k, %n\n"
+      "%pe = zext i32 %place to i64\n%po = shl i64 %pe, 2\n%pa = add i64 %base, %po\n"
+      "%pp = inttoptr i64 %pa to ptr\n%entry = load i32, ptr %pp\n%k1 = add i32 %k, 1\n"
+      "%more = icmp ult i32 %entry, %n\nbr i1 %more, label %loop, label %next\n"
+      "next:\nstore i32 %k, ptr %p\n%d = icmp ugt i32 %n, 9\n"
+      "br i1 %d, label %second, label %end\n"
+      "second:\nstore i32 0, ptr %p\nbr label %end\n"
+      "end:\nret void";
+  GangModule g = widened(body, {.lanes = 32, .block = {256, 1, 1}});
+  EXPECT_TRUE(llvm::any_of(
+      *g.module, [](const llvm::Function &f) { return f.hasFnAttribute("ptx.waits.for.nobody"); }));
+  EXPECT_EQ(g.entry, EntryPoint::ctaRange);
+}
+
 TEST(Widen, BarriersOfSomeThreadsAreNoRegions) {
   GangModule g = widened("call void @ptx.bar.sync(i32 1, i32 64)\nret void",
                          {.lanes = 32, .block = {256, 1, 1}});
