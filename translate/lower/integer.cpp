@@ -137,7 +137,8 @@ void lowerSad(LaneBuilder &b, const Instruction &in) {
 namespace {
 
 /// div and rem by the lane library's functions, which never fault; a constant divisor other than 0
-/// and -1 needs no care.
+/// and -1 needs no care. Remainders of 64 bits are x - x / y * y, also where y is 0 or -1: simt
+/// makes much of quotients that threads share.
 void lowerDivision(LaneBuilder &b, const Instruction &in, bool isRemainder) {
   Value *x = b.read(in, 1), *y = b.read(in, 2);
   const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(y);
@@ -147,9 +148,11 @@ void lowerDivision(LaneBuilder &b, const Instruction &in, bool isRemainder) {
                             : (isSigned(in) ? llvm::Instruction::SDiv : llvm::Instruction::UDiv);
     return b.write(in, 0, b.ir.CreateBinOp(opcode, x, y));
   }
-  const std::string name = std::string(isRemainder ? "ptx_rem_" : "ptx_div_") +
+  const bool isByQuotient = isRemainder && widthOf(x) == 64;
+  const std::string name = std::string(isRemainder && !isByQuotient ? "ptx_rem_" : "ptx_div_") +
                            (isSigned(in) ? "s" : "u") + std::to_string(widthOf(x));
-  b.write(in, 0, b.library(name, x->getType(), {x, y}));
+  Value *result = b.library(name, x->getType(), {x, y});
+  b.write(in, 0, isByQuotient ? b.ir.CreateSub(x, b.ir.CreateMul(result, y)) : result);
 }
 
 } // namespace

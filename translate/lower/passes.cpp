@@ -21,6 +21,7 @@
 #include "translate/lower/constant_arrays.h"
 #include "translate/lower/scalar_form.h"
 #include "translate/lower/variable_pointers.h"
+#include "translate/lower/wide_divisions.h"
 
 namespace ptxrun::lower {
 
@@ -39,6 +40,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(WideDivisionsPass());
   return passes;
 }
 

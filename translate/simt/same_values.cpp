@@ -273,6 +273,19 @@ void copyRegion(llvm::ArrayRef<BasicBlock *> blocks, BasicBlock *end,
     }
 }
 
+/// A copy of `v`, and of what only `v` is made of, at `place`: what the lanes' own values take is
+/// not done where they agree.
+Instruction *computedAgain(Instruction &v, Instruction *place) {
+  Instruction *again = v.clone();
+  again->insertBefore(place);
+  for (llvm::Use &use : again->operands())
+    if (auto *of = llvm::dyn_cast<Instruction>(use);
+        of && of->hasNUses(2) && of->getParent() == v.getParent() &&
+        !llvm::isa<llvm::PHINode>(of) && !of->mayReadOrWriteMemory())
+      use.set(computedAgain(*of, again));
+  return again;
+}
+
 void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const BasicBlock *> &general) {
   BasicBlock *before = v.getParent();
   // before: ...; v; br same(v), first, rest     rest: what followed     first: copy of it
@@ -295,8 +308,7 @@ void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const Basic
         i.replaceUsesOfWith(&v, first);
   general.insert(blocks.begin(), blocks.end());
   // A value of its own for the others, who may take turns.
-  Instruction *again = v.clone();
-  again->insertBefore(&*rest->getFirstInsertionPt());
+  Instruction *again = computedAgain(v, &*rest->getFirstInsertionPt());
   for (BasicBlock *block : blocks)
     for (Instruction &i : *block)
       i.replaceUsesOfWith(&v, again);
@@ -420,13 +432,16 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
     if (!isIn(block) || general.contains(block))
       continue;
     // Those before, on each of which nothing depends alone: an address that is made of several.
-    llvm::SmallVector<Instruction *> together;
+    llvm::SmallVector<Instruction *> together, coarseOnes;
+    llvm::MDNode *tried = llvm::MDNode::get(f.getContext(), {});
     for (Instruction &coarse : *block) {
       Instruction *value = mayBeSame(shapes, coarse);
-      if (!value || value->hasMetadata(kTried) || !isComputedFromKnown(shapes, *value))
+      if (!value || value->hasMetadata(kTried) || coarse.hasMetadata(kTried) ||
+          !isComputedFromKnown(shapes, *value))
         continue;
       Instruction &i = *value;
-      i.setMetadata(kTried, llvm::MDNode::get(f.getContext(), {}));
+      i.setMetadata(kTried, tried);
+      coarse.setMetadata(kTried, tried); // once a version has a copy of `i`, it leads there no more
       const Region region = regionOf(shapes, i);
       const unsigned size = sizeOf(region, &i);
       const bool meetsOthers = llvm::any_of(
@@ -447,11 +462,14 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
       if (together.size() == kLimits.search.agreed)
         continue;
       together.push_back(&i);
+      coarseOnes.push_back(&coarse);
       if (together.size() == 1 || !isWorthIt(together))
         continue;
       // The first of them now; the others join it one after the other.
       Instruction &first = *together[0];
       for (Instruction *other : llvm::drop_begin(together))
+        other->setMetadata(kTried, nullptr);
+      for (Instruction *other : llvm::drop_begin(coarseOnes))
         other->setMetadata(kTried, nullptr);
       if (!joinChoice(shapes, first)) {
         const Region all = regionOf(shapes, first);

@@ -133,19 +133,52 @@ llvm::Value *Widener::emitVarying(const llvm::Instruction &i) {
   return emitElementwise(i, operands);
 }
 
-/// x86 divides no vectors of integers, and a lane that is not active must not trap. 32-bit
-/// quotients are exact in double: |a/b - q| >= 1/b > the rounding error of a/b for 32-bit a and b.
+/// x86 divides no vectors of integers, and a lane that is not active must not trap.
 llvm::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
-  using I = llvm::Instruction;
   Value *a = vector(i.getOperand(0)), *d = vector(i.getOperand(1));
   if (llvm::isa<llvm::Constant>(i.getOperand(1)))
     return emitElementwise(i, {a, d});
   if (mask())
     d = b_.CreateSelect(mask(), d, llvm::ConstantInt::get(d->getType(), 1));
   const unsigned width = i.getType()->getScalarSizeInBits();
+  if (width == 64 && !i.getType()->isVectorTy())
+    return emitWideDivision(i, a, d);
   if (width > 32 || i.getType()->isVectorTy())
     return emitElementwise(i, {a, d});
-  const bool isSigned = i.getOpcode() == I::SDiv || i.getOpcode() == I::SRem;
+  return quotientsByDoubles(i.getOpcode(), a, d);
+}
+
+/// 64-bit operands are small most of the time: where those of all lanes are, 32 bits do.
+llvm::Value *Widener::emitWideDivision(const llvm::Instruction &i, Value *a, Value *d) {
+  using I = llvm::Instruction;
+  if (mask())
+    a = b_.CreateSelect(mask(), a, llvm::Constant::getNullValue(a->getType()));
+  Value *high = b_.CreateFreeze(b_.CreateLShr(b_.CreateOr(a, d), 32));
+  Value *areSmall = b_.CreateIsNull(b_.CreateOrReduce(high));
+  Block *narrow = newBlock("narrow"), *wide = newBlock("wide"), *end = newBlock("divided");
+  b_.CreateCondBr(areSmall, narrow, wide);
+  b_.SetInsertPoint(narrow);
+  llvm::Type *ints = vec(b_.getInt32Ty(), lanes_);
+  const bool isQuotient = i.getOpcode() == I::UDiv || i.getOpcode() == I::SDiv;
+  Value *small = b_.CreateZExt(quotientsByDoubles(isQuotient ? I::UDiv : I::URem,
+                                                  b_.CreateTrunc(a, ints), b_.CreateTrunc(d, ints)),
+                               a->getType());
+  b_.CreateBr(end);
+  b_.SetInsertPoint(wide);
+  Value *large = emitElementwise(i, {a, d});
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  llvm::PHINode *result = b_.CreatePHI(a->getType(), 2);
+  result->addIncoming(small, narrow);
+  result->addIncoming(large, wide);
+  return result;
+}
+
+/// 32-bit quotients are exact in double: |a/b - q| >= 1/b > the rounding error of a/b for 32-bit a
+/// and b.
+llvm::Value *Widener::quotientsByDoubles(unsigned opcode, Value *a, Value *d) {
+  using I = llvm::Instruction;
+  const bool isSigned = opcode == I::SDiv || opcode == I::SRem;
   llvm::Type *doubles = vec(b_.getDoubleTy(), lanes_);
   auto toDouble = [&](Value *v) {
     return isSigned ? b_.CreateSIToFP(v, doubles) : b_.CreateUIToFP(v, doubles);
@@ -154,7 +187,7 @@ llvm::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   // A 64-bit target holds INT_MIN / -1 too; the truncation wraps as two's complement does.
   llvm::Type *longs = vec(b_.getInt64Ty(), lanes_);
   q = b_.CreateTrunc(b_.CreateFPToSI(q, longs), a->getType());
-  if (i.getOpcode() == I::UDiv || i.getOpcode() == I::SDiv)
+  if (opcode == I::UDiv || opcode == I::SDiv)
     return q;
   return b_.CreateSub(a, b_.CreateMul(q, d));
 }

@@ -16,6 +16,29 @@ std::string withFunction(std::string_view function) {
   return std::string(function) + "\n.visible .entry k(.param .u64 p)\n" + kStoreCall;
 }
 
+/// nvcc divides 64 bits twice, in 32 bits where these do; the 64-bit way alone is the same.
+TEST(Division, OfWideNumbersHasOneWay) {
+  const auto branches = [](std::string_view narrow) {
+    return lowerBody(
+               "ld.global.u64 %rd1,[%rd31]; ld.global.u64 %rd2,[%rd31+8];\n"
+               "or.b64 %rd3,%rd2,%rd1; and.b64 %rd4,%rd3,-4294967296; setp.eq.s64 %p1,%rd4,0;\n"
+               "@%p1 bra NARROW;\n"
+               "div.s64 %rd5,%rd1,%rd2; mul.lo.s64 %rd6,%rd5,%rd2; sub.s64 %rd7,%rd1,%rd6;\n"
+               "bra.uni END;\n"
+               "NARROW: cvt.u32.u64 %r1,%rd1; cvt.u32.u64 %r2,%rd2; " +
+               std::string(narrow) +
+               " cvt.u64.u32 %rd5,%r3; cvt.u64.u32 %rd7,%r5;\n"
+               "END: st.global.u64 [%rd30],%rd5; st.global.u64 [%rd30+8],%rd7; ret;")
+        .count("br i1");
+  };
+  EXPECT_EQ(branches("div.u32 %r3,%r1,%r2; mul.lo.s32 %r4,%r3,%r2; sub.s32 %r5,%r1,%r4;"), 0u);
+  EXPECT_EQ(branches("div.u32 %r3,%r1,%r2; rem.u32 %r5,%r1,%r2;"), 0u);
+  // Something else than the wide way does.
+  EXPECT_EQ(branches("div.u32 %r3,%r2,%r1; rem.u32 %r5,%r1,%r2;"), 1u);
+  EXPECT_EQ(branches("div.u32 %r3,%r1,%r2; rem.u32 %r5,%r2,%r1;"), 1u);
+  EXPECT_EQ(branches("div.s32 %r3,%r1,%r2; rem.u32 %r5,%r1,%r2;"), 1u);
+}
+
 TEST(Call, OfAnOrdinaryFunctionIsInlined) {
   const Lowered k = lowerModule(
       withFunction(".func (.param .b32 r) f(.param .b32 x) { .reg .b32 a<3>;\n"
