@@ -22,9 +22,10 @@ struct Limits {
   struct RepeatedStores {
     unsigned places, ranges, instructions;
   } repeatedStores;
-  /// Loops unrolled to whole registers of a row (rows.cpp).
+  /// Loops unrolled to whole registers of a row (rows.cpp); walks along rows (row_walks.cpp).
   struct Rows {
-    uint64_t unrolled; ///< instructions
+    uint64_t unrolled;   ///< instructions
+    float workPerAccess; ///< with more, walks are worth lanes
   } rows;
   /// The last lanes of a loop (stragglers.cpp).
   struct Stragglers {

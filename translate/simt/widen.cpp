@@ -19,6 +19,7 @@
 #include "translate/simt/regions.h"
 #include "translate/simt/repeated_stores.h"
 #include "translate/simt/rounds.h"
+#include "translate/simt/row_walks.h"
 #include "translate/simt/rows.h"
 #include "translate/simt/stragglers.h"
 #include "translate/simt/unify.h"
@@ -282,9 +283,19 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     return {1, f.needsThreads};
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
+  unsigned walk = 0;
+  if (!f.hasBarriers && !f.spins)
+    walk =
+        lanesForRowWalks(ShapeAnalysis(*const_cast<llvm::Function *>(kernel), {32, o.block}, false),
+                         targetFor(o.level, o.model));
+  if (walk == 1 && !takesWarpForOne())
+    return {1, "each thread walks along a row of its own, and writes one"};
   std::string reason = "one gang per warp";
   bool areRows = false;
-  if (o.block[0] == 16 && o.block[1] * o.block[2] > 1) {
+  if (walk > 1 && threads % walk == 0) {
+    wanted = walk;
+    reason = "each thread walks along a row of its own, and writes one";
+  } else if (o.block[0] == 16 && o.block[1] * o.block[2] > 1) {
     wanted = 16;
     reason = "rows of 16 threads: a gang of 16 has one row";
   } else if (o.block[0] == 8 && o.block[1] * o.block[2] > 1) {

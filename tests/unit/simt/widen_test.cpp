@@ -358,6 +358,43 @@ TEST(Width, CollectivesKeepTheWarpTogether) {
   EXPECT_EQ(g.needs.lanes, 32u);
 }
 
+/// Rows apart that threads walk along, reading and writing: lines of the cache are many, and
+/// vectors none.
+TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
+  const auto lanesWith = [](const std::string &row, const std::string &work,
+                            const std::string &at = "%oa") {
+    return widened(
+               "%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n"
+               "%pin = getelementptr i8, ptr %params, i64 8\n%in = load i64, ptr %pin\n"
+               "%pout = getelementptr i8, ptr %params, i64 16\n%out = load i64, ptr %pout\n" +
+                   row +
+                   "br label %loop\nloop:\n%k = phi i32 [ 0, %0 ], [ %l, %loop ]\n"
+                   "%s = phi float [ 0.0, %0 ], [ %t, %loop ]\n"
+                   "%j = add i32 %first, %k\n%e = sext i32 %j to i64\n%o = shl i64 %e, 2\n"
+                   "%ia = add i64 %in, %o\n%ip = inttoptr i64 %ia to ptr\n"
+                   "%oa = add i64 %out, %o\n%op = inttoptr i64 " +
+                   at +
+                   " to ptr\n"
+                   "%v = load float, ptr %ip, align 4\n%u = fadd float %s, %v\n" +
+                   work +
+                   "store float %t, ptr %op, align 4\n%l = add i32 %k, 1\n"
+                   "%c = icmp ult i32 %l, %n\nbr i1 %c, label %loop, label %end\nend:\nret void",
+               {.lanes = 0, .block = {128, 1, 1}})
+        .needs.lanes;
+  };
+  const std::string apart = "%first = mul i32 %x, %n\n", beside = "%first = shl i32 %x, 0\n";
+  const std::string little = "%t = fmul float %u, 0.5\n";
+  std::string much = "%w0 = fmul float %u, %v\n";
+  for (unsigned k = 0; k < 8; ++k)
+    much += "%w" + std::to_string(k + 1) + " = fmul float %w" + std::to_string(k) + ", %u\n";
+  much += "%t = fadd float %w8, %v\n";
+  EXPECT_EQ(lanesWith(apart, little), 1u);
+  EXPECT_EQ(lanesWith(apart, much), 8u);
+  EXPECT_EQ(lanesWith("%first = mul i32 %x, 1024\n", little), 1u);
+  EXPECT_GT(lanesWith(beside, little), 8u);        // neighbours
+  EXPECT_GT(lanesWith(apart, little, "%out"), 8u); // writes no row
+}
+
 TEST(Width, LockAmongLanesRunsThreadByThread) {
   GangModule g = widened(
       "%base = load i64, ptr %params\n%p = inttoptr i64 %base to ptr\nbr label %l\nl:\n"
