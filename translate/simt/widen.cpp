@@ -224,9 +224,8 @@ bool isMostlyFloat(const ShapeAnalysis &shapes) {
 
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
 /// registers, and most of those that live at once where a gang of 32 has few registers for each.
-unsigned lanesThatFit(llvm::Function &kernel, const CodeOptions &o) {
-  const Target target = targetFor(o.level, o.model);
-  const ShapeAnalysis shapes(kernel, {32, o.block}, false);
+/// `shapes`: of the widest gang.
+unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
   const DifferingValues differing(shapes);
   const Loops aroundBarriers = loopsAroundBarriers(shapes);
   const unsigned live = liveThroughLoops(shapes, differing, aroundBarriers);
@@ -283,11 +282,9 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     return {1, f.needsThreads};
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
-  unsigned walk = 0;
-  if (!f.hasBarriers && !f.spins)
-    walk =
-        lanesForRowWalks(ShapeAnalysis(*const_cast<llvm::Function *>(kernel), {32, o.block}, false),
-                         targetFor(o.level, o.model));
+  const Target target = targetFor(o.level, o.model);
+  const ShapeAnalysis shapes(*const_cast<llvm::Function *>(kernel), {32, o.block}, false);
+  const unsigned walk = f.hasBarriers || f.spins ? 0 : lanesForRowWalks(shapes, target);
   if (walk == 1 && !takesWarpForOne())
     return {1, "each thread walks along a row of its own, and writes one"};
   std::string reason = "one gang per warp";
@@ -310,7 +307,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
              o.block[1] * o.block[2] > 1) {
     wanted = o.block[0] % 16 == 0 ? 16 : 8;
     reason = "rows that gangs of " + std::to_string(wanted) + " divide";
-  } else if (unsigned fitting = lanesThatFit(*const_cast<llvm::Function *>(kernel), o);
+  } else if (unsigned fitting = lanesThatFit(shapes, target);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
     reason =
