@@ -8,21 +8,23 @@ namespace ptxrun::lane {
 //
 // 16- and 32-bit quotients are taken in floating point, which widens where integer division does
 // not: a quotient that is no integer misses the next one by at least 1/b, relatively 1/a, more than
-// half an ulp of `Wide`; so truncation is exact.
-#define DIVISION(width, Unsigned, Signed, Wide)                                                    \
+// half an ulp of `Wide`; so truncation is exact. Remainders of 64 bits are made of quotients
+// (translate/lower/integer.cpp).
+#define QUOTIENT(width, Unsigned, Signed, Wide)                                                    \
   LANE Unsigned ptx_div_u##width(Unsigned a, Unsigned b) {                                         \
     const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
     return pick(b == 0, (Unsigned) ~(Unsigned)0, (Unsigned)((Wide)a / (Wide)divisor));             \
-  }                                                                                                \
-  LANE Unsigned ptx_rem_u##width(Unsigned a, Unsigned b) {                                         \
-    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
-    return pick(b == 0, a, (Unsigned)(a - (Unsigned)((Wide)a / (Wide)divisor) * divisor));         \
   }                                                                                                \
   LANE Signed ptx_div_s##width(Signed a, Signed b) {                                               \
     const bool isSpecial = (b == 0) | (b == -1);                                                   \
     const Signed divisor = pick(isSpecial, (Signed)1, b);                                          \
     const Signed quotient = (Signed)((Wide)a / (Wide)divisor);                                     \
-    return pick(b == 0, (Signed) - 1, pick(b == -1, (Signed)(0 - (Unsigned)a), quotient));         \
+    return pick(b == 0, (Signed)-1, pick(b == -1, (Signed)(0 - (Unsigned)a), quotient));           \
+  }
+#define REMAINDER(width, Unsigned, Signed, Wide)                                                   \
+  LANE Unsigned ptx_rem_u##width(Unsigned a, Unsigned b) {                                         \
+    const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
+    return pick(b == 0, a, (Unsigned)(a - (Unsigned)((Wide)a / (Wide)divisor) * divisor));         \
   }                                                                                                \
   LANE Signed ptx_rem_s##width(Signed a, Signed b) {                                               \
     const bool isSpecial = (b == 0) | (b == -1);                                                   \
@@ -30,9 +32,11 @@ namespace ptxrun::lane {
     const Signed remainder = (Signed)(a - (Signed)((Wide)a / (Wide)divisor) * divisor);            \
     return pick(b == 0, a, pick(b == -1, (Signed)0, remainder));                                   \
   }
-DIVISION(16, uint16_t, int16_t, float)
-DIVISION(32, uint32_t, int32_t, double)
-DIVISION(64, uint64_t, int64_t, decltype(a))
+QUOTIENT(16, uint16_t, int16_t, float)
+QUOTIENT(32, uint32_t, int32_t, double)
+QUOTIENT(64, uint64_t, int64_t, decltype(a))
+REMAINDER(16, uint16_t, int16_t, float)
+REMAINDER(32, uint32_t, int32_t, double)
 
 /// The position of the n-th set bit of `word` (n from 0), 32 if there is none: binary search over
 /// population counts.

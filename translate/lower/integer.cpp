@@ -148,11 +148,12 @@ void lowerDivision(LaneBuilder &b, const Instruction &in, bool isRemainder) {
                             : (isSigned(in) ? llvm::Instruction::SDiv : llvm::Instruction::UDiv);
     return b.write(in, 0, b.ir.CreateBinOp(opcode, x, y));
   }
-  const bool isByQuotient = isRemainder && widthOf(x) == 64;
-  const std::string name = std::string(isRemainder && !isByQuotient ? "ptx_rem_" : "ptx_div_") +
-                           (isSigned(in) ? "s" : "u") + std::to_string(widthOf(x));
-  Value *result = b.library(name, x->getType(), {x, y});
-  b.write(in, 0, isByQuotient ? b.ir.CreateSub(x, b.ir.CreateMul(result, y)) : result);
+  const std::string type = (isSigned(in) ? "s" : "u") + std::to_string(widthOf(x));
+  if (!isRemainder || widthOf(x) != 64)
+    return b.write(in, 0,
+                   b.library((isRemainder ? "ptx_rem_" : "ptx_div_") + type, x->getType(), {x, y}));
+  Value *quotient = b.library("ptx_div_" + type, x->getType(), {x, y});
+  b.write(in, 0, b.ir.CreateSub(x, b.ir.CreateMul(quotient, y)));
 }
 
 } // namespace

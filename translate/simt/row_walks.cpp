@@ -2,9 +2,10 @@
 
 #include <llvm/IR/Instructions.h>
 
+#include <cstdlib>
+
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
-#include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
 namespace {
