@@ -32,6 +32,11 @@ struct Limits {
     unsigned lanes;  ///< so many may be few
     unsigned copied; ///< instructions of all loops of a kernel
   } stragglers;
+  /// Rows of what a block stores before a barrier (staging.cpp).
+  struct Staging {
+    uint64_t evaluations; ///< of numbers, of all threads
+    float rowsPerRound;   ///< what a round of a gang across rows costs, in rows
+  } staging;
   /// Matrix instructions that are done together (matrix_groups.cpp).
   struct Matrices {
     size_t members, fragments; ///< of a group; fragments of A, and of B

@@ -21,6 +21,7 @@
 #include "translate/simt/rounds.h"
 #include "translate/simt/row_walks.h"
 #include "translate/simt/rows.h"
+#include "translate/simt/staging.h"
 #include "translate/simt/stragglers.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/verify.h"
@@ -504,7 +505,7 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
 std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
                                             llvm::ArrayRef<llvm::Function *> functions,
                                             llvm::Function &kernel, const GangShape &gang,
-                                            bool spins, bool mayRunAlone) {
+                                            bool spins, bool mayRunAlone, bool mayBeStaged) {
   PassRun &passes = context.passes;
   if (spins)
     passes.run(Pass::yields, [&] {
@@ -519,6 +520,8 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
       layOutLocalRows(*f, gang.lanes);
   });
   passes.run(Pass::rounds, [&] { unrollRounds(kernel, gang); });
+  if (mayBeStaged)
+    passes.run(Pass::staging, [&] { walkStagedRows(kernel, gang); });
   passes.run(Pass::versions, [&] {
     addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues), context.target);
   });
@@ -639,12 +642,15 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
 
   const bool mayRunAlone =
       gang.lanes > 1 && options.tier == Tier::optimised && !options.isWatched && !takesWarpForOne();
+  // Any order of threads between barriers will do.
+  const bool mayBeStaged = mayRunAlone && found.hasBarriers && !found.spins &&
+                           !options.schedulesGangs && !lane.hasClusterAddresses;
   ModuleContext context{m, width.lanes, options, target, passes, gang.row ? gang.row : width.lanes};
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;
   const std::vector<llvm::Function *> alone =
-      runLanePasses(context, scalar, *kernel, gang, found.spins, mayRunAlone);
+      runLanePasses(context, scalar, *kernel, gang, found.spins, mayRunAlone, mayBeStaged);
   if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
     passes.verify("prepared");
   Bodies wide;
