@@ -25,8 +25,8 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include <map>
@@ -765,9 +765,11 @@ void RowWriter::readLeaves(Value *row, Value *lane) {
     // Lanes that have no element count on, too.
     const bool isSmall = type->getIntegerBitWidth() >= 16 && step < 256 &&
                          most + step * gang_.lanes < type->getBitMask() / 2;
-    Value *up = b_.CreateMul(b_.CreateZExtOrTrunc(lane, type), llvm::ConstantInt::get(type, step),
-                             "", isSmall, isSmall);
-    leaves_.push_back(b_.CreateAdd(base, up, "", isSmall, isSmall));
+    Value *up = b_.CreateZExtOrTrunc(lane, type);
+    if (step != 1)
+      up = b_.CreateMul(up, llvm::ConstantInt::get(type, step), "", isSmall, isSmall);
+    const auto *zero = llvm::dyn_cast<llvm::ConstantInt>(base);
+    leaves_.push_back(zero && zero->isZero() ? up : b_.CreateAdd(base, up, "", isSmall, isSmall));
   }
 }
 
@@ -1012,14 +1014,25 @@ bool areApart(llvm::ArrayRef<Group> groups) {
   return true;
 }
 
+/// Blocks on end are one, and loops in their form. (SimplifyCFG would join the test of a row and
+/// that of its lanes.)
+void tidy(llvm::Function &f) {
+  llvm::EliminateUnreachableBlocks(f);
+  for (BasicBlock &b : llvm::make_early_inc_range(f))
+    llvm::MergeBlockIntoPredecessor(&b);
+  normaliseLoops(f);
+}
+
 /// Removes loops of which nothing is left but their rounds.
 void removeIdleLoops(llvm::Function &f, const llvm::SmallPtrSetImpl<BasicBlock *> &headers) {
   llvm::DominatorTree dominators(f);
   llvm::LoopInfo loops(dominators);
-  for (llvm::Loop *loop : llvm::reverse(loops.getLoopsInPreorder())) {
+  llvm::SmallVector<llvm::Loop *> innerFirst = loops.getLoopsInPreorder();
+  std::reverse(innerFirst.begin(), innerFirst.end());
+  for (llvm::Loop *loop : innerFirst) {
     const bool isIdle =
-        headers.contains(loop->getHeader()) && loop->isInnermost() &&
-        llvm::none_of(loop->blocks(), [&](const BasicBlock *b) {
+        headers.contains(loop->getHeader()) && loop->isInnermost() && loop->getLoopPreheader() &&
+        loop->getUniqueExitBlock() && llvm::none_of(loop->blocks(), [&](const BasicBlock *b) {
           return llvm::any_of(*b, [&](const Instruction &i) {
             return i.mayHaveSideEffects() || llvm::any_of(i.users(), [&](const llvm::User *u) {
                      return !loop->contains(llvm::cast<Instruction>(u));
@@ -1090,14 +1103,11 @@ bool walkRowsBefore(Instruction &barrier, llvm::Function &f, const GangShape &ga
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::ADCEPass());
   passes.run(f, analyses.functions);
-  llvm::EliminateUnreachableBlocks(f);
+  tidy(f);
   removeIdleLoops(f, headers);
   lower::Analyses fresh;
-  llvm::FunctionPassManager last;
-  last.addPass(llvm::ADCEPass());
-  last.addPass(llvm::SimplifyCFGPass());
-  last.run(f, fresh.functions);
-  normaliseLoops(f);
+  passes.run(f, fresh.functions);
+  tidy(f);
   return true;
 }
 
@@ -1125,11 +1135,9 @@ void removeRoundsWithoutThreads(llvm::Function &f, const GangShape &gang) {
   }
   for (llvm::BranchInst *branch : branches)
     branch->setCondition(llvm::ConstantInt::getBool(f.getContext(), ways[branch][1]));
-  lower::Analyses analyses;
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.run(f, analyses.functions);
-  normaliseLoops(f);
+  for (llvm::BranchInst *branch : branches)
+    llvm::ConstantFoldTerminator(branch->getParent());
+  tidy(f);
 }
 
 } // namespace
