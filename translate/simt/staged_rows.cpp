@@ -288,7 +288,7 @@ Value *RowWriter::compute(unsigned id) {
   for (size_t k = 0; k < operands.size(); ++k)
     made->setOperand(unsigned(k), operands[k]);
   made->dropUnknownNonDebugMetadata();
-  if (isTested_[id] || n.index != 0)
+  if (isTested_[id] || n.hasLooseFlags)
     made->dropPoisonGeneratingFlags();
   return b_.Insert(made);
 }

@@ -215,11 +215,17 @@ unsigned StagedStores::compute(Value *v) {
     if (!window_.loads.contains(load))
       return fail();
     made.kind = Node::Kind::load;
+    made.index = unsigned(2 * load->getAlign().value()) +
+                 load->hasMetadata(llvm::LLVMContext::MD_invariant_load);
     made.operands = {node(load->getPointerOperand()), when(load->getParent())};
     return nodes_.make(std::move(made));
   }
   const auto *call = llvm::dyn_cast<llvm::CallInst>(i);
-  if (!isSpeculatable(*i) || (call && !call->getCalledFunction()))
+  const bool isPlain =
+      llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
+                llvm::SelectInst, llvm::FreezeInst, llvm::GetElementPtrInst>(i) ||
+      (call && call->getCalledFunction());
+  if (!isPlain || !isSpeculatable(*i))
     return fail();
   for (Value *operand : call ? call->args() : i->operands())
     if (operand->getType()->isVectorTy())

@@ -39,11 +39,11 @@ std::optional<Window> windowBefore(llvm::Instruction &barrier);
 /// A step of the computation of stored values and their places. Equal ones are one.
 struct Node {
   enum class Kind : uint8_t {
-    leaf,      ///< a number that is known for each thread: `index` of the store's
+    leaf,      ///< a number that is known for each thread: number `index` of the store's
     external,  ///< `value`, the same for all threads, or a constant
     operation, ///< as `value` does it
     moved,     ///< `value`, a phi of a loop around all of it; operand: what it begins with
-    load,      ///< as `value` does it; operands: address, when
+    load,      ///< as `value` does it; operands: address, when; `index`: what it promises
     choice,    ///< operands: condition, one, the other
     inverse,   ///< logic of conditions
     both,
@@ -53,6 +53,8 @@ struct Node {
   llvm::Value *value = nullptr;
   unsigned index = 0;
   std::vector<unsigned> operands = {};
+  /// Made of several instructions: what the flags of one promise is left out.
+  bool hasLooseFlags = false;
 };
 
 /// No condition.
@@ -70,7 +72,7 @@ class Nodes {
     if (isNew)
       list_.push_back(std::move(n));
     else if (n.kind == Node::Kind::operation && list_[at->second].value != n.value)
-      list_[at->second].index = 1; // different instructions: what their flags promise is left out
+      list_[at->second].hasLooseFlags = true;
     return at->second;
   }
   unsigned both(unsigned a, unsigned b) {
@@ -90,6 +92,8 @@ class Nodes {
       text += "/" + std::to_string(compare->getPredicate());
     if (const auto *call = llvm::dyn_cast<llvm::CallInst>(&i))
       text += "/" + call->getCalledFunction()->getName().str();
+    if (const auto *pointer = llvm::dyn_cast<llvm::GetElementPtrInst>(&i))
+      text += "/" + std::to_string(uintptr_t(pointer->getSourceElementType()));
     if (i.getType()->isFloatingPointTy()) // what floats promise is part of what they are
       text += "/" + std::to_string(i.getRawSubclassOptionalData());
     return text;
@@ -101,6 +105,7 @@ class Nodes {
            unsigned>
       ids_;
 };
+
 /// One store before the barrier, and the loops around it, from the outside in.
 struct Staged {
   llvm::StoreInst *store;
@@ -123,6 +128,7 @@ struct Instance {
   uint64_t gangRound = 0; ///< which gang does it, and when
   std::vector<uint64_t> leaves;
 };
+
 /// Finds what the threads of a block store before a barrier, and what they compute it from.
 class StagedStores {
  public:
