@@ -164,9 +164,13 @@ bool StagedStores::isInReach(const Value *v) const {
 
 /// The same for all threads, and known before the barrier.
 bool StagedStores::isSame(const Value *v) const {
+  if (llvm::isa<llvm::Constant, llvm::Argument>(v))
+    return true;
   const auto *i = llvm::dyn_cast<Instruction>(v);
-  return llvm::isa<llvm::Constant, llvm::Argument>(v) ||
-         (i && uniform_.isUniform(v) && dominators_.dominates(i, window_.barrier));
+  if (!i || !uniform_.isUniform(v) || !dominators_.dominates(i, window_.barrier))
+    return false;
+  const llvm::Loop *loop = loops_.getLoopFor(i->getParent());
+  return !loop || loop->contains(window_.barrier); // else one for each of its rounds
 }
 
 bool StagedStores::splitPlace(const Value *v, Staged &s) const {

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# run.sh PTXRUN [count=N] [seed=N] [keep=DIR]: random kernels that fill tiles in shared memory (generate.py), eight in a module, by clang
+# for nvptx64 and ptxrun, and for the host, where the threads of a block take turns between barriers: the same sums.
+# Exit status 77 where clang or Python is missing.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+ptxrun=$1; shift
+count=1 seed=$RANDOM keep=
+for setting in "$@"; do
+  case $setting in
+  count=*) count=${setting#*=} ;;
+  seed=*) seed=${setting#*=} ;;
+  keep=*) keep=${setting#*=} ;;
+  *) echo "run.sh: what is '$setting'?" >&2; exit 2 ;;
+  esac
+done
+clang=$(command -v clang-19 || command -v clang) || { echo "skipped: no clang"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+echo "seed=$seed"
+flags=(-w -fno-strict-aliasing -fwrapv)
+different=0 launches=0
+for ((k = 0; k < count; ++k)); do
+  number=$((seed + k))
+  python3 "$here/generate.py" $number 8 >"$folder/tiles.c" || exit 1
+  "$clang" -O1 "${flags[@]}" -o "$folder/host" "$folder/tiles.c" && "$folder/host" >"$folder/tiles.toml" || exit 1
+  "$clang" --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx80 -O$((1 + number % 2)) -ffreestanding -S \
+    "${flags[@]}" -o "$folder/tiles.ptx" "$folder/tiles.c" || exit 1
+  for lanes in "" 1 8 16 32; do
+    launches=$((launches + 8))
+    found=$("$ptxrun" run "$folder/tiles.toml" ${lanes:+--lanes $lanes} --tiers optimised --no-cache --timeout 60 2>&1) && continue
+    echo "seed=$number, W = ${lanes:-automatic}:"
+    echo "$found" | grep -v "as expected"
+    different=$((different + 1))
+    if [ -n "$keep" ]; then
+      mkdir -p "$keep/$number" && cp "$folder"/tiles.* "$keep/$number/"
+    fi
+    break
+  done
+done
+echo "$launches launches, $different modules different"
+[ $different = 0 ]
