@@ -121,6 +121,7 @@ class Collectives : protected Accesses {
   Value *emitClock(const llvm::CallBase &, const Word &);
   Value *emitEnvironment(const llvm::CallBase &, const Word &);
   Value *emitSharedWindow(const llvm::CallBase &, const Word &);
+  Value *emitReportedThreads(const llvm::CallBase &, const Word &);
 
   // widen_rounded.cpp
   Value *emitRounded(const llvm::CallBase &, const Word &);

@@ -114,6 +114,13 @@ class RowWriter {
   /// Goes on in a block that only lanes enter for which the condition holds; those of a row leave
   /// together where they can. Adds the ways around it, which all lead to `behind`.
   void enter(unsigned condition, BasicBlock *behind, std::vector<BasicBlock *> &around);
+  /// Keeps the line that the instruction came from.
+  llvm::Instruction *insert(llvm::Instruction *copy) {
+    const llvm::DebugLoc line = copy->getDebugLoc();
+    b_.Insert(copy);
+    copy->setDebugLoc(line);
+    return copy;
+  }
   BasicBlock *newBlock(const llvm::Twine &name, BasicBlock *before) {
     return BasicBlock::Create(f_.getContext(), "staged." + name, &f_, before);
   }
@@ -290,7 +297,7 @@ Value *RowWriter::compute(unsigned id) {
   made->dropUnknownNonDebugMetadata();
   if (isTested_[id] || n.hasLooseFlags)
     made->dropPoisonGeneratingFlags();
-  return b_.Insert(made);
+  return insert(made);
 }
 
 /// The conditions that must all hold (or, inverse, not hold) for it to hold.
@@ -344,7 +351,7 @@ Value *RowWriter::guarded(unsigned id, Value *otherwise) {
   enter(n.operands[1], behind, around);
   auto *load = llvm::cast<llvm::LoadInst>(llvm::cast<Instruction>(n.value)->clone());
   load->setOperand(0, address);
-  b_.Insert(load);
+  insert(load);
   BasicBlock *inside = b_.GetInsertBlock();
   b_.CreateBr(behind);
   b_.SetInsertPoint(behind);
@@ -375,11 +382,21 @@ void RowWriter::write(Instruction &at, std::map<llvm::PHINode *, llvm::PHINode *
   b_.SetInsertPoint(before);
   b_.SetCurrentDebugLocation(store_.store->getDebugLoc());
   Value *lane = threadNumber();
-  b_.CreateCondBr(b_.CreateICmpULT(lane, b_.getInt32(perGang)), rows, at.getParent());
+  BasicBlock *begin = newBlock("begin", rows), *end = newBlock("end", at.getParent());
+  b_.CreateCondBr(b_.CreateICmpULT(lane, b_.getInt32(perGang)), begin, at.getParent());
+
+  // Whose elements these are, nobody can tell where an access fails: those of the whole block.
+  const uint32_t threads = gang_.block[0] * gang_.block[1] * gang_.block[2];
+  b_.SetInsertPoint(begin);
+  Value *reported = callWord(b_, Op::reportedThreads, b_.getInt32Ty(), {b_.getInt32(threads)});
+  b_.CreateBr(rows);
+  b_.SetInsertPoint(end);
+  callWord(b_, Op::reportedThreads, b_.getInt32Ty(), {reported});
+  b_.CreateBr(at.getParent());
 
   b_.SetInsertPoint(rows);
   llvm::PHINode *row = b_.CreatePHI(b_.getInt32Ty(), 2, "row");
-  row->addIncoming(b_.getInt32(0), before);
+  row->addIncoming(b_.getInt32(0), begin);
   readLeaves(row, lane);
   std::vector<uint64_t> counts;
   for (const Group::Row &r : group_.rows)
@@ -402,8 +419,7 @@ void RowWriter::write(Instruction &at, std::map<llvm::PHINode *, llvm::PHINode *
   b_.SetInsertPoint(next);
   Value *following = b_.CreateAdd(row, b_.getInt32(1), "", true, true);
   row->addIncoming(following, next);
-  b_.CreateCondBr(b_.CreateICmpNE(following, b_.getInt32(unsigned(group_.rows.size()))), rows,
-                  at.getParent());
+  b_.CreateCondBr(b_.CreateICmpNE(following, b_.getInt32(unsigned(group_.rows.size()))), rows, end);
 }
 } // namespace
 

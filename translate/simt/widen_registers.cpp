@@ -167,4 +167,12 @@ Value *Collectives::emitSharedWindow(const llvm::CallBase &, const Word &word) {
   return b_.CreatePtrToInt(sharedBase(), b_.getInt64Ty());
 }
 
+Value *Collectives::emitReportedThreads(const llvm::CallBase &call, const Word &) {
+  Value *place =
+      b_.CreateConstGEP1_64(b_.getInt8Ty(), argument(kGang), offsetof(abi::Gang, laneCount));
+  Value *before = b_.CreateLoad(b_.getInt32Ty(), place, /*isVolatile=*/true);
+  b_.CreateStore(firstLaneOf(call.getArgOperand(0)), place, /*isVolatile=*/true);
+  return before;
+}
+
 } // namespace ptxrun::simt
