@@ -68,6 +68,9 @@ struct GangShape {
   /// Not 0: each gang has one row of the block, of so many threads, in its first lanes; the others
   /// are empty. 0: gangs have W consecutive threads.
   uint32_t row = 0;
+
+  uint64_t threads() const { return uint64_t(block[0]) * block[1] * block[2]; }
+  uint32_t threadsPerGang() const { return row ? row : lanes; } ///< of a full one
 };
 
 /// Shapes of all values of a function, and its divergent control. Optimistic data flow to a fixed

@@ -1,6 +1,7 @@
 #include "translate/simt/staged_rows.h"
 
 #include <llvm/ADT/BitVector.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
@@ -73,20 +74,19 @@ float costAcrossRows(const Group &g) {
 }
 
 void findRows(Group &g, size_t lanes) {
-  Steps byThread, byPlace;
+  Steps steps, byPlace;
+  g.rows = cutIntoRows(g.instances, lanes, steps);
   std::vector<Instance> inOrder = g.instances;
-  std::vector<Group::Row> rows = cutIntoRows(g.instances, lanes, byThread);
   llvm::sort(inOrder, [](const Instance &a, const Instance &b) { return a.place < b.place; });
-  g.rows = cutIntoRows(inOrder, lanes, byPlace);
-  if (g.rows.size() <= rows.size()) {
+  if (auto rows = cutIntoRows(inOrder, lanes, byPlace); rows.size() <= g.rows.size()) {
     g.instances = std::move(inOrder);
-    rows = g.rows;
-    byThread = byPlace;
+    g.rows = std::move(rows);
+    steps = std::move(byPlace);
   }
-  g.rows = std::move(rows);
-  if (!byThread.empty())
-    g.steps.assign(byThread.begin() + 1, byThread.end());
+  if (!steps.empty())
+    g.steps.assign(steps.begin() + 1, steps.end());
 }
+
 namespace {
 
 /// Makes the loop over the rows of one group.
@@ -137,6 +137,7 @@ class RowWriter {
   llvm::DenseMap<unsigned, bool> varies_;
   std::map<llvm::PHINode *, llvm::PHINode *> *moved_ = nullptr;
 };
+
 Value *RowWriter::threadNumber() {
   llvm::Module &m = *f_.getParent();
   Value *number = nullptr;
@@ -241,12 +242,9 @@ Value *RowWriter::movedFrom(llvm::PHINode &phi) {
   llvm::PHINode *&mine = (*moved_)[&phi];
   if (mine)
     return mine;
-  auto *next = llvm::cast<llvm::BinaryOperator>(
-      llvm::find_if(phi.incoming_values(), [&](const llvm::Use &u) {
-        const auto *add = llvm::dyn_cast<llvm::BinaryOperator>(u.get());
-        return add && llvm::is_contained(add->operands(), &phi);
-      })->get());
-  Value *step = next->getOperand(next->getOperand(0) == &phi ? 1 : 0);
+  llvm::BinaryOperator *next = nullptr;
+  Value *begin = nullptr, *step = nullptr;
+  llvm::matchSimpleRecurrence(&phi, next, begin, step);
   mine = llvm::PHINode::Create(phi.getType(), 2, "moved", phi.getIterator());
   auto *sum = llvm::BinaryOperator::CreateAdd(mine, step, "moved.next", next->getNextNode());
   for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k)
@@ -375,7 +373,7 @@ void RowWriter::write(Instruction &at, std::map<llvm::PHINode *, llvm::PHINode *
   }
   markTested(store_.guard);
 
-  const uint32_t perGang = gang_.row ? gang_.row : gang_.lanes;
+  const uint32_t perGang = gang_.threadsPerGang();
   BasicBlock *before = at.getParent()->getSinglePredecessor();
   BasicBlock *rows = newBlock("row", at.getParent()), *next = newBlock("next", at.getParent());
   before->getTerminator()->eraseFromParent();
@@ -386,9 +384,9 @@ void RowWriter::write(Instruction &at, std::map<llvm::PHINode *, llvm::PHINode *
   b_.CreateCondBr(b_.CreateICmpULT(lane, b_.getInt32(perGang)), begin, at.getParent());
 
   // Whose elements these are, nobody can tell where an access fails: those of the whole block.
-  const uint32_t threads = gang_.block[0] * gang_.block[1] * gang_.block[2];
   b_.SetInsertPoint(begin);
-  Value *reported = callWord(b_, Op::reportedThreads, b_.getInt32Ty(), {b_.getInt32(threads)});
+  Value *reported =
+      callWord(b_, Op::reportedThreads, b_.getInt32Ty(), {b_.getInt32(uint32_t(gang_.threads()))});
   b_.CreateBr(rows);
   b_.SetInsertPoint(end);
   callWord(b_, Op::reportedThreads, b_.getInt32Ty(), {reported});
@@ -421,6 +419,7 @@ void RowWriter::write(Instruction &at, std::map<llvm::PHINode *, llvm::PHINode *
   row->addIncoming(following, next);
   b_.CreateCondBr(b_.CreateICmpNE(following, b_.getInt32(unsigned(group_.rows.size()))), rows, end);
 }
+
 } // namespace
 
 void storeRows(Instruction &at, const GangShape &gang, const Nodes &nodes, const Group &group,

@@ -19,6 +19,7 @@ struct Group {
   std::vector<Row> rows;
   std::vector<uint64_t> steps; ///< of each leaf, from one instance of a row to the next
 };
+
 /// What the rounds of gangs cost, in rows. The instances are in the order of threads.
 float costAcrossRows(const Group &);
 

@@ -37,6 +37,7 @@ std::vector<const Value *> perThread(llvm::Function &f, const std::array<uint32_
   }
   return list;
 }
+
 } // namespace
 
 bool isWholeBarrier(const Instruction &i) {
@@ -82,7 +83,7 @@ std::optional<Window> windowBefore(Instruction &barrier) {
 StagedStores::StagedStores(llvm::Function &f, const GangShape &gang, const Window &window)
     : gang_(gang), window_(window), dominators_(f), postDominators_(f), loops_(dominators_),
       uniform_(f, perThread(f, gang.block), /*inLockstep=*/true),
-      numbers_(f, gang.block, [&](const llvm::BasicBlock &b) { return isCounted(b); }) {}
+      numbers_(f, gang.block, [&](const BasicBlock &b) { return isCounted(b); }) {}
 
 /// Rounds are counted in loops that lie between the barriers, and end in one place.
 bool StagedStores::isCounted(const BasicBlock &header) const {
@@ -114,7 +115,7 @@ bool StagedStores::find(std::vector<Staged> &stores) {
   if (!entry_ || !uniform_.agreeOn({window_.barrier->getParent()}))
     return false;
   for (Staged &s : stores)
-    if (!describe(s) || s.bases != stores.front().bases)
+    if (!describe(s) || s.base.key() != stores.front().base.key())
       return false;
   return true;
 }
@@ -137,7 +138,6 @@ bool StagedStores::describe(Staged &s) {
   if (!place || !splitPlace(place->getOperand(0), s) ||
       s.store->getValueOperand()->getType()->isVectorTy())
     return false;
-  llvm::sort(s.bases);
   begin(s.leaves);
   for (const auto *at = dominators_.getNode(s.store->getParent()); at->getBlock() != entry_;
        at = at->getIDom())
@@ -174,18 +174,13 @@ bool StagedStores::isSame(const Value *v) const {
 }
 
 bool StagedStores::splitPlace(const Value *v, Staged &s) const {
-  if (numbers_.isKnown(v) && isInReach(v)) {
-    s.places.push_back(v);
-    return true;
-  }
-  if (isSame(v)) {
-    s.bases.push_back(v);
-    return true;
-  }
-  const auto *i = llvm::dyn_cast<llvm::BinaryOperator>(v);
-  const auto *disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(v);
-  return i && (i->getOpcode() == Instruction::Add || (disjoint && disjoint->isDisjoint())) &&
-         splitPlace(i->getOperand(0), s) && splitPlace(i->getOperand(1), s);
+  const auto isNumber = [&](const Value *t) { return numbers_.isKnown(t) && isInReach(t); };
+  s.place = sumOf(v, Extensions::terms, [&](const Value *t) { return isNumber(t) || isSame(t); });
+  for (auto [term, times] : s.place.terms)
+    if (!isNumber(term))
+      s.base.add(term, times);
+  s.place.add(s.base, -1);
+  return llvm::all_of(s.base.terms, [&](const auto &term) { return isSame(term.first); });
 }
 
 unsigned StagedStores::node(Value *v) {
@@ -243,7 +238,7 @@ unsigned StagedStores::compute(Value *v) {
 unsigned StagedStores::nodeOfPhi(llvm::PHINode &phi) {
   const BasicBlock *block = phi.getParent();
   if (const llvm::Loop *loop = loops_.getLoopFor(block); loop && loop->getHeader() == block)
-    return loop->contains(window_.barrier) ? nodeOfMoved(phi, *loop) : fail();
+    return loop->contains(window_.barrier) ? nodeOfMoved(phi) : fail();
   std::vector<unsigned> ways(phi.getNumIncomingValues());
   std::iota(ways.begin(), ways.end(), 0u);
   llvm::sort(ways, [&](unsigned a, unsigned b) {
@@ -267,19 +262,13 @@ unsigned StagedStores::nodeOfPhi(llvm::PHINode &phi) {
 }
 
 /// A number that a loop around the barriers moves on for all threads alike.
-unsigned StagedStores::nodeOfMoved(llvm::PHINode &phi, const llvm::Loop &loop) {
-  if (!phi.getType()->isIntegerTy() || !loop.getLoopPreheader() || !loop.getLoopLatch())
+unsigned StagedStores::nodeOfMoved(llvm::PHINode &phi) {
+  llvm::BinaryOperator *next = nullptr;
+  Value *begin = nullptr, *step = nullptr;
+  if (!phi.getType()->isIntegerTy() || !llvm::matchSimpleRecurrence(&phi, next, begin, step) ||
+      next->getOpcode() != Instruction::Add || step == &phi || !uniform_.isUniform(step))
     return fail();
-  auto *next =
-      llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
-  if (!next || next->getOpcode() != Instruction::Add ||
-      (next->getOperand(0) != &phi && next->getOperand(1) != &phi))
-    return fail();
-  const Value *step = next->getOperand(next->getOperand(0) == &phi ? 1 : 0);
-  if (step == &phi || !uniform_.isUniform(step))
-    return fail();
-  const unsigned begin = node(phi.getIncomingValueForBlock(loop.getLoopPreheader()));
-  return nodes_.make({Node::Kind::moved, phi.getType(), &phi, 0, {begin}});
+  return nodes_.make({Node::Kind::moved, phi.getType(), &phi, 0, {node(begin)}});
 }
 
 /// The condition under which a thread comes to the block.
@@ -358,12 +347,10 @@ std::optional<bool> StagedStores::holds(unsigned condition, const Staged &s) {
 }
 
 bool StagedStores::simulate(const Staged &s, uint64_t number, std::vector<Instance> &instances) {
-  const uint32_t threads = gang_.block[0] * gang_.block[1] * gang_.block[2];
-  const uint32_t perGang = gang_.row ? gang_.row : gang_.lanes;
-  for (uint32_t thread = 0; thread < threads; ++thread) {
+  for (uint32_t thread = 0; thread < gang_.threads(); ++thread) {
     numbers_.setThread(thread);
     Instance i;
-    i.gangRound = number << 48 | uint64_t(thread / perGang) << 32;
+    i.gangRound = number << 48 | uint64_t(thread / gang_.threadsPerGang()) << 32;
     uint64_t rounds = 0;
     if (!simulateLoops(s, 0, std::move(i), rounds, instances))
       return false;
@@ -379,8 +366,9 @@ bool StagedStores::simulateLoops(const Staged &s, size_t depth, Instance base, u
     base.gangRound += rounds++;
     if (holds(s.when, s) == std::optional(false))
       return true;
-    for (const Value *place : s.places)
-      base.place += numbers_.valueOf(place);
+    base.place = uint64_t(s.place.constant);
+    for (auto [number, times] : s.place.terms)
+      base.place += uint64_t(times) * numbers_.valueOf(number);
     base.place = uint32_t(base.place);
     for (const Value *leaf : s.leaves)
       base.leaves.push_back(numbers_.valueOf(leaf));

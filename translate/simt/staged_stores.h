@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "translate/simt/cta_uniform.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/shape.h"
 #include "translate/simt/thread_numbers.h"
@@ -110,8 +111,8 @@ class Nodes {
 struct Staged {
   llvm::StoreInst *store;
   std::vector<llvm::Loop *> loops = {};
-  std::vector<const llvm::Value *> places = {}; ///< known numbers whose sum is the place
-  std::vector<const llvm::Value *> bases = {};  ///< what is the same for all threads, added to it
+  LinearSum place = {}; ///< of known numbers
+  LinearSum base = {};  ///< what is the same for all threads, added to it
   /// When threads come to it and to each of the loops, made of the numbers `deciding`.
   unsigned when = kAlways;
   std::vector<unsigned> entered = {};
@@ -161,7 +162,7 @@ class StagedStores {
   unsigned node(llvm::Value *);
   unsigned compute(llvm::Value *);
   unsigned nodeOfPhi(llvm::PHINode &);
-  unsigned nodeOfMoved(llvm::PHINode &, const llvm::Loop &);
+  unsigned nodeOfMoved(llvm::PHINode &);
   unsigned when(const llvm::BasicBlock *);
   unsigned whenOnWay(const llvm::BasicBlock *from, const llvm::BasicBlock *to);
   bool simulateLoops(const Staged &, size_t depth, Instance, uint64_t &rounds,

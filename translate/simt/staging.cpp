@@ -136,7 +136,7 @@ bool walkRowsBefore(Instruction &barrier, llvm::Function &f, const GangShape &ga
                      [&](const Staged *s) { return isInRows(*s, shapes, finder.nodes()); }))
       return true;
     const float cost = costAcrossRows(g);
-    findRows(g, gang.row ? gang.row : gang.lanes);
+    findRows(g, gang.threadsPerGang());
     return float(g.rows.size()) >= cost;
   });
   if (groups.empty())
@@ -180,9 +180,8 @@ void removeRoundsWithoutThreads(llvm::Function &f, const GangShape &gang) {
       branches.push_back(branch);
   if (branches.empty())
     return;
-  const uint32_t threads = gang.block[0] * gang.block[1] * gang.block[2];
   llvm::DenseMap<llvm::BranchInst *, std::array<bool, 2>> ways; // that some thread goes
-  for (uint32_t t = 0; t < threads; ++t) {
+  for (uint32_t t = 0; t < gang.threads(); ++t) {
     numbers.setThread(t);
     for (llvm::BranchInst *branch : branches)
       ways[branch][numbers.valueOf(branch->getCondition()) & 1] = true;
@@ -200,8 +199,7 @@ void removeRoundsWithoutThreads(llvm::Function &f, const GangShape &gang) {
 } // namespace
 
 bool walkStagedRows(llvm::Function &f, const GangShape &gang) {
-  const uint64_t threads = uint64_t(gang.block[0]) * gang.block[1] * gang.block[2];
-  if (threads <= (gang.row ? gang.row : gang.lanes) ||
+  if (gang.threads() <= gang.threadsPerGang() ||
       llvm::none_of(llvm::instructions(f), [](const Instruction &i) { return isWholeBarrier(i); }))
     return false;
   removeRoundsWithoutThreads(f, gang);

@@ -3,7 +3,6 @@
 #include <llvm/IR/Function.h>
 
 #include "translate/simt/shape.h"
-#include "translate/simt/target.h"
 
 namespace ptxrun::simt {
 

@@ -28,32 +28,6 @@ uint64_t masked(uint64_t bits, unsigned width) {
 
 int64_t asSigned(uint64_t bits, unsigned width) { return llvm::SignExtend64(bits, width); }
 
-bool compare(llvm::CmpInst::Predicate p, uint64_t a, uint64_t b, unsigned width) {
-  const int64_t sa = asSigned(a, width), sb = asSigned(b, width);
-  switch (p) {
-  case llvm::CmpInst::ICMP_EQ:
-    return a == b;
-  case llvm::CmpInst::ICMP_NE:
-    return a != b;
-  case llvm::CmpInst::ICMP_UGT:
-    return a > b;
-  case llvm::CmpInst::ICMP_UGE:
-    return a >= b;
-  case llvm::CmpInst::ICMP_ULT:
-    return a < b;
-  case llvm::CmpInst::ICMP_ULE:
-    return a <= b;
-  case llvm::CmpInst::ICMP_SGT:
-    return sa > sb;
-  case llvm::CmpInst::ICMP_SGE:
-    return sa >= sb;
-  case llvm::CmpInst::ICMP_SLT:
-    return sa < sb;
-  default:
-    return sa <= sb;
-  }
-}
-
 /// The conversion of a double to an integer, 0 where the result has no place for it.
 template <typename T> uint64_t truncated(double d) {
   return d >= double(std::numeric_limits<T>::min()) &&
@@ -98,7 +72,8 @@ uint64_t fold(const Instruction &i, uint64_t a, uint64_t b, uint64_t c) {
     return uint64_t(i.getOpcode() == Instruction::SDiv ? x / y : x % y);
   }
   case Instruction::ICmp:
-    return compare(llvm::cast<llvm::ICmpInst>(i).getPredicate(), a, b, from);
+    return llvm::ICmpInst::compare({from, a}, {from, b},
+                                   llvm::cast<llvm::ICmpInst>(i).getPredicate());
   case Instruction::Select:
     return a ? b : c;
   case Instruction::SExt:
@@ -190,12 +165,9 @@ ThreadNumbers::ThreadNumbers(llvm::Function &f, const std::array<uint32_t, 3> &b
       known_.insert(&i);
   }
   for (const Instruction &i : llvm::instructions(f))
-    if (known_.contains(&i) && !llvm::isa<llvm::CallInst>(i) &&
-        !llvm::all_of(i.operands(), [&](const llvm::Value *v) { return isKnown(v); }))
-      unknown.push_back(&i);
-    else if (const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-             intrinsic && known_.contains(&i) &&
-             !llvm::all_of(intrinsic->args(), [&](const llvm::Value *v) { return isKnown(v); }))
+    if (known_.contains(&i) && !llvm::all_of(i.operand_values(), [&](const llvm::Value *v) {
+          return llvm::isa<llvm::Function>(v) || isKnown(v);
+        }))
       unknown.push_back(&i);
   while (!unknown.empty()) {
     const llvm::Value *v = unknown.back();

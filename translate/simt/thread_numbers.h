@@ -13,7 +13,7 @@ namespace ptxrun::simt {
 
 /// The integers of a function that only %tid, constants and the rounds of some loops decide, and
 /// what they are for each thread of a block of known shape. Evaluates one thread in one round at a
-/// time: setThread, then setRound for each loop that is entered.
+/// time: setThread, then enter and next for each loop around what is asked for.
 class ThreadNumbers {
  public:
   /// `mayCount`: for headers of loops whose rounds are evaluated; their phis count as known where

@@ -645,7 +645,7 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
   // Any order of threads between barriers will do.
   const bool mayBeStaged = mayRunAlone && found.hasBarriers && !found.spins &&
                            !options.schedulesGangs && !lane.hasClusterAddresses;
-  ModuleContext context{m, width.lanes, options, target, passes, gang.row ? gang.row : width.lanes};
+  ModuleContext context{m, width.lanes, options, target, passes, gang.threadsPerGang()};
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;

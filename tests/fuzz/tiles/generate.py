@@ -57,17 +57,17 @@ TYPES = ["u32", "u32", "float", "unsigned char", "unsigned short", "unsigned lon
 GUARDS = ["none", "unsigned", "signed", "clamped", "wrapped", "loaded", "nested"]
 
 
-def loaded(guard, value):
+def loaded(guard, value, W, H):
     """The statements that set v to the element at x, y, or to something else."""
-    inside_x, inside_y = "x >= 0 && x < W", "y >= 0 && y < H"
+    inside_x, inside_y = f"x >= 0 && x < {W}", f"y >= 0 && y < {H}"
     return {
-        "none": f"x = (x + W) % W; y = (y + H) % H; v = {value};",
-        "unsigned": f"v = (u32)x < W && (u32)y < H ? {value} : 3;",
+        "none": f"x = (x + {W}) % {W}; y = (y + {H}) % {H}; v = {value};",
+        "unsigned": f"v = (u32)x < {W} && (u32)y < {H} ? {value} : 3;",
         "signed": f"if ({inside_x} && {inside_y}) v = {value}; else v = 0;",
-        "clamped": f"x = least(most(x, 0), W - 1); y = least(most(y, 0), H - 1); v = {value};",
-        "wrapped": f"x = x < 0 ? x + W : x >= W ? x - W : x; y = y < 0 ? y + H : y >= H ? y - H : y;"
-                   f"x = least(x, W - 1); y = least(y, H - 1); v = {value};",
-        "loaded": f"x = least(most(x, 0), W - 1); y = least(most(y, 0), H - 1); v = 0; if (memory[y * W + x] & 1) v = {value};",
+        "clamped": f"x = least(most(x, 0), {W} - 1); y = least(most(y, 0), {H} - 1); v = {value};",
+        "wrapped": f"x = x < 0 ? x + {W} : x >= {W} ? x - {W} : x; y = y < 0 ? y + {H} : y >= {H} ? y - {H} : y;"
+                   f"x = least(x, {W} - 1); y = least(y, {H} - 1); v = {value};",
+        "loaded": f"x = least(most(x, 0), {W} - 1); y = least(most(y, 0), {H} - 1); v = 0; if (memory[y * {W} + x] & 1) v = {value};",
         "nested": f"v = 1; if ({inside_y}) {{ v = 2; if ({inside_x}) v = {value}; }}",
     }[guard]
 
@@ -88,10 +88,9 @@ def kernel(random_, name):
     if r.random() < 0.25:
         place = f"(zz * {width} + xx) * {height + padding} + yy"
     cells = depth * max(height * (width + padding), width * (height + padding))
-    value = f"in[((c * 3 + zz % 3) * {H} + y) * {W} + x]".replace("in[", f"((const {element} *)memory)[")
+    value = f"((const {element} *)memory)[((c * 3 + zz % 3) * {H} + y) * {W} + x]"
     unroll = r.choice(["", "", '_Pragma("unroll 1")', '_Pragma("unroll 2")', '_Pragma("unroll 4")'])
-    step = f"int x = bx * {bx} - 1 + xx, y = by * {by} - 1 + yy; {element} v; {loaded(guard, value)} tile[{place}] = v;"
-    step = step.replace(" W", f" {W}").replace("(u32)x < {W}", f"(u32)x < {W}").replace(" H", f" {H}")
+    step = f"int x = bx * {bx} - 1 + xx, y = by * {by} - 1 + yy; {element} v; {loaded(guard, value, W, H)} tile[{place}] = v;"
     if depth == 1 and bz == 1 and r.random() < 0.3:
         fill = (f"{unroll} for (int yy = ty; yy < {height}; yy += {by}) {unroll} for (int xx = tx; xx < {width}; xx += {bx}) "
                 f"{{ const int zz = 0; {step} }}")
