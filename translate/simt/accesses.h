@@ -6,8 +6,8 @@
 #include <set>
 
 #include "translate/simt/cost.h"
+#include "translate/simt/guesses.h"
 #include "translate/simt/lane_groups.h"
-#include "translate/simt/linear_sum.h"
 #include "translate/simt/value_map.h"
 #include "translate/simt/words.h"
 
@@ -45,6 +45,9 @@ class Accesses : protected ValueMap {
     bool doesUpdate = false;   // the body loads and stores one place
     bool areAllActive = false; // whatever the mask
   };
+  /// The bytes, or what the number goes up by, from one lane to the next, where that is the same
+  /// for all lanes and certain. widen_memory.cpp
+  std::optional<int64_t> strideOf(const Value *) const;
   /// What is done for one lane, with its operands.
   using LaneBody = llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>;
   Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result, LaneBody,
@@ -66,18 +69,10 @@ class Accesses : protected ValueMap {
   bool stridesAcrossLanes(const Value *pointer) const;
   Value *wrapTest(const Value *pointer);
   Value *beginsBelowShared(const llvm::LoadInst &, const Address &);
-  std::optional<int64_t> strideOf(const Value *pointer) const;
+
   Value *ofLastLane(const Value *, const llvm::Instruction &user);
 
   // widen_guessed.cpp
-  /// An address that is linear in `index`: scale * index + what is the same for all lanes.
-  struct LinearAddress {
-    const Value *index = nullptr;
-    int64_t scale = 1;
-    const llvm::CastInst *extension = nullptr; // of `index` to 64 bits, or null
-    LinearSum rest;
-  };
-  LinearAddress linearAddress(const Value *pointer) const;
   Value *plus(Value *v, const LinearSum &);
   Value *asNumber(Value *);
   Value *addressOf(const LinearAddress &, Value *index);

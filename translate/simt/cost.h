@@ -32,6 +32,14 @@ struct Limits {
     unsigned lanes;  ///< so many may be few
     unsigned copied; ///< instructions of all loops of a kernel
   } stragglers;
+  /// Accesses that lanes do one after the other (serial_accesses.cpp).
+  struct Serial {
+    float perCycle;  ///< operations of lanes that do not wait for each other
+    float lane;      ///< cycles to come to the next lane
+    float handed;    ///< cycles for a value that a lane gets from a vector, or leaves in one
+    float gain;      ///< a gang takes so many times as long
+    unsigned recipe; ///< operations that lanes do themselves for a value from outside
+  } serial;
   /// Rows of what a block stores before a barrier (staging.cpp).
   struct Staging {
     uint64_t evaluations; ///< of numbers, of all threads

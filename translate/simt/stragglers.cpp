@@ -12,8 +12,6 @@
 #include "translate/simt/stragglers.h"
 
 #include <llvm/ADT/SetVector.h>
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -21,6 +19,7 @@
 
 #include <algorithm>
 
+#include "translate/simt/alone.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/words.h"
@@ -32,103 +31,13 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-/// Memory that a lane alone reads and writes at the places where it does in a gang.
-bool isPlainPlace(const Value *pointer) {
-  llvm::SmallVector<const Value *> objects;
-  llvm::getUnderlyingObjects(pointer, objects);
-  return llvm::none_of(objects, [](const Value *object) {
-    return llvm::isa<llvm::AllocaInst, llvm::PHINode, llvm::SelectInst>(object);
-  });
+AloneCosts roundOf(const llvm::Loop &loop, const AloneCost &cost) {
+  AloneCosts sum;
+  for (const BasicBlock *b : loop.blocks())
+    for (const Instruction &i : *b)
+      sum += cost.of(i);
+  return sum;
 }
-
-/// Values that go in and out one by one.
-bool isScalar(const llvm::Type *type) {
-  return type->isIntegerTy() || type->isFloatingPointTy() || type->isPointerTy();
-}
-
-/// Neither seen nor waited for by others.
-bool mayRunAlone(const Instruction &i) {
-  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
-    return load->isSimple() && isPlainPlace(load->getPointerOperand());
-  if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
-    return store->isSimple() && isPlainPlace(store->getPointerOperand());
-  if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i))
-    return llvm::isa<llvm::IntrinsicInst>(i) && !llvm::isa<llvm::DbgInfoIntrinsic>(i) &&
-           !call->isConvergent() && !call->mayWriteToMemory();
-  return !i.mayReadOrWriteMemory();
-}
-
-/// Cycles of a round, in a gang and in one lane, as far as the operations' costs tell.
-struct RoundCosts {
-  float gang = 0, lane = 0;
-};
-
-class RoundCost {
- public:
-  RoundCost(const ShapeAnalysis &shapes, const Target &target) : shapes_(shapes), target_(target) {}
-
-  RoundCosts of(const llvm::Loop &loop) {
-    RoundCosts sum;
-    for (const BasicBlock *b : loop.blocks())
-      for (const Instruction &i : *b) {
-        if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
-          continue;
-        const RoundCosts one = of(i);
-        sum.gang += one.gang;
-        sum.lane += one.lane;
-      }
-    return sum;
-  }
-
- private:
-  /// Operations that do not wait for each other, two at once, in a gang; one lane's do.
-  RoundCosts of(const Instruction &i) const {
-    const auto lanes = float(shapes_.lanes());
-    const OperationCosts &costs = target_.costs;
-    if (const Value *pointer = llvm::getLoadStorePointerOperand(&i)) {
-      const bool isStore = llvm::isa<llvm::StoreInst>(i);
-      if (isApart(shapes_.shape(pointer), registers(i)))
-        return {lanes * (isStore ? costs.scatter : costs.gather), 1};
-      return {registers(i) * (isStore ? costs.maskedStore : costs.maskedLoad), 1};
-    }
-    if (!shapes_.shape(&i).isVarying())
-      return {1, 1};
-    switch (i.getOpcode()) {
-    case Instruction::UDiv:
-    case Instruction::SDiv:
-    case Instruction::URem:
-    case Instruction::SRem: {
-      const float one =
-          i.getType()->getScalarSizeInBits() > 32 ? costs.division64 : costs.division32;
-      return {lanes * one / 4, one};
-    }
-    case Instruction::FDiv:
-    case Instruction::FRem:
-      return {registers(i) * costs.floatDivision, 2 * costs.floatDivision};
-    default:
-      return {registers(i) / 2, 1};
-    }
-  }
-  /// Whether an access of so many registers touches more of memory than that.
-  bool isApart(const Shape &shape, float registers) const {
-    if (!shape.hasOffsets())
-      return shape.isVarying();
-    const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
-    return float(*most - *least) > 2 * registers * float(target_.vectorBytes());
-  }
-  float registers(const Instruction &i) const {
-    const llvm::Type *type = i.getType();
-    if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
-      type = store->getValueOperand()->getType();
-    else if (auto *compare = llvm::dyn_cast<llvm::CmpInst>(&i))
-      type = compare->getOperand(0)->getType();
-    const uint64_t bits = type->isPointerTy() ? 64 : type->getScalarSizeInBits();
-    return float(target_.registersFor(bits * shapes_.lanes()));
-  }
-
-  const ShapeAnalysis &shapes_;
-  const Target &target_;
-};
 
 /// Whether where a round reads follows from what the round before read: then each lane waits for
 /// memory by itself, and lanes of a gang wait together.
@@ -188,7 +97,7 @@ bool mayLeaveFarApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
 unsigned fewLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes, const Target &target) {
   if (!mayLeaveFarApart(loop, shapes))
     return 0;
-  const RoundCosts round = RoundCost(shapes, target).of(loop);
+  const AloneCosts round = roundOf(loop, AloneCost(shapes, target));
   const auto worth = unsigned(round.gang / round.lane);
   return worth < 2 ? 0 : std::min(worth, chasesPointers(loop) ? 1 : kLimits.stragglers.lanes);
 }
@@ -203,15 +112,19 @@ class Rest {
   }
 
   bool isPossible() const {
-    return llvm::all_of(inputs_, [](const Value *v) { return isScalar(v->getType()); }) &&
+    return llvm::all_of(inputs_, [](const Value *v) { return isHandedAlone(v->getType()); }) &&
            llvm::all_of(outputs_,
-                        [](const llvm::PHINode *phi) { return isScalar(phi->getType()); });
+                        [](const llvm::PHINode *phi) { return isHandedAlone(phi->getType()); });
   }
 
   llvm::Function *make(unsigned fewLanes) {
-    build();
-    callFrom(fewLanes);
-    return rest_;
+    llvm::SmallVector<llvm::Type *> results{llvm::Type::getInt32Ty(context())};
+    for (llvm::PHINode *phi : outputs_)
+      results.push_back(phi->getType());
+    AloneFunction rest(kernel_, inputs_.getArrayRef(), results, ".alone");
+    build(rest);
+    callFrom(rest, fewLanes);
+    return &rest.function();
   }
 
  private:
@@ -250,39 +163,14 @@ class Rest {
         outputs_.push_back(&phi);
   }
 
-  /// Pointers go in and out as integers, which is what addresses are in the code of a thread.
-  llvm::Type *passed(llvm::Type *type) const {
-    return type->isPointerTy() ? kernel_.getDataLayout().getIntPtrType(type) : type;
-  }
-  static Value *convert(llvm::IRBuilder<> &b, Value *v, llvm::Type *to) {
-    if (v->getType() == to)
-      return v;
-    return to->isPointerTy() ? b.CreateIntToPtr(v, to) : b.CreatePtrToInt(v, to);
-  }
-
-  void declare() {
-    llvm::SmallVector<llvm::Type *> in, out{llvm::Type::getInt32Ty(context())};
-    for (Value *v : inputs_)
-      in.push_back(passed(v->getType()));
-    for (llvm::PHINode *phi : outputs_)
-      out.push_back(passed(phi->getType()));
-    result_ = llvm::StructType::get(context(), out);
-    rest_ = llvm::Function::Create(llvm::FunctionType::get(result_, in, false),
-                                   llvm::GlobalValue::InternalLinkage, kernel_.getName() + ".alone",
-                                   kernel_.getParent());
-    rest_->addFnAttr(llvm::Attribute::NoUnwind);
-    rest_->addFnAttr(kWaitsForNobody);
-    describeAs(kernel_, *rest_);
-  }
-
-  void build() {
-    declare();
-    BasicBlock *entry = BasicBlock::Create(context(), "entry", rest_);
+  void build(AloneFunction &rest) {
+    llvm::Function *function = &rest.function();
+    BasicBlock *entry = BasicBlock::Create(context(), "entry", function);
     llvm::IRBuilder<> b(entry);
     llvm::ValueToValueMapTy map;
     llvm::SmallVector<Value *> begin;
     for (unsigned k = 0; k < inputs_.size(); ++k) {
-      Value *v = convert(b, rest_->getArg(k), inputs_[k]->getType());
+      Value *v = rest.input(b, k);
       if (k < phis())
         begin.push_back(v);
       else
@@ -290,19 +178,19 @@ class Rest {
     }
     llvm::SmallVector<BasicBlock *> blocks;
     for (BasicBlock *block : loop_.blocks()) {
-      blocks.push_back(llvm::CloneBasicBlock(block, map, "", rest_));
+      blocks.push_back(llvm::CloneBasicBlock(block, map, "", function));
       map[block] = blocks.back();
     }
     b.CreateBr(copy(map, header()));
-    returnFrom(map);
+    returnFrom(map, function);
     unsigned k = 0;
     for (llvm::PHINode &phi : copy(map, header())->phis()) {
       phi.removeIncomingValue(before_, false);
       phi.addIncoming(begin[k++], entry);
     }
     llvm::remapInstructionsInBlocks(blocks, map);
-    takeLines(blocks);
-    normaliseLoops(*rest_);
+    rest.takeLines();
+    normaliseLoops(*function);
   }
   unsigned phis() const { return unsigned(llvm::range_size(header()->phis())); }
   static BasicBlock *copy(llvm::ValueToValueMapTy &map, BasicBlock *block) {
@@ -314,26 +202,26 @@ class Rest {
   }
 
   /// Every exit: its number, and what its phis get.
-  void returnFrom(llvm::ValueToValueMapTy &map) {
-    BasicBlock *done = BasicBlock::Create(context(), "done", rest_);
+  void returnFrom(llvm::ValueToValueMapTy &map, llvm::Function *rest) {
+    BasicBlock *done = BasicBlock::Create(context(), "done", rest);
     llvm::IRBuilder<> b(done);
     llvm::SmallVector<llvm::PHINode *> fields;
-    for (llvm::Type *type : result_->elements())
+    auto *result = llvm::cast<llvm::StructType>(rest->getReturnType());
+    for (llvm::Type *type : result->elements())
       fields.push_back(b.CreatePHI(type, unsigned(edges_.size())));
-    Value *result = llvm::PoisonValue::get(result_);
+    Value *whole = llvm::PoisonValue::get(result);
     for (unsigned k = 0; k < fields.size(); ++k)
-      result = b.CreateInsertValue(result, fields[k], k);
-    b.CreateRet(result);
+      whole = b.CreateInsertValue(whole, fields[k], k);
+    b.CreateRet(whole);
     for (const auto &[from, to] : edges_) {
-      BasicBlock *left = BasicBlock::Create(context(), "left", rest_, done);
+      BasicBlock *left = BasicBlock::Create(context(), "left", rest, done);
       b.SetInsertPoint(left);
       for (unsigned k = 0; k < outputs_.size(); ++k) {
         llvm::PHINode *phi = outputs_[k];
         llvm::PHINode *field = fields[k + 1];
-        Value *v =
-            phi->getParent() == to
-                ? convert(b, mapped(map, phi->getIncomingValueForBlock(from)), field->getType())
-                : llvm::PoisonValue::get(field->getType());
+        Value *v = phi->getParent() == to
+                       ? AloneFunction::handed(b, mapped(map, phi->getIncomingValueForBlock(from)))
+                       : llvm::PoisonValue::get(field->getType());
         field->addIncoming(v, left);
       }
       fields[0]->addIncoming(b.getInt32(numberOf(to)), left);
@@ -345,32 +233,9 @@ class Rest {
     return unsigned(llvm::find(exits_, exit) - exits_.begin());
   }
 
-  /// PTX lines, for messages.
-  void takeLines(llvm::ArrayRef<BasicBlock *> blocks) {
-    llvm::DISubprogram *of = rest_->getSubprogram();
-    for (BasicBlock *b : blocks)
-      for (Instruction &i : *b)
-        if (const llvm::DebugLoc line = i.getDebugLoc())
-          i.setDebugLoc(lineIn(of, line.getLine()));
-  }
-
-  /// Calls have one wherever functions are described.
-  llvm::DebugLoc lineOf(const BasicBlock &block) const {
-    for (const Instruction &i : block)
-      if (i.getDebugLoc())
-        return i.getDebugLoc();
-    llvm::DISubprogram *of = kernel_.getSubprogram();
-    return lineIn(of, of ? of->getLine() : 0);
-  }
-  static llvm::DebugLoc lineIn(llvm::DISubprogram *function, unsigned line) {
-    return function
-               ? llvm::DebugLoc(llvm::DILocation::get(function->getContext(), line, 0, function))
-               : llvm::DebugLoc();
-  }
-
-  void callFrom(unsigned fewLanes) {
+  void callFrom(const AloneFunction &rest, unsigned fewLanes) {
     BasicBlock *round = llvm::SplitBlock(header(), header()->getFirstNonPHI());
-    const llvm::DebugLoc line = lineOf(*round);
+    const llvm::DebugLoc line = AloneFunction::lineOf(*round);
     BasicBlock *alone = BasicBlock::Create(context(), "alone", &kernel_, round);
     llvm::IRBuilder<> b(header()->getTerminator());
     b.SetCurrentDebugLocation(line);
@@ -379,13 +244,10 @@ class Rest {
     b.SetInsertPoint(header());
     b.CreateCondBr(areFew, alone, round);
     b.SetInsertPoint(alone);
-    llvm::SmallVector<Value *> arguments;
-    for (Value *v : inputs_)
-      arguments.push_back(convert(b, v, passed(v->getType())));
-    Value *result = b.CreateCall(rest_, arguments);
+    Value *result = rest.call(b);
     llvm::SmallVector<Value *> outputs;
     for (unsigned k = 0; k < outputs_.size(); ++k)
-      outputs.push_back(convert(b, b.CreateExtractValue(result, k + 1), outputs_[k]->getType()));
+      outputs.push_back(AloneFunction::result(b, result, k + 1, outputs_[k]->getType()));
     Value *number = b.CreateExtractValue(result, 0);
     for (unsigned n = 0; n < exits_.size(); ++n) {
       BasicBlock *from = b.GetInsertBlock();
@@ -409,8 +271,6 @@ class Rest {
   llvm::SetVector<std::pair<BasicBlock *, BasicBlock *>> edges_;
   llvm::SetVector<BasicBlock *> exits_;
   llvm::SmallVector<llvm::PHINode *> outputs_;
-  llvm::StructType *result_ = nullptr;
-  llvm::Function *rest_ = nullptr;
 };
 
 unsigned sizeOf(const llvm::Loop &loop) {

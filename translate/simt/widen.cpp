@@ -21,6 +21,7 @@
 #include "translate/simt/rounds.h"
 #include "translate/simt/row_walks.h"
 #include "translate/simt/rows.h"
+#include "translate/simt/serial_accesses.h"
 #include "translate/simt/staging.h"
 #include "translate/simt/stragglers.h"
 #include "translate/simt/unify.h"
@@ -538,6 +539,11 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
       alone = runStragglersAlone(kernel, gang, context.target);
       if (!alone.empty())
         normaliseLoops(kernel);
+    });
+  if (mayRunAlone)
+    passes.run(Pass::serialAccesses, [&] {
+      for (llvm::Function *f : accessLaneAfterLane(kernel, gang, context.target))
+        alone.push_back(f);
     });
   return alone;
 }

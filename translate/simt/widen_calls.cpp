@@ -398,16 +398,28 @@ llvm::Value *Collectives::emitStragglers(const llvm::CallBase &call, const Word 
   return b_.CreateICmpULE(active, base(call.getArgOperand(0)));
 }
 
-/// A function of one thread, for each lane after the other.
+/// A function of one thread, for each lane after the other. Where an argument goes up in even steps
+/// from lane to lane, it is computed.
 llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &function) {
   llvm::SmallVector<Value *> operands;
-  for (const Value *a : call.args())
-    operands.push_back(shapes_.isUniform(a) ? base(a) : vector(a));
-  return laneByLane(operands, plain(&call),
-                    [&](llvm::ArrayRef<Value *> own, Value *) {
-                      return callWide(function.getFunctionType(), &function, own, b_.getTrue());
-                    },
-                    {.isLong = true});
+  llvm::SmallVector<int64_t> steps;
+  for (const Value *a : call.args()) {
+    const std::optional<int64_t> step = shapes_.isUniform(a) ? 0 : strideOf(a);
+    steps.push_back(step.value_or(0));
+    operands.push_back(step ? base(a) : vector(a));
+  }
+  return laneByLane(
+      operands, plain(&call),
+      [&](llvm::ArrayRef<Value *> scalars, Value *lane) {
+        llvm::SmallVector<Value *> own(scalars);
+        for (unsigned k = 0; k < own.size(); ++k)
+          if (steps[k] != 0)
+            own[k] = b_.CreateAdd(
+                own[k], b_.CreateMul(b_.CreateZExtOrTrunc(lane, own[k]->getType()),
+                                     llvm::ConstantInt::getSigned(own[k]->getType(), steps[k])));
+        return callWide(function.getFunctionType(), &function, own, b_.getTrue());
+      },
+      {.isLong = true});
 }
 
 /// Device functions that were not inlined take every argument as a vector and the mask. A function

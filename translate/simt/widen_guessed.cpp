@@ -72,7 +72,8 @@ const Value *differingPart(const Value *index, const ShapeAnalysis &shapes) {
   }
 }
 
-/// A number of the thread times a stride, to which loops may add what is the same for all lanes.
+/// A number of the thread times a stride, to which loops may add what is the same for all lanes;
+/// sums and parts of such numbers.
 bool isStrided(const Value *value, const ShapeAnalysis &shapes) {
   llvm::SmallVector<const Value *> stack{value};
   llvm::DenseSet<const Value *> seen;
@@ -82,41 +83,56 @@ bool isStrided(const Value *value, const ShapeAnalysis &shapes) {
       continue;
     if (seen.size() > kLimits.search.operands)
       return false;
-    const bool isSum = i->getOpcode() == I::Add || i->getOpcode() == I::Sub;
-    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(i))
-      stack.append(phi->value_op_begin(), phi->value_op_end());
-    else if (const Value *x = isSum ? varyingTerm(*i, shapes) : nullptr)
-      stack.push_back(x);
-    else
+    switch (i->getOpcode()) {
+    case I::PHI:
+      stack.append(i->value_op_begin(), i->value_op_end());
+      break;
+    case I::Add:
+    case I::Sub:
+      for (const Value *operand : i->operand_values())
+        if (shapes.shape(operand).isVarying())
+          stack.push_back(operand);
+        else if (!shapes.isUniform(operand))
+          return false;
+      break;
+    case I::LShr:
+    case I::AShr:
+      stack.push_back(i->getOperand(0));
+      break;
+    default:
       return false;
+    }
   }
   return true;
 }
 
 } // namespace
 
-/// Takes an address apart into an index that varies and what is the same for all lanes.
-Accesses::LinearAddress Accesses::linearAddress(const Value *pointer) const {
+LinearAddress linearAddress(const Value *pointer, const ShapeAnalysis &shapes) {
   LinearAddress a{pointer, 1, nullptr, {}};
-  const auto isUniform = [&](const Value *v) { return shapes_.isUniform(v); };
+  const auto isUniform = [&](const Value *v) { return shapes.isUniform(v); };
   LinearSum sum = sumOf(pointer, Extensions::terms, [&](const Value *v) {
     auto *i = llvm::dyn_cast<llvm::BinaryOperator>(v);
     return isUniform(v) || (i && llvm::none_of(i->operands(), isUniform));
   });
   const auto found =
       llvm::find_if(sum.terms, [&](const auto &term) { return !isUniform(term.first); });
-  if (found == sum.terms.end() || !shapes_.shape(found->first).isVarying())
+  if (found == sum.terms.end() || !shapes.shape(found->first).isVarying())
     return a;
   std::tie(a.index, a.scale) = *found;
   sum.terms.erase(found);
   if (auto *cast = llvm::dyn_cast<llvm::CastInst>(a.index);
       cast && llvm::isa<llvm::SExtInst, llvm::ZExtInst>(cast) &&
-      shapes_.shape(cast->getOperand(0)).isVarying()) {
+      shapes.shape(cast->getOperand(0)).isVarying()) {
     a.extension = cast;
     a.index = cast->getOperand(0);
   }
   a.rest = std::move(sum);
   return a;
+}
+
+bool mayBeNeighbours(const Value *index, const ShapeAnalysis &shapes) {
+  return !isStrided(index, shapes) && isOfThreadNumber(index, shapes);
 }
 
 /// `v` and a sum of what is the same for all lanes, of which narrower terms have signs.
@@ -174,12 +190,11 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
       type->isVectorTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_64(bits))
     return std::nullopt;
   Guess g;
-  g.linear = linearAddress(pointer);
+  g.linear = linearAddress(pointer, shapes_);
   const Value *index = g.linear.index;
   const int64_t size = int64_t(bits / 8);
   const unsigned width = widthOf(index);
-  if (width < 16 || width > 64 || size % g.linear.scale != 0 || isStrided(index, shapes_) ||
-      !isOfThreadNumber(index, shapes_))
+  if (width < 16 || width > 64 || size % g.linear.scale != 0 || !mayBeNeighbours(index, shapes_))
     return std::nullopt;
   g.isShared = pointer->getType()->getPointerAddressSpace() == lower::kShared;
   g.step = size / g.linear.scale;

@@ -546,10 +546,8 @@ llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   return result ? result : concatenate(pieces);
 }
 
-/// The bytes from one lane's address to the next one's, where that is the same for all lanes and
-/// certain.
-std::optional<int64_t> Accesses::strideOf(const Value *pointer) const {
-  const Shape s = shapes_.shape(pointer);
+std::optional<int64_t> Accesses::strideOf(const Value *v) const {
+  const Shape s = shapes_.shape(v);
   if (!s.hasOffsets() || s.isConditional || lanes_ < 2)
     return std::nullopt;
   const int64_t stride = (*s.offsets)[1];

@@ -1,0 +1,159 @@
+#include "translate/simt/alone.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "translate/simt/prepare.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::Instruction;
+using llvm::Value;
+
+/// Memory that a lane alone reads and writes at the places where it does in a gang.
+bool isPlainPlace(const Value *pointer) {
+  llvm::SmallVector<const Value *> objects;
+  llvm::getUnderlyingObjects(pointer, objects);
+  return llvm::none_of(objects, [](const Value *object) {
+    return llvm::isa<llvm::AllocaInst, llvm::PHINode, llvm::SelectInst>(object);
+  });
+}
+
+llvm::Type *handedAs(llvm::Type *type, const llvm::Function &in) {
+  return type->isPointerTy() ? in.getDataLayout().getIntPtrType(type) : type;
+}
+
+Value *convert(llvm::IRBuilder<> &b, Value *v, llvm::Type *to) {
+  if (v->getType() == to)
+    return v;
+  return to->isPointerTy() ? b.CreateIntToPtr(v, to) : b.CreatePtrToInt(v, to);
+}
+
+llvm::DebugLoc lineIn(llvm::DISubprogram *function, unsigned line) {
+  return function ? llvm::DebugLoc(llvm::DILocation::get(function->getContext(), line, 0, function))
+                  : llvm::DebugLoc();
+}
+
+} // namespace
+
+bool mayRunAlone(const Instruction &i) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+    return load->isSimple() && isPlainPlace(load->getPointerOperand());
+  if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+    return store->isSimple() && isPlainPlace(store->getPointerOperand());
+  if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i))
+    return llvm::isa<llvm::IntrinsicInst>(i) && !llvm::isa<llvm::DbgInfoIntrinsic>(i) &&
+           !call->isConvergent() && !call->mayWriteToMemory();
+  return !i.mayReadOrWriteMemory();
+}
+
+bool isHandedAlone(const llvm::Type *type) {
+  return type->isIntegerTy() || type->isFloatingPointTy() || type->isPointerTy();
+}
+
+AloneCosts AloneCost::of(const Instruction &i) const {
+  const auto lanes = float(shapes_.lanes());
+  const OperationCosts &costs = target_.costs;
+  if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
+    return {};
+  if (llvm::getLoadStorePointerOperand(&i)) {
+    const bool isStore = llvm::isa<llvm::StoreInst>(i);
+    if (isApart(i))
+      return {lanes * (isStore ? costs.scatter : costs.gather), 1};
+    return {registers(i) * (isStore ? costs.maskedStore : costs.maskedLoad), 1};
+  }
+  if (!shapes_.shape(&i).isVarying())
+    return {1, 1};
+  switch (i.getOpcode()) {
+  case Instruction::UDiv:
+  case Instruction::SDiv:
+  case Instruction::URem:
+  case Instruction::SRem: {
+    const float one = i.getType()->getScalarSizeInBits() > 32 ? costs.division64 : costs.division32;
+    return {lanes * one / 4, one};
+  }
+  case Instruction::FDiv:
+  case Instruction::FRem:
+    return {registers(i) * costs.floatDivision, 2 * costs.floatDivision};
+  default:
+    return {registers(i) / 2, 1};
+  }
+}
+
+bool AloneCost::isApart(const Instruction &access) const {
+  const Shape shape = shapes_.shape(llvm::getLoadStorePointerOperand(&access));
+  if (!shape.hasOffsets())
+    return shape.isVarying();
+  const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
+  return float(*most - *least) > 2 * registers(access) * float(target_.vectorBytes());
+}
+
+float AloneCost::registers(const Instruction &i) const {
+  const llvm::Type *type = i.getType();
+  if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
+    type = store->getValueOperand()->getType();
+  else if (auto *compare = llvm::dyn_cast<llvm::CmpInst>(&i))
+    type = compare->getOperand(0)->getType();
+  const uint64_t bits = type->isPointerTy() ? 64 : type->getScalarSizeInBits();
+  return float(target_.registersFor(bits * shapes_.lanes()));
+}
+
+AloneFunction::AloneFunction(llvm::Function &kernel, llvm::ArrayRef<Value *> inputs,
+                             llvm::ArrayRef<llvm::Type *> results, const llvm::Twine &suffix)
+    : inputs_(inputs) {
+  llvm::LLVMContext &context = kernel.getContext();
+  llvm::SmallVector<llvm::Type *> in, out;
+  for (Value *v : inputs)
+    in.push_back(handedAs(v->getType(), kernel));
+  for (llvm::Type *type : results)
+    out.push_back(handedAs(type, kernel));
+  llvm::Type *result = out.empty() ? llvm::Type::getVoidTy(context)
+                                   : static_cast<llvm::Type *>(llvm::StructType::get(context, out));
+  function_ = llvm::Function::Create(llvm::FunctionType::get(result, in, false),
+                                     llvm::GlobalValue::InternalLinkage, kernel.getName() + suffix,
+                                     kernel.getParent());
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr(kWaitsForNobody);
+  describeAs(kernel, *function_);
+}
+
+Value *AloneFunction::input(llvm::IRBuilder<> &b, unsigned k) const {
+  return convert(b, function_->getArg(k), inputs_[k]->getType());
+}
+
+Value *AloneFunction::handed(llvm::IRBuilder<> &b, Value *v) {
+  return convert(b, v, handedAs(v->getType(), *b.GetInsertBlock()->getParent()));
+}
+
+llvm::CallInst *AloneFunction::call(llvm::IRBuilder<> &b) const {
+  llvm::SmallVector<Value *> arguments;
+  for (Value *v : inputs_)
+    arguments.push_back(handed(b, v));
+  return b.CreateCall(function_, arguments);
+}
+
+Value *AloneFunction::result(llvm::IRBuilder<> &b, Value *call, unsigned k, llvm::Type *type) {
+  return convert(b, b.CreateExtractValue(call, k), type);
+}
+
+void AloneFunction::takeLines() {
+  for (llvm::BasicBlock &b : *function_)
+    for (Instruction &i : b)
+      if (const llvm::DebugLoc line = i.getDebugLoc())
+        i.setDebugLoc(lineIn(function_->getSubprogram(), line.getLine()));
+}
+
+llvm::DebugLoc AloneFunction::lineOf(const llvm::BasicBlock &block) {
+  for (const Instruction &i : block)
+    if (i.getDebugLoc())
+      return i.getDebugLoc();
+  llvm::DISubprogram *of = block.getParent()->getSubprogram();
+  return lineIn(of, of ? of->getLine() : 0);
+}
+
+} // namespace ptxrun::simt

@@ -1,0 +1,67 @@
+// Code of a kernel that lanes run one after the other, as functions of one thread.
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+
+#include "translate/simt/shape.h"
+#include "translate/simt/target.h"
+
+namespace ptxrun::simt {
+
+/// Whether lanes may do this one after the other: others neither see in which order, nor wait for
+/// it.
+bool mayRunAlone(const llvm::Instruction &);
+/// Whether a value of this type can be handed to such a function, and come back from it.
+bool isHandedAlone(const llvm::Type *);
+
+/// Cycles of what is done, in a gang and in one lane.
+struct AloneCosts {
+  float gang = 0, lane = 0;
+  AloneCosts &operator+=(const AloneCosts &o) { return gang += o.gang, lane += o.lane, *this; }
+};
+
+/// What instructions cost, as far as the operations' costs tell: a gang's do not wait for each
+/// other, one lane's do.
+class AloneCost {
+ public:
+  AloneCost(const ShapeAnalysis &shapes, const Target &target) : shapes_(shapes), target_(target) {}
+
+  AloneCosts of(const llvm::Instruction &) const;
+  /// Whether a load or store touches more of memory than its elements' registers.
+  bool isApart(const llvm::Instruction &access) const;
+
+ private:
+  float registers(const llvm::Instruction &) const;
+
+  const ShapeAnalysis &shapes_;
+  const Target &target_;
+};
+
+/// A function, still empty, that a kernel's lanes call one after the other. Pointers go in and out
+/// as integers, which is what addresses are in the code of a thread.
+class AloneFunction {
+ public:
+  /// `results`: null where there are none.
+  AloneFunction(llvm::Function &kernel, llvm::ArrayRef<llvm::Value *> inputs,
+                llvm::ArrayRef<llvm::Type *> results, const llvm::Twine &suffix);
+
+  llvm::Function &function() const { return *function_; }
+  /// In the function: what input k is there.
+  llvm::Value *input(llvm::IRBuilder<> &, unsigned k) const;
+  /// In the function: as one of the results.
+  static llvm::Value *handed(llvm::IRBuilder<> &, llvm::Value *);
+  /// In the kernel.
+  llvm::CallInst *call(llvm::IRBuilder<> &) const;
+  /// In the kernel: result k of a call.
+  static llvm::Value *result(llvm::IRBuilder<> &, llvm::Value *call, unsigned k, llvm::Type *);
+  /// What was copied here from the kernel has the kernel's lines: for messages.
+  void takeLines();
+  /// The line of the kernel at which the block begins; calls need one wherever functions are
+  /// described.
+  static llvm::DebugLoc lineOf(const llvm::BasicBlock &);
+
+ private:
+  llvm::SmallVector<llvm::Value *> inputs_;
+  llvm::Function *function_;
+};
+
+} // namespace ptxrun::simt
