@@ -160,7 +160,8 @@ class SerialAccesses {
   /// What is computed of the loads, in the block's order, with all accesses.
   void findInner() {
     llvm::DenseSet<const Value *> members(accesses_.begin(), accesses_.end());
-    for (auto i = accesses_.front()->getIterator(); !i->isTerminator(); ++i)
+    for (auto i = accesses_.front()->getIterator(); i != std::next(accesses_.back()->getIterator());
+         ++i)
       if (members.contains(&*i) || llvm::any_of(i->operand_values(), [&](const Value *v) {
             auto *operand = llvm::dyn_cast<Instruction>(v);
             return operand && inner_.contains(operand);
