@@ -11,4 +11,4 @@ echo "-- running the tests on $(nproc) cores"
 if [ $# -eq 0 ]; then exec .ci/test build .ci/shares/release.txt; fi
 if [ "$1" = --all ]; then shift; fi
 cd build
-exec ctest --output-on-failure --no-tests=error --parallel "$(nproc)" --timeout 300 "$@"
+exec ctest --output-on-failure --no-tests=error --parallel "$(nproc)" --timeout 600 "$@"
