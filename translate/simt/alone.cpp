@@ -69,20 +69,13 @@ AloneCosts AloneCost::of(const Instruction &i) const {
   }
   if (!shapes_.shape(&i).isVarying())
     return {1, 1};
-  switch (i.getOpcode()) {
-  case Instruction::UDiv:
-  case Instruction::SDiv:
-  case Instruction::URem:
-  case Instruction::SRem: {
+  if (i.isIntDivRem()) {
     const float one = i.getType()->getScalarSizeInBits() > 32 ? costs.division64 : costs.division32;
     return {lanes * one / 4, one};
   }
-  case Instruction::FDiv:
-  case Instruction::FRem:
+  if (isDivision(i))
     return {registers(i) * costs.floatDivision, 2 * costs.floatDivision};
-  default:
-    return {registers(i) / 2, 1};
-  }
+  return {registers(i) / 2, 1};
 }
 
 bool AloneCost::isApart(const Instruction &access) const {

@@ -26,10 +26,10 @@ class AloneCost {
   AloneCost(const ShapeAnalysis &shapes, const Target &target) : shapes_(shapes), target_(target) {}
 
   AloneCosts of(const llvm::Instruction &) const;
-  /// Whether a load or store touches more of memory than its elements' registers.
-  bool isApart(const llvm::Instruction &access) const;
 
  private:
+  /// Whether a load or store touches more of memory than its elements' registers.
+  bool isApart(const llvm::Instruction &access) const;
   float registers(const llvm::Instruction &) const;
 
   const ShapeAnalysis &shapes_;

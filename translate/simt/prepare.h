@@ -73,6 +73,12 @@ struct Findings {
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
 
+/// Of integers or floats, or a remainder: what takes several times as long as other arithmetic.
+inline bool isDivision(const llvm::Instruction &i) {
+  return i.isIntDivRem() || i.getOpcode() == llvm::Instruction::FDiv ||
+         i.getOpcode() == llvm::Instruction::FRem;
+}
+
 using BlockSet = llvm::DenseSet<const llvm::BasicBlock *>;
 /// Blocks reachable from `start` without passing `stop` (null: all).
 BlockSet reachable(const llvm::BasicBlock *start, const llvm::BasicBlock *stop);

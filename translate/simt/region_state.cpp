@@ -20,20 +20,6 @@ using llvm::Value;
 
 namespace {
 
-bool isDivision(const llvm::Instruction &i) {
-  switch (i.getOpcode()) {
-  case llvm::Instruction::UDiv:
-  case llvm::Instruction::SDiv:
-  case llvm::Instruction::URem:
-  case llvm::Instruction::SRem:
-  case llvm::Instruction::FDiv:
-  case llvm::Instruction::FRem:
-    return true;
-  default:
-    return false;
-  }
-}
-
 BlockSet reachableFromAll(llvm::ArrayRef<const llvm::BasicBlock *> starts) {
   BlockSet all;
   for (const llvm::BasicBlock *start : starts)

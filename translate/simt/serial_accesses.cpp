@@ -26,6 +26,7 @@
 #include "translate/simt/guesses.h"
 #include "translate/simt/lane_groups.h"
 #include "translate/simt/linear_sum.h"
+#include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -41,18 +42,8 @@ const Value *placeOf(const Instruction &access) {
 
 /// Arithmetic that a lane may do again for itself.
 bool isCheap(const Instruction &i) {
-  switch (i.getOpcode()) {
-  case Instruction::UDiv:
-  case Instruction::SDiv:
-  case Instruction::URem:
-  case Instruction::SRem:
-  case Instruction::FDiv:
-  case Instruction::FRem:
-    return false;
-  default:
-    return llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst, llvm::CmpInst,
-                     llvm::SelectInst>(i);
-  }
+  return !isDivision(i) && llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst,
+                                     llvm::CmpInst, llvm::SelectInst>(i);
 }
 
 /// Which accesses a gang does lane by lane, and none of the ways around that will help.
@@ -118,12 +109,11 @@ class SerialAccesses {
   bool isWorthwhile(Apart &apart) const {
     const AloneCost cost(shapes_, target_);
     const auto lanes = float(shapes_.lanes());
-    const bool isByPointer = !target_.hasMaskedGather();
     AloneCosts sum{0, kLimits.serial.lane};
     for (const Instruction *i : body()) {
       AloneCosts one = cost.of(*i);
       if (placeOf(*i) && apart.isApart(*i))
-        one.gang += lanes * takenOut(*i, isByPointer);
+        one.gang += lanes * takenOut(*i);
       sum += {one.gang, one.lane / kLimits.serial.perCycle};
     }
     for (const Value *v : inputs_)
@@ -208,14 +198,15 @@ class SerialAccesses {
     return all;
   }
 
-  /// Cycles for the lane's element of a vector of addresses, and of what is stored.
-  float takenOut(const Instruction &access, bool isByPointer) const {
-    const float one = target_.costs.laneExtraction;
-    const bool isVarying = shapes_.shape(placeOf(access)).isVarying();
-    if (!isVarying || !isByPointer)
+  /// Cycles for the lane's element of a vector of addresses, and of what is stored, of an access
+  /// that lies apart.
+  float takenOut(const Instruction &access) const {
+    if (target_.hasMaskedGather())
       return 0;
-    const bool isMasked = shapes_.isInDivergentRegion(access.getParent());
-    return llvm::isa<llvm::StoreInst>(access) || isMasked ? one * (isMasked ? 1.5F : 1) : 0;
+    const float one = target_.costs.laneExtraction;
+    if (shapes_.isInDivergentRegion(access.getParent()))
+      return 1.5F * one;
+    return llvm::isa<llvm::StoreInst>(access) ? one : 0;
   }
 
   /// What neither is one of the accesses nor computed of them stands before them.
