@@ -8,35 +8,42 @@ namespace ptxrun::lane {
 //
 // 16- and 32-bit quotients are taken in floating point, which widens where integer division does
 // not: a quotient that is no integer misses the next one by at least 1/b, relatively 1/a, more than
-// half an ulp of `Wide`; so truncation is exact. Remainders of 64 bits are made of quotients
+// half an ulp of `Wide`; so truncation is exact. Those of signed numbers are of the divisor's
+// magnitude and negated behind: MININT / 1 does not overflow, and where threads share a divisor and
+// a quotient they share all of it. Remainders of 64 bits are made of quotients
 // (translate/lower/integer.cpp).
-#define QUOTIENT(width, Unsigned, Signed, Wide)                                                    \
+#define DIVISION(width, Unsigned, Signed, Wide)                                                    \
   LANE Unsigned ptx_div_u##width(Unsigned a, Unsigned b) {                                         \
     const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
     return pick(b == 0, (Unsigned) ~(Unsigned)0, (Unsigned)((Wide)a / (Wide)divisor));             \
   }                                                                                                \
+  LANE_INLINE Signed byMagnitude(Signed a, Signed b) {                                             \
+    return (Signed)((Wide)a / abs((Wide)pick(b == 0, (Signed)1, b)));                              \
+  }                                                                                                \
   LANE Signed ptx_div_s##width(Signed a, Signed b) {                                               \
-    const bool isSpecial = (b == 0) | (b == -1);                                                   \
-    const Signed divisor = pick(isSpecial, (Signed)1, b);                                          \
-    const Signed quotient = (Signed)((Wide)a / (Wide)divisor);                                     \
-    return pick(b == 0, (Signed)-1, pick(b == -1, (Signed)(0 - (Unsigned)a), quotient));           \
-  }
-#define REMAINDER(width, Unsigned, Signed, Wide)                                                   \
+    const Signed quotient = byMagnitude(a, b);                                                     \
+    return pick(b == 0, (Signed)-1, pick(b < 0, (Signed)(0 - (uint32_t)quotient), quotient));      \
+  }                                                                                                \
   LANE Unsigned ptx_rem_u##width(Unsigned a, Unsigned b) {                                         \
     const Unsigned divisor = pick(b == 0, (Unsigned)1, b);                                         \
     return pick(b == 0, a, (Unsigned)(a - (Unsigned)((Wide)a / (Wide)divisor) * divisor));         \
   }                                                                                                \
   LANE Signed ptx_rem_s##width(Signed a, Signed b) {                                               \
-    const bool isSpecial = (b == 0) | (b == -1);                                                   \
-    const Signed divisor = pick(isSpecial, (Signed)1, b);                                          \
-    const Signed remainder = (Signed)(a - (Signed)((Wide)a / (Wide)divisor) * divisor);            \
-    return pick(b == 0, a, pick(b == -1, (Signed)0, remainder));                                   \
+    const uint32_t magnitude = pick(b < 0, 0 - (uint32_t)b, (uint32_t)b);                          \
+    return pick(b == 0, a, (Signed)((uint32_t)a - (uint32_t)byMagnitude(a, b) * magnitude));       \
   }
-QUOTIENT(16, uint16_t, int16_t, float)
-QUOTIENT(32, uint32_t, int32_t, double)
-QUOTIENT(64, uint64_t, int64_t, decltype(a))
-REMAINDER(16, uint16_t, int16_t, float)
-REMAINDER(32, uint32_t, int32_t, double)
+DIVISION(16, uint16_t, int16_t, float)
+DIVISION(32, uint32_t, int32_t, double)
+
+LANE uint64_t ptx_div_u64(uint64_t a, uint64_t b) {
+  return pick(b == 0, ~(uint64_t)0, a / pick(b == 0, (uint64_t)1, b));
+}
+/// Of 64 bits, MININT has no magnitude; dividing by itself it does not overflow either.
+LANE int64_t ptx_div_s64(int64_t a, int64_t b) {
+  const int64_t divisor = pick(b < 0, (int64_t)(0 - (uint64_t)b), b);
+  const int64_t quotient = a / pick(b == 0, (int64_t)1, divisor);
+  return pick(b == 0, (int64_t)-1, pick(divisor != b, (int64_t)(0 - (uint64_t)quotient), quotient));
+}
 
 /// The position of the n-th set bit of `word` (n from 0), 32 if there is none: binary search over
 /// population counts.

@@ -22,6 +22,10 @@ struct Run {
 /// What a load that replaces (part of) another keeps of it: volatile, invariant.
 void copyAccessTraits(llvm::LoadInst *to, const llvm::LoadInst &from);
 
+/// Whether so many bytes from there on are in one page: memory is open or closed by whole pages, so
+/// that all of them may be read where one of them may.
+llvm::Value *isInPage(llvm::IRBuilderBase &, llvm::Value *at, uint64_t bytes);
+
 class Accesses : protected ValueMap {
  public:
   using ValueMap::ValueMap;
@@ -102,6 +106,20 @@ class Accesses : protected ValueMap {
                   llvm::function_ref<Value *(const Row &, Value *)> access);
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
+
+  // widen_pieces.cpp
+  /// A few lanes that lie in one row or two: where the first of them would be in that of the first
+  /// and in that of the last; bits of those in the former, and of those that are active (null:
+  /// all).
+  struct Piece {
+    Value *first = nullptr, *last = nullptr, *inFirst = nullptr, *active = nullptr;
+  };
+  unsigned lanesOfPiece(const Guess &) const;
+  Value *bitsInRow(const Guess &, unsigned firstLane, bool isOfFirst);
+  Piece pieceOf(const Guess &, unsigned firstLane, bool areTwoRows, bool isMaskable, Value *&fits);
+  Value *loadPiece(const llvm::LoadInst &, const Piece &, unsigned lanes, bool isMaskable);
+  Value *loadPiecesOrEach(const llvm::LoadInst &, const Guess &, const Address &);
+  void storePiecesOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 
   // widen_groups.cpp
   std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size, bool doGuess = false);

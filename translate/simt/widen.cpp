@@ -26,6 +26,7 @@
 #include "translate/simt/stragglers.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/verify.h"
+#include "translate/simt/versions.h"
 #include "translate/simt/waits.h"
 #include "translate/simt/widener.h"
 #include "translate/simt/words.h"
@@ -243,6 +244,16 @@ unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
   return lanes;
 }
 
+/// The same of a kernel in which gangs whose lanes agree on quotients have code of their own: only
+/// what differs in that takes registers.
+unsigned lanesThatFit(const llvm::Function &kernel, const ShapeAnalysis &shapes,
+                      const std::array<uint32_t, 3> &block, const Target &target) {
+  const llvm::SmallVector<llvm::Instruction *> values = quotients(shapes, shapes.order());
+  if (values.empty())
+    return lanesThatFit(shapes, target);
+  return lanesThatFit({const_cast<llvm::Function &>(kernel), {32, block}, false, values}, target);
+}
+
 /// Threads of a row of the block where each gang could get one: rows that would lie across gangs,
 /// most of whose lanes they fill. 0: the block is another.
 uint32_t rowAcrossGangs(const CodeOptions &o, unsigned lanes) {
@@ -309,7 +320,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
              o.block[1] * o.block[2] > 1) {
     wanted = o.block[0] % 16 == 0 ? 16 : 8;
     reason = "rows that gangs of " + std::to_string(wanted) + " divide";
-  } else if (unsigned fitting = lanesThatFit(shapes, target);
+  } else if (unsigned fitting = lanesThatFit(*kernel, shapes, o.block, target);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
     reason =

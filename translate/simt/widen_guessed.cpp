@@ -5,7 +5,7 @@
 //     if (all active lanes: index == index[0] + lane, and none of these wraps)
 //       one access of a row at the address of lane 0
 //     else if (the lanes lie in few rows)
-//       row after row under a mask
+//       row after row under a mask, or piece after piece where masks are vectors (widen_pieces.cpp)
 //     else
 //       a gather or scatter, lane by lane below AVX-512
 //
@@ -268,8 +268,10 @@ Value *Accesses::areFewRows(Value *starts) {
 
 /// Where the lanes are no neighbours: rows, or each lane by itself.
 Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
-  if (!load.isSimple() || !context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits()))
+  if (!load.isSimple())
     return loadEach(load, pointers(a));
+  if (!context_.target.hasMaskRegisters())
+    return loadPiecesOrEach(load, g, a);
   Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
   Value *starts = startsOfRows(g);
@@ -288,9 +290,10 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
 
 void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
                                Value *v) {
-  if (!store.isSimple() ||
-      !context_.target.hasMaskedAccess(plain(store.getValueOperand())->getScalarSizeInBits()))
+  if (!store.isSimple())
     return storeEach(store, pointers(a), v);
+  if (!context_.target.hasMaskRegisters())
+    return storePiecesOrEach(store, g, a, v);
   Block *inRows = newBlock("store.rows"), *each = newBlock("store.each"),
         *done = newBlock("store.end");
   Value *starts = startsOfRows(g);

@@ -276,19 +276,21 @@ llvm::Value *Accesses::loadOffsets(const llvm::LoadInst &load, const Address &a)
   return loadEach(load, pointers(a));
 }
 
-/// What lies from `from` on, under a mask where no instruction is for that: memory is open or
-/// closed by whole pages, so that all of it may be read if it is in one page and one of its lanes
-/// is active; else lane by lane.
+llvm::Value *isInPage(llvm::IRBuilderBase &b, llvm::Value *at, uint64_t bytes) {
+  constexpr uint64_t page = 4096; // the smallest of x86-64
+  if (bytes > page)
+    return b.getFalse();
+  return b.CreateICmpULE(b.CreateAnd(b.CreatePtrToInt(at, b.getInt64Ty()), page - 1),
+                         b.getInt64(page - bytes));
+}
+
+/// What lies from `from` on, under a mask where no instruction is for that: all of it may be read
+/// if it is in one page and one of its lanes is active; else lane by lane.
 llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address &a, Value *from,
                                       int64_t bytes, llvm::function_ref<Value *()> loadWhole) {
-  constexpr int64_t page = 4096; // the smallest of x86-64
-  if (bytes > page)
-    return loadEach(load, pointers(a));
-  Value *inPage = b_.CreateAnd(b_.CreatePtrToInt(from, b_.getInt64Ty()), page - 1);
   Block *whole = newBlock("load.row"), *each = newBlock("load.each"), *done = newBlock("load.end");
-  b_.CreateCondBr(
-      b_.CreateAnd(b_.CreateICmpULE(inPage, b_.getInt64(uint64_t(page - bytes))), anyLane(mask())),
-      whole, each, llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
+  b_.CreateCondBr(b_.CreateAnd(isInPage(b_, from, uint64_t(bytes)), anyLane(mask())), whole, each,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
   const auto loadLanes = [&] {
     const std::optional<int64_t> stride = elementStride(load);
     return stride ? loadByLanes(load, rowOf(a), *stride) : loadEach(load, pointers(a));
@@ -724,7 +726,6 @@ bool Accesses::isBlended(const llvm::StoreInst &store) const {
 /// A function, which is inlined in the end, so that nothing that repeats or moves instructions
 /// comes between its load and its store.
 llvm::Function *Accesses::blendingStore(const llvm::StoreInst &store, llvm::FixedVectorType *row) {
-  constexpr uint64_t page = 4096; // the smallest of x86-64
   llvm::Module &m = context_.module;
   llvm::LLVMContext &c = m.getContext();
   auto *masks = llvm::FixedVectorType::get(llvm::Type::getInt1Ty(c), row->getNumElements());
@@ -749,11 +750,9 @@ llvm::Function *Accesses::blendingStore(const llvm::StoreInst &store, llvm::Fixe
   Value *to = f->getArg(0), *values = f->getArg(1), *who = f->getArg(2);
   const uint64_t bytes = m.getDataLayout().getTypeStoreSize(row).getFixedValue();
   llvm::IRBuilder<> b(entry);
-  Value *inPage = b.CreateAnd(b.CreatePtrToInt(to, b.getInt64Ty()), page - 1);
   Value *isAny = b.CreateIsNotNull(b.CreateBitCast(who, b.getIntNTy(row->getNumElements())));
-  b.CreateCondBr(
-      b.CreateAnd(b.CreateICmpULE(inPage, b.getInt64(page - std::min(bytes, page))), isAny), whole,
-      each, llvm::MDBuilder(c).createBranchWeights(1 << 10, 1));
+  b.CreateCondBr(b.CreateAnd(isInPage(b, to, bytes), isAny), whole, each,
+                 llvm::MDBuilder(c).createBranchWeights(1 << 10, 1));
   b.SetInsertPoint(whole);
   Value *old = b.CreateAlignedLoad(row, to, store.getAlign());
   b.CreateAlignedStore(b.CreateSelect(who, values, old), to, store.getAlign());

@@ -491,6 +491,9 @@ void ValueMap::forgetBlock() {
 /// lanes, of which only the integer part is used: how intrinsics/lane divides.
 bool ValueMap::isQuotientByUniform(const llvm::Instruction &i) const {
   auto isNarrowInteger = [](const Value *v) {
+    if (auto *abs = llvm::dyn_cast<llvm::IntrinsicInst>(v);
+        abs && abs->getIntrinsicID() == llvm::Intrinsic::fabs)
+      v = abs->getOperand(0);
     auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
     return cast && llvm::isa<llvm::UIToFPInst, llvm::SIToFPInst>(cast) &&
            cast->getSrcTy()->isIntegerTy() && cast->getSrcTy()->getIntegerBitWidth() <= 32;

@@ -51,6 +51,34 @@ void csr(Kinds::Group &group, unsigned threadsOfRow, int least, int most) {
 void csrScalar(Kinds::Group &group) { csr(group, 1, 4, 28); }
 void csrVector(Kinds::Group &group) { csr(group, 32, 20, 100); }
 
+void csrDense(Kinds::Group &group) {
+  constexpr int rows = 4096, columns = 96, each = 16;
+  Data<int> start(rows + 1), column(rows * each);
+  Data<float> value(rows * each), x(rows * columns), y(rows * columns);
+  for (int r = 0; r <= rows; ++r)
+    start[r] = r * each;
+  fill(column, 1, 0, rows);
+  fill(value, 2, -1, 1);
+  fill(x, 3, -1, 1);
+  group.measure({.grid = {rows * columns / 256},
+                 .block = {256},
+                 .arguments = args(rows, columns, start, column, value, x, y),
+                 .loop =
+                     [&] {
+                       for (int r = 0; r < rows; ++r) {
+                         float sums[columns] = {};
+                         for (int k = start[r]; k < start[r + 1]; ++k) {
+                           const float v = value[k], *from = x.get() + column[k] * columns;
+#pragma omp simd
+                           for (int c = 0; c < columns; ++c)
+                             sums[c] += v * from[c];
+                         }
+                         std::copy(sums, sums + columns, y.get() + r * columns);
+                       }
+                     },
+                 .outputs = {near(y, 1e-4)}});
+}
+
 void ell(Kinds::Group &group) {
   constexpr int rows = 65536, width = 16;
   Data<int> column(rows * width);
@@ -244,6 +272,7 @@ void findRoots(Kinds::Group &group) {
 
 void measureSparse(Kinds &kinds) {
   kinds.measureAll("sparse", {{"csrScalar", csrScalar},
+                              {"csrDense", csrDense},
                               {"csrVector", csrVector},
                               {"ell", ell},
                               {"bfsLevel", bfsLevel},

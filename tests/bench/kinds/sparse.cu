@@ -9,6 +9,15 @@ extern "C" __global__ void csrScalar(int rows, const int *start, const int *colu
   y[r] = sum;
 }
 
+// A row of y for each row of the matrix: `columns` numbers of it, a thread for each.
+extern "C" __global__ void csrDense(int rows, int columns, const int *start, const int *column, const float *value, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, r = i / columns, c = i % columns;
+  if (r >= rows) return;
+  float sum = 0;
+  for (int k = start[r]; k < start[r + 1]; ++k) sum += value[k] * x[column[k] * columns + c];
+  y[r * columns + c] = sum;
+}
+
 extern "C" __global__ void csrVector(int rows, const int *start, const int *column, const float *value, const float *x, float *y) {
   int r = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
   if (r >= rows) return;

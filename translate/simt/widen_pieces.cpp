@@ -1,0 +1,131 @@
+// Guessed neighbours where CPUs have no registers for masks: lanes of a gang that lie in several
+// rows (of an index taken apart by a number that is no multiple of W) are taken in pieces, a
+// register or eight lanes each.
+//
+//     loads     each piece lies in at most two rows, that of its first lane and that of its last,
+//               and what a row would have for the whole piece in one page of memory: two loads
+//     stores    each piece lies in one row, and all lanes are active: one store
+//
+// One row after the other under masks, as with registers for them (widen_guessed.cpp), takes
+// longer: masks for all of the gang's registers are made of bits, for each row.
+#include "translate/simt/accesses.h"
+
+namespace ptxrun::simt {
+
+using llvm::Value;
+
+unsigned Accesses::lanesOfPiece(const Guess &g) const {
+  return std::min({8u, lanes_, context_.target.vectorBytes() / unsigned(g.size)});
+}
+
+static llvm::SmallVector<int> lanesFrom(unsigned first, unsigned n) {
+  return llvm::to_vector(llvm::seq<int>(int(first), int(first + n)));
+}
+
+/// One bit for each lane of the piece from `l` on: it lies in the row of the piece's first lane, or
+/// of its last. One whose index leaves the range of its type on the way there does not.
+Value *Accesses::bitsInRow(const Guess &g, unsigned l, bool isOfFirst) {
+  const unsigned n = lanesOfPiece(g), from = isOfFirst ? 0 : n - 1;
+  llvm::SmallVector<llvm::Constant *> steps;
+  for (unsigned k = 0; k < n; ++k)
+    steps.push_back(llvm::ConstantInt::getSigned(g.lanes->getType()->getScalarType(),
+                                                 (int64_t(k) - from) * g.step));
+  Value *lanes = b_.CreateShuffleVector(g.lanes, lanesFrom(l, n));
+  Value *end = b_.CreateVectorSplat(n, b_.CreateExtractElement(g.lanes, l + from));
+  Value *isIn = b_.CreateICmpEQ(lanes, b_.CreateAdd(end, llvm::ConstantVector::get(steps)));
+  if (widthOf(g.linear.index) < 64) {
+    Value *low = isOfFirst ? end : lanes, *high = isOfFirst ? lanes : end;
+    isIn = b_.CreateAnd(isIn,
+                        g.isSigned() ? b_.CreateICmpSLE(low, high) : b_.CreateICmpULE(low, high));
+  }
+  return b_.CreateBitCast(isIn, b_.getIntNTy(n));
+}
+
+/// The piece from lane `l` on; adds to `fits` what it takes.
+Accesses::Piece Accesses::pieceOf(const Guess &g, unsigned l, bool areTwoRows, bool isMaskable,
+                                  Value *&fits) {
+  const unsigned n = lanesOfPiece(g);
+  const uint64_t bytes = uint64_t(g.size) * n;
+  Piece p;
+  p.inFirst = bitsInRow(g, l, true);
+  p.first = placeOf(g, b_.CreateExtractElement(g.lanes, l));
+  Value *fit = p.inFirst;
+  if (areTwoRows) {
+    Value *end = placeOf(g, b_.CreateExtractElement(g.lanes, l + n - 1));
+    p.last = b_.CreateConstGEP1_64(b_.getInt8Ty(), end, uint64_t(g.size) - bytes);
+    fit = b_.CreateOr(fit, bitsInRow(g, l, false));
+    fits =
+        b_.CreateAnd(fits, b_.CreateAnd(isInPage(b_, p.first, bytes), isInPage(b_, p.last, bytes)));
+  }
+  if (mask()) {
+    p.active = b_.CreateTrunc(b_.CreateLShr(maskBits(mask()), l), b_.getIntNTy(n));
+    fit = isMaskable ? b_.CreateOr(fit, b_.CreateNot(p.active)) : b_.CreateAnd(fit, p.active);
+  }
+  fits = b_.CreateAnd(fits, b_.CreateICmpEQ(fit, llvm::Constant::getAllOnesValue(b_.getIntNTy(n))));
+  return p;
+}
+
+/// What lies in the row of the piece's first lane, and then the rest.
+Value *Accesses::loadPiece(const llvm::LoadInst &load, const Piece &p, unsigned lanes,
+                           bool isMaskable) {
+  auto *type = llvm::FixedVectorType::get(plain(&load), lanes);
+  const auto asMask = [&](Value *bits) {
+    return b_.CreateBitCast(bits, vec(b_.getInt1Ty(), lanes));
+  };
+  if (!p.active || !isMaskable)
+    return b_.CreateSelect(asMask(p.inFirst), b_.CreateAlignedLoad(type, p.first, load.getAlign()),
+                           b_.CreateAlignedLoad(type, p.last, load.getAlign()));
+  const auto masked = [&](Value *at, Value *who, Value *otherwise) {
+    return b_.CreateMaskedLoad(type, at, load.getAlign(), asMask(b_.CreateAnd(who, p.active)),
+                               otherwise);
+  };
+  return masked(p.last, b_.CreateNot(p.inFirst),
+                masked(p.first, p.inFirst, llvm::Constant::getNullValue(type)));
+}
+
+Value *Accesses::loadPiecesOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
+  const unsigned n = lanesOfPiece(g);
+  const bool isMaskable = context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits());
+  llvm::SmallVector<Piece> pieces;
+  Value *fits = b_.getTrue();
+  for (unsigned l = 0; l < lanes_; l += n)
+    pieces.push_back(pieceOf(g, l, true, isMaskable, fits));
+  Block *inPieces = newBlock("load.pieces"), *each = newBlock("load.each"),
+        *done = newBlock("load.end");
+  b_.CreateCondBr(fits, inPieces, each);
+  const std::optional<int64_t> step = g.isShared ? std::nullopt : stepToNextCta(load, g.size);
+  const auto loadPieces = [&] {
+    llvm::SmallVector<Value *> loaded;
+    for (const Piece &p : pieces) {
+      if (step)
+        fetchForNextCta(p.first, *step, *step);
+      loaded.push_back(loadPiece(load, p, n, isMaskable));
+    }
+    return concatenate(loaded);
+  };
+  return joined({inPieces, loadPieces}, {each, [&] { return loadEach(load, pointers(a)); }}, done);
+}
+
+void Accesses::storePiecesOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
+                                 Value *v) {
+  const unsigned n = lanesOfPiece(g);
+  if (n == lanes_)
+    return storeEach(store, pointers(a), v);
+  llvm::SmallVector<Piece> pieces;
+  Value *fits = b_.getTrue();
+  for (unsigned l = 0; l < lanes_; l += n)
+    pieces.push_back(pieceOf(g, l, false, false, fits));
+  Block *inPieces = newBlock("store.pieces"), *each = newBlock("store.each"),
+        *done = newBlock("store.end");
+  b_.CreateCondBr(fits, inPieces, each);
+  const auto storePieces = [&]() -> Value * {
+    for (unsigned k = 0; k < pieces.size(); ++k)
+      b_.CreateAlignedStore(b_.CreateShuffleVector(v, lanesFrom(k * n, n)), pieces[k].first,
+                            store.getAlign());
+    return nullptr;
+  };
+  const auto storeByLanes = [&]() -> Value * { return storeEach(store, pointers(a), v), nullptr; };
+  joined({inPieces, storePieces}, {each, storeByLanes}, done);
+}
+
+} // namespace ptxrun::simt
