@@ -16,10 +16,12 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
+#include "translate/lower/address_phis.h"
 #include "translate/lower/analyses.h"
 #include "translate/lower/canonical_nan.h"
 #include "translate/lower/constant_arrays.h"
 #include "translate/lower/scalar_form.h"
+#include "translate/lower/stores_at_meets.h"
 #include "translate/lower/variable_pointers.h"
 #include "translate/lower/wide_divisions.h"
 
@@ -35,7 +37,9 @@ constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
 llvm::FunctionPassManager promotion(const CodeOptions &options) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::PromotePass());
+  passes.addPass(AddressPhisPass());
   passes.addPass(VariablePointersPass(/*isLast=*/false));
+  passes.addPass(StoresAtMeetsPass());
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
@@ -47,7 +51,9 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
 llvm::FunctionPassManager cleaning(Tier tier) {
   llvm::FunctionPassManager passes;
   // Addresses that inlining brought to their variables.
+  passes.addPass(AddressPhisPass());
   passes.addPass(VariablePointersPass(/*isLast=*/true));
+  passes.addPass(StoresAtMeetsPass());
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());

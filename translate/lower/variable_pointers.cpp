@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include "translate/lower/vocabulary.h"
 
@@ -47,6 +48,10 @@ bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLay
   if (depth < kMaxDepth && isSum)
     return takeApart(left, sum, depth + 1, layout, isVariable) &&
            takeApart(right, sum, depth + 1, layout, isVariable);
+  if (llvm::ConstantInt * number; match(value, m_Sub(m_Value(left), m_ConstantInt(number)))) {
+    sum.terms.push_back(llvm::ConstantInt::get(value->getType(), -number->getValue()));
+    return depth < kMaxDepth && takeApart(left, sum, depth + 1, layout, isVariable);
+  }
   if ((match(value, m_PtrToInt(m_Value(pointer))) ||
        match(value, m_Trunc(m_PtrToInt(m_Value(pointer))))) &&
       isVariable(llvm::getUnderlyingObject(pointer))) {
@@ -61,10 +66,12 @@ bool takeApart(llvm::Value *value, Sum &sum, unsigned depth, const llvm::DataLay
 
 llvm::Value *rebuild(llvm::Instruction &before, const Sum &sum) {
   llvm::IRBuilder<> ir(&before);
-  llvm::Value *offset = ir.getInt64(0);
-  for (llvm::Value *term : sum.terms)
-    offset = ir.CreateAdd(offset, ir.CreateSExt(term, ir.getInt64Ty()));
-  return ir.CreateGEP(ir.getInt8Ty(), sum.variable, offset);
+  llvm::Value *offset = nullptr;
+  for (llvm::Value *term : sum.terms) {
+    llvm::Value *wide = ir.CreateSExt(term, ir.getInt64Ty());
+    offset = offset ? ir.CreateAdd(offset, wide) : wide;
+  }
+  return ir.CreateGEP(ir.getInt8Ty(), sum.variable, offset ? offset : ir.getInt64(0));
 }
 
 /// The one variable that a 32-bit address points into, if there is one.
@@ -225,6 +232,7 @@ llvm::PreservedAnalyses VariablePointersPass::run(llvm::Function &function,
                                                   llvm::FunctionAnalysisManager &) {
   const llvm::DataLayout &layout = function.getParent()->getDataLayout();
   bool isChanged = false;
+  llvm::SmallVector<llvm::WeakTrackingVH> sums; // most of them for nothing now
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     if (auto *extension = llvm::dyn_cast<llvm::ZExtInst>(&instruction)) {
       isChanged |= widenShortAddress(*extension, layout);
@@ -242,9 +250,11 @@ llvm::PreservedAnalyses VariablePointersPass::run(llvm::Function &function,
     if (!takeApart(cast->getOperand(0), sum, 0, layout, isLocal) || !sum.variable)
       continue;
     cast->replaceAllUsesWith(rebuild(*cast, sum));
+    sums.push_back(cast->getOperand(0));
     cast->eraseFromParent();
     isChanged = true;
   }
+  llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(sums);
   if (!isChanged)
     return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses preserved;

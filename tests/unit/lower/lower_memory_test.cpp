@@ -145,6 +145,41 @@ TEST(Variable, LocalScalarsBecomeValues) {
   EXPECT_FALSE(k.contains("alloca"));
 }
 
+TEST(Variable, LocalAddressesThatLoopsMoveOnAreReachedThroughTheirAlloca) {
+  const Lowered k =
+      lowerBody(".local .align 16 .b8 a[64]; mov.u64 %rd1, a; mov.u64 %rd2, %rd1; mov.u32 %r1, 0;\n"
+                "ld.global.u32 %r3,[%rd31];\n"
+                "UP: st.local.u32 [%rd2],%r1; add.u64 %rd2,%rd2,4; add.u32 %r1,%r1,1;\n"
+                "setp.lt.u32 %p1,%r1,%r3; @%p1 bra UP;\n"
+                "DOWN: sub.u64 %rd2,%rd2,4; ld.local.u32 %r2,[%rd2]; st.global.u32 [%rd30],%r2;\n"
+                "setp.ne.u64 %p2,%rd2,%rd1; @%p2 bra DOWN; ret;");
+  EXPECT_TRUE(k.contains("alloca"));
+  EXPECT_EQ(k.count("inttoptr"), 2u); // the parameters
+}
+
+TEST(Variable, LocalAddressesOfTwoVariablesStayApart) {
+  const Lowered k =
+      lowerBody(".local .align 4 .b8 a[4]; .local .align 4 .b8 b[4]; mov.u64 %rd1, a;\n"
+                "mov.u64 %rd2, b; ld.global.u32 %r1,[%rd31]; st.local.u32 [%rd1],5;\n"
+                "st.local.u32 [%rd2],7; setp.eq.u32 %p1,%r1,0; selp.b64 %rd3,%rd1,%rd2,%p1;\n"
+                "st.local.u32 [%rd3],%r1; ld.local.u32 %r2,[%rd1]; ld.local.u32 %r3,[%rd2];\n"
+                "st.global.u32 [%rd30],%r2; st.global.u32 [%rd30+4],%r3; ret;");
+  EXPECT_EQ(k.count("alloca"), 2u);
+}
+
+TEST(Variable, ListsThatUnrolledLoopsKeepInOrderBecomeValues) {
+  const Lowered k = lowerBody(
+      ".local .align 4 .b8 list[8]; mov.u64 %rd1, list; add.u64 %rd2,%rd1,4;\n"
+      "st.local.u32 [%rd1],9; st.local.u32 [%rd2],9; ld.global.u32 %r1,[%rd31];\n"
+      "ld.local.u32 %r2,[%rd2]; setp.ge.u32 %p1,%r1,%r2; @%p1 bra DONE;\n"
+      "mov.u64 %rd3,%rd2; ld.local.u32 %r3,[%rd1]; setp.le.u32 %p2,%r3,%r1; @%p2 bra PUT;\n"
+      "st.local.u32 [%rd2],%r3; mov.u64 %rd3,%rd1;\n"
+      "PUT: st.local.u32 [%rd3],%r1;\n"
+      "DONE: ld.local.u32 %r4,[%rd1]; ld.local.u32 %r5,[%rd2]; st.global.u32 [%rd30],%r4;\n"
+      "st.global.u32 [%rd30+4],%r5; ret;");
+  EXPECT_FALSE(k.contains("alloca"));
+}
+
 TEST(Variable, LocalAddressesPutTogetherByOrAreSumsToo) {
   const Lowered k =
       lowerBody(".local .align 8 .b8 x[8]; mov.u64 %rd1, x; or.b64 %rd2,%rd1,4;\n"
