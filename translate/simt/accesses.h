@@ -84,6 +84,7 @@ class Accesses : protected ValueMap {
   struct Guess {
     LinearAddress linear;
     Value *lanes = nullptr; // the index of each lane, frozen
+    Value *part = nullptr;  // what of it differs between lanes; often the same in all rounds
     int64_t step = 0;       // of the index between neighbours
     int64_t size = 0;       // bytes of one lane's element
     bool isShared = false;
@@ -116,6 +117,7 @@ class Accesses : protected ValueMap {
   };
   unsigned lanesOfPiece(const Guess &) const;
   Value *bitsInRow(const Guess &, unsigned firstLane, bool isOfFirst);
+  Value *staysInRange(const Guess &, unsigned firstLane, bool isOfFirst);
   Piece pieceOf(const Guess &, unsigned firstLane, bool areTwoRows, bool isMaskable, Value *&fits);
   Value *loadPiece(const llvm::LoadInst &, const Piece &, unsigned lanes, bool isMaskable);
   Value *loadPiecesOrEach(const llvm::LoadInst &, const Guess &, const Address &);

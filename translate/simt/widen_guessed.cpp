@@ -206,8 +206,8 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
   };
   const auto ofLane0 = [&](Value *v) { return b_.CreateExtractElement(v, uint64_t(0)); };
   g.lanes = numbers(index);
-  Value *first = ofLane0(g.lanes), *part = numbers(differingPart(index, shapes_));
-  Value *differs = b_.CreateICmpNE(part, rowFrom(g, ofLane0(part)));
+  g.part = numbers(differingPart(index, shapes_));
+  Value *first = ofLane0(g.lanes), *differs = b_.CreateICmpNE(g.part, rowFrom(g, ofLane0(g.part)));
   Value *last = llvm::ConstantInt::get(first->getType(), uint64_t(lanes_ - 1) * uint64_t(g.step));
   std::vector<int64_t> offsets;
   for (unsigned l = 0; l < lanes_; ++l)

@@ -23,22 +23,39 @@ static llvm::SmallVector<int> lanesFrom(unsigned first, unsigned n) {
 }
 
 /// One bit for each lane of the piece from `l` on: it lies in the row of the piece's first lane, or
-/// of its last. One whose index leaves the range of its type on the way there does not.
+/// of its last. Asked of what makes lanes differ, so that accesses and rounds ask once together;
+/// unsigned indices, for which zero may be in the row, also of themselves.
 Value *Accesses::bitsInRow(const Guess &g, unsigned l, bool isOfFirst) {
   const unsigned n = lanesOfPiece(g), from = isOfFirst ? 0 : n - 1;
+  const auto lanesOf = [&](Value *v) { return b_.CreateShuffleVector(v, lanesFrom(l, n)); };
+  const auto endOf = [&](Value *v) {
+    return b_.CreateVectorSplat(n, b_.CreateExtractElement(v, l + from));
+  };
   llvm::SmallVector<llvm::Constant *> steps;
   for (unsigned k = 0; k < n; ++k)
-    steps.push_back(llvm::ConstantInt::getSigned(g.lanes->getType()->getScalarType(),
+    steps.push_back(llvm::ConstantInt::getSigned(g.part->getType()->getScalarType(),
                                                  (int64_t(k) - from) * g.step));
-  Value *lanes = b_.CreateShuffleVector(g.lanes, lanesFrom(l, n));
-  Value *end = b_.CreateVectorSplat(n, b_.CreateExtractElement(g.lanes, l + from));
-  Value *isIn = b_.CreateICmpEQ(lanes, b_.CreateAdd(end, llvm::ConstantVector::get(steps)));
-  if (widthOf(g.linear.index) < 64) {
-    Value *low = isOfFirst ? end : lanes, *high = isOfFirst ? lanes : end;
-    isIn = b_.CreateAnd(isIn,
-                        g.isSigned() ? b_.CreateICmpSLE(low, high) : b_.CreateICmpULE(low, high));
+  Value *isIn = b_.CreateICmpEQ(lanesOf(g.part),
+                                b_.CreateAdd(endOf(g.part), llvm::ConstantVector::get(steps)));
+  if (widthOf(g.linear.index) < 64 && !g.isSigned()) {
+    Value *lanes = lanesOf(g.lanes), *end = endOf(g.lanes);
+    isIn =
+        b_.CreateAnd(isIn, isOfFirst ? b_.CreateICmpULE(end, lanes) : b_.CreateICmpULE(lanes, end));
   }
   return b_.CreateBitCast(isIn, b_.getIntNTy(n));
+}
+
+/// Whether signed indices of a whole piece in the row of its first lane, or of its last, are in the
+/// range of their type.
+Value *Accesses::staysInRange(const Guess &g, unsigned l, bool isOfFirst) {
+  if (widthOf(g.linear.index) == 64 || !g.isSigned())
+    return b_.getTrue();
+  const unsigned n = lanesOfPiece(g);
+  Value *end = b_.CreateExtractElement(g.lanes, isOfFirst ? l : l + n - 1);
+  Value *by = llvm::ConstantInt::getSigned(end->getType(), int64_t(n - 1) * g.step);
+  const auto id =
+      isOfFirst ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::ssub_with_overflow;
+  return b_.CreateNot(b_.CreateExtractValue(b_.CreateBinaryIntrinsic(id, end, by), 1));
 }
 
 /// The piece from lane `l` on; adds to `fits` what it takes.
@@ -50,10 +67,12 @@ Accesses::Piece Accesses::pieceOf(const Guess &g, unsigned l, bool areTwoRows, b
   p.inFirst = bitsInRow(g, l, true);
   p.first = placeOf(g, b_.CreateExtractElement(g.lanes, l));
   Value *fit = p.inFirst;
+  fits = b_.CreateAnd(fits, staysInRange(g, l, true));
   if (areTwoRows) {
     Value *end = placeOf(g, b_.CreateExtractElement(g.lanes, l + n - 1));
     p.last = b_.CreateConstGEP1_64(b_.getInt8Ty(), end, uint64_t(g.size) - bytes);
     fit = b_.CreateOr(fit, bitsInRow(g, l, false));
+    fits = b_.CreateAnd(fits, staysInRange(g, l, false));
     fits =
         b_.CreateAnd(fits, b_.CreateAnd(isInPage(b_, p.first, bytes), isInPage(b_, p.last, bytes)));
   }
