@@ -129,8 +129,8 @@ class AddressPhis {
     }
   }
 
-  Value *variableOf(const Instruction &of) {
-    llvm::AllocaInst *variable = kinds_.find(const_cast<Instruction *>(&of))->second.variable;
+  Value *variableOf(Instruction &of) {
+    llvm::AllocaInst *variable = kinds_.find(&of)->second.variable;
     Value *&base = bases_[variable];
     if (!base) {
       llvm::IRBuilder<> ir(variable->getParent(), std::next(variable->getIterator()));

@@ -77,14 +77,14 @@ bool comesOnceFromEach(const llvm::PHINode &place) {
 
 llvm::PreservedAnalyses StoresAtMeetsPass::run(llvm::Function &function,
                                                llvm::FunctionAnalysisManager &) {
-  llvm::SmallVector<llvm::StoreInst *> stores;
+  llvm::SmallVector<std::pair<llvm::StoreInst *, llvm::PHINode *>> stores;
   for (llvm::Instruction &i : llvm::instructions(function))
     if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
-      if (const llvm::PHINode *place = placeOf(*store);
+      if (llvm::PHINode *place = placeOf(*store);
           place && comesOnceFromEach(*place) && mayMoveUp(*store))
-        stores.push_back(store);
-  for (llvm::StoreInst *store : stores)
-    moveUp(*store, *placeOf(*store));
+        stores.push_back({store, place});
+  for (auto [store, place] : stores)
+    moveUp(*store, *place);
   return stores.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
 }
 

@@ -118,7 +118,12 @@ class Accesses : protected ValueMap {
   unsigned lanesOfPiece(const Guess &) const;
   Value *bitsInRow(const Guess &, unsigned firstLane, bool isOfFirst);
   Value *staysInRange(const Guess &, unsigned firstLane, bool isOfFirst);
-  Piece pieceOf(const Guess &, unsigned firstLane, bool areTwoRows, bool isMaskable, Value *&fits);
+  struct Pieces {
+    unsigned lanes; ///< of each
+    llvm::SmallVector<Piece> pieces;
+    Value *fit; ///< i1
+  };
+  Pieces piecesOf(const Guess &, bool areTwoRows, bool isMaskable);
   Value *loadPiece(const llvm::LoadInst &, const Piece &, unsigned lanes, bool isMaskable);
   Value *loadPiecesOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storePiecesOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);

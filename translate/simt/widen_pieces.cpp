@@ -8,6 +8,8 @@
 //
 // One row after the other under masks, as with registers for them (widen_guessed.cpp), takes
 // longer: masks for all of the gang's registers are made of bits, for each row.
+#include <llvm/Analysis/VectorUtils.h>
+
 #include "translate/simt/accesses.h"
 
 namespace ptxrun::simt {
@@ -18,16 +20,14 @@ unsigned Accesses::lanesOfPiece(const Guess &g) const {
   return std::min({8u, lanes_, context_.target.vectorBytes() / unsigned(g.size)});
 }
 
-static llvm::SmallVector<int> lanesFrom(unsigned first, unsigned n) {
-  return llvm::to_vector(llvm::seq<int>(int(first), int(first + n)));
-}
-
 /// One bit for each lane of the piece from `l` on: it lies in the row of the piece's first lane, or
 /// of its last. Asked of what makes lanes differ, so that accesses and rounds ask once together;
 /// unsigned indices, for which zero may be in the row, also of themselves.
 Value *Accesses::bitsInRow(const Guess &g, unsigned l, bool isOfFirst) {
   const unsigned n = lanesOfPiece(g), from = isOfFirst ? 0 : n - 1;
-  const auto lanesOf = [&](Value *v) { return b_.CreateShuffleVector(v, lanesFrom(l, n)); };
+  const auto lanesOf = [&](Value *v) {
+    return b_.CreateShuffleVector(v, llvm::createSequentialMask(l, n, 0));
+  };
   const auto endOf = [&](Value *v) {
     return b_.CreateVectorSplat(n, b_.CreateExtractElement(v, l + from));
   };
@@ -58,30 +58,33 @@ Value *Accesses::staysInRange(const Guess &g, unsigned l, bool isOfFirst) {
   return b_.CreateNot(b_.CreateExtractValue(b_.CreateBinaryIntrinsic(id, end, by), 1));
 }
 
-/// The piece from lane `l` on; adds to `fits` what it takes.
-Accesses::Piece Accesses::pieceOf(const Guess &g, unsigned l, bool areTwoRows, bool isMaskable,
-                                  Value *&fits) {
+/// The gang's lanes in pieces, and whether all of them are as an access by pieces wants them.
+Accesses::Pieces Accesses::piecesOf(const Guess &g, bool areTwoRows, bool isMaskable) {
   const unsigned n = lanesOfPiece(g);
   const uint64_t bytes = uint64_t(g.size) * n;
-  Piece p;
-  p.inFirst = bitsInRow(g, l, true);
-  p.first = placeOf(g, b_.CreateExtractElement(g.lanes, l));
-  Value *fit = p.inFirst;
-  fits = b_.CreateAnd(fits, staysInRange(g, l, true));
-  if (areTwoRows) {
-    Value *end = placeOf(g, b_.CreateExtractElement(g.lanes, l + n - 1));
-    p.last = b_.CreateConstGEP1_64(b_.getInt8Ty(), end, uint64_t(g.size) - bytes);
-    fit = b_.CreateOr(fit, bitsInRow(g, l, false));
-    fits = b_.CreateAnd(fits, staysInRange(g, l, false));
-    fits =
-        b_.CreateAnd(fits, b_.CreateAnd(isInPage(b_, p.first, bytes), isInPage(b_, p.last, bytes)));
+  Pieces all{n, {}, b_.getTrue()};
+  const auto wants = [&](Value *condition) { all.fit = b_.CreateAnd(all.fit, condition); };
+  for (unsigned l = 0; l < lanes_; l += n) {
+    Piece p;
+    p.inFirst = bitsInRow(g, l, true);
+    p.first = placeOf(g, b_.CreateExtractElement(g.lanes, l));
+    Value *fit = p.inFirst;
+    wants(staysInRange(g, l, true));
+    if (areTwoRows) {
+      Value *end = placeOf(g, b_.CreateExtractElement(g.lanes, l + n - 1));
+      p.last = b_.CreateConstGEP1_64(b_.getInt8Ty(), end, uint64_t(g.size) - bytes);
+      fit = b_.CreateOr(fit, bitsInRow(g, l, false));
+      wants(staysInRange(g, l, false));
+      wants(b_.CreateAnd(isInPage(b_, p.first, bytes), isInPage(b_, p.last, bytes)));
+    }
+    if (mask()) {
+      p.active = b_.CreateTrunc(b_.CreateLShr(maskBits(mask()), l), b_.getIntNTy(n));
+      fit = isMaskable ? b_.CreateOr(fit, b_.CreateNot(p.active)) : b_.CreateAnd(fit, p.active);
+    }
+    wants(b_.CreateICmpEQ(fit, llvm::Constant::getAllOnesValue(b_.getIntNTy(n))));
+    all.pieces.push_back(p);
   }
-  if (mask()) {
-    p.active = b_.CreateTrunc(b_.CreateLShr(maskBits(mask()), l), b_.getIntNTy(n));
-    fit = isMaskable ? b_.CreateOr(fit, b_.CreateNot(p.active)) : b_.CreateAnd(fit, p.active);
-  }
-  fits = b_.CreateAnd(fits, b_.CreateICmpEQ(fit, llvm::Constant::getAllOnesValue(b_.getIntNTy(n))));
-  return p;
+  return all;
 }
 
 /// What lies in the row of the piece's first lane, and then the rest.
@@ -103,22 +106,18 @@ Value *Accesses::loadPiece(const llvm::LoadInst &load, const Piece &p, unsigned 
 }
 
 Value *Accesses::loadPiecesOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
-  const unsigned n = lanesOfPiece(g);
   const bool isMaskable = context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits());
-  llvm::SmallVector<Piece> pieces;
-  Value *fits = b_.getTrue();
-  for (unsigned l = 0; l < lanes_; l += n)
-    pieces.push_back(pieceOf(g, l, true, isMaskable, fits));
+  const Pieces all = piecesOf(g, true, isMaskable);
   Block *inPieces = newBlock("load.pieces"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
-  b_.CreateCondBr(fits, inPieces, each);
+  b_.CreateCondBr(all.fit, inPieces, each);
   const std::optional<int64_t> step = g.isShared ? std::nullopt : stepToNextCta(load, g.size);
   const auto loadPieces = [&] {
     llvm::SmallVector<Value *> loaded;
-    for (const Piece &p : pieces) {
+    for (const Piece &p : all.pieces) {
       if (step)
         fetchForNextCta(p.first, *step, *step);
-      loaded.push_back(loadPiece(load, p, n, isMaskable));
+      loaded.push_back(loadPiece(load, p, all.lanes, isMaskable));
     }
     return concatenate(loaded);
   };
@@ -127,20 +126,17 @@ Value *Accesses::loadPiecesOrEach(const llvm::LoadInst &load, const Guess &g, co
 
 void Accesses::storePiecesOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
                                  Value *v) {
-  const unsigned n = lanesOfPiece(g);
-  if (n == lanes_)
+  if (lanesOfPiece(g) == lanes_)
     return storeEach(store, pointers(a), v);
-  llvm::SmallVector<Piece> pieces;
-  Value *fits = b_.getTrue();
-  for (unsigned l = 0; l < lanes_; l += n)
-    pieces.push_back(pieceOf(g, l, false, false, fits));
+  const Pieces all = piecesOf(g, false, false);
   Block *inPieces = newBlock("store.pieces"), *each = newBlock("store.each"),
         *done = newBlock("store.end");
-  b_.CreateCondBr(fits, inPieces, each);
+  b_.CreateCondBr(all.fit, inPieces, each);
   const auto storePieces = [&]() -> Value * {
-    for (unsigned k = 0; k < pieces.size(); ++k)
-      b_.CreateAlignedStore(b_.CreateShuffleVector(v, lanesFrom(k * n, n)), pieces[k].first,
-                            store.getAlign());
+    for (unsigned k = 0; k < all.pieces.size(); ++k)
+      b_.CreateAlignedStore(
+          b_.CreateShuffleVector(v, llvm::createSequentialMask(k * all.lanes, all.lanes, 0)),
+          all.pieces[k].first, store.getAlign());
     return nullptr;
   };
   const auto storeByLanes = [&]() -> Value * { return storeEach(store, pointers(a), v), nullptr; };
