@@ -41,6 +41,9 @@ struct Launch {
   uint64_t gridWorkspace = 0;       ///< %envreg2:%envreg1: zeroed memory of a cooperative launch (grid barriers)
   const void *params = nullptr;     ///< the kernel's `.param` space, laid out as the PTX declares it
   void *rt = nullptr;               ///< rt's own record of the launch
+  /// One worker runs it, and no other launch of the process runs: nobody comes in between a load and a store, but who takes
+  /// part in `.sys` scope. Any call of an entry point, and nothing else, may end it.
+  uint32_t isSole = 0;
 };
 
 /// One CTA while it runs. Owned by rt. Generated code that loops over CTAs itself (CtaRangeFunction) writes `ctaid`.
@@ -88,6 +91,7 @@ struct KernelNeeds {
   bool tracksExits = false;
   bool hasBarriers = false;  ///< whether or not a gang suspends at them
   bool usesReservedShared = false;  ///< may use the bytes below kSharedFirstOffset
+  bool hasDeviceUpdates = false;  ///< atomics of `.gpu` scope: faster where the launch is the sole one (Launch::isSole)
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 

@@ -67,4 +67,8 @@ constexpr bool staysOnOneThread(Scope scope, Memory memory) {
   return effective == Scope::cta || effective == Scope::cluster;
 }
 
+/// Whether all who may take part are launches of this process: none of them the host, or another process. Where one launch runs by
+/// itself (Launch::isSole), they are one thread of the host.
+constexpr bool staysOnDevice(Scope scope) { return scope == Scope::cta || scope == Scope::cluster || scope == Scope::gpu; }
+
 }  // namespace ptxrun::abi

@@ -12,6 +12,7 @@
 #include "rt/launch/faults.h"
 #include "rt/launch/floating_environment.h"
 #include "rt/launch/sanitizers.h"
+#include "rt/launch/sole_launch.h"
 #include "rt/launch/watchdog.h"
 #include "rt/observe/printf.h"
 
@@ -188,15 +189,23 @@ void work(LaunchState &l, int number, uint64_t deadline) {
   worker->running = nullptr;
 }
 
+bool gainsByBeingSole(const LaunchState &l) {
+  return l.code->needs.hasDeviceUpdates && l.request->schedule == Schedule::fast;
+}
+
+void shareMemory(LaunchState &l) {
+  l.sole->share();
+  l.abi.isSole = 0;
+}
+
 /// The calling thread works at once; helpers join unless the launch is expected to be over before
 /// they wake.
-void workTogether(LaunchState &l, uint64_t start) {
-  bool isShort =
-      expectedNs(*l.code, l.threadsPerCta, l.ctas) < kInlineNs && !l.request->isCooperative;
+void workTogether(LaunchState &l, bool isShort, uint64_t start) {
   if (isShort)
     work(l, 0, start + kInlineLimitNs);
   if (l.next.load(std::memory_order_relaxed) >= l.groups || l.isStopped())
     return;
+  shareMemory(l);
   offerLaunch(l, work);
   work(l, 0, 0);
   withdrawLaunch(l);
@@ -218,10 +227,16 @@ Failure run(const LaunchRequest &request) {
   watch(l);
   // Launches that take long, or were never seen, have the time to look.
   keepFaultHandlers(expectedNs(*l.code, l.threadsPerCta, l.ctas) > kInlineLimitNs);
+  const bool isShort =
+      !request.isCooperative && expectedNs(*l.code, l.threadsPerCta, l.ctas) < kInlineNs;
+  SoleLaunch sole((l.workers == 1 || isShort) && gainsByBeingSole(l));
+  l.sole = &sole;
+  l.abi.isSole = sole.isSole();
   if (l.workers == 1)
     work(l, 0, 0);
   else
-    workTogether(l, nowNs());
+    workTogether(l, isShort, nowNs());
+  sole.end();
   if (const uint64_t taken = l.workNs.load(std::memory_order_relaxed))
     rememberNs(*l.code, l.threadsPerCta, l.ctas, taken);
   unwatch(l);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rt/exec/costs.h"
 #include "rt/exec/group.h"
 #include "rt/exec/lockstep.h"
 #include "rt/exec/upgrade.h"
@@ -148,6 +149,7 @@ enum class Pass { finished, spinning, stopped };
 Pass runPass(Worker &worker, GroupState &group) {
   LaunchState &launch = *group.launch;
   for (;;) {
+    launch.letOthersIn();
     runReady(worker, group);
     if (launch.isStopped())
       return Pass::stopped;
@@ -389,11 +391,20 @@ void runGroups(Worker &worker, LaunchState &launch, uint64_t deadline) {
 namespace {
 constexpr uint64_t kShortChunkNs = 100'000, kLongChunkNs = 500'000;
 
-/// How many CTAs to take next where better code may come: so many that it is taken up soon.
+/// How many CTAs to take next where better code may come, or another launch: so many that it is
+/// taken up, or let in, soon.
 uint64_t nextLimit(uint64_t limit, uint64_t spentNs, const LaunchState &launch) {
   if (spentNs < kShortChunkNs)
     return std::min<uint64_t>(limit * 2, launch.maxChunk);
   return spentNs > kLongChunkNs ? std::max<uint64_t>(limit / 2, 1) : limit;
+}
+
+uint64_t firstLimit(Worker &worker, const LaunchState &launch) {
+  if (awaitsUpgrade(worker))
+    return 1;
+  const bool isSoon = !launch.abi.isSole ||
+                      expectedNs(*launch.code, launch.threadsPerCta, launch.ctas) < kLongChunkNs;
+  return isSoon ? launch.maxChunk : 1;
 }
 } // namespace
 
@@ -401,8 +412,9 @@ void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
   GroupState *group = openGroup(worker, launch, 0);
   Fiber *carrier = group ? carrierFor(worker, rangeJob) : nullptr;
   worker.rangeGroup = group;
-  uint64_t limit = awaitsUpgrade(worker) ? 1 : launch.maxChunk, first = 0, end = 0;
+  uint64_t limit = firstLimit(worker, launch), first = 0, end = 0;
   while (carrier && !(deadline && nowNs() > deadline) && takeChunk(launch, limit, &first, &end)) {
+    const uint64_t startOfSole = launch.abi.isSole && limit < launch.maxChunk ? nowNs() : 0;
     worker.rangeFirst = first;
     worker.rangeEnd = end;
     worker.running = group->gangs;
@@ -417,7 +429,10 @@ void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
       limit = nextLimit(limit, tellRuntime(worker), launch);
       takeUpgrade(worker);
       carrier = carrierFor(worker, rangeJob);
+    } else if (startOfSole) {
+      limit = nextLimit(limit, nowNs() - startOfSole, launch);
     }
+    launch.letOthersIn();
   }
   worker.rangeGroup = nullptr;
   if (group)

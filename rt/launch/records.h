@@ -16,6 +16,7 @@
 
 #include "intrinsics/abi.h"
 #include "rt/launch/launch.h"
+#include "rt/launch/sole_launch.h"
 #include "rt/memory/shared_arena.h"
 
 namespace ptxrun::rt {
@@ -246,7 +247,8 @@ struct LaunchState {
   uint32_t maxChunk = 1;
   bool usesCoroutines = false;
   bool usesRanges = false;
-  uint32_t maxInFlight = 1; ///< groups per worker
+  SoleLaunch *sole = nullptr; ///< while it runs
+  uint32_t maxInFlight = 1;   ///< groups per worker
 
   alignas(64) std::atomic<uint64_t> next{0}; ///< first group nobody has taken
   alignas(64) std::atomic<uint32_t> stop{0}; ///< Status of the reason to leave, 0 = go on
@@ -262,6 +264,11 @@ struct LaunchState {
   std::vector<std::atomic<int>> workerThreads; ///< kernel thread ids of its workers, 0 = left
   alignas(64) char workspace[256] = {};
 
+  /// Called by its only worker between updates of memory.
+  void letOthersIn() {
+    if (abi.isSole)
+      abi.isSole = sole->letOthersIn();
+  }
   bool isStopped() const { return stop.load(std::memory_order_relaxed) != 0; }
 };
 

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# run.sh PTXRUN FILE: runs one description at every W on every CPU level, baseline and optimised code. A stage that fails and is got
-# round by running thread by thread fails here.
+# run.sh PTXRUN FILE: runs one description at every W on every CPU level, baseline and optimised code; where it updates memory, also
+# as beside other launches. A stage that fails and is got round by running thread by thread fails here.
 set -uo pipefail
 ptxrun=$1 file=$2 failed=0
 levels=(sse4)
 grep -qw avx2 /proc/cpuinfo && levels+=(avx2)
 grep -qw avx512vl /proc/cpuinfo && levels+=(avx512)
+hows=(baseline optimised)
+grep -qE '\b(atom|red)\.' "${file%.toml}.ptx" && hows+=("optimised -sole-updates")
 for level in "${levels[@]}"; do
   for lanes in "" 1 8 16 32; do
-    for tiers in baseline optimised; do
-      said=$(PTXRUN_CPU=$level "$ptxrun" run "$file" ${lanes:+--lanes $lanes} --tiers $tiers --no-cache --quiet --timeout 20 2>&1) &&
-        [[ $said != *"internal error"* ]] && continue
+    for how in "${hows[@]}"; do
+      read -r tiers passes <<<"$how"
+      said=$(PTXRUN_CPU=$level PTXRUN_PASSES=$passes "$ptxrun" run "$file" ${lanes:+--lanes $lanes} --tiers "$tiers" --no-cache \
+        --quiet --timeout 20 2>&1) && [[ $said != *"internal error"* ]] && continue
       echo "$said"
-      echo "FAILED with PTXRUN_CPU=$level, W = ${lanes:-automatic}, $tiers code"
+      echo "FAILED with PTXRUN_CPU=$level, W = ${lanes:-automatic}, $how code"
       failed=1
     done
   done

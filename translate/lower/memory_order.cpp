@@ -20,8 +20,8 @@ abi::Memory memoryOf(StateSpace space) {
 }
 
 Sem writtenSem(const check::Instruction &in) {
-  switch (in.oneOf({Token::relaxed, Token::acquire, Token::release, Token::acq_rel, Token::sc,
-                    Token::mmio})) {
+  switch (in.oneOf(
+      {Token::relaxed, Token::acquire, Token::release, Token::acq_rel, Token::sc, Token::mmio})) {
   case Token::relaxed:
     return Sem::relaxed;
   case Token::mmio:
@@ -122,14 +122,24 @@ MemoryOrder fenceOrder(llvm::LLVMContext &context, const check::Instruction &in)
                 StateSpace::generic);
 }
 
+namespace {
+Scope scopeOf(llvm::LLVMContext &context, llvm::SyncScope::ID id) {
+  if (id == llvm::SyncScope::SingleThread)
+    return Scope::cta;
+  for (const Scope scope : {Scope::cta, Scope::cluster, Scope::gpu})
+    if (id == syncScope(context, scope))
+      return scope;
+  return Scope::sys;
+}
+} // namespace
+
 bool staysOnOneThread(llvm::LLVMContext &context, llvm::SyncScope::ID id, unsigned addressSpace) {
-  Scope scope = Scope::sys;
-  if (id == context.getOrInsertSyncScopeID("cta") || id == llvm::SyncScope::SingleThread)
-    scope = Scope::cta;
-  else if (id == context.getOrInsertSyncScopeID("cluster"))
-    scope = Scope::cluster;
-  return abi::staysOnOneThread(scope, addressSpace == kShared ? abi::Memory::cluster
-                                                              : abi::Memory::any);
+  return abi::staysOnOneThread(scopeOf(context, id),
+                               addressSpace == kShared ? abi::Memory::cluster : abi::Memory::any);
+}
+
+bool staysOnDevice(llvm::LLVMContext &context, llvm::SyncScope::ID id) {
+  return abi::staysOnDevice(scopeOf(context, id));
 }
 
 } // namespace ptxrun::lower

@@ -24,5 +24,7 @@ MemoryOrder fenceOrder(llvm::LLVMContext &, const check::Instruction &);
 
 /// Whether all that a sync scope and an address space of the IR let take part run on one thread of the host.
 bool staysOnOneThread(llvm::LLVMContext &, llvm::SyncScope::ID, unsigned addressSpace);
+/// Whether they are launches of this process.
+bool staysOnDevice(llvm::LLVMContext &, llvm::SyncScope::ID);
 
 } // namespace ptxrun::lower

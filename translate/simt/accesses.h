@@ -213,6 +213,15 @@ class Accesses : protected ValueMap {
   bool loadSomeOfStructures(const llvm::LoadInst &, const Address &, const Siblings &);
 
   // widen_atomics.cpp
+  /// What keeps others from coming in between the load and the store of an update.
+  enum class UpdateBy {
+    host,       ///< the host's atomics
+    oneThread,  ///< nothing: all who may take part run on one thread of the host
+    soleLaunch, ///< nothing, where no other launch runs (abi::Launch::isSole)
+  };
+  UpdateBy updateBy(llvm::SyncScope::ID, const Value *pointer);
+  Value *isSoleLaunch();
+  Value *update(const llvm::Instruction &, UpdateBy);
   std::pair<Value *, Value *> addedBefore(const Value *value);
   /// Where each lane's update goes: a host pointer (null: none) and signed offsets of 32 or 64
   /// bits, or pointers.
@@ -224,7 +233,7 @@ class Accesses : protected ValueMap {
   Value *indexOrNowhere(const Places &, Value *nowhere);
   void whereDense(llvm::function_ref<Value *()> ofMany, llvm::function_ref<Value *()> ofFew);
   void updateDenseOrSparse(const Places &, Value *values, llvm::Type *, LaneBody update);
-  Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, bool isLocal,
+  Value *updateInLoop(const llvm::AtomicRMWInst &, Value *p, UpdateBy,
                       llvm::function_ref<Value *(Value *)> next);
   /// Flushes subnormal numbers where the memory at a pointer is such that additions do.
   std::function<Value *(Value *)> flushAt(const llvm::AtomicRMWInst &, Value *p);
@@ -241,9 +250,9 @@ class Accesses : protected ValueMap {
                           llvm::function_ref<Value *()> byLane);
   std::optional<Ahead> updateAhead(const llvm::AtomicRMWInst &, const Places &);
   void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
-  Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, bool isLocal);
+  Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, UpdateBy);
   std::function<Value *(Value *, Value *)> nextInRow(const llvm::AtomicRMWInst &);
-  Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align);
+  Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align, UpdateBy);
   bool areAddedUp(const llvm::AtomicRMWInst &);
   void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,
              llvm::function_ref<Value *()> addSome);
@@ -262,10 +271,10 @@ class Accesses : protected ValueMap {
   // widen_row_atomics.cpp
   /// What an operation makes of old values and operands: vectors, or scalars.
   using NextValue = llvm::function_ref<Value *(Value *old, Value *operand)>;
-  bool isRowUpdate(const llvm::AtomicRMWInst &, bool isLocal, bool isLong);
-  Value *updateWholeRow(const llvm::AtomicRMWInst &, Value *row, NextValue);
+  bool isRowUpdate(const llvm::AtomicRMWInst &, UpdateBy, bool isLong);
+  Value *updateWholeRow(const llvm::AtomicRMWInst &, Value *row, UpdateBy, NextValue);
   Value *exchangeRow(const llvm::AtomicRMWInst &, Value *row, NextValue);
-  Value *updateRow(const llvm::AtomicRMWInst &, bool isLocal, NextValue,
+  Value *updateRow(const llvm::AtomicRMWInst &, UpdateBy, NextValue,
                    llvm::function_ref<Value *()> slowly);
 
   std::map<std::pair<unsigned, bool>, LaneGroups> laneGroups_; // by how many lanes; guessed

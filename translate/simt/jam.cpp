@@ -5,6 +5,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/ProfDataUtils.h>
@@ -17,6 +18,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
+#include "translate/simt/shape.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/words.h"
 
@@ -28,14 +30,26 @@ using llvm::Value;
 
 bool isBarrier(const llvm::Instruction &i) { return entryAt(i).id == GangEntry::Id::barSync; }
 
+/// Registers that pass through empty assembly code.
+bool isWithoutEffect(const llvm::CallBase &call) {
+  auto *code = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  return code && !code->hasSideEffects() && code->getAsmString().empty();
+}
+
 /// Calls of anything that keeps records of a gang, or that one call per gang would not stand for.
 bool hasOtherCalls(const llvm::Function &f) {
   for (const BasicBlock &b : f)
     for (const llvm::Instruction &i : b)
-      if (llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i) &&
-          !entryAt(i).isAccess() && !isBlendingStore(i))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+          call && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i) && !entryAt(i).isAccess() &&
+          !isBlendingStore(i) && !isWithoutEffect(*call))
         return true;
   return false;
+}
+
+/// Whether the block updates memory by a load and a store, which gangs do one after the other.
+bool updates(const BasicBlock &b) {
+  return llvm::any_of(b, [](const llvm::Instruction &i) { return i.hasMetadata(kUpdate); });
 }
 
 /// A value that a loop steps by one it has not computed and that is no constant.
@@ -325,7 +339,8 @@ bool Jam::plan() {
       return false;
     }
   }
-  return true;
+  return llvm::none_of(f_,
+                       [&](const BasicBlock &b) { return !covered.contains(&b) && updates(b); });
 }
 
 std::optional<Jam::Hammock> Jam::hammockAt(BasicBlock *branch) const {
@@ -650,7 +665,7 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
 } // namespace
 
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
-  // In lockstep, what another gang has stored would be lost to plain updates.
+  // In lockstep, what another gang has stored would be lost to plain updates that LLVM takes apart.
   if (gangsPerCta < 2 || context.hasPlainUpdates || !hasLoopWithVectorLoads(full))
     return {};
   cleanUp(full, Tier::optimised);

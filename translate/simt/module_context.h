@@ -22,6 +22,7 @@ struct ModuleContext {
   bool hasBarriers = false;
   bool hasPlainUpdates =
       false; ///< atomics of memory that one thread works on: a load, then a store
+  bool hasDeviceUpdates = false; ///< atomics that threads of other CTAs and launches may meet
   /// Nothing but the gangs of a CTA, one after the other, sees its `.shared` memory.
   bool hasPrivateShared = false;
   /// Lanes access places as far from each other as a number known only at run time says: lines of

@@ -702,6 +702,7 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
   result.needs.hasOwnWindow = !lane.hasClusterAddresses;
   result.needs.tracksExits = context.tracksExits;
   result.needs.hasBarriers = context.hasBarriers;
+  result.needs.hasDeviceUpdates = context.hasDeviceUpdates;
   if (!context.problem.empty())
     return internalError(context.problem);
   passes.verify("with its entry");

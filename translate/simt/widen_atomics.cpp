@@ -4,6 +4,9 @@
 // other in lane order. Lanes that all address one place without using the result are combined first
 // where the result cannot differ (integer operations), or added up in one update (floats). Lanes
 // that update places in a row do so together, as far as memory can be exchanged at once.
+//
+// What other launches could take part in is written twice:
+//     Launch::isSole ? load, compute, store : the host's atomics
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -198,9 +201,11 @@ llvm::Value *reduce(llvm::IRBuilder<> &b, llvm::AtomicRMWInst::BinOp op, llvm::V
 
 } // namespace
 
-/// What an atomic operation of one thread at a time replaces.
-llvm::Value *Accesses::loadForUpdate(llvm::Type *type, Value *p, llvm::Align align) {
-  llvm::LoadInst *old = b_.CreateAlignedLoad(type, p, align);
+/// What an atomic operation of one thread at a time replaces. Where other code than the gang's may
+/// come in between (gangs in lockstep), the load stays where it is and is one of its own: volatile.
+llvm::Value *Accesses::loadForUpdate(llvm::Type *type, Value *p, llvm::Align align,
+                                     UpdateBy update) {
+  llvm::LoadInst *old = b_.CreateAlignedLoad(type, p, align, update == UpdateBy::soleLaunch);
   old->setMetadata(kUpdate, llvm::MDNode::get(b_.getContext(), {}));
   return old;
 }
@@ -225,11 +230,11 @@ void Accesses::exchangeUnless(const llvm::AtomicRMWInst &rmw, Value *p, llvm::PH
 // What the host has no instruction for:
 //     old = load; do { seen = old; old = cmpxchg(p, seen, next(seen)) } while (old != seen)
 // without an exchange where that changes nothing.
-llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, bool isLocal,
+llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, UpdateBy update,
                                     llvm::function_ref<Value *(Value *)> next) {
   const llvm::Align align = rmw.getAlign();
-  if (isLocal) {
-    Value *old = loadForUpdate(rmw.getType(), p, align);
+  if (update != UpdateBy::host) {
+    Value *old = loadForUpdate(rmw.getType(), p, align, update);
     b_.CreateAlignedStore(next(old), p, align);
     return old;
   }
@@ -433,10 +438,10 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
 }
 
 llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
-                                   bool isLocal) {
+                                   UpdateBy update) {
   const auto flush = flushAt(rmw, p);
   Value *addend = flush(v);
-  return updateInLoop(rmw, p, isLocal, [&](Value *old) {
+  return updateInLoop(rmw, p, update, [&](Value *old) {
     Value *soFar = flush(old);
     if (auto *all = llvm::dyn_cast<llvm::FixedVectorType>(v->getType())) {
       for (unsigned l = 0; l + 1 < all->getNumElements(); ++l)
@@ -572,45 +577,88 @@ bool Accesses::mayAllBeDone(const llvm::Instruction &i, const Value *pointer, co
          knownLanes().empty() && !isBaseline();
 }
 
-void Accesses::emitAtomic(const llvm::Instruction &i) {
+/// Who may come in between the load and the store of an update.
+Accesses::UpdateBy Accesses::updateBy(llvm::SyncScope::ID scope, const Value *pointer) {
   llvm::LLVMContext &c = b_.getContext();
+  if (lower::staysOnOneThread(c, scope, pointer->getType()->getPointerAddressSpace()))
+    return UpdateBy::oneThread;
+  if (!lower::staysOnDevice(c, scope))
+    return UpdateBy::host;
+  context_.hasDeviceUpdates = true;
+  const bool isOnceMore =
+      context_.passes.isOn(Pass::soleUpdates) && !isBaseline() && !context_.options.isWatched;
+  return isOnceMore ? UpdateBy::soleLaunch : UpdateBy::host;
+}
+
+/// Asked anew for each operation: it may have changed since. Gangs in lockstep take it for a choice
+/// of each one's, and pass what follows one after the other.
+llvm::Value *Accesses::isSoleLaunch() {
+  auto *flag = llvm::cast<llvm::LoadInst>(
+      field(kLaunch, offsetof(abi::Launch, isSole), b_.getInt32Ty(), /*isInvariant=*/false));
+  flag->setAtomic(llvm::AtomicOrdering::Monotonic);
+  return b_.CreateIsNotNull(flag);
+}
+
+void Accesses::emitAtomic(const llvm::Instruction &i) {
   auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
   auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
   const Value *pointer = rmw ? rmw->getPointerOperand() : cas->getPointerOperand();
-  const bool isLocal =
-      lower::staysOnOneThread(c, rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID(),
-                              pointer->getType()->getPointerAddressSpace());
-  context_.hasPlainUpdates |= isLocal;
+  const UpdateBy by = updateBy(rmw ? rmw->getSyncScopeID() : cas->getSyncScopeID(), pointer);
+  context_.hasPlainUpdates |= by == UpdateBy::oneThread;
+  Value *old;
+  if (by == UpdateBy::soleLaunch) {
+    for (const Value *operand : i.operands()) // both ways take them from here
+      if (lanes_ > 1 && shapes_.shape(operand).isVarying())
+        vector(operand);
+    Block *sole = newBlock("atomic.sole"), *others = newBlock("atomic.host"),
+          *done = newBlock("atomic.either");
+    b_.CreateCondBr(isSoleLaunch(), sole, others);
+    const bool wasOff = std::exchange(isOffMainLine_, true);
+    old = joined({sole, [&] { return update(i, UpdateBy::soleLaunch); }},
+                 {others, [&] { return update(i, UpdateBy::host); }}, done);
+    isOffMainLine_ = wasOff;
+  } else {
+    old = update(i, by);
+  }
+  if (old)
+    define(i, old);
+}
+
+/// The update of all active lanes; gives what they have found, or null where nobody asks.
+llvm::Value *Accesses::update(const llvm::Instruction &i, UpdateBy by) {
+  auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
+  auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
+  const Value *pointer = rmw ? rmw->getPointerOperand() : cas->getPointerOperand();
+  const Value *value = rmw ? rmw->getValOperand() : cas->getNewValOperand();
   const llvm::Align align = rmw ? rmw->getAlign() : cas->getAlign();
+  const bool isByHost = by == UpdateBy::host;
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {
       if (mayFlush(*rmw))
-        return flushingAdd(*rmw, p, v, isLocal);
-      if (!isLocal && !isExtreme(rmw->getOperation()) && !mayBeLeftAlone(*rmw) &&
+        return flushingAdd(*rmw, p, v, by);
+      if (isByHost && !isExtreme(rmw->getOperation()) && !mayBeLeftAlone(*rmw) &&
           !hasOneNan(*rmw, context_.options) && v->getType() == rmw->getType())
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
-      return updateInLoop(*rmw, p, isLocal,
+      return updateInLoop(*rmw, p, by,
                           [&](Value *old) { return combine(b_, *rmw, old, v, context_.options); });
     }
-    if (!isLocal)
+    if (isByHost)
       return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),
                                     cas->getFailureOrdering());
-    Value *old = loadForUpdate(v->getType(), p, align);
+    Value *old = loadForUpdate(v->getType(), p, align, by);
     Value *isEqual = b_.CreateICmpEQ(old, expected);
     b_.CreateAlignedStore(b_.CreateSelect(isEqual, v, old), p, align);
     Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(plain(&i)), old, 0);
     return b_.CreateInsertValue(result, isEqual, 1);
   };
-  const Value *value = rmw ? rmw->getValOperand() : cas->getNewValOperand();
-  if (lanes_ == 1) {
-    define(i,
-           one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
-    return;
-  }
+  const auto ifAsked = [&](Value *old) { return i.use_empty() ? nullptr : old; };
+  if (lanes_ == 1)
+    return ifAsked(
+        one(hostPointer(pointer), base(value), cas ? base(cas->getCompareOperand()) : nullptr));
   if (rmw && i.use_empty() && shapes_.isUniform(pointer)) {
     if (Value *sum = reduce(b_, rmw->getOperation(), vector(value), mask())) {
       one(hostPointer(pointer), sum, nullptr);
-      return;
+      return nullptr;
     }
   }
   if (rmw && rmw->getOperation() == llvm::AtomicRMWInst::Add && shapes_.isUniform(pointer)) {
@@ -618,40 +666,40 @@ void Accesses::emitAtomic(const llvm::Instruction &i) {
     // what the lanes before it have left. Nobody came in between, which is one of the orders.
     auto [before, sum] = addedBefore(value);
     Value *old = one(hostPointer(pointer), sum, nullptr);
-    define(i, b_.CreateAdd(b_.CreateVectorSplat(lanes_, old), before));
-    return;
+    return ifAsked(b_.CreateAdd(b_.CreateVectorSplat(lanes_, old), before));
   }
   Places places = placesOf(pointer);
   llvm::SmallVector<Value *> operands{places.index, vector(value)};
   if (cas)
     operands.push_back(vector(cas->getCompareOperand()));
-  auto update = [&](llvm::ArrayRef<Value *> v, Value *) {
+  auto updateOne = [&](llvm::ArrayRef<Value *> v, Value *) {
     return one(placeAt(places, v[0]), v[1], cas ? v[2] : nullptr);
   };
   const auto byLane = [&](bool isLong) -> Value * {
-    Value *old = laneByLane(operands, i.use_empty() ? b_.getVoidTy() : plain(&i), update,
-                            {.isLong = isLong, .doesUpdate = isLocal});
-    return i.use_empty() ? nullptr : old;
+    return ifAsked(laneByLane(operands, i.use_empty() ? b_.getVoidTy() : plain(&i), updateOne,
+                              {.isLong = isLong, .doesUpdate = !isByHost}));
   };
-  Value *old = nullptr;
-  if (rmw && areAddedUp(*rmw))
+  if (rmw && areAddedUp(*rmw)) {
     addUp(
         *rmw, operands[1], [&](Value *all) { one(hostPointer(pointer), all, nullptr); },
         [&] { return byLane(false); });
-  else if (rmw && isRowUpdate(*rmw, isLocal, isLong(*rmw)))
-    old = updateRow(*rmw, isLocal, nextInRow(*rmw), [&] { return byLane(true); });
-  else if (rmw && !isLocal && i.use_empty() && isLong(*rmw) && !shapes_.isUniform(pointer) &&
-           !plain(value)->isVectorTy() && knownLanes().empty() && !isBaseline())
+    return nullptr;
+  }
+  if (rmw && isRowUpdate(*rmw, by, isLong(*rmw)))
+    return updateRow(*rmw, by, nextInRow(*rmw), [&] { return byLane(true); });
+  if (rmw && isByHost && i.use_empty() && isLong(*rmw) && !shapes_.isUniform(pointer) &&
+      !plain(value)->isVectorTy() && knownLanes().empty() && !isBaseline()) {
     updateInRuns(*rmw, places);
-  else if (!isLocal && mayAllBeDone(i, pointer, value))
-    old = unlessAllAreDone(i, places, [&] { return byLane(rmw != nullptr); });
-  else if (rmw && isLocal && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
-           !isBaseline())
-    updateDenseOrSparse(places, operands[1], plain(value), update);
-  else
-    old = byLane(rmw && isLong(*rmw) && !isLocal);
-  if (old)
-    define(i, old);
+    return nullptr;
+  }
+  if (isByHost && mayAllBeDone(i, pointer, value))
+    return unlessAllAreDone(i, places, [&] { return byLane(rmw != nullptr); });
+  if (rmw && !isByHost && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
+      !isBaseline()) {
+    updateDenseOrSparse(places, operands[1], plain(value), updateOne);
+    return nullptr;
+  }
+  return byLane(rmw && isLong(*rmw) && by != UpdateBy::oneThread);
 }
 
 // Code that updates memory lane by lane takes its operands from memory, some lanes ahead. A move

@@ -32,7 +32,7 @@ llvm::Value *twoHalves(llvm::IRBuilder<> &b, llvm::Value *place) {
 } // namespace
 
 /// Whether the operation takes place in a row, and that is worth doing together.
-bool Accesses::isRowUpdate(const llvm::AtomicRMWInst &rmw, bool isLocal, bool isLong) {
+bool Accesses::isRowUpdate(const llvm::AtomicRMWInst &rmw, UpdateBy by, bool isLong) {
   llvm::Type *type = rmw.getType();
   const unsigned bits = type->getScalarSizeInBits(),
                  perExchange = kExchanged * 8 / std::max(bits, 1u);
@@ -42,7 +42,8 @@ bool Accesses::isRowUpdate(const llvm::AtomicRMWInst &rmw, bool isLocal, bool is
   if (const unsigned known = unsigned(knownLanes().size()); known > 0 && known <= perExchange)
     return false;
   // Two short operations cost what an exchange of both does.
-  if (isLocal ? mask() && !context_.target.hasMaskedAccess(bits) : bits == 64 && !isLong)
+  if (by == UpdateBy::host ? bits == 64 && !isLong
+                           : mask() && !context_.target.hasMaskedAccess(bits))
     return false;
   const Shape s = shapes_.shape(rmw.getPointerOperand());
   if (!s.hasOffsets())
@@ -54,10 +55,11 @@ bool Accesses::isRowUpdate(const llvm::AtomicRMWInst &rmw, bool isLocal, bool is
 }
 
 /// The new values of a row that no other thread sees; gives the old ones.
-llvm::Value *Accesses::updateWholeRow(const llvm::AtomicRMWInst &rmw, Value *row, NextValue next) {
+llvm::Value *Accesses::updateWholeRow(const llvm::AtomicRMWInst &rmw, Value *row, UpdateBy by,
+                                      NextValue next) {
   llvm::Type *type = wide(&rmw);
   if (!mask()) {
-    Value *old = loadForUpdate(type, row, rmw.getAlign());
+    Value *old = loadForUpdate(type, row, rmw.getAlign(), by);
     b_.CreateAlignedStore(next(old, vector(rmw.getValOperand())), row, rmw.getAlign());
     return old;
   }
@@ -130,16 +132,17 @@ llvm::Value *Accesses::exchangeRow(const llvm::AtomicRMWInst &rmw, Value *row, N
 
 /// A row at once where it lies in one and can be exchanged, else `slowly`. Gives what was there, or
 /// null where nobody asks.
-llvm::Value *Accesses::updateRow(const llvm::AtomicRMWInst &rmw, bool isLocal, NextValue next,
+llvm::Value *Accesses::updateRow(const llvm::AtomicRMWInst &rmw, UpdateBy by, NextValue next,
                                  llvm::function_ref<Value *()> slowly) {
   const Address a = address(rmw.getPointerOperand());
   Value *row = rowOf(a);
   const auto update = [&]() -> Value * {
-    Value *old = isLocal ? updateWholeRow(rmw, row, next) : exchangeRow(rmw, row, next);
+    Value *old =
+        by == UpdateBy::host ? exchangeRow(rmw, row, next) : updateWholeRow(rmw, row, by, next);
     return rmw.use_empty() ? nullptr : old;
   };
   Value *isNoRow = a.wraps;
-  if (!isLocal) {
+  if (by == UpdateBy::host) {
     Value *beyond = b_.CreateAnd(b_.CreatePtrToInt(row, b_.getInt64Ty()), kExchanged - 1);
     Value *isAskew = b_.CreateIsNotNull(beyond);
     isNoRow = isNoRow ? b_.CreateOr(isNoRow, isAskew) : isAskew;
