@@ -694,8 +694,8 @@ llvm::Value *Accesses::update(const llvm::Instruction &i, UpdateBy by) {
   }
   if (isByHost && mayAllBeDone(i, pointer, value))
     return unlessAllAreDone(i, places, [&] { return byLane(rmw != nullptr); });
-  if (rmw && !isByHost && i.use_empty() && mask() && lanes_ > kLimits.atomics.denseFrom &&
-      !isBaseline()) {
+  if (rmw && by == UpdateBy::oneThread && i.use_empty() && mask() &&
+      lanes_ > kLimits.atomics.denseFrom && !isBaseline()) {
     updateDenseOrSparse(places, operands[1], plain(value), updateOne);
     return nullptr;
   }
