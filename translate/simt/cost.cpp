@@ -212,6 +212,8 @@ constinit const Limits kLimits = {
                  .roundsLog2 = 4,
                  .deepestLoop = 4,
                  .rounds = 16},
+    // 32 lanes at AVX2: two registers instead of four; four extensions and two moves of halves.
+    .narrowing = {.ofEach = 2, .ofExtension = 6},
     // A test per pair of place and range stands before the loop: worth it for a handful.
     .repeatedStores = {.places = 4, .ranges = 12, .instructions = 256},
     // Beyond, the unrolled loop leaves the cache of decoded instructions.

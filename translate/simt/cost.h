@@ -18,6 +18,10 @@ struct Limits {
     unsigned deepestLoop; ///< ... down to here
     unsigned rounds;      ///< versions of a kernel
   } versions;
+  /// 32-bit arithmetic that is done in 16 (narrow_integers.cpp): registers saved and taken.
+  struct Narrowing {
+    int ofEach, ofExtension;
+  } narrowing;
   /// Stores that go behind their loop (repeated_stores.cpp).
   struct RepeatedStores {
     unsigned places, ranges, instructions;

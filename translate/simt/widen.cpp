@@ -14,6 +14,7 @@
 #include "translate/simt/local_rows.h"
 #include "translate/simt/lockstep.h"
 #include "translate/simt/matrix_groups.h"
+#include "translate/simt/narrow_integers.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
@@ -556,6 +557,7 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
       for (llvm::Function *f : accessLaneAfterLane(kernel, gang, context.target))
         alone.push_back(f);
     });
+  passes.run(Pass::narrowIntegers, [&] { narrowIntegers(kernel, gang, context.target); });
   return alone;
 }
 

@@ -58,11 +58,22 @@ std::vector<std::string> ranOf(const CodeOptions &options) {
 }
 
 TEST(Passes, RunInOrderAndAreTold) {
-  const std::vector<std::string> all = {
-      "prepare",    "endless-waits", "early-arrivals", "aligned-barriers",
-      "local-rows", "rounds",        "versions",       "repeated-stores",
-      "rows",       "matrix-groups", "stragglers",     "serial-accesses",
-      "widen",      "jam",           "entry"};
+  const std::vector<std::string> all = {"prepare",
+                                        "endless-waits",
+                                        "early-arrivals",
+                                        "aligned-barriers",
+                                        "local-rows",
+                                        "rounds",
+                                        "versions",
+                                        "repeated-stores",
+                                        "rows",
+                                        "matrix-groups",
+                                        "stragglers",
+                                        "serial-accesses",
+                                        "narrow-integers",
+                                        "widen",
+                                        "jam",
+                                        "entry"};
   EXPECT_EQ(ranOf({.lanes = 32, .block = {256, 1, 1}}), all);
   const std::vector<std::string> baseline = {"prepare",          "endless-waits", "early-arrivals",
                                              "aligned-barriers", "widen",         "entry"};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate.py SEED COUNT: kernels that fill tiles in shared memory, as C for nvptx64 and for the host, on standard output.
+"""tiles.py SEED COUNT: kernels that fill tiles in shared memory, as C for nvptx64 and for the host, on standard output.
 
 Blocks of random shape fill tiles of random shape, by one loop over all elements (k % width, k / width) or by one for each dimension,
 under guards, clamped or wrapped at the edges of what they read, in rows or in columns, for several planes; then each thread mixes some
@@ -125,7 +125,7 @@ def main():
         launches.append((f"tile{n}", block))
     print("#ifndef __NVPTX__\nint main(void) {\n  static u32 memory[kWords], out[kBlocksX * kBlocksY];\n"
           "  for (u32 i = 0; i < kWords; ++i) memory[i] = i;\n"
-          '  printf("module = \\"tiles.ptx\\"\\n[buffers]\\nmemory = \\"u32[%d]:iota\\"\\n", kWords);')
+          '  printf("module = \\"kernels.ptx\\"\\n[buffers]\\nmemory = \\"u32[%d]:iota\\"\\n", kWords);')
     for name, block in launches:
         print(f'  for (int by = 0; by < kBlocksY; ++by) for (int bx = 0; bx < kBlocksX; ++bx) {name}(memory, out, bx, by);\n'
               f'  printf("out{name} = \\"u32[%d]:zero\\"\\nwant{name} = \\"u32[%d]:", kBlocksX * kBlocksY, kBlocksX * kBlocksY);\n'
