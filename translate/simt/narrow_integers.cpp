@@ -44,7 +44,7 @@ Reading commonReading(const ConstantRange &a, const ConstantRange &b) {
 
 class Narrowing {
  public:
-  Narrowing(llvm::Function &f, const GangShape &gang) : f_(f), shapes_(f, gang, false) {}
+  Narrowing(llvm::Function &f, const GangShape &gang) : f_(f), gang_(gang) {}
 
   bool run() {
     for (llvm::BasicBlock *block : llvm::ReversePostOrderTraversal<llvm::Function *>(&f_))
@@ -89,11 +89,13 @@ class Narrowing {
   }
 
   /// The numbers an operation gives that can be done in 16 bits: nothing for others.
-  std::optional<ConstantRange> rangeIfNarrow(Instruction &i) const {
-    if (!i.getType()->isIntegerTy(kWide) || !shapes_.shape(&i).isVarying())
+  std::optional<ConstantRange> rangeIfNarrow(Instruction &i) {
+    const auto range = i.getType()->isIntegerTy(kWide) ? resultOf(i) : std::nullopt;
+    if (!range || readingOf(*range) == Reading::none)
       return std::nullopt;
-    const auto range = resultOf(i);
-    return range && readingOf(*range) != Reading::none ? range : std::nullopt;
+    if (!shapes_)
+      shapes_.emplace(f_, gang_, false);
+    return shapes_->shape(&i).isVarying() ? range : std::nullopt;
   }
 
   std::optional<ConstantRange> resultOf(Instruction &i) const {
@@ -281,7 +283,8 @@ class Narrowing {
   }
 
   llvm::Function &f_;
-  ShapeAnalysis shapes_;
+  const GangShape &gang_;
+  std::optional<ShapeAnalysis> shapes_;                   ///< once there is something to ask
   llvm::MapVector<Instruction *, ConstantRange> members_; ///< in the order of control
   llvm::EquivalenceClasses<Instruction *> groups_;
   llvm::DenseMap<Instruction *, int> gains_; ///< of a group, by its leader
