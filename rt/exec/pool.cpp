@@ -84,7 +84,8 @@ class Pool {
       growTo(openMpThreads() - 1);
   }
 
-  /// libomp must not end while it still makes a team's threads; it makes none from here on.
+  /// libomp must not end while threads of a team have not left its code; it makes none from here
+  /// on.
   void end() {
     constexpr int kMostMs = 1000;
     if (const pid_t process = process_; process && process != getpid())
@@ -93,7 +94,7 @@ class Pool {
       std::lock_guard guard(lock_);
       isEnding_ = true;
     }
-    for (int ms = 0; startingTeams_.load(std::memory_order_acquire) > 0 && ms < kMostMs; ++ms)
+    for (int ms = 0; startingHelpers_.load(std::memory_order_acquire) > 0 && ms < kMostMs; ++ms)
       usleep(1000);
   }
 
@@ -103,15 +104,16 @@ class Pool {
     if (count <= helperCount_ || isEnding_)
       return;
     const int missing = std::max(count, openMpThreads() - 1) - helperCount_;
+    startingHelpers_.fetch_add(missing, std::memory_order_relaxed);
     auto *team = new Team{this, missing};
     pthread_t thread;
     if (pthread_create(&thread, nullptr, runTeam, team) != 0) {
       delete team; // the launch gets by with fewer
+      startingHelpers_.fetch_sub(missing, std::memory_order_relaxed);
       return;
     }
     pthread_detach(thread);
     helperCount_ += missing;
-    startingTeams_.fetch_add(1, std::memory_order_relaxed);
   }
 
   struct Team {
@@ -124,8 +126,9 @@ class Pool {
     becomeOwnThread();
 #pragma omp parallel num_threads(team.size)
     {
-      if (omp_get_thread_num() == 0)
-        team.pool->startingTeams_.fetch_sub(1, std::memory_order_release);
+      const bool isFirst = omp_get_thread_num() == 0; // who tells of those that there are not
+      const int come = isFirst ? 1 + team.size - omp_get_num_threads() : 1;
+      team.pool->startingHelpers_.fetch_sub(come, std::memory_order_release);
       team.pool->helperLoop();
     }
     return nullptr;
@@ -176,9 +179,9 @@ class Pool {
   std::vector<LaunchState *> launches_;
   int helperCount_ = 0;
   bool isEnding_ = false;
-  std::atomic<pid_t> process_{0};     ///< whose threads the helpers are; 0 while there are none
-  std::atomic<int> startingTeams_{0}; ///< that libomp has not made all threads of yet
-  std::atomic<uint32_t> posted_{0};   ///< grows with every offer; helpers sleep on it
+  std::atomic<pid_t> process_{0};       ///< whose threads the helpers are; 0 while there are none
+  std::atomic<int> startingHelpers_{0}; ///< that have not come out of libomp yet
+  std::atomic<uint32_t> posted_{0};     ///< grows with every offer; helpers sleep on it
   std::atomic<uint32_t> sleepers_{0};
   static thread_local int joined_; ///< number in the launch this helper joined last
 };
