@@ -1,10 +1,8 @@
 #include "rt/exec/pool.h"
 
-#include <linux/futex.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "rt/exec/run.h"
 #include "rt/exec/scheduler.h"
 #include "rt/launch/floating_environment.h"
+#include "rt/launch/futex.h"
 #include "rt/launch/own_thread.h"
 
 namespace ptxrun::rt {
@@ -22,13 +21,6 @@ namespace {
 /// A helper polls this long for the next launch before it sleeps: programs often launch again soon.
 constexpr uint64_t kHelperSpinNs = 100'000;
 constexpr uint64_t kOwnerSpinNs = 20'000;
-
-void futexWait(std::atomic<uint32_t> &word, uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-}
-void futexWake(std::atomic<uint32_t> &word, int count) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-}
 
 /// Polls until `isOver` or the time is up.
 template <typename Predicate> bool spinUntil(uint64_t nanoseconds, Predicate isOver) {

@@ -1,12 +1,11 @@
 #include "rt/launch/sole_launch.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+
+#include "rt/launch/futex.h"
 
 namespace ptxrun::rt {
 
@@ -30,7 +29,7 @@ bool change(uint32_t from, uint32_t to) {
 /// Lets those in that wait for the end of kWanted.
 void meet() {
   state.store(kMany, std::memory_order_release);
-  syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+  futexWake(state, INT32_MAX);
 }
 
 void waitForSole() {
@@ -39,7 +38,7 @@ void waitForSole() {
     if (n < kSpins)
       __builtin_ia32_pause();
     else
-      syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, kWanted, nullptr, nullptr, 0);
+      futexWait(state, kWanted);
 }
 
 /// The threads of a fork's child that ran launches are gone.

@@ -8,6 +8,8 @@ as a description for ptxrun run.
 import random
 import sys
 
+from launches import print_end
+
 THREADS, GUARD, INPUTS = 384, 370, 400
 LEAVES = [("ub[i]", 0, 255, 5), ("ub[i + 1]", 0, 255, 4), ("ub[i + 7]", 0, 255, 2), ("sb[i]", -128, 127, 3), ("sb[i + 3]", -128, 127, 2),
           ("us[i]", 0, 65535, 1), ("ss[i]", -32768, 32767, 2)]
@@ -104,12 +106,7 @@ def main():
         print(f'  {{ static {type_} out[{THREADS}];\n  for (int i = 0; i < {THREADS}; ++i) {name}(ub, sb, us, ss, out, i);\n'
               f'  printf("out{name} = \\"{RESULTS[type_]}[{THREADS}]:zero\\"\\nwant{name} = \\"{RESULTS[type_]}[{THREADS}]:");\n'
               f'  for (int i = 0; i < {THREADS}; ++i) printf(i ? ",%lld" : "%lld", (long long)out[i]);\n  printf("\\"\\n"); }}')
-    for name, _ in kernels:
-        print(f'  printf("[[launch]]\\nkernel = \\"{name}\\"\\ngrid = {THREADS // 96}\\nblock = 96\\n'
-              f'arguments = [\\"ub\\", \\"sb\\", \\"us\\", \\"ss\\", \\"out{name}\\"]\\n");')
-    for name, _ in kernels:
-        print(f'  printf("[[expect]]\\nbuffer = \\"out{name}\\"\\nvalue = \\"want{name}[i]\\"\\n");')
-    print("  return 0;\n}\n#endif")
+    print_end([(name, THREADS // 96, 96) for name, _ in kernels], inputs)
 
 
 main()

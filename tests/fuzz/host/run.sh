@@ -24,7 +24,7 @@ flags=(-w -fno-strict-aliasing -fwrapv)
 different=0 launches=0
 for ((k = 0; k < count; ++k)); do
   number=$((seed + k))
-  python3 "$here/$kind.py" $number 8 >"$folder/kernels.c" || exit 1
+  python3 -B "$here/$kind.py" $number 8 >"$folder/kernels.c" || exit 1
   "$clang" -O1 "${flags[@]}" -o "$folder/host" "$folder/kernels.c" && "$folder/host" >"$folder/kernels.toml" || exit 1
   "$clang" --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx80 -O$((1 + number % 2)) -ffreestanding -S \
     "${flags[@]}" -o "$folder/kernels.ptx" "$folder/kernels.c" || exit 1

@@ -9,6 +9,8 @@ program that writes the launches, with the results that they must have, as a des
 import random
 import sys
 
+from launches import print_end
+
 PRELUDE = r"""
 typedef unsigned u32;
 enum { kWords = 100000, kBlocksX = 3, kBlocksY = 2 };
@@ -131,12 +133,7 @@ def main():
               f'  printf("out{name} = \\"u32[%d]:zero\\"\\nwant{name} = \\"u32[%d]:", kBlocksX * kBlocksY, kBlocksX * kBlocksY);\n'
               '  for (int b = 0; b < kBlocksX * kBlocksY; ++b) printf(b ? ",%u" : "%u", out[b]);\n'
               '  printf("\\"\\n");')
-    for name, block in launches:
-        print(f'  printf("[[launch]]\\nkernel = \\"{name}\\"\\ngrid = [%d, %d]\\nblock = {block}\\n'
-              f'arguments = [\\"memory\\", \\"out{name}\\"]\\n", kBlocksX, kBlocksY);')
-    for name, block in launches:
-        print(f'  printf("[[expect]]\\nbuffer = \\"out{name}\\"\\nvalue = \\"want{name}[i]\\"\\n");')
-    print("  return 0;\n}\n#endif")
+    print_end([(name, "[%d, %d]", block) for name, block in launches], ["memory"], ", kBlocksX, kBlocksY")
 
 
 main()

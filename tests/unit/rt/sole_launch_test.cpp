@@ -87,17 +87,22 @@ void meet(const Launch *l, Cta *, Gang *, uint64_t, uint64_t) {
   static_cast<Meeting *>(const_cast<void *>(l->params))->hasMet = true;
 }
 
-bool isEndedByTheNext() {
-  Meeting m;
-  const abi::KernelCode first = updatingKernel(goOnUntilMet), second = updatingKernel(meet);
+/// Runs `first`, and another launch once it has begun; true if both have ended as they should.
+bool doMeet(const abi::KernelCode &first, uint32_t ctas, Meeting &m) {
+  const abi::KernelCode second = updatingKernel(meet);
   std::thread other([&] {
     while (!m.hasBegun)
       std::this_thread::yield();
     runOnOneThread(second, 1, &m);
   });
-  const Failure failure = runOnOneThread(first, 100'000, &m);
+  const Failure failure = runOnOneThread(first, ctas, &m);
   other.join();
-  return failure.status == Status::ok && m.hasMet && m.sole > 0 && !m.isMixedUp &&
+  return failure.status == Status::ok && m.hasMet;
+}
+
+bool isEndedByTheNext() {
+  Meeting m;
+  return doMeet(updatingKernel(goOnUntilMet), 100'000, m) && m.sole > 0 && !m.isMixedUp &&
          soleCtas(updatingKernel(noteSole), 1) == 0; // and so it stays
 }
 
@@ -116,15 +121,7 @@ KERNEL void waitInRange(const Launch *l, Cta *cta, Gang *g, uint64_t, uint64_t) 
 
 bool isLetIn(const abi::KernelCode &first) {
   Meeting m;
-  const abi::KernelCode second = updatingKernel(meet);
-  std::thread other([&] {
-    while (!m.hasBegun)
-      std::this_thread::yield();
-    runOnOneThread(second, 1, &m);
-  });
-  const Failure failure = runOnOneThread(first, 1, &m);
-  other.join();
-  return failure.status == Status::ok && m.hasMet;
+  return doMeet(first, 1, m);
 }
 
 TEST_F(SoleLaunches, WaitsLetOthersIn) {
