@@ -47,6 +47,12 @@ LANE_INLINE uint32_t narrow(float x, uint32_t random = 0) {
   constexpr int kDropped = 23 - F::kMantissa;
   constexpr int kRebias = 127 - F::kBias; // exponent field of f32 minus that of F
   const uint32_t bits = bitsOf(x);
+  // The exponents of f32: fields may carry into one another, and the largest number into infinity.
+  if constexpr (kRebias == 0 && mode == Narrow::nearestEven && !isFinite) {
+    const uint32_t isOdd = bits >> kDropped & 1;
+    const uint32_t rounded = (bits + ((1u << (kDropped - 1)) - 1) + isOdd) >> kDropped;
+    return pick(isNaN(x), F::kNaN, rounded);
+  }
   const uint32_t magnitude = bits & 0x7fffffffu;
   const bool isNegative = bits >> 31;
   const int field = (int)(magnitude >> 23);

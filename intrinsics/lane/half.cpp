@@ -1,42 +1,34 @@
-// Half-precision arithmetic that IR's half does not give with one rounding, and all of bf16 (PTX
-// ISA 9.7.4, 9.7.5).
-//   results     correctly rounded to nearest even; subnormals kept
-//   NaN         0x7fff
+// What half-precision arithmetic needs besides that of f32, to be rounded once, and conversions to
+// the halves and tf32 (PTX ISA 9.7.4, 9.7.5, 9.7.9.21).
 #include "intrinsics/lane/formats.h"
-#include "intrinsics/lane/rounding.h"
 
 namespace ptxrun::lane {
 
-LANE_INLINE uint16_t toBf16(float x) {
-  return (uint16_t)narrow<Bf16, Narrow::nearestEven, false>(x);
+/// The f32 nearest to an exact sum, and what it lacks of it, rounded to odd. An infinity or NaN has
+/// the error NaN, and stays as it is.
+LANE_INLINE float roundedToOdd(float sum, float error) {
+  const uint32_t bits = bitsOf(sum);
+  const uint32_t isBelow = (bitsOf(error) ^ bits) >> 31; // the exact sum is smaller in magnitude
+  const bool isInexact = (error < 0) | (error > 0);
+  return floatOf(pick(isInexact, (bits - isBelow) | 1, bits));
 }
 
 // a * b + c of f16 values, rounded to odd in f32, from which the conversion to f16 rounds once: the
 // product of two f16 has 22 bits and is exact; 24 bits rounded to odd are at least two more than
 // f16's 11. Nothing over- or underflows: finite f16 products and sums lie between 2^-48 and 2^33.
 LANE float ptx_fma_f16(float a, float b, float c) {
-  const float product = a * b;
-  const float sum = product + c;
-  const float cPart = sum - product;
-  const float error = (product - (sum - cPart)) + (c - cPart);
-  const uint32_t bits = bitsOf(sum);
-  const bool isBelow = (bitsOf(error) ^ bits) >> 31; // the exact sum is smaller in magnitude
-  const uint32_t odd = pick((bits & 1) != 0, bits, pick(isBelow, bits - 1, bits + 1));
-  // An infinite or NaN sum has the error NaN, which compares unequal to 0 but is no error.
-  const float special = pick(isNaN(sum), canonicalNaN(), sum); // one NaN, whatever the CPU makes
-  return pick((error != 0) & (abs(sum) < kInfinity), floatOf(odd), special);
+  const SumOf<float> sum = twoSum(a * b, c);
+  return roundedToOdd(sum.value, sum.error);
 }
 
-// Sums and products of bf16 round twice harmlessly on the way through f32 (24 bits are more than 2
-// * 8 + 1, and f32's subnormals have 16 bits more).
-LANE uint16_t ptx_add_bf16(uint16_t a, uint16_t b) { return toBf16(widenBf16(a) + widenBf16(b)); }
-LANE uint16_t ptx_mul_bf16(uint16_t a, uint16_t b) { return toBf16(widenBf16(a) * widenBf16(b)); }
-
-// The product is exact in double; the sum is rounded to odd on the way to f32, and from there once.
-LANE uint16_t ptx_fma_bf16(uint16_t a, uint16_t b, uint16_t c) {
-  const double product = (double)widenBf16(a) * (double)widenBf16(b);
-  const Sum sum = exactSum(product, widenBf16(c));
-  return toBf16(roundToFloat<Mode::odd>(sum.value, sum.error));
+// The same of bf16 values, for the conversion to bf16. Products have 16 bits. In f32 they are exact
+// from 2^-134 on; smaller ones are rounded to less than that, half of the least bf16, and change no
+// sum's nearest bf16, exact or not. Where a product overflows, a finite sum has at most 15 bits.
+LANE float ptx_fma_bf16(float a, float b, float c) {
+  const float product = a * b;
+  const float sum = fma(a, b, c);
+  const float cPart = sum - product;
+  return roundedToOdd(sum, (product - (sum - cPart)) + (c - cPart));
 }
 
 #define NARROW(format, F)                                                                          \

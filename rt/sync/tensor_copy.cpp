@@ -74,11 +74,10 @@ void fillRow(const TensorMap &m, char *row, uint32_t bytes) {
     std::memset(row, 0, bytes);
     return;
   }
-  // The NaN with all bits below the sign set.
-  uint32_t size = unitOf(m.type).globalBytes;
-  std::memset(row, 0xff, bytes);
-  for (uint32_t i = size - 1; i < bytes; i += size)
-    row[i] = 0x7f;
+  // Every 16 bits of it: an H200 fills so, whatever the type, and the manual names no NaN.
+  constexpr uint16_t kOutOfBounds = 0x7ff7;
+  for (uint32_t i = 0; i < bytes; i += sizeof kOutOfBounds)
+    std::memcpy(row + i, &kOutOfBounds, sizeof kOutOfBounds);
 }
 
 bool isConverted(TensorType type) {

@@ -6,9 +6,13 @@
 //   device's
 //                                       digests for the inputs of the file and SEEDS more of each
 //                                       kind
+//   on_device fuzz FIRST LAST           the random kernels of these seeds (tests/fuzz): says which
+//                                       leave other memory than their interpreter does, crash the
+//                                       driver's compiler or hang
 //
 // Needs nothing of ours but sources: see run.sh.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -16,8 +20,11 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "loader/libcuda/cuda_api.h"
+#include "tests/fuzz/random_kernel.h"
+#include "tests/hardware/child.h"
 #include "tests/isa/compare.h"
 #include "tests/isa/ptx_writer.h"
 #include "tests/matrix/case_inputs.h"
@@ -69,12 +76,13 @@ struct Module {
   }
   Module(const Module &) = delete;
 
-  CUresult launch(const std::string &name, unsigned grid, unsigned block, void **arguments) {
+  CUresult launch(const std::string &name, unsigned grid, std::array<uint32_t, 3> block,
+                  void **arguments) {
     CUfunction function = nullptr;
     if (CUresult result = cuModuleGetFunction(&function, module, name.c_str()))
       return result;
-    if (CUresult result =
-            cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, nullptr, arguments, nullptr))
+    if (CUresult result = cuLaunchKernel(function, grid, 1, 1, block[0], block[1], block[2], 0,
+                                         nullptr, arguments, nullptr))
       return result;
     return cuCtxSynchronize();
   }
@@ -123,7 +131,8 @@ void runIsaFile(const fs::path &path, std::ofstream &out) {
     masks.upload(mask.data(), threads * 4);
     CUdeviceptr addresses[] = {inputs.address(), outputs.address(), masks.address()};
     void *arguments[] = {&addresses[0], &addresses[1], &addresses[2]};
-    const CUresult result = module.launch("registers_0", threads / kBlock, kBlock, arguments);
+    const CUresult result =
+        module.launch("registers_0", threads / kBlock, {kBlock, 1, 1}, arguments);
     if (result != CUDA_SUCCESS) {
       out << path.stem().string() << ": " << group.mnemonic << ": " << nameOf(result) << "\n";
       std::printf("%s: %s\n", group.mnemonic.c_str(), nameOf(result).c_str());
@@ -189,7 +198,8 @@ void runMatrixKernel(Module &module, const matrix_test::Kernel &kernel, unsigned
   inputs.upload(in.data(), in.size());
   CUdeviceptr addresses[] = {inputs.address(), outputs.address()};
   void *arguments[] = {&addresses[0], &addresses[1]};
-  CUresult status = module.launch(kernel.name, unsigned(cases.size()), kernel.threads, arguments);
+  CUresult status =
+      module.launch(kernel.name, unsigned(cases.size()), {kernel.threads, 1, 1}, arguments);
   if (status == CUDA_SUCCESS)
     status = outputs.download(result.data(), result.size());
   if (status != CUDA_SUCCESS) {
@@ -238,18 +248,96 @@ void runMatrix(const fs::path &folder, const fs::path &to, unsigned more,
   }
 }
 
+/// What the device leaves of a random kernel's memory that the interpreter does not; empty:
+/// nothing.
+std::string differenceOf(const fuzz::RandomKernel &kernel) {
+  Module module(kernel.text());
+  if (!module.why.empty())
+    return "refused: " + module.why;
+  std::vector<uint32_t> memory = kernel.memory();
+  Buffer buffer(memory.size() * 4);
+  buffer.upload(memory.data(), memory.size() * 4);
+  CUdeviceptr address = buffer.address();
+  uint32_t parameter = kernel.parameter();
+  void *arguments[] = {&address, &parameter};
+  CUresult result = module.launch("k", kernel.grid(), kernel.block(), arguments);
+  if (!result)
+    result = buffer.download(memory.data(), memory.size() * 4);
+  if (result)
+    return nameOf(result);
+  const std::vector<uint32_t> expected = kernel.expected();
+  const auto [got, wanted] = std::ranges::mismatch(memory, expected);
+  if (got == memory.end())
+    return "";
+  return "word " + std::to_string(got - memory.begin()) + " is " + std::to_string(*got) +
+         ", the interpreter has " + std::to_string(*wanted);
+}
+
+bool openDevice(int &major, int &minor) {
+  CUcontext context = nullptr;
+  if (!cuInit(0) && !cuCtxCreate(&context, nullptr, 0, 0) &&
+      !cuDeviceComputeCapability(&major, &minor, 0))
+    return true;
+  std::fprintf(stderr, "no device\n");
+  return false;
+}
+
+/// How far children have come.
+struct Progress {
+  std::atomic<uint64_t> seed, differences;
+};
+
+/// In a child. Seeds from progress.seed on, as long as the context lasts.
+int fuzzSeeds(Progress &progress, uint64_t last) {
+  int major = 0, minor = 0;
+  if (!openDevice(major, minor))
+    return 1;
+  cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 16 << 10); // kernels call themselves
+  bool isContextLost = false;
+  for (; progress.seed <= last && !isContextLost; ++progress.seed) {
+    const std::string what = differenceOf(fuzz::RandomKernel(progress.seed));
+    isContextLost = cuCtxSynchronize() != CUDA_SUCCESS;
+    if (what.empty())
+      continue;
+    ++progress.differences;
+    std::printf("seed %llu: %s\n", (unsigned long long)progress.seed, what.c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+int runFuzz(uint64_t first, uint64_t last) {
+  Progress &progress = *hardware::sharedMemory<Progress>(1);
+  uint64_t crashes = 0;
+  for (progress.seed = first; progress.seed <= last;) {
+    hardware::Child child([&] { return fuzzSeeds(progress, last); }, &progress.seed);
+    std::optional<std::string> end;
+    while (!(end = child.ended()))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (*end == "exit status 1")
+      return 1;
+    if (end->empty())
+      continue;
+    ++crashes;
+    std::printf("seed %llu: %s\n", (unsigned long long)progress.seed++, end->c_str());
+  }
+  std::printf("seeds %llu to %llu: %llu differ, %llu crashed or hung\n", (unsigned long long)first,
+              (unsigned long long)last, (unsigned long long)progress.differences,
+              (unsigned long long)crashes);
+  return progress.differences || crashes ? 1 : 0;
+}
+
 int run(int count, char **words) {
   if (count < 4 || (std::string(words[1]) == "matrix" && count < 5)) {
-    std::fprintf(stderr, "usage: on_device isa FOLDER OUT | on_device matrix FOLDER OUT SEEDS\n");
+    std::fprintf(stderr, "usage: on_device isa FOLDER OUT | on_device matrix FOLDER OUT SEEDS | "
+                         "on_device fuzz FIRST LAST\n");
     return 2;
   }
+  if (std::string(words[1]) == "fuzz")
+    return runFuzz(std::stoull(words[2]), std::stoull(words[3]));
   int major = 0, minor = 0;
-  CUcontext context = nullptr;
-  if (cuInit(0) || cuCtxCreate(&context, nullptr, 0, 0) ||
-      cuDeviceComputeCapability(&major, &minor, 0)) {
-    std::fprintf(stderr, "no device\n");
+  if (!openDevice(major, minor))
     return 1;
-  }
   if (std::string(words[1]) == "isa")
     runIsa(words[2], words[3]);
   else

@@ -35,7 +35,9 @@ DECLARE_DIRECTED(rp)
 #undef DECLARE_DIRECTED
 
 float ptx_fma_f16(float, float, float);
+float ptx_fma_bf16(float, float, float);
 uint16_t ptx_cvt_rn_f16(float);
+uint16_t ptx_cvt_rn_bf16(float);
 #define DECLARE_DIVISION(width, Unsigned, Signed)                                                  \
   Unsigned ptx_div_u##width(Unsigned, Unsigned);                                                   \
   Unsigned ptx_rem_u##width(Unsigned, Unsigned);                                                   \

@@ -169,6 +169,56 @@ TEST(HalfFma, RoundsOnce) {
   }
 }
 
+/// Units of 2^-266, the last bit of the least product of bf16.
+using Bfloats = _BitInt(640);
+
+Bfloats inUnits(uint32_t bfloat, int scale) {
+  const uint32_t field = bfloat >> 7 & 0xff, fraction = bfloat & 0x7f;
+  const Bfloats magnitude = Bfloats{field ? fraction | 0x80 : fraction}
+                            << (static_cast<int>(field ? field : 1) - 1 + scale);
+  return bfloat >> 15 ? -magnitude : magnitude;
+}
+
+/// The nearest bf16 magnitude, ties to even.
+uint16_t nearestBfloat(Bfloats x) {
+  constexpr int kScale = 266 - 133;
+  const Bfloats magnitude = x < 0 ? -x : x;
+  uint16_t low = 0, high = 0x7f80; // 0x7f80 stands for 2^128, infinity
+  while (high - low > 1) {
+    const uint16_t middle = static_cast<uint16_t>((low + high) / 2);
+    (inUnits(middle, kScale) <= magnitude ? low : high) = middle;
+  }
+  const Bfloats below = magnitude - inUnits(low, kScale), above = inUnits(high, kScale) - magnitude;
+  return below < above || (below == above && low % 2 == 0) ? low : high;
+}
+
+TEST(BfloatFma, RoundsOnce) {
+  std::mt19937_64 engine(11);
+  for (int i = 0; i < 10 * kRounds; ++i) {
+    const uint64_t word = engine();
+    uint16_t a = static_cast<uint16_t>(word), b = static_cast<uint16_t>(word >> 16),
+             c = static_cast<uint16_t>(word >> 32);
+    const int kind = i % 4; // as they come; near the product; among the least; beside the largest
+    const int sum = (a >> 7 & 0xff) + (b >> 7 & 0xff) - 127;
+    if (kind == 1)
+      c = static_cast<uint16_t>(
+          (c & 0x807f) | std::clamp(sum + 8 - static_cast<int>(word >> 48) % 32, 0, 254) << 7);
+    if (kind == 2)
+      b = static_cast<uint16_t>((b & 0x807f) | std::clamp(124 - (a >> 7 & 0xff), 0, 254) << 7),
+      c &= 0x81ff;
+    if (kind == 3)
+      b = static_cast<uint16_t>((b & 0x807f) | std::clamp(381 - (a >> 7 & 0xff), 0, 254) << 7),
+      c = static_cast<uint16_t>((c & 0x807f) | 254 << 7);
+    if ((a & 0x7f80) == 0x7f80 || (b & 0x7f80) == 0x7f80 || (c & 0x7f80) == 0x7f80)
+      continue;
+    const auto value = [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); };
+    const uint16_t actual = ptx_cvt_rn_bf16(ptx_fma_bf16(value(a), value(b), value(c)));
+    const Bfloats exact = inUnits(a, 0) * inUnits(b, 0) + inUnits(c, 133);
+    ASSERT_EQ(actual & 0x7fff, nearestBfloat(exact))
+        << value(a) << " * " << value(b) << " + " << value(c);
+  }
+}
+
 TEST(HalfConversion, RoundsAsTheCompilers) {
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 251) {
     const float x = std::bit_cast<float>(static_cast<uint32_t>(bits));

@@ -43,13 +43,15 @@ AtomicRMWInst::BinOp operationOf(const Instruction &in, isa::Type type) {
 struct Target {
   llvm::Value *pointer;
   MemoryOrder order;
+  bool isGlobal; ///< the instruction says so
 };
 
 Target describe(LaneBuilder &b, const Instruction &in, const Operand &address) {
   isa::StateSpace space = LaneBuilder::space(in);
   if (space == isa::StateSpace::generic && address.variable)
     space = address.variable->space;
-  return {b.pointer(address, space), atomicOrder(b.ir.getContext(), in, space)};
+  return {b.pointer(address, space), atomicOrder(b.ir.getContext(), in, space),
+          space == isa::StateSpace::global};
 }
 
 llvm::Value *readModifyWrite(LaneBuilder &b, const Target &target, AtomicRMWInst::BinOp operation,
@@ -59,7 +61,8 @@ llvm::Value *readModifyWrite(LaneBuilder &b, const Target &target, AtomicRMWInst
                                                target.order.ordering, target.order.scope);
   // "atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving zero".
   if (operation == AtomicRMWInst::FAdd && value->getType()->isFloatTy())
-    update->setMetadata(vocabulary::kFlushes, llvm::MDNode::get(b.ir.getContext(), {}));
+    update->setMetadata(target.isGlobal ? vocabulary::kAlwaysFlushes : vocabulary::kFlushes,
+                        llvm::MDNode::get(b.ir.getContext(), {}));
   return update;
 }
 

@@ -20,6 +20,7 @@
 #include "translate/lower/analyses.h"
 #include "translate/lower/canonical_nan.h"
 #include "translate/lower/constant_arrays.h"
+#include "translate/lower/half_fmas.h"
 #include "translate/lower/scalar_form.h"
 #include "translate/lower/stores_at_meets.h"
 #include "translate/lower/variable_pointers.h"
@@ -41,6 +42,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
   passes.addPass(VariablePointersPass(/*isLast=*/false));
   passes.addPass(StoresAtMeetsPass());
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(HalfFmasPass());
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());

@@ -167,7 +167,8 @@ class Accesses : protected ValueMap {
   };
   Value *joined(Way, Way, Block *done, const llvm::Twine &name = "");
   Value *loadEither(const llvm::LoadInst &, const Address &, llvm::function_ref<Value *()> slowly);
-  void storeEither(const llvm::StoreInst &, const Address &, Value *v,
+  void storeOffsetsOrEach(const llvm::StoreInst &, const Address &, Value *v);
+  void storeEither(const Address &, llvm::function_ref<void()> asSaid,
                    llvm::function_ref<void()> slowly);
   bool storeOffsets(const llvm::StoreInst &, const Address &, Value *);
   bool isBlended(const llvm::StoreInst &) const;
@@ -204,7 +205,9 @@ class Accesses : protected ValueMap {
   llvm::SmallVector<const llvm::StoreInst *> storesNear(const llvm::StoreInst &, int64_t size,
                                                         int64_t n) const;
   llvm::SmallVector<Value *> interleave(llvm::ArrayRef<Value *>);
+  int64_t structureElements(const llvm::StoreInst &, const Address &) const;
   bool storeStrided(const llvm::StoreInst &, const Address &);
+  bool storeStructuresOrEach(const llvm::StoreInst &, const Address &);
   bool storeRows(const llvm::StoreInst &, const Address &);
   void storeAtLast(const llvm::SmallVector<const llvm::StoreInst *> &);
   void storeStructures(const llvm::StoreInst &, const Address &,

@@ -105,6 +105,7 @@ struct Limits {
     int64_t pieceRegister;      ///< so many bytes of a window weigh ...
     unsigned piecesPerRegister; ///< ... as much as so many runs
     int64_t structureElements;  ///< of a structure that is stored together
+    size_t inMemoryOrder;       ///< instructions for a block's structures (memory_order.cpp)
     unsigned blending;          ///< operations on a register of a row that is blended and stored
     unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
   } accesses;

@@ -14,6 +14,7 @@
 #include "translate/simt/local_rows.h"
 #include "translate/simt/lockstep.h"
 #include "translate/simt/matrix_groups.h"
+#include "translate/simt/memory_order.h"
 #include "translate/simt/narrow_integers.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
@@ -687,6 +688,11 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
     return internalError(context.problem);
   if (passes.hasFailed())
     return passes.takeError();
+  if (gang.lanes > 1 && options.tier == Tier::optimised)
+    passes.run(Pass::memoryOrder, [&] {
+      for (llvm::Function *f : bodies(m))
+        computeInMemoryOrder(*f);
+    });
 
   GangModule result;
   result.reason = width.reason;

@@ -71,10 +71,14 @@ llvm::Value *sum(llvm::IRBuilder<> &b, llvm::Value *old, llvm::Value *v,
       b.CreateSelect(b.CreateFCmpUNO(added, added), canonical, b.CreateBitCast(added, bits)), type);
 }
 
+bool isGlobalForCertain(const llvm::AtomicRMWInst &rmw) {
+  return rmw.hasMetadata(lower::vocabulary::kAlwaysFlushes);
+}
+
 /// Additions flush subnormal numbers in memory that is not shared.
 bool mayFlush(const llvm::AtomicRMWInst &rmw) {
-  return rmw.hasMetadata(lower::vocabulary::kFlushes) &&
-         rmw.getPointerAddressSpace() != lower::kShared;
+  return isGlobalForCertain(rmw) || (rmw.hasMetadata(lower::vocabulary::kFlushes) &&
+                                     rmw.getPointerAddressSpace() != lower::kShared);
 }
 
 bool hasOneNan(const llvm::AtomicRMWInst &rmw, const CodeOptions &options) {
@@ -257,7 +261,7 @@ llvm::Value *Accesses::updateInLoop(const llvm::AtomicRMWInst &rmw, Value *p, Up
 std::function<llvm::Value *(llvm::Value *)> Accesses::flushAt(const llvm::AtomicRMWInst &rmw,
                                                               Value *p) {
   Value *mayFlush = b_.getTrue();
-  if (rmw.getPointerAddressSpace() == lower::kGeneric) {
+  if (!isGlobalForCertain(rmw) && rmw.getPointerAddressSpace() == lower::kGeneric) {
     Value *shared = b_.CreatePtrToInt(sharedBase(), b_.getInt64Ty());
     llvm::Type *type = p->getType()->getWithNewType(b_.getInt64Ty());
     if (p->getType()->isVectorTy())

@@ -281,7 +281,8 @@ bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
 /// empty where there are not as many, or something between them may touch memory.
 llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::StoreInst &store,
                                                                 int64_t size, int64_t n) const {
-  const LinearSum own = sumOf(store.getPointerOperand());
+  const LinearSum sum = sumOf(store.getPointerOperand());
+  const Shape own = shapes_.shape(store.getPointerOperand());
   std::map<int64_t, const llvm::StoreInst *> found;
   for (const llvm::Instruction *i = &store; i && int64_t(found.size()) < n; i = i->getNextNode()) {
     auto *other = llvm::dyn_cast<llvm::StoreInst>(i);
@@ -293,11 +294,11 @@ llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::Stor
     const Value *pointer = other->getPointerOperand();
     const LinearSum at = sumOf(pointer);
     const Shape shape = shapes_.shape(pointer);
-    if (!other->isSimple() || shape.isConditional ||
-        shape.offsets != shapes_.shape(store.getPointerOperand()).offsets ||
+    if (!other->isSimple() || shape.isConditional != own.isConditional ||
+        shape.offsets != own.offsets ||
         other->getValueOperand()->getType() != store.getValueOperand()->getType() ||
         other->getPointerAddressSpace() != store.getPointerAddressSpace() ||
-        other->getAlign() != store.getAlign() || at.key() != own.key() ||
+        other->getAlign() != store.getAlign() || at.key() != sum.key() ||
         !found.try_emplace(at.constant, other).second)
       break;
   }
@@ -342,22 +343,58 @@ void Accesses::storeAtLast(const llvm::SmallVector<const llvm::StoreInst *> &all
   structures_[end] = all;
 }
 
+/// How many elements the structures have of which each lane stores one; 0 where lanes' addresses do
+/// not lie so.
+int64_t Accesses::structureElements(const llvm::StoreInst &store, const Address &a) const {
+  const llvm::Type *type = store.getValueOperand()->getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  if (isOffMainLine_ || isBaseline() || !store.isSimple() || type->isVectorTy() ||
+      type->isPointerTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_32(bits))
+    return 0;
+  const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
+  if (stride % size != 0 || n < 2 || n > kLimits.accesses.structureElements)
+    return 0;
+  for (unsigned l = 1; l < lanes_; ++l)
+    if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
+      return 0;
+  return n;
+}
+
+/// A store into an array of structures whose lanes' addresses are tested: one test for it and the
+/// stores to the structures' other elements, where the last of them stands. False where there are
+/// no such stores.
+bool Accesses::storeStructuresOrEach(const llvm::StoreInst &store, const Address &a) {
+  const unsigned bits = store.getValueOperand()->getType()->getScalarSizeInBits();
+  const int64_t n = structureElements(store, a);
+  if (n == 0 || (mask() && bits < 32 && !context_.target.hasMaskRegisters()))
+    return false;
+  const auto last = structures_.find(&store);
+  if (last == structures_.end()) {
+    const llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, bits / 8, n);
+    if (!all.empty())
+      storeAtLast(all);
+    return !all.empty();
+  }
+  llvm::SmallVector<const llvm::StoreInst *> inOrder = last->second;
+  llvm::sort(inOrder, [](auto *one, auto *other) { return one->comesBefore(other); });
+  storeEither(
+      a, [&] { storeStructures(store, a, last->second, unsigned(n)); },
+      [&] {
+        for (const llvm::StoreInst *one : inOrder)
+          storeSlowly(*one, address(one->getPointerOperand()), vector(one->getValueOperand()));
+      });
+  return true;
+}
+
 /// A store into an array of structures: together with those to the structures' other elements,
 /// where the last of them stands; also alone, with a mask that leaves out what lies between, on
 /// AVX-512, or where that may be written back. False where nothing of it will do.
 bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
-  const llvm::Type *type = store.getValueOperand()->getType();
-  const unsigned bits = type->getScalarSizeInBits();
+  const unsigned bits = store.getValueOperand()->getType()->getScalarSizeInBits();
   const bool hasMasks = context_.target.hasMaskRegisters();
-  if (isOffMainLine_ || isBaseline() || !store.isSimple() || type->isVectorTy() ||
-      type->isPointerTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_32(bits))
+  const int64_t n = structureElements(store, a);
+  if (n == 0)
     return false;
-  const int64_t size = bits / 8, stride = (*a.offsets)[1] - (*a.offsets)[0], n = stride / size;
-  if (stride % size != 0 || n < 2 || n > kLimits.accesses.structureElements)
-    return false;
-  for (unsigned l = 1; l < lanes_; ++l)
-    if ((*a.offsets)[l] - (*a.offsets)[l - 1] != stride)
-      return false;
   // What lies between may be read and written back: a load, a shuffle, a blend and a store of each
   // register, unless that is more work than to store element by element.
   const auto tryBlending = [&] {
@@ -379,7 +416,7 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   };
   auto last = structures_.find(&store);
   if (last == structures_.end()) {
-    llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, size, n);
+    llvm::SmallVector<const llvm::StoreInst *> all = storesNear(store, bits / 8, n);
     if (all.empty()) {
       if (!knownLanes().empty())
         return false;

@@ -612,32 +612,36 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
   if (!a.offsets && storeGroups(store, a, v))
     return;
   if (!a.offsets && (guess = guessNeighbours(pointer, plain(value)))) {
-    storeEither(store, guess->row, v, [&] { storeRowsOrEach(store, *guess, a, v); });
+    storeEither(
+        guess->row, [&] { storeOffsetsOrEach(store, guess->row, v); },
+        [&] { storeRowsOrEach(store, *guess, a, v); });
   } else if (!a.offsets) {
     context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
     if (!storeRows(store, a))
       storeEach(store, pointers(a), v);
   } else if (!a.wraps) {
-    if (!storeStrided(store, a) && !storeOffsets(store, a, v))
-      storeEach(store, pointers(a), v);
-  } else {
-    storeEither(store, a, v, [&] { storeSlowly(store, a, v); });
+    if (!storeStrided(store, a))
+      storeOffsetsOrEach(store, a, v);
+  } else if (!storeStructuresOrEach(store, a)) {
+    storeEither(
+        a, [&] { storeOffsetsOrEach(store, a, v); }, [&] { storeSlowly(store, a, v); });
   }
 }
 
+void Accesses::storeOffsetsOrEach(const llvm::StoreInst &store, const Address &a, Value *v) {
+  if (!storeOffsets(store, a, v))
+    storeEach(store, pointers(a), v);
+}
+
 /// As the offsets say, or `slowly` where the test of the address fails.
-void Accesses::storeEither(const llvm::StoreInst &store, const Address &a, Value *v,
+void Accesses::storeEither(const Address &a, llvm::function_ref<void()> asSaid,
                            llvm::function_ref<void()> slowly) {
   Block *fast = newBlock("store.fast"), *slow = newBlock("store.slow"),
         *done = newBlock("store.done");
   b_.CreateCondBr(a.wraps, slow, fast,
                   llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
   const auto storeSlow = [&]() -> Value * { return slowly(), nullptr; };
-  const auto storeFast = [&]() -> Value * {
-    if (!storeOffsets(store, a, v))
-      storeEach(store, pointers(a), v);
-    return nullptr;
-  };
+  const auto storeFast = [&]() -> Value * { return asSaid(), nullptr; };
   joined({slow, storeSlow}, {fast, storeFast}, done);
 }
 

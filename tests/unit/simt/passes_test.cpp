@@ -72,6 +72,7 @@ TEST(Passes, RunInOrderAndAreTold) {
                                         "serial-accesses",
                                         "narrow-integers",
                                         "widen",
+                                        "memory-order",
                                         "jam",
                                         "entry"};
   EXPECT_EQ(ranOf({.lanes = 32, .block = {256, 1, 1}}), all);
