@@ -84,9 +84,10 @@ void lowerHalf(LaneBuilder &b, const Instruction &in, unsigned count, Operation 
   });
 }
 
-/// The special NaN that marks an element out of bounds (PTX ISA 5.5.3): 0xffff.
+/// The special NaN that marks an element out of bounds (PTX ISA 5.5.3), with any sign. The manual
+/// names no number; an H200 takes this one, and fills with it what tensor copies leave out.
 Value *isOutOfBounds(LaneBuilder &b, Value *x) {
-  return b.ir.CreateICmpEQ(b.toBits(x), b.constant(16, 0xffff));
+  return b.ir.CreateICmpEQ(b.ir.CreateAnd(b.toBits(x), 0x7fff), b.constant(16, 0x7ff7));
 }
 
 /// min, max by their f32 values, which is exact; a NaN result is the canonical one.
