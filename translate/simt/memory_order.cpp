@@ -92,7 +92,7 @@ class Rewriter {
     Elements elements;
     for (unsigned k = 0; k < length(old); ++k)
       elements.push_back(originOf(old, k));
-    if (elements[0].first == elements[1].first) // lies as it is computed
+    if (elements.size() < 2 || elements[0].first == elements[1].first) // lies as it is computed
       return nullptr;
     before_ = &store;
     return build(elements);
