@@ -24,7 +24,6 @@
 #include <sstream>
 #include <thread>
 
-#include "loader/libcuda/cuda_api.h"
 #include "loader/ptxrun/arguments.h"
 #include "loader/ptxrun/compare.h"
 #include "loader/ptxrun/errors.h"
@@ -33,6 +32,7 @@
 #include "loader/ptxrun/plan.h"
 #include "loader/ptxrun/tensor_argument.h"
 #include "tests/hardware/child.h"
+#include "tests/hardware/driver.h"
 
 namespace ptxrun::hardware {
 namespace {
@@ -42,11 +42,6 @@ using namespace command;
 struct Verdict {
   std::string line;
 };
-
-std::string nameOf(CUresult result) {
-  const char *name = nullptr;
-  return cuGetErrorName(result, &name) == CUDA_SUCCESS ? name : std::to_string(int(result));
-}
 
 void check(CUresult result, const std::string &what) {
   if (result != CUDA_SUCCESS)
@@ -70,12 +65,9 @@ CUdeviceptr upload(const void *from, size_t bytes) {
 }
 
 CUmodule loadOnDevice(const std::string &text) {
-  char log[4096] = "";
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
   CUmodule module = nullptr;
-  const CUresult result = cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
-  if (result != CUDA_SUCCESS)
+  std::string log;
+  if (CUresult result = loadModule(module, text, log))
     throw Verdict{"refused: " + nameOf(result) + ": " + log};
   return module;
 }

@@ -22,9 +22,9 @@
 #include <sstream>
 #include <thread>
 
-#include "loader/libcuda/cuda_api.h"
 #include "tests/fuzz/random_kernel.h"
 #include "tests/hardware/child.h"
+#include "tests/hardware/driver.h"
 #include "tests/isa/compare.h"
 #include "tests/isa/ptx_writer.h"
 #include "tests/matrix/case_inputs.h"
@@ -34,11 +34,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kBlock = 32;
-
-std::string nameOf(CUresult result) {
-  const char *name = nullptr;
-  return cuGetErrorName(result, &name) == CUDA_SUCCESS ? name : std::to_string(int(result));
-}
 
 /// Memory of the device and a copy of it here.
 class Buffer {
@@ -63,12 +58,9 @@ struct Module {
   std::string why;
 
   explicit Module(const std::string &text) {
-    char log[4096] = "";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-    const CUresult result = cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
-    if (result != CUDA_SUCCESS)
-      why = nameOf(result) + " " + std::string(log).substr(0, 300);
+    std::string log;
+    if (CUresult result = hardware::loadModule(module, text, log))
+      why = hardware::nameOf(result) + " " + log.substr(0, 300);
   }
   ~Module() {
     if (module)
@@ -134,8 +126,9 @@ void runIsaFile(const fs::path &path, std::ofstream &out) {
     const CUresult result =
         module.launch("registers_0", threads / kBlock, {kBlock, 1, 1}, arguments);
     if (result != CUDA_SUCCESS) {
-      out << path.stem().string() << ": " << group.mnemonic << ": " << nameOf(result) << "\n";
-      std::printf("%s: %s\n", group.mnemonic.c_str(), nameOf(result).c_str());
+      out << path.stem().string() << ": " << group.mnemonic << ": " << hardware::nameOf(result)
+          << "\n";
+      std::printf("%s: %s\n", group.mnemonic.c_str(), hardware::nameOf(result).c_str());
       std::exit(1); // the context is lost
     }
     outputs.download(results.data(), results.size() * 8);
@@ -203,8 +196,8 @@ void runMatrixKernel(Module &module, const matrix_test::Kernel &kernel, unsigned
   if (status == CUDA_SUCCESS)
     status = outputs.download(result.data(), result.size());
   if (status != CUDA_SUCCESS) {
-    out << "# " << kernel.name << ": " << nameOf(status) << "\n";
-    std::printf("%s: %s\n", kernel.name.c_str(), nameOf(status).c_str());
+    out << "# " << kernel.name << ": " << hardware::nameOf(status) << "\n";
+    std::printf("%s: %s\n", kernel.name.c_str(), hardware::nameOf(status).c_str());
     std::exit(1);
   }
   if (raw.is_open())
@@ -264,7 +257,7 @@ std::string differenceOf(const fuzz::RandomKernel &kernel) {
   if (!result)
     result = buffer.download(memory.data(), memory.size() * 4);
   if (result)
-    return nameOf(result);
+    return hardware::nameOf(result);
   const std::vector<uint32_t> expected = kernel.expected();
   const auto [got, wanted] = std::ranges::mismatch(memory, expected);
   if (got == memory.end())

@@ -4,6 +4,7 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -66,19 +67,12 @@ bool isElementwise(const Instruction &i) {
   });
 }
 
+/// Whether both are the same operation, on vectors of any length.
 bool areAlike(const Instruction &a, const Instruction &b) {
-  if (a.getOpcode() != b.getOpcode() ||
-      a.getType()->getScalarType() != b.getType()->getScalarType())
-    return false;
-  if (auto *compare = llvm::dyn_cast<llvm::CmpInst>(&a))
-    if (compare->getPredicate() != llvm::cast<llvm::CmpInst>(b).getPredicate())
-      return false;
-  if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&a)) {
-    auto *other = llvm::dyn_cast<llvm::IntrinsicInst>(&b);
-    if (!other || call->getIntrinsicID() != other->getIntrinsicID())
-      return false;
-  }
-  return a.getOperand(0)->getType()->getScalarType() == b.getOperand(0)->getType()->getScalarType();
+  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&a);
+  auto *other = llvm::dyn_cast<llvm::IntrinsicInst>(&b);
+  return a.isSameOperationAs(&b, Instruction::CompareUsingScalarTypes) &&
+         (!call || (other && call->getIntrinsicID() == other->getIntrinsicID()));
 }
 
 /// The stores of one block, computed anew.
@@ -182,38 +176,31 @@ class Rewriter {
       if (!operands.back())
         return nullptr;
     }
-    Value *made = like(*first, operands);
+    Instruction *made = like(*first, operands);
     for (auto &[value, at] : elements) {
       replaced_.insert(llvm::cast<Instruction>(value));
-      if (auto *i = llvm::dyn_cast<Instruction>(made))
-        i->andIRFlags(value);
+      made->andIRFlags(value);
     }
-    return made;
+    return noted(made);
   }
 
-  Value *like(const Instruction &i, llvm::ArrayRef<Value *> operands) {
+  Instruction *like(const Instruction &i, llvm::ArrayRef<Value *> operands) {
     llvm::Type *type =
         llvm::FixedVectorType::get(i.getType()->getScalarType(), length(operands[0]));
-    Instruction *made;
     llvm::IRBuilder<> b(before_);
-    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) {
+    Instruction *made;
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) { // its name has the type
       made = b.CreateIntrinsic(type, call->getIntrinsicID(), operands);
-    } else if (auto *cast = llvm::dyn_cast<llvm::CastInst>(&i)) {
-      made = b.Insert(llvm::CastInst::Create(cast->getOpcode(), operands[0], type));
-    } else if (auto *compare = llvm::dyn_cast<llvm::CmpInst>(&i)) {
-      made = b.Insert(llvm::CmpInst::Create(compare->getOpcode(), compare->getPredicate(),
-                                            operands[0], operands[1]));
-    } else if (llvm::isa<llvm::SelectInst>(i)) {
-      made = b.Insert(llvm::SelectInst::Create(operands[0], operands[1], operands[2]));
-    } else if (auto *unary = llvm::dyn_cast<llvm::UnaryOperator>(&i)) {
-      made = b.Insert(llvm::UnaryOperator::Create(unary->getOpcode(), operands[0]));
+      made->copyIRFlags(&i);
     } else {
-      made = b.Insert(llvm::BinaryOperator::Create(llvm::cast<llvm::BinaryOperator>(i).getOpcode(),
-                                                   operands[0], operands[1]));
+      made = b.Insert(i.clone());
+      made->dropUnknownNonDebugMetadata();
+      made->mutateType(type);
+      for (unsigned k = 0; k < operands.size(); ++k)
+        made->setOperand(k, operands[k]);
     }
-    made->copyIRFlags(&i);
     made->setDebugLoc(i.getDebugLoc());
-    return noted(made);
+    return made;
   }
 
   Value *noted(Value *made) {
@@ -229,16 +216,18 @@ class Rewriter {
   Instruction *before_ = nullptr;   ///< new code stands before the first store that needs it
 };
 
+bool mayBeOfStructures(const Instruction &i) {
+  auto *store = llvm::dyn_cast<llvm::StoreInst>(&i);
+  return store && store->isSimple() && llvm::isa<llvm::ShuffleVectorInst>(store->getValueOperand());
+}
+
 /// All of a block's structures or none: code that is needed in both orders would be there twice.
 bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops) {
   Rewriter rewriter(loops);
   std::vector<std::pair<llvm::StoreInst *, Value *>> found;
   llvm::SmallPtrSet<Instruction *, 16> stores;
-  for (Instruction &i : block) {
-    auto *store = llvm::dyn_cast<llvm::StoreInst>(&i);
-    if (!store || !store->isSimple() ||
-        !llvm::isa<llvm::ShuffleVectorInst>(store->getValueOperand()))
-      continue;
+  for (Instruction &i : llvm::make_filter_range(block, mayBeOfStructures)) {
+    auto *store = llvm::cast<llvm::StoreInst>(&i);
     if (Value *value = rewriter.valueFor(*store)) {
       found.emplace_back(store, value);
       stores.insert(store);
@@ -259,6 +248,8 @@ bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops) {
 } // namespace
 
 bool computeInMemoryOrder(llvm::Function &function) {
+  if (llvm::none_of(llvm::instructions(function), mayBeOfStructures))
+    return false;
   const llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);
   bool isChanged = false;

@@ -375,12 +375,10 @@ bool Accesses::storeStructuresOrEach(const llvm::StoreInst &store, const Address
       storeAtLast(all);
     return !all.empty();
   }
-  llvm::SmallVector<const llvm::StoreInst *> inOrder = last->second;
-  llvm::sort(inOrder, [](auto *one, auto *other) { return one->comesBefore(other); });
   storeEither(
       a, [&] { storeStructures(store, a, last->second, unsigned(n)); },
       [&] {
-        for (const llvm::StoreInst *one : inOrder)
+        for (const llvm::StoreInst *one : last->second)
           storeSlowly(*one, address(one->getPointerOperand()), vector(one->getValueOperand()));
       });
   return true;
