@@ -48,14 +48,12 @@ class Accesses : protected ValueMap {
     bool isLong = false;       // a loop, whatever the mask
     bool doesUpdate = false;   // the body loads and stores one place
     bool areAllActive = false; // whatever the mask
+    bool isForKnown = false;   // written out for some lanes that are known, too
   };
-  /// The bytes, or what the number goes up by, from one lane to the next, where that is the same
-  /// for all lanes and certain. widen_memory.cpp
-  std::optional<int64_t> strideOf(const Value *) const;
   /// What is done for one lane, with its operands.
   using LaneBody = llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *lane)>;
   Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result, LaneBody,
-                    LaneByLane how = {false, false, false});
+                    LaneByLane how = {false, false, false, false});
 
  private:
   // widen_addresses.cpp

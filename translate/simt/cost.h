@@ -43,6 +43,7 @@ struct Limits {
     float handed;    ///< cycles for a value that a lane gets from a vector, or leaves in one
     float gain;      ///< a gang takes so many times as long
     unsigned recipe; ///< operations that lanes do themselves for a value from outside
+    unsigned writtenOut; ///< instructions of all lanes, instead of a loop
   } serial;
   /// Rows of what a block stores before a barrier (staging.cpp).
   struct Staging {

@@ -46,21 +46,33 @@ bool isCheap(const Instruction &i) {
                                      llvm::CmpInst, llvm::SelectInst>(i);
 }
 
+int64_t bytesOf(const Instruction &access) {
+  return int64_t(access.getModule()->getDataLayout().getTypeStoreSize(
+      llvm::getLoadStoreType(const_cast<Instruction *>(&access))));
+}
+
 /// Which accesses a gang does lane by lane, and none of the ways around that will help.
 class Apart {
  public:
   Apart(const ShapeAnalysis &shapes, const Target &target)
       : shapes_(shapes), target_(target), groups_(shapes, std::min(shapes.lanes(), 4U), true) {}
 
-  bool isApart(const Instruction &access) {
+  /// Of accesses that are done together. Where steps are known, only loads and stores that both
+  /// lie apart: of the others, gangs and blocks side by side may have whole rows.
+  bool isApart(const Instruction &access, Accesses together) {
     const Value *place = placeOf(access);
+    if (shapes_.step(place))
+      return leavesMostOut(access, together) &&
+             llvm::any_of(together, [&](const Instruction *i) {
+               return i->getOpcode() != access.getOpcode() && leavesMostOut(*i, together);
+             });
     return shapes_.shape(place).isVarying() &&
            !mayBeNeighbours(linearAddress(place, shapes_).index, shapes_) &&
            !groups_.offsetsOf(place);
   }
 
-  /// Whether lanes have several elements of a line each, here or in the rounds of a loop: these are
-  /// loaded at once.
+  /// Whether lanes whose places are not known have several elements of a line each, here or in the
+  /// rounds of a loop: these are loaded at once.
   bool shareLines(Accesses accesses) const {
     const auto isNear = [&](int64_t distance) {
       return distance != 0 && std::abs(distance) < int64_t(target_.lineBytes);
@@ -68,6 +80,8 @@ class Apart {
     const llvm::Loop *loop = shapes_.loops().getLoopFor(accesses.front()->getParent());
     std::map<LinearSum::Terms, std::set<int64_t>> places;
     for (const Instruction *i : accesses) {
+      if (shapes_.step(placeOf(*i)))
+        continue;
       const LinearSum sum = sumOf(placeOf(*i), Extensions::through);
       const std::optional<int64_t> step = loop ? stepPerRound(sum, *loop) : std::nullopt;
       if (step && isNear(*step))
@@ -82,6 +96,20 @@ class Apart {
   }
 
  private:
+  /// Whether most of what lies between one lane's element and the next one's is left out: rows of
+  /// all are not worth it.
+  bool leavesMostOut(const Instruction &access, Accesses together) const {
+    const int64_t bytes = bytesOf(access), step = std::abs(shapes_.step(placeOf(access)).value_or(0));
+    if (step < target_.leastSerialStep() * bytes)
+      return false;
+    const auto terms = sumOf(placeOf(access), Extensions::through).key();
+    std::set<int64_t> elements;
+    for (const Instruction *i : together)
+      if (const LinearSum sum = sumOf(placeOf(*i), Extensions::through); sum.key() == terms)
+        elements.insert((sum.constant % step + step) % step);
+    return 2 * int64_t(elements.size()) * bytes <= step;
+  }
+
   const ShapeAnalysis &shapes_;
   const Target &target_;
   LaneGroups groups_;
@@ -109,16 +137,21 @@ class SerialAccesses {
   bool isWorthwhile(Apart &apart) const {
     const AloneCost cost(shapes_, target_);
     const auto lanes = float(shapes_.lanes());
-    AloneCosts sum{0, kLimits.serial.lane};
+    // Where all lanes run and all places are known, what is done for each is written out.
+    const bool isLoop = shapes_.isInDivergentRegion(accesses_.front()->getParent()) ||
+                        llvm::any_of(inputs_, [&](const Value *v) { return isVector(*v); });
+    AloneCosts sum{0, isLoop ? kLimits.serial.lane : 0};
     for (const Instruction *i : body()) {
       AloneCosts one = cost.of(*i);
-      if (placeOf(*i) && apart.isApart(*i))
+      if (placeOf(*i) && apart.isApart(*i, accesses_))
         one.gang += lanes * takenOut(*i);
       sum += {one.gang, one.lane / kLimits.serial.perCycle};
     }
     for (const Value *v : inputs_)
-      if (shapes_.shape(v).isVarying())
+      if (isVector(*v))
         sum.lane += kLimits.serial.handed;
+      else if (!shapes_.isUniform(v) && isLoop)
+        sum.lane += 1 / kLimits.serial.perCycle;
     sum.lane += kLimits.serial.handed * float(outputs_.size());
     return sum.gang > kLimits.serial.gain * lanes * sum.lane;
   }
@@ -177,7 +210,7 @@ class SerialAccesses {
     auto *i = llvm::dyn_cast<Instruction>(v);
     if (llvm::isa<llvm::Constant>(v) || (i && isTaken(*i)))
       return;
-    if (!i || !shapes_.shape(i).isVarying() || !isCheap(*i) ||
+    if (!i || shapes_.isUniform(i) || shapes_.step(i) || !isCheap(*i) ||
         recipesBegun_ == kLimits.serial.recipe) {
       inputs_.insert(v);
       return;
@@ -187,6 +220,7 @@ class SerialAccesses {
       takeFromOutside(operand.get());
     recipes_.insert(i); // behind what it is computed of
   }
+  bool isVector(const Value &v) const { return !shapes_.isUniform(&v) && !shapes_.step(&v); }
   bool isTaken(const Instruction &i) const { return taken_.contains(&i) || recipes_.contains(&i); }
 
   /// Recipes, and what is inside, each behind what it is computed of.
@@ -291,7 +325,7 @@ std::vector<llvm::Function *> accessLaneAfterLane(llvm::Function &kernel, const 
   for (BasicBlock *block : shapes.order())
     for (const std::vector<Instruction *> &run : runsOfAccesses(*block, shapes)) {
       const auto isStore = [](const Instruction *i) { return llvm::isa<llvm::StoreInst>(i); };
-      const auto isApart = [&](const Instruction *i) { return apart.isApart(*i); };
+      const auto isApart = [&](const Instruction *i) { return apart.isApart(*i, run); };
       if (run.size() < 2 || llvm::none_of(run, isStore) || llvm::none_of(run, isApart) ||
           apart.shareLines(run))
         continue;

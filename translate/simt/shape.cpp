@@ -98,6 +98,17 @@ Shape ShapeAnalysis::shape(const llvm::Value *v) const {
   return it == shapes_.end() ? Shape{} : it->second;
 }
 
+std::optional<int64_t> ShapeAnalysis::step(const llvm::Value *v) const {
+  const Shape of = shape(v);
+  if (!of.hasOffsets() || of.isConditional || gang_.lanes < 2)
+    return std::nullopt;
+  const int64_t step = (*of.offsets)[1];
+  for (unsigned l = 0; l < gang_.lanes; ++l)
+    if ((*of.offsets)[l] != int64_t(l) * step)
+      return std::nullopt;
+  return step;
+}
+
 /// %tid: of gangs that are rows, the lane. Else the linear thread number is firstThread + lane with
 /// firstThread a multiple of W; where the block's rows and the gang's lanes divide each other the
 /// three coordinates have constant offsets too.

@@ -86,6 +86,9 @@ class ShapeAnalysis {
 
   Shape shape(const llvm::Value *) const;
   bool isUniform(const llvm::Value *v) const { return shape(v).isUniform(); }
+  /// What a value that differs between lanes goes up by from each to the next, where that is the
+  /// same for all and certain.
+  std::optional<int64_t> step(const llvm::Value *) const;
   /// Lanes may part at the end of this block.
   bool isDivergentBranch(const llvm::BasicBlock *b) const { return divergentBranches_.contains(b); }
   /// Lanes may leave this loop in different iterations.

@@ -54,6 +54,9 @@ struct Target {
   /// Whether a gather or scatter under a mask is one instruction. Elsewhere LLVM makes a branch of
   /// each lane's bit.
   bool hasMaskedGather() const { return hasMaskRegisters(); }
+  /// Elements from one lane's to the next one's, from where on loads and stores of single elements
+  /// are better than rows that are taken apart and put together.
+  int64_t leastSerialStep() const;
   /// Whether a load or store of a row of elements under a mask is one instruction for each
   /// register. `bits` of an element; 0 for pointers, of which LLVM makes branches.
   bool hasMaskedAccess(unsigned bits) const {

@@ -796,8 +796,8 @@ llvm::Value *Accesses::scalarAt(const LaneScalars &of, Value *lane) {
 }
 
 /// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It
-/// is written out for each lane where all are active and it is not long, else (and in baseline
-/// code) a loop runs over the set bits of the mask.
+/// is written out for each lane where all are active, or which are is known, and it is not long, else
+/// (and in baseline code) a loop runs over the set bits of the mask.
 llvm::Value *
 Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
                      llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body,
@@ -841,6 +841,16 @@ Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
       s.push_back(scalarAt(of, lane));
     return s;
   };
+  if (const auto known = knownLanes();
+      how.isForKnown && !known.empty() && !how.isLong && !isBaseline()) {
+    Value *gathered = none;
+    for (unsigned l : known) {
+      Value *lane = b_.getInt32(l), *r = body(scalars(lane), lane);
+      if (hasResult)
+        gathered = insert(gathered, r, lane);
+    }
+    return gathered;
+  }
   return forEachLane(none, [&](Value *lane, Value *soFar) -> Value * {
     Value *r = body(scalars(lane), lane);
     return hasResult ? insert(soFar, r, lane) : nullptr;

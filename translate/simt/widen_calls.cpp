@@ -404,10 +404,15 @@ llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &
   llvm::SmallVector<Value *> operands;
   llvm::SmallVector<int64_t> steps;
   for (const Value *a : call.args()) {
-    const std::optional<int64_t> step = shapes_.isUniform(a) ? 0 : strideOf(a);
+    const std::optional<int64_t> step = shapes_.isUniform(a) ? 0 : shapes_.step(a);
     steps.push_back(step.value_or(0));
     operands.push_back(step ? base(a) : vector(a));
   }
+  // Places in .shared memory are far from 2^31.
+  const auto staysPositive = [&](unsigned k) {
+    auto *place = llvm::dyn_cast<llvm::PtrToIntInst>(call.getArgOperand(k));
+    return place && place->getPointerAddressSpace() == lower::kShared;
+  };
   return laneByLane(
       operands, plain(&call),
       [&](llvm::ArrayRef<Value *> scalars, Value *lane) {
@@ -415,11 +420,14 @@ llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &
         for (unsigned k = 0; k < own.size(); ++k)
           if (steps[k] != 0)
             own[k] = b_.CreateAdd(
-                own[k], b_.CreateMul(b_.CreateZExtOrTrunc(lane, own[k]->getType()),
-                                     llvm::ConstantInt::getSigned(own[k]->getType(), steps[k])));
+                own[k],
+                b_.CreateMul(b_.CreateZExtOrTrunc(lane, own[k]->getType()),
+                             llvm::ConstantInt::getSigned(own[k]->getType(), steps[k])),
+                "", false, staysPositive(k));
         return callWide(function.getFunctionType(), &function, own, b_.getTrue());
       },
-      {.isLong = true});
+      {.isLong = lanes_ * function.getInstructionCount() > kLimits.serial.writtenOut,
+       .isForKnown = true});
 }
 
 /// Device functions that were not inlined take every argument as a vector and the mask. A function

@@ -98,7 +98,7 @@ llvm::Value *Accesses::loadKnown(const llvm::LoadInst &load, const Address &a,
   };
   // A register that is read and shuffled for every two elements that are read and inserted.
   const bool isWhole = span == size * int64_t(active.size());
-  if (!isWhole && strideOf(load.getPointerOperand()) == size)
+  if (!isWhole && shapes_.step(load.getPointerOperand()) == size)
     return nullptr;
   const bool isWindow =
       isWhole || 2 * context_.target.registersFor(uint64_t(span) * 8) <= active.size();

@@ -307,7 +307,7 @@ bool Accesses::isElementRow(const llvm::LoadInst &load) const {
 std::optional<int64_t> Accesses::elementStride(const llvm::LoadInst &load) const {
   const llvm::Type *type = plain(&load);
   const bool isNumber = type->isIntegerTy() || type->isFloatingPointTy();
-  return load.isSimple() && lanes_ > 1 && isNumber ? strideOf(load.getPointerOperand())
+  return load.isSimple() && lanes_ > 1 && isNumber ? shapes_.step(load.getPointerOperand())
                                                    : std::nullopt;
 }
 
@@ -548,17 +548,6 @@ llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   return result ? result : concatenate(pieces);
 }
 
-std::optional<int64_t> Accesses::strideOf(const Value *v) const {
-  const Shape s = shapes_.shape(v);
-  if (!s.hasOffsets() || s.isConditional || lanes_ < 2)
-    return std::nullopt;
-  const int64_t stride = (*s.offsets)[1];
-  for (unsigned l = 0; l < lanes_; ++l)
-    if ((*s.offsets)[l] != int64_t(l) * stride)
-      return std::nullopt;
-  return stride;
-}
-
 /// The value in the last active lane, for `user`. Of what was loaded for it alone, only that lane's
 /// element is loaded: the vector is then nobody's.
 llvm::Value *Accesses::ofLastLane(const Value *value, const llvm::Instruction &user) {
@@ -568,7 +557,7 @@ llvm::Value *Accesses::ofLastLane(const Value *value, const llvm::Instruction &u
                        : static_cast<Value *>(b_.getInt32(lanes_ - 1));
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(value);
       load && load->isSimple() && load->hasOneUse() && load->getParent() == user.getParent())
-    if (std::optional<int64_t> stride = strideOf(load->getPointerOperand());
+    if (std::optional<int64_t> stride = shapes_.step(load->getPointerOperand());
         stride && std::none_of(load->getIterator(), user.getIterator(),
                                [](const auto &i) { return i.mayWriteToMemory(); })) {
       Value *offset =
@@ -656,7 +645,7 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   // Lanes that are known need no mask, but a row with many holes is stored by whole registers.
   const llvm::SmallVector<unsigned> active = knownLanes();
   const bool isRowWithHoles = !active.empty() && store.isSimple() && isMaskable &&
-                              strideOf(store.getPointerOperand()) == size &&
+                              shapes_.step(store.getPointerOperand()) == size &&
                               active.back() - active.front() >= active.size();
   const bool isKnown = !active.empty() && !isRowWithHoles;
   Value *masked = isKnown ? nullptr : mask();
