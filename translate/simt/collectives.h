@@ -21,7 +21,8 @@ class Collectives : protected Accesses {
   /// Whether a condition holds for some active lane, where its bounds tell; null: they do not.
   Value *holdsForSome(const Value *condition, bool isNegated);
   /// Who is active behind a condition, whichever gang it is. widen_known.cpp
-  llvm::Constant *lanesIfAny(const Value *condition, bool isNegated);
+  llvm::Constant *lanesIfAny(const Value *condition, bool isNegated, bool doPart);
+  llvm::Constant *lanesLedTo(const llvm::BasicBlock *, const llvm::BranchInst &);
   /// Registers between matrix instructions that stay in one place (accumulators.h).
   void findAccumulators();
   Value *accumulatorAt(Accumulators::Place);

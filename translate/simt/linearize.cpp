@@ -133,7 +133,7 @@ llvm::Constant *Widener::knownMask(const Block *block) {
     return nullptr;
   }
   auto *branch = llvm::cast<llvm::BranchInst>(before->getTerminator());
-  llvm::Constant *lanes = lanesIfAny(branch->getCondition(), branch->getSuccessor(1) == block);
+  llvm::Constant *lanes = lanesLedTo(block, *branch);
   if (lanes && known)
     lanes = llvm::cast<llvm::Constant>(b_.CreateAnd(lanes, known));
   return lanes && !lanes->isNullValue() ? lanes : nullptr;

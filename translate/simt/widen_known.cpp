@@ -11,19 +11,19 @@
 
 namespace ptxrun::simt {
 
-/// The lanes of a full gang for which a condition (its opposite) holds if it holds for any; null
-/// where that depends on the gang.
-llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated) {
+/// The lanes of a full gang for which a condition (its opposite) holds if it holds for any, or, with
+/// `doPart`, for any but not for all; null where that depends on the gang.
+llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated, bool doPart) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
   if (shapes_.isUniform(condition))
     return llvm::Constant::getAllOnesValue(vec(b_.getInt1Ty(), lanes_));
   if (match(condition, m_Not(m_Value(x))))
-    return lanesIfAny(x, !isNegated);
+    return lanesIfAny(x, !isNegated, doPart);
   if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y)))
                 : match(condition, m_LogicalAnd(m_Value(x), m_Value(y)))) {
-    llvm::Constant *first = lanesIfAny(x, isNegated),
-                   *second = first ? lanesIfAny(y, isNegated) : nullptr;
+    llvm::Constant *first = lanesIfAny(x, isNegated, false),
+                   *second = first ? lanesIfAny(y, isNegated, false) : nullptr;
     return second ? llvm::cast<llvm::Constant>(b_.CreateAnd(first, second)) : nullptr;
   }
   const std::optional<Comparison> compared = comparisonOf(condition, isNegated);
@@ -44,14 +44,39 @@ llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated) 
              shapes_.shape(right).alignment >= shape.alignment) {
     end = 1;
   } else if ((predicate == llvm::CmpInst::ICMP_ULT || predicate == llvm::CmpInst::ICMP_ULE) &&
-             isNarrow && number->getZExtValue() <= low) {
-    end = number->getZExtValue() + (predicate == llvm::CmpInst::ICMP_ULE);
+             isNarrow && (doPart || number->getZExtValue() <= low)) {
+    end = (number->getZExtValue() & low) + (predicate == llvm::CmpInst::ICMP_ULE);
   }
   llvm::SmallVector<llvm::Constant *> lanes;
   for (int64_t offset : *shape.offsets)
     lanes.push_back(b_.getInt1(uint64_t(offset) >= from && uint64_t(offset) < end));
   llvm::Constant *all = llvm::ConstantVector::get(lanes);
   return all->isNullValue() ? nullptr : all;
+}
+
+/// The lanes of a full gang that a branch leads to `block`, if it leads any; null where that depends
+/// on the gang. Where gangs whose lanes agree have gone another way (versions.cpp), lanes part.
+llvm::Constant *Collectives::lanesLedTo(const llvm::BasicBlock *block,
+                                        const llvm::BranchInst &branch) {
+  const bool isNegated = branch.getSuccessor(1) == block;
+  const Value *condition = branch.getCondition();
+  if (llvm::Constant *lanes = lanesIfAny(condition, isNegated, false))
+    return lanes;
+  const llvm::BasicBlock *before = branch.getParent()->getSinglePredecessor();
+  auto *version = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
+  if (!version || !version->isConditional() || version->getSuccessor(1) != branch.getParent())
+    return nullptr;
+  auto *test = llvm::dyn_cast<llvm::CallInst>(version->getCondition());
+  if (!test || wordAt(*test).op != Op::all)
+    return nullptr;
+  using namespace llvm::PatternMatch;
+  const Value *ofAll = test->getArgOperand(0);
+  if (isNegated ? !match(ofAll, m_Not(m_Specific(condition))) : ofAll != condition)
+    return nullptr;
+  if (llvm::Constant *lanes = lanesIfAny(condition, isNegated, true))
+    return lanes;
+  llvm::Constant *others = lanesIfAny(condition, !isNegated, true);
+  return others ? llvm::cast<llvm::Constant>(b_.CreateNot(others)) : nullptr;
 }
 
 /// The active lanes, where the mask is known and leaves some out; else none.
