@@ -45,7 +45,9 @@ class Collectives : protected Accesses {
   std::optional<Ends> endsOf(const Value *, Order, Value **wraps);
   std::optional<Ends> endsOfResult(const llvm::Instruction &, Order, Value **wraps);
   Value *safeQuotient(const llvm::Instruction &, Value *dividend);
+  Value *firstActiveLane(const llvm::CallBase &);
   Value *firstActive(const llvm::CallBase &, Value *);
+  Value *comparisonInFirst(const llvm::CallBase &);
   Value *emitFirst(const llvm::CallBase &, const Word &);
   Value *emitSame(const llvm::CallBase &, const Word &);
   Value *emitFew(const llvm::CallBase &, const Word &);

@@ -56,6 +56,11 @@ class Summing {
       return operand(0, 1) && operand(1, 1);
     case I::Sub:
       return operand(0, 1) && operand(1, -1);
+    case I::Xor: // -1 - x
+      if (!c || !c->isMinusOne())
+        return false;
+      sum.constant = total(sum.constant, product(times, -1));
+      return operand(0, -1);
     case I::Mul:
       return c && operand(0, c->getSExtValue());
     case I::Shl:

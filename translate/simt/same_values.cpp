@@ -21,6 +21,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "translate/simt/agreed_comparisons.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
@@ -209,7 +210,7 @@ llvm::BranchInst *choiceBefore(const ShapeAnalysis &shapes, BasicBlock *block) {
 }
 
 /// Lets the special version that `v` is in be the one for gangs whose lanes hold the same in it.
-bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
+bool joinChoice(const ShapeAnalysis &shapes, Instruction &v, const GangShape &gang) {
   llvm::BranchInst *choice = choiceBefore(shapes, v.getParent());
   if (!choice)
     return false;
@@ -224,6 +225,9 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v) {
   b.SetInsertPoint(&v);
   b.SetCurrentDebugLocation(v.getDebugLoc());
   v.replaceAllUsesWith(callWord(b, Op::first, v.getType(), early));
+  llvm::SmallVector<BasicBlock *> agreed;
+  shapes.dominators().getDescendants(choice->getSuccessor(0), agreed);
+  settleComparisons(v, agreed, *v.getFunction(), gang);
   return true;
 }
 
@@ -286,7 +290,8 @@ Instruction *computedAgain(Instruction &v, Instruction *place) {
   return again;
 }
 
-void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const BasicBlock *> &general) {
+void addVersion(Instruction &v, const Region &region, const GangShape &gang,
+                llvm::DenseSet<const BasicBlock *> &general) {
   BasicBlock *before = v.getParent();
   // before: ...; v; br same(v), first, rest     rest: what followed     first: copy of it
   const llvm::SmallVector<BasicBlock *> blocks = setApart(v, region, region.end);
@@ -307,6 +312,10 @@ void addVersion(Instruction &v, const Region &region, llvm::DenseSet<const Basic
       if (&i != first)
         i.replaceUsesOfWith(&v, first);
   general.insert(blocks.begin(), blocks.end());
+  llvm::SmallVector<BasicBlock *> agreed;
+  for (BasicBlock *block : blocks)
+    agreed.push_back(mapped(block));
+  settleComparisons(v, agreed, *v.getFunction(), gang);
   // A value of its own for the others, who may take turns.
   Instruction *again = computedAgain(v, &*rest->getFirstInsertionPt());
   for (BasicBlock *block : blocks)
@@ -339,7 +348,8 @@ bool isWorthTurns(const ShapeAnalysis &shapes, const ShapeAnalysis &agreed, cons
   return worth(agreed, loops) > worth(shapes, loops);
 }
 
-void addTurns(Instruction &v, const Region &region, llvm::DenseSet<const BasicBlock *> &rests) {
+void addTurns(Instruction &v, const Region &region, const GangShape &gang,
+              llvm::DenseSet<const BasicBlock *> &rests) {
   BasicBlock *before = v.getParent();
   const llvm::SmallVector<BasicBlock *> blocks = setApart(v, region, region.meet);
   llvm::ValueToValueMapTy map;
@@ -376,6 +386,10 @@ void addTurns(Instruction &v, const Region &region, llvm::DenseSet<const BasicBl
     phi.setIncomingBlock(unsigned(k), turned);
   }
   b.CreateCondBr(mine, region.meet, turns);
+  llvm::SmallVector<BasicBlock *> agreed;
+  for (BasicBlock *block : blocks)
+    agreed.push_back(mapped(block));
+  settleComparisons(v, agreed, *v.getFunction(), gang);
   rests.insert(turns);
   rests.insert(turned);
 }
@@ -408,7 +422,7 @@ bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const 
       if (!isWorthTurns(shapes, agreed, region, shapes.loops().getLoopDepth(block)))
         continue;
       copied += size;
-      addTurns(i, region, rests);
+      addTurns(i, region, gang, rests);
       return true;
     }
   return false;
@@ -453,9 +467,9 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
         return worth(agreed, region.blocks) >= worth(shapes, region.blocks) + size;
       };
       if (isWorthIt({&i})) {
-        if (!joinChoice(shapes, i)) {
+        if (!joinChoice(shapes, i, gang)) {
           copied += size;
-          addVersion(i, region, general);
+          addVersion(i, region, gang, general);
         }
         return true;
       }
@@ -471,10 +485,10 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
         other->setMetadata(kTried, nullptr);
       for (Instruction *other : llvm::drop_begin(coarseOnes))
         other->setMetadata(kTried, nullptr);
-      if (!joinChoice(shapes, first)) {
+      if (!joinChoice(shapes, first, gang)) {
         const Region all = regionOf(shapes, first);
         copied += sizeOf(all, &first);
-        addVersion(first, all, general);
+        addVersion(first, all, gang, general);
       }
       return true;
     }

@@ -139,11 +139,33 @@ bool Collectives::isOnlyForEnds(const llvm::Instruction &i, unsigned depth) {
   });
 }
 
-/// What the first active lane holds. Where all lanes of the gang come, if any does, lane 0 does.
+/// Where all lanes of the gang come, if any does, lane 0 does.
+llvm::Value *Collectives::firstActiveLane(const llvm::CallBase &call) {
+  return mask() && shapes_.isInDivergentRegion(call.getParent()) ? firstOf(maskBits(mask()))
+                                                                 : b_.getInt64(0);
+}
+
+/// What the first active lane holds.
 llvm::Value *Collectives::firstActive(const llvm::CallBase &call, Value *v) {
-  return b_.CreateExtractElement(v, mask() && shapes_.isInDivergentRegion(call.getParent())
-                                        ? firstOf(maskBits(mask()))
-                                        : b_.getInt64(0));
+  return b_.CreateExtractElement(v, firstActiveLane(call));
+}
+
+/// How numbers of the first active lane compare, where they go up by steps; else null.
+llvm::Value *Collectives::comparisonInFirst(const llvm::CallBase &call) {
+  auto *comparison = llvm::dyn_cast<llvm::ICmpInst>(call.getArgOperand(0));
+  if (!comparison || llvm::any_of(comparison->operands(), [&](const Value *v) {
+        return !v->getType()->isIntegerTy() || !(shapes_.isUniform(v) || shapes_.step(v));
+      }))
+    return nullptr;
+  Value *lane = firstActiveLane(call);
+  const auto inFirst = [&](const Value *v) {
+    const int64_t step = shapes_.step(v).value_or(0);
+    Value *up = b_.CreateMul(b_.CreateZExtOrTrunc(lane, v->getType()),
+                             llvm::ConstantInt::getSigned(v->getType(), step));
+    return step ? b_.CreateAdd(base(v), up) : base(v);
+  };
+  Value *x = inFirst(comparison->getOperand(0));
+  return b_.CreateICmp(comparison->getPredicate(), x, inFirst(comparison->getOperand(1)));
 }
 
 /// The first active lane's; where the ends tell, that is what all hold.
@@ -154,6 +176,8 @@ llvm::Value *Collectives::emitFirst(const llvm::CallBase &call, const Word &) {
   Value *wraps = b_.getFalse();
   if (const auto ends = endsOf(v, Order::none, &wraps))
     return ends->first;
+  if (Value *compared = comparisonInFirst(call))
+    return compared;
   return firstActive(call, vector(v));
 }
 
