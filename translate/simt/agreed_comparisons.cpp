@@ -1,7 +1,8 @@
 // Lanes that agree on how many rounds are left, agree on what is computed of it:
 //
 //     q = (n - 1 - lane) >> 5                      all lanes' (they agree on it)
-//     do ... k += 128; while (k < n)          =>   while (ptx.first(k < n))      k: lane, in the first round
+//     do ... k += 128; while (k < n)          =>   while (ptx.first(k < n))      k: lane, in the
+//     first round
 //
 // Compilers count rounds once, for those that are left over of a multiple of four, and end loops
 // by comparing the index, which differs between lanes.

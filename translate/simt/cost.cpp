@@ -231,7 +231,8 @@ constinit const Limits kLimits = {
     // Without and with it, a million elements, Zen 3 at AVX2: Blelloch's scan whose n the launch
     // says 7.0 and 4.9 ms, pairs to places from memory 13.0 and 5.2, swap with increments 1.8 and
     // 0.9; `layerNorm` of bench_kinds 0.91 and 0.82. What the model says of these: 1.2 to 2.6.
-    .serial = {.perCycle = 3, .lane = 1, .handed = 1.5F, .gain = 1.2F, .recipe = 16, .writtenOut = 1024},
+    .serial =
+        {.perCycle = 3, .lane = 1, .handed = 1.5F, .gain = 1.2F, .recipe = 16, .writtenOut = 1024},
     // A round of a gang across rows takes 100 cycles (16 lanes) to 230 (32), a row 30 to 45.
     .staging = {.evaluations = 400000, .rowsPerRound = 2.5F},
     // Room for a warp's tile of 64 by 128 and k 64 in m16n8k16; a register of a fragment takes 128

@@ -38,11 +38,11 @@ struct Limits {
   } stragglers;
   /// Accesses that lanes do one after the other (serial_accesses.cpp).
   struct Serial {
-    float perCycle;  ///< operations of lanes that do not wait for each other
-    float lane;      ///< cycles to come to the next lane
-    float handed;    ///< cycles for a value that a lane gets from a vector, or leaves in one
-    float gain;      ///< a gang takes so many times as long
-    unsigned recipe; ///< operations that lanes do themselves for a value from outside
+    float perCycle;      ///< operations of lanes that do not wait for each other
+    float lane;          ///< cycles to come to the next lane
+    float handed;        ///< cycles for a value that a lane gets from a vector, or leaves in one
+    float gain;          ///< a gang takes so many times as long
+    unsigned recipe;     ///< operations that lanes do themselves for a value from outside
     unsigned writtenOut; ///< instructions of all lanes, instead of a loop
   } serial;
   /// Rows of what a block stores before a barrier (staging.cpp).

@@ -62,8 +62,7 @@ class Apart {
   bool isApart(const Instruction &access, Accesses together) {
     const Value *place = placeOf(access);
     if (shapes_.step(place))
-      return leavesMostOut(access, together) &&
-             llvm::any_of(together, [&](const Instruction *i) {
+      return leavesMostOut(access, together) && llvm::any_of(together, [&](const Instruction *i) {
                return i->getOpcode() != access.getOpcode() && leavesMostOut(*i, together);
              });
     return shapes_.shape(place).isVarying() &&
@@ -99,7 +98,8 @@ class Apart {
   /// Whether most of what lies between one lane's element and the next one's is left out: rows of
   /// all are not worth it.
   bool leavesMostOut(const Instruction &access, Accesses together) const {
-    const int64_t bytes = bytesOf(access), step = std::abs(shapes_.step(placeOf(access)).value_or(0));
+    const int64_t bytes = bytesOf(access),
+                  step = std::abs(shapes_.step(placeOf(access)).value_or(0));
     if (step < target_.leastSerialStep() * bytes)
       return false;
     const auto terms = sumOf(placeOf(access), Extensions::through).key();

@@ -11,8 +11,8 @@
 
 namespace ptxrun::simt {
 
-/// The lanes of a full gang for which a condition (its opposite) holds if it holds for any, or, with
-/// `doPart`, for any but not for all; null where that depends on the gang.
+/// The lanes of a full gang for which a condition (its opposite) holds if it holds for any, or,
+/// with `doPart`, for any but not for all; null where that depends on the gang.
 llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated, bool doPart) {
   using namespace llvm::PatternMatch;
   const Value *x, *y;
@@ -54,8 +54,9 @@ llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated, 
   return all->isNullValue() ? nullptr : all;
 }
 
-/// The lanes of a full gang that a branch leads to `block`, if it leads any; null where that depends
-/// on the gang. Where gangs whose lanes agree have gone another way (versions.cpp), lanes part.
+/// The lanes of a full gang that a branch leads to `block`, if it leads any; null where that
+/// depends on the gang. Where gangs whose lanes agree have gone another way (versions.cpp), lanes
+/// part.
 llvm::Constant *Collectives::lanesLedTo(const llvm::BasicBlock *block,
                                         const llvm::BranchInst &branch) {
   const bool isNegated = branch.getSuccessor(1) == block;
