@@ -22,7 +22,9 @@ class Collectives : protected Accesses {
   Value *holdsForSome(const Value *condition, bool isNegated);
   /// Who is active behind a condition, whichever gang it is. widen_known.cpp
   llvm::Constant *lanesIfAny(const Value *condition, bool isNegated, bool doPart);
+  llvm::Constant *lanesIfParted(const Value *condition, bool isNegated);
   llvm::Constant *lanesLedTo(const llvm::BasicBlock *, const llvm::BranchInst &);
+  bool leavesPartedGangs(const llvm::BranchInst &version);
   /// Registers between matrix instructions that stay in one place (accumulators.h).
   void findAccumulators();
   Value *accumulatorAt(Accumulators::Place);

@@ -391,9 +391,10 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
   if (!shapes_.isDivergentBranch(block)) {
     Value *condition = base(branch->getCondition());
     Block *a = newBlock("uniform.true"), *c = newBlock("uniform.false");
-    b_.CreateCondBr(condition, a, c)
-        ->copyMetadata(*branch,
-                       {llvm::LLVMContext::MD_prof, branch->getContext().getMDKindID(kVersion)});
+    llvm::SmallVector<unsigned, 2> kinds{llvm::LLVMContext::MD_prof};
+    if (!leavesPartedGangs(*branch))
+      kinds.push_back(branch->getContext().getMDKindID(kVersion));
+    b_.CreateCondBr(condition, a, c)->copyMetadata(*branch, kinds);
     const Locals known = locals_;
     b_.SetInsertPoint(a);
     oneWay(onTrue);

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "translate/simt/collectives.h"
+#include "translate/simt/prepare.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 
@@ -55,8 +57,7 @@ llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated, 
 }
 
 /// The lanes of a full gang that a branch leads to `block`, if it leads any; null where that
-/// depends on the gang. Where gangs whose lanes agree have gone another way (versions.cpp), lanes
-/// part.
+/// depends on the gang.
 llvm::Constant *Collectives::lanesLedTo(const llvm::BasicBlock *block,
                                         const llvm::BranchInst &branch) {
   const bool isNegated = branch.getSuccessor(1) == block;
@@ -65,19 +66,42 @@ llvm::Constant *Collectives::lanesLedTo(const llvm::BasicBlock *block,
     return lanes;
   const llvm::BasicBlock *before = branch.getParent()->getSinglePredecessor();
   auto *version = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
-  if (!version || !version->isConditional() || version->getSuccessor(1) != branch.getParent())
-    return nullptr;
-  auto *test = llvm::dyn_cast<llvm::CallInst>(version->getCondition());
-  if (!test || wordAt(*test).op != Op::all)
-    return nullptr;
-  using namespace llvm::PatternMatch;
-  const Value *ofAll = test->getArgOperand(0);
-  if (isNegated ? !match(ofAll, m_Not(m_Specific(condition))) : ofAll != condition)
-    return nullptr;
+  return version && leavesPartedGangs(*version) ? lanesIfParted(condition, isNegated) : nullptr;
+}
+
+/// The lanes of a full gang for which a condition (its opposite) holds where it neither holds for
+/// all nor for none; null where that depends on the gang.
+llvm::Constant *Collectives::lanesIfParted(const Value *condition, bool isNegated) {
   if (llvm::Constant *lanes = lanesIfAny(condition, isNegated, true))
     return lanes;
   llvm::Constant *others = lanesIfAny(condition, !isNegated, true);
   return others ? llvm::cast<llvm::Constant>(b_.CreateNot(others)) : nullptr;
+}
+
+/// Whether only gangs whose lanes part, the same in each, take the general version, which parts
+/// them by the condition that all were asked for. Such a branch is no version for the passes behind
+/// widening, which may send any gang the general way: none where gangs wait for each other.
+bool Collectives::leavesPartedGangs(const llvm::BranchInst &version) {
+  if (!version.isConditional() || !version.hasMetadata(kVersion))
+    return false;
+  const llvm::BasicBlock *rest = version.getSuccessor(1), *asked = version.getParent();
+  auto *branch = llvm::dyn_cast<llvm::BranchInst>(rest->getTerminator());
+  auto *test = llvm::dyn_cast<llvm::CallInst>(version.getCondition());
+  if (!branch || !branch->isConditional() || rest->getSinglePredecessor() != asked || !test ||
+      wordAt(*test).op != Op::all)
+    return false;
+  using namespace llvm::PatternMatch;
+  const Value *condition = branch->getCondition(), *ofAll = test->getArgOperand(0);
+  const bool isNegated = match(ofAll, m_Not(m_Specific(condition)));
+  if ((!isNegated && ofAll != condition) || lanesIfAny(condition, isNegated, false) ||
+      !lanesIfParted(condition, isNegated))
+    return false;
+  const llvm::BasicBlock *meet = shapes_.meetingPoint(asked);
+  return llvm::none_of(llvm::successors(asked), [&](const llvm::BasicBlock *way) {
+    return llvm::any_of(reachable(way, meet), [](const llvm::BasicBlock *b) {
+      return llvm::any_of(*b, mayMeetOtherGangs);
+    });
+  });
 }
 
 /// The active lanes, where the mask is known and leaves some out; else none.
