@@ -190,6 +190,15 @@ uint64_t worth(const ShapeAnalysis &shapes, llvm::ArrayRef<BasicBlock *> blocks)
   return n;
 }
 
+/// A call in which gangs may wait for each other.
+bool mayMeetOtherGangs(const Instruction &i) {
+  using K = Word::Kind;
+  const K kind = wordAt(i).kind;
+  if (kind == K::none)
+    return llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i);
+  return kind == K::barrier || kind == K::runtimeWait || kind == K::schedule || kind == K::exit;
+}
+
 /// The innermost choice whose special version `block` belongs to.
 llvm::BranchInst *choiceBefore(const ShapeAnalysis &shapes, BasicBlock *block) {
   for (auto *node = shapes.dominators().getNode(block); node; node = node->getIDom())

@@ -796,8 +796,8 @@ llvm::Value *Accesses::scalarAt(const LaneScalars &of, Value *lane) {
 }
 
 /// Runs `body` once per active lane, in lane order, on that lane's scalars; gathers its results. It
-/// is written out for each lane where all are active, or which are is known, and it is not long, else
-/// (and in baseline code) a loop runs over the set bits of the mask.
+/// is written out for each lane where all are active, or which are is known, and it is not long,
+/// else (and in baseline code) a loop runs over the set bits of the mask.
 llvm::Value *
 Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
                      llvm::function_ref<Value *(llvm::ArrayRef<Value *>, Value *)> body,

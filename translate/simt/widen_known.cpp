@@ -3,6 +3,7 @@
 // jumped over where it has no lanes, so inside it the mask is a constant. Accesses of such lanes
 // need no mask: stores can be forwarded to loads, and few lanes are few scalar accesses.
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
@@ -96,11 +97,15 @@ bool Collectives::leavesPartedGangs(const llvm::BranchInst &version) {
   if ((!isNegated && ofAll != condition) || lanesIfAny(condition, isNegated, false) ||
       !lanesIfParted(condition, isNegated))
     return false;
+  const auto mayWait = [](const llvm::Instruction &i) {
+    const Word word = wordAt(i);
+    return llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) &&
+           !word.isSpecialRegister() && word.kind != Word::Kind::laneTest;
+  };
   const llvm::BasicBlock *meet = shapes_.meetingPoint(asked);
   return llvm::none_of(llvm::successors(asked), [&](const llvm::BasicBlock *way) {
-    return llvm::any_of(reachable(way, meet), [](const llvm::BasicBlock *b) {
-      return llvm::any_of(*b, mayMeetOtherGangs);
-    });
+    return llvm::any_of(reachable(way, meet),
+                        [&](const llvm::BasicBlock *b) { return llvm::any_of(*b, mayWait); });
   });
 }
 

@@ -94,14 +94,6 @@ const llvm::Function *calleeOf(const llvm::Instruction &i) {
 
 } // namespace
 
-bool mayMeetOtherGangs(const llvm::Instruction &i) {
-  using K = Word::Kind;
-  const K kind = wordAt(i).kind;
-  if (kind == K::none)
-    return llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i);
-  return kind == K::barrier || kind == K::runtimeWait || kind == K::schedule || kind == K::exit;
-}
-
 Word wordFor(Op op) {
   static_assert(std::size(kRows) > size_t(Op::mbarrierInit));
   Word word = kRows[size_t(op)].word;

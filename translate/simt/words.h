@@ -79,8 +79,6 @@ Word wordOf(const llvm::Function &);
 /// The word that an instruction calls; none where it is no such call.
 Word wordAt(const llvm::Instruction &);
 Word wordFor(Op);
-/// A call in which gangs may wait for each other.
-bool mayMeetOtherGangs(const llvm::Instruction &);
 inline bool isBarrierWord(const llvm::Instruction &i) {
   return wordAt(i).kind == Word::Kind::barrier;
 }
