@@ -24,7 +24,7 @@ class Collectives : protected Accesses {
   llvm::Constant *lanesIfAny(const Value *condition, bool isNegated, bool doPart);
   llvm::Constant *lanesIfParted(const Value *condition, bool isNegated);
   llvm::Constant *lanesLedTo(const llvm::BasicBlock *, const llvm::BranchInst &);
-  bool leavesPartedGangs(const llvm::BranchInst &version);
+  std::optional<unsigned> partedSide(const llvm::BranchInst &version);
   /// Registers between matrix instructions that stay in one place (accumulators.h).
   void findAccumulators();
   Value *accumulatorAt(Accumulators::Place);

@@ -56,8 +56,8 @@ class Summing {
       return operand(0, 1) && operand(1, 1);
     case I::Sub:
       return operand(0, 1) && operand(1, -1);
-    case I::Xor: // -1 - x
-      if (!c || !c->isMinusOne())
+    case I::Xor: // -1 - x, which is no negative number where it is extended by zeros
+      if (!c || !c->isMinusOne() || !areExtensionsTerms_)
         return false;
       sum.constant = total(sum.constant, product(times, -1));
       return operand(0, -1);

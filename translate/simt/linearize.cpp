@@ -392,7 +392,7 @@ void Widener::emitTerminator(const Block *block, unsigned n) {
     Value *condition = base(branch->getCondition());
     Block *a = newBlock("uniform.true"), *c = newBlock("uniform.false");
     llvm::SmallVector<unsigned, 2> kinds{llvm::LLVMContext::MD_prof};
-    if (!leavesPartedGangs(*branch))
+    if (!partedSide(*branch))
       kinds.push_back(branch->getContext().getMDKindID(kVersion));
     b_.CreateCondBr(condition, a, c)->copyMetadata(*branch, kinds);
     const Locals known = locals_;

@@ -67,7 +67,8 @@ llvm::Constant *Collectives::lanesLedTo(const llvm::BasicBlock *block,
     return lanes;
   const llvm::BasicBlock *before = branch.getParent()->getSinglePredecessor();
   auto *version = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
-  return version && leavesPartedGangs(*version) ? lanesIfParted(condition, isNegated) : nullptr;
+  return version && partedSide(*version) == isNegated ? lanesIfParted(condition, isNegated)
+                                                      : nullptr;
 }
 
 /// The lanes of a full gang for which a condition (its opposite) holds where it neither holds for
@@ -79,34 +80,37 @@ llvm::Constant *Collectives::lanesIfParted(const Value *condition, bool isNegate
   return others ? llvm::cast<llvm::Constant>(b_.CreateNot(others)) : nullptr;
 }
 
-/// Whether only gangs whose lanes part, the same in each, take the general version, which parts
-/// them by the condition that all were asked for. Such a branch is no version for the passes behind
-/// widening, which may send any gang the general way: none where gangs wait for each other.
-bool Collectives::leavesPartedGangs(const llvm::BranchInst &version) {
+/// Where gangs all of whose lanes take one side of a branch have gone another way (versions.cpp):
+/// that side, 0 or 1, of the general version's branch, if lanes that still take it part from
+/// others, and are the same in each gang; else nothing. Such a branch is no version for the passes
+/// behind widening, which may send any gang the general way: none where gangs wait for each other.
+std::optional<unsigned> Collectives::partedSide(const llvm::BranchInst &version) {
   if (!version.isConditional() || !version.hasMetadata(kVersion))
-    return false;
+    return std::nullopt;
   const llvm::BasicBlock *rest = version.getSuccessor(1), *asked = version.getParent();
   auto *branch = llvm::dyn_cast<llvm::BranchInst>(rest->getTerminator());
   auto *test = llvm::dyn_cast<llvm::CallInst>(version.getCondition());
   if (!branch || !branch->isConditional() || rest->getSinglePredecessor() != asked || !test ||
       wordAt(*test).op != Op::all)
-    return false;
+    return std::nullopt;
   using namespace llvm::PatternMatch;
   const Value *condition = branch->getCondition(), *ofAll = test->getArgOperand(0);
   const bool isNegated = match(ofAll, m_Not(m_Specific(condition)));
   if ((!isNegated && ofAll != condition) || lanesIfAny(condition, isNegated, false) ||
       !lanesIfParted(condition, isNegated))
-    return false;
+    return std::nullopt;
   const auto mayWait = [](const llvm::Instruction &i) {
     const Word word = wordAt(i);
     return llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i) &&
            !word.isSpecialRegister() && word.kind != Word::Kind::laneTest;
   };
   const llvm::BasicBlock *meet = shapes_.meetingPoint(asked);
-  return llvm::none_of(llvm::successors(asked), [&](const llvm::BasicBlock *way) {
-    return llvm::any_of(reachable(way, meet),
-                        [&](const llvm::BasicBlock *b) { return llvm::any_of(*b, mayWait); });
-  });
+  const bool mayWaitForOthers =
+      llvm::any_of(llvm::successors(asked), [&](const llvm::BasicBlock *way) {
+        return llvm::any_of(reachable(way, meet),
+                            [&](const llvm::BasicBlock *b) { return llvm::any_of(*b, mayWait); });
+      });
+  return mayWaitForOthers ? std::nullopt : std::optional<unsigned>(isNegated);
 }
 
 /// The active lanes, where the mask is known and leaves some out; else none.
