@@ -67,8 +67,10 @@ llvm::Constant *Collectives::lanesLedTo(const llvm::BasicBlock *block,
     return lanes;
   const llvm::BasicBlock *before = branch.getParent()->getSinglePredecessor();
   auto *version = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
-  return version && partedSide(*version) == isNegated ? lanesIfParted(condition, isNegated)
-                                                      : nullptr;
+  if (!version || !version->isConditional() || version->getSuccessor(1) != branch.getParent() ||
+      partedSide(*version) != isNegated)
+    return nullptr;
+  return lanesIfParted(condition, isNegated);
 }
 
 /// The lanes of a full gang for which a condition (its opposite) holds where it neither holds for
