@@ -116,9 +116,9 @@ class Agreement {
 
 } // namespace
 
-void settleComparisons(const llvm::Instruction &rounds, llvm::ArrayRef<llvm::BasicBlock *> blocks,
-                       llvm::Function &f, const GangShape &gang) {
-  const ShapeAnalysis shapes(f, gang, false);
+void settleComparisons(llvm::Instruction &rounds, llvm::ArrayRef<llvm::BasicBlock *> blocks,
+                       const GangShape &gang) {
+  const ShapeAnalysis shapes(*rounds.getFunction(), gang, false);
   const Agreement agreement(rounds, shapes);
   if (!agreement.isKnown())
     return;

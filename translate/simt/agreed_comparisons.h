@@ -9,7 +9,7 @@ namespace ptxrun::simt {
 
 /// In `blocks`, where active lanes agree on `rounds`, comparisons that follow are made by one lane
 /// for all.
-void settleComparisons(const llvm::Instruction &rounds, llvm::ArrayRef<llvm::BasicBlock *> blocks,
-                       llvm::Function &, const GangShape &);
+void settleComparisons(llvm::Instruction &rounds, llvm::ArrayRef<llvm::BasicBlock *> blocks,
+                       const GangShape &);
 
 } // namespace ptxrun::simt

@@ -227,7 +227,7 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v, const GangShape &ga
   v.replaceAllUsesWith(callWord(b, Op::first, v.getType(), early));
   llvm::SmallVector<BasicBlock *> agreed;
   shapes.dominators().getDescendants(choice->getSuccessor(0), agreed);
-  settleComparisons(v, agreed, *v.getFunction(), gang);
+  settleComparisons(v, agreed, gang);
   return true;
 }
 
@@ -315,7 +315,7 @@ void addVersion(Instruction &v, const Region &region, const GangShape &gang,
   llvm::SmallVector<BasicBlock *> agreed;
   for (BasicBlock *block : blocks)
     agreed.push_back(mapped(block));
-  settleComparisons(v, agreed, *v.getFunction(), gang);
+  settleComparisons(v, agreed, gang);
   // A value of its own for the others, who may take turns.
   Instruction *again = computedAgain(v, &*rest->getFirstInsertionPt());
   for (BasicBlock *block : blocks)
@@ -389,7 +389,7 @@ void addTurns(Instruction &v, const Region &region, const GangShape &gang,
   llvm::SmallVector<BasicBlock *> agreed;
   for (BasicBlock *block : blocks)
     agreed.push_back(mapped(block));
-  settleComparisons(v, agreed, *v.getFunction(), gang);
+  settleComparisons(v, agreed, gang);
   rests.insert(turns);
   rests.insert(turned);
 }

@@ -57,17 +57,18 @@ class Apart {
   Apart(const ShapeAnalysis &shapes, const Target &target)
       : shapes_(shapes), target_(target), groups_(shapes, std::min(shapes.lanes(), 4U), true) {}
 
-  /// Of accesses that are done together. Where steps are known, only loads and stores that both
-  /// lie apart: of the others, gangs and blocks side by side may have whole rows.
-  bool isApart(const Instruction &access, Accesses together) {
-    const Value *place = placeOf(access);
-    if (shapes_.step(place))
-      return leavesMostOut(access, together) && llvm::any_of(together, [&](const Instruction *i) {
-               return i->getOpcode() != access.getOpcode() && leavesMostOut(*i, together);
-             });
-    return shapes_.shape(place).isVarying() &&
-           !mayBeNeighbours(linearAddress(place, shapes_).index, shapes_) &&
-           !groups_.offsetsOf(place);
+  using Set = llvm::SmallPtrSet<const Instruction *, 16>;
+  /// Of accesses that are done together. Where steps are known, only if loads and stores both lie
+  /// apart: of the others, gangs and blocks side by side may have whole rows.
+  Set among(Accesses together) {
+    Set apart = singleElements(together);
+    for (const Instruction *i : together)
+      if (const Value *place = placeOf(*i);
+          !shapes_.step(place) && shapes_.shape(place).isVarying() &&
+          !mayBeNeighbours(linearAddress(place, shapes_).index, shapes_) &&
+          !groups_.offsetsOf(place))
+        apart.insert(i);
+    return apart;
   }
 
   /// Whether lanes whose places are not known have several elements of a line each, here or in the
@@ -95,19 +96,31 @@ class Apart {
   }
 
  private:
-  /// Whether most of what lies between one lane's element and the next one's is left out: rows of
-  /// all are not worth it.
-  bool leavesMostOut(const Instruction &access, Accesses together) const {
-    const int64_t bytes = bytesOf(access),
-                  step = std::abs(shapes_.step(placeOf(access)).value_or(0));
-    if (step < target_.leastSerialStep() * bytes)
-      return false;
-    const auto terms = sumOf(placeOf(access), Extensions::through).key();
-    std::set<int64_t> elements;
-    for (const Instruction *i : together)
-      if (const LinearSum sum = sumOf(placeOf(*i), Extensions::through); sum.key() == terms)
-        elements.insert((sum.constant % step + step) % step);
-    return 2 * int64_t(elements.size()) * bytes <= step;
+  /// Those at known steps that leave out most of what lies between one lane's element and the next
+  /// one's: rows of all are not worth it. None if they are only loads, or only stores.
+  Set singleElements(Accesses together) const {
+    std::map<LinearSum::Terms, std::vector<std::pair<const Instruction *, int64_t>>> places;
+    for (const Instruction *i : together) {
+      const LinearSum sum = sumOf(placeOf(*i), Extensions::through);
+      places[sum.key()].emplace_back(i, sum.constant);
+    }
+    Set found;
+    bool areLoaded = false, areStored = false;
+    for (const auto &[terms, accesses] : places)
+      for (const auto &[access, constant] : accesses) {
+        const int64_t bytes = bytesOf(*access),
+                      step = std::abs(shapes_.step(placeOf(*access)).value_or(0));
+        if (step < target_.leastSerialStep() * bytes)
+          continue;
+        std::set<int64_t> elements;
+        for (const auto &[other, at] : accesses)
+          elements.insert((at % step + step) % step);
+        if (2 * int64_t(elements.size()) * bytes > step)
+          continue;
+        found.insert(access);
+        (llvm::isa<llvm::StoreInst>(access) ? areStored : areLoaded) = true;
+      }
+    return areLoaded && areStored ? found : Set();
   }
 
   const ShapeAnalysis &shapes_;
@@ -134,7 +147,7 @@ class SerialAccesses {
            llvm::all_of(outputs_, [](const Value *v) { return isHandedAlone(v->getType()); });
   }
 
-  bool isWorthwhile(Apart &apart) const {
+  bool isWorthwhile(const Apart::Set &apart) const {
     const AloneCost cost(shapes_, target_);
     const auto lanes = float(shapes_.lanes());
     // Where all lanes run and all places are known, what is done for each is written out.
@@ -143,7 +156,7 @@ class SerialAccesses {
     AloneCosts sum{0, isLoop ? kLimits.serial.lane : 0};
     for (const Instruction *i : body()) {
       AloneCosts one = cost.of(*i);
-      if (placeOf(*i) && apart.isApart(*i, accesses_))
+      if (apart.contains(i))
         one.gang += lanes * takenOut(*i);
       sum += {one.gang, one.lane / kLimits.serial.perCycle};
     }
@@ -325,12 +338,13 @@ std::vector<llvm::Function *> accessLaneAfterLane(llvm::Function &kernel, const 
   for (BasicBlock *block : shapes.order())
     for (const std::vector<Instruction *> &run : runsOfAccesses(*block, shapes)) {
       const auto isStore = [](const Instruction *i) { return llvm::isa<llvm::StoreInst>(i); };
-      const auto isApart = [&](const Instruction *i) { return apart.isApart(*i, run); };
-      if (run.size() < 2 || llvm::none_of(run, isStore) || llvm::none_of(run, isApart) ||
-          apart.shareLines(run))
+      if (run.size() < 2 || llvm::none_of(run, isStore))
+        continue;
+      const Apart::Set lyingApart = apart.among(run);
+      if (lyingApart.empty() || apart.shareLines(run))
         continue;
       SerialAccesses accesses(run, shapes, target);
-      if (!accesses.isPossible() || !accesses.isWorthwhile(apart))
+      if (!accesses.isPossible() || !accesses.isWorthwhile(lyingApart))
         continue;
       made.push_back(accesses.make());
       done.insert(done.end(), run.begin(), run.end());
