@@ -50,6 +50,7 @@ class Collectives : protected Accesses {
   Value *firstActiveLane(const llvm::CallBase &);
   Value *firstActive(const llvm::CallBase &, Value *);
   Value *comparisonInFirst(const llvm::CallBase &);
+  Value *inLane(Value *first, int64_t step, Value *lane, bool staysPositive);
   Value *emitFirst(const llvm::CallBase &, const Word &);
   Value *emitSame(const llvm::CallBase &, const Word &);
   Value *emitFew(const llvm::CallBase &, const Word &);

@@ -159,10 +159,7 @@ llvm::Value *Collectives::comparisonInFirst(const llvm::CallBase &call) {
     return nullptr;
   Value *lane = firstActiveLane(call);
   const auto inFirst = [&](const Value *v) {
-    const int64_t step = shapes_.step(v).value_or(0);
-    Value *up = b_.CreateMul(b_.CreateZExtOrTrunc(lane, v->getType()),
-                             llvm::ConstantInt::getSigned(v->getType(), step));
-    return step ? b_.CreateAdd(base(v), up) : base(v);
+    return inLane(base(v), shapes_.step(v).value_or(0), lane, false);
   };
   Value *x = inFirst(comparison->getOperand(0));
   return b_.CreateICmp(comparison->getPredicate(), x, inFirst(comparison->getOperand(1)));

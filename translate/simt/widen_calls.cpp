@@ -398,6 +398,17 @@ llvm::Value *Collectives::emitStragglers(const llvm::CallBase &call, const Word 
   return b_.CreateICmpULE(active, base(call.getArgOperand(0)));
 }
 
+/// first + step * lane; `staysPositive`: which is known to be far from 2^31.
+llvm::Value *Collectives::inLane(Value *first, int64_t step, Value *lane, bool staysPositive) {
+  if (step == 0)
+    return first;
+  llvm::Type *type = first->getType();
+  return b_.CreateAdd(
+      first,
+      b_.CreateMul(b_.CreateZExtOrTrunc(lane, type), llvm::ConstantInt::getSigned(type, step)), "",
+      false, staysPositive);
+}
+
 /// A function of one thread, for each lane after the other. Where an argument goes up in even steps
 /// from lane to lane, it is computed.
 llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &function) {
@@ -413,21 +424,15 @@ llvm::Value *Collectives::callAlone(const llvm::CallBase &call, llvm::Function &
     auto *place = llvm::dyn_cast<llvm::PtrToIntInst>(call.getArgOperand(k));
     return place && place->getPointerAddressSpace() == lower::kShared;
   };
-  return laneByLane(
-      operands, plain(&call),
-      [&](llvm::ArrayRef<Value *> scalars, Value *lane) {
-        llvm::SmallVector<Value *> own(scalars);
-        for (unsigned k = 0; k < own.size(); ++k)
-          if (steps[k] != 0)
-            own[k] = b_.CreateAdd(
-                own[k],
-                b_.CreateMul(b_.CreateZExtOrTrunc(lane, own[k]->getType()),
-                             llvm::ConstantInt::getSigned(own[k]->getType(), steps[k])),
-                "", false, staysPositive(k));
-        return callWide(function.getFunctionType(), &function, own, b_.getTrue());
-      },
-      {.isLong = lanes_ * function.getInstructionCount() > kLimits.serial.writtenOut,
-       .isForKnown = true});
+  return laneByLane(operands, plain(&call),
+                    [&](llvm::ArrayRef<Value *> scalars, Value *lane) {
+                      llvm::SmallVector<Value *> own(scalars);
+                      for (unsigned k = 0; k < own.size(); ++k)
+                        own[k] = inLane(own[k], steps[k], lane, staysPositive(k));
+                      return callWide(function.getFunctionType(), &function, own, b_.getTrue());
+                    },
+                    {.isLong = lanes_ * function.getInstructionCount() > kLimits.serial.writtenOut,
+                     .isForKnown = true});
 }
 
 /// Device functions that were not inlined take every argument as a vector and the mask. A function
