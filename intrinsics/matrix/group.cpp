@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <memory>
+#include <tuple>
+
+#include "intrinsics/matrix/scratch.h"
 
 namespace ptxrun::matrix {
 
@@ -45,23 +47,31 @@ size_t columnPitchOf(const WarpOperation &w) {
 
 /// Bytes that need no preparation but, of 4 bits, to become bytes; rows, and columns of signed
 /// numbers.
-bool areRegistersRows(const WarpOperation &w) {
-  return isWords(w) && !isBits(w) && takesRegisters(!isSigned(w.operation.b));
+bool areRegistersRows(const WarpOperation &w, const ByteProducts &bytes) {
+  return isWords(w) && !isBits(w) && takesRegisters(bytes);
 }
 
-void prepareA(const WarpOperation &w, const uint32_t *registers, float *out) {
+/// Of `products` products of a fragment and a block. Bits are bytes as far as their places go.
+ByteProducts byteProductsOf(const WarpOperation &w, size_t products) {
+  const Operation &o = w.operation;
+  if (isBits(w))
+    return {ByteUnit::vectors, depthOf(w), isSigned(o.a), true, false};
+  return {byteUnit(products), o.k, isSigned(o.a), isSigned(o.b), o.isSaturating};
+}
+
+void prepareA(const WarpOperation &w, const ByteProducts &ofBytes, const uint32_t *registers,
+              float *out) {
   const Operation &o = w.operation;
   if (o.isSparse) {
-    const bool areRows = areRegistersRows(w);
+    const bool areRows = areRegistersRows(w, ofBytes);
     alignas(64) uint32_t dense[4 * kMostDepthOfSparse];
     uint32_t *spread = areRows ? reinterpret_cast<uint32_t *>(out) : dense;
     spreadSparseIntegers(w, registers, registers + w.registersA * kWarpLanes, spread);
     if (!areRows)
-      prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, spread,
-                         reinterpret_cast<int32_t *>(out));
+      prepareIntegerRows(ofBytes, spread, reinterpret_cast<int32_t *>(out));
     return;
   }
-  if (areRegistersRows(w))
+  if (areRegistersRows(w, ofBytes))
     return unpackNibbles(isSigned(o.a), true, w.registersA, registers,
                          reinterpret_cast<uint32_t *>(out));
   alignas(64) uint32_t bytes[8 * kWarpLanes];
@@ -70,20 +80,18 @@ void prepareA(const WarpOperation &w, const uint32_t *registers, float *out) {
     registers = bytes;
   }
   if (isWords(w))
-    return prepareIntegerRows(isSigned(o.a), !isBits(w) && !isSigned(o.b), depthOf(w), registers,
-                              reinterpret_cast<int32_t *>(out));
+    return prepareIntegerRows(ofBytes, registers, reinterpret_cast<int32_t *>(out));
   prepareRows(o.a, o.k, registers, out);
   prepareExponents(w.sum, Role::a, 16u * o.k, out);
 }
 
 /// Blocks of columns, which lie one behind the other; prepared ones `pitch` apart.
-void prepareB(const WarpOperation &w, unsigned blocks, const uint32_t *registers, float *out,
-              size_t pitch) {
+void prepareB(const WarpOperation &w, const ByteProducts &ofBytes, unsigned blocks,
+              const uint32_t *registers, float *out, size_t pitch) {
   const Operation &o = w.operation;
   const unsigned ofBlock = blockRegistersB(w);
   const auto integers = [&](const uint32_t *words, float *to, unsigned count) {
-    prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, words, reinterpret_cast<int32_t *>(to),
-                          count, pitch);
+    prepareIntegerColumns(ofBytes, words, reinterpret_cast<int32_t *>(to), count, pitch);
   };
   if (isWords(w) && !isNibbles(w) && !isBits(w))
     return integers(registers, out, blocks);
@@ -101,22 +109,6 @@ void prepareB(const WarpOperation &w, unsigned blocks, const uint32_t *registers
     prepareColumns(o.b, o.k, registers, out);
     prepareExponents(w.sum, Role::b, 8u * o.k, out);
   }
-}
-
-/// At least so many floats, for one call.
-float *scratch(size_t floats) {
-  constexpr size_t kAlignment = 64;
-  struct Free {
-    void operator()(float *p) const { std::free(p); }
-  };
-  thread_local std::unique_ptr<float, Free> memory;
-  thread_local size_t size = 0;
-  if (size < floats) {
-    size = floats;
-    memory.reset(
-        static_cast<float *>(std::aligned_alloc(kAlignment, inVectors(size) * sizeof(float))));
-  }
-  return memory.get();
 }
 
 /// The instructions of one block of accumulators, in their order.
@@ -140,25 +132,6 @@ std::vector<Chain> chainsOf(unsigned blocks, std::span<const GroupMember> member
   return chains;
 }
 
-/// Pairs of chains that meet the same rows, and those that are left.
-std::vector<std::vector<const Chain *>> pairUp(const std::vector<Chain> &chains) {
-  std::vector<std::vector<const Chain *>> tiles;
-  std::map<std::vector<uint16_t>, size_t> open;
-  for (const Chain &chain : chains) {
-    const auto [known, isNew] = open.try_emplace(chain.a, tiles.size());
-    if (isNew) {
-      tiles.push_back({&chain});
-      continue;
-    }
-    tiles[known->second].push_back(&chain);
-    open.erase(known);
-  }
-  std::sort(tiles.begin(), tiles.end(), [](const auto &x, const auto &y) {
-    return x[0]->b != y[0]->b ? x[0]->b < y[0]->b : x[0]->d < y[0]->d;
-  });
-  return tiles;
-}
-
 template <class T> void append(std::vector<std::byte> &bytes, const std::vector<T> &values) {
   const auto *from = reinterpret_cast<const std::byte *>(values.data());
   bytes.insert(bytes.end(), from, from + values.size() * sizeof(T));
@@ -167,17 +140,29 @@ template <class T> void append(std::vector<std::byte> &bytes, const std::vector<
 } // namespace
 
 std::vector<std::byte> planGroup(const WarpOperation &w, std::span<const GroupMember> members) {
+  std::vector<Chain> chains = chainsOf(blocksOf(w), members);
+  std::sort(chains.begin(), chains.end(), [](const Chain &x, const Chain &y) {
+    return std::tie(x.a, x.b, x.d) < std::tie(y.a, y.b, y.d);
+  });
   std::vector<PanelTile> tiles;
-  std::vector<PanelStep> steps;
-  const std::vector<Chain> chains = chainsOf(blocksOf(w), members);
-  for (const std::vector<const Chain *> &pair : pairUp(chains)) {
-    const Chain &first = *pair.front(), &last = *pair.back();
-    tiles.push_back({uint16_t(pair.size()),
-                     {first.d, last.d},
-                     uint16_t(steps.size()),
-                     uint16_t(first.a.size())});
-    for (size_t i = 0; i < first.a.size(); ++i)
-      steps.push_back({first.a[i], {first.b[i], last.b[i]}});
+  std::vector<uint16_t> numbers;
+  size_t products = 0;
+  for (size_t first = 0, last; first < chains.size(); first = last) {
+    const std::vector<uint16_t> &rows = chains[first].a;
+    for (last = first; last < chains.size() && chains[last].a == rows;)
+      ++last;
+    PanelTile tile = {uint16_t(last - first), uint16_t(rows.size()), uint32_t(numbers.size()), 0,
+                      0};
+    numbers.insert(numbers.end(), rows.begin(), rows.end());
+    tile.accumulators = uint32_t(numbers.size());
+    for (size_t i = first; i < last; ++i)
+      numbers.push_back(chains[i].d);
+    tile.columns = uint32_t(numbers.size());
+    for (size_t step = 0; step < rows.size(); ++step)
+      for (size_t i = first; i < last; ++i)
+        numbers.push_back(chains[i].b[step]);
+    tiles.push_back(tile);
+    products += rows.size() * (last - first);
   }
   WarpGroup head;
   head.operation = w;
@@ -186,19 +171,20 @@ std::vector<std::byte> planGroup(const WarpOperation &w, std::span<const GroupMe
     head.columns = std::max<uint16_t>(head.columns, uint16_t(m.b + 1));
   }
   head.tiles = uint16_t(tiles.size());
-  head.steps = uint16_t(steps.size());
+  head.products = uint16_t(std::min<size_t>(products, UINT16_MAX));
   std::vector<std::byte> plan;
   append(plan, std::vector<WarpGroup>{head});
   append(plan, tiles);
-  append(plan, steps);
+  append(plan, numbers);
   return plan;
 }
 
 void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *accumulators) {
   const WarpOperation &w = group.operation;
   const unsigned blocks = blocksOf(w);
+  const ByteProducts ofBytes = byteProductsOf(w, group.products);
   PanelTiles t;
-  t.areRowsRegisters = areRegistersRows(w);
+  t.areRowsRegisters = areRegistersRows(w, ofBytes);
   t.flippedRows = t.areRowsRegisters && isSigned(w.operation.a) ? 0x80808080u : 0;
   const bool isAInPlace = t.areRowsRegisters && !isNibbles(w) && !w.operation.isSparse;
   t.rowPitch = isAInPlace ? w.registersA * size_t{kWarpLanes} : rowPitchOf(w);
@@ -207,34 +193,34 @@ void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *acc
   const unsigned k = depthOf(w), columnsInAll = group.columns * blocks;
   t.columnPitch = isBInPlace ? size_t{2} * k : columnPitchOf(w);
   const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
-  float *own = scratch(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
+  thread_local Scratch scratch;
+  float *own = scratch.atLeast(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
   float *columns = own + sizeOfRows;
   t.rows = isAInPlace ? reinterpret_cast<const float *>(in) : own;
   for (unsigned i = 0; i < group.rows; ++i, in += groupRegistersA(w) * kWarpLanes)
     if (!isAInPlace)
-      prepareA(w, in, own + i * t.rowPitch);
+      prepareA(w, ofBytes, in, own + i * t.rowPitch);
   t.columns = columns;
   if (isBInPlace) {
     auto *sums = reinterpret_cast<int32_t *>(columns);
-    sumIntegerColumns(isSigned(w.operation.a), k, in, columnsInAll, sums);
+    sumIntegerColumns(ofBytes, in, columnsInAll, sums);
     t.columnSums = sums;
     t.columns = reinterpret_cast<const float *>(in);
   } else {
     // One fragment after the other: those of wmma have registers behind their blocks'.
     for (unsigned i = 0; i < group.columns; ++i, in += w.registersB * kWarpLanes)
-      prepareB(w, blocks, in, columns + i * blocks * t.columnPitch, t.columnPitch);
+      prepareB(w, ofBytes, blocks, in, columns + i * blocks * t.columnPitch, t.columnPitch);
   }
   t.tiles = reinterpret_cast<const PanelTile *>(&group + 1);
   t.count = group.tiles;
-  t.steps = reinterpret_cast<const PanelStep *>(t.tiles + t.count);
+  t.numbers = reinterpret_cast<const uint16_t *>(t.tiles + t.count);
   t.homes = accumulators;
   t.blocks = blocks;
   t.hasHalves = w.operation.d == Element::f16;
   if (isBits(w))
     return multiplyBitTiles(k, w.bitOperation, t);
   if (isWords(w))
-    return multiplyIntegerTiles(w.operation.k, !isSigned(w.operation.b), w.operation.isSaturating,
-                                t);
+    return multiplyIntegerTiles(ofBytes, t);
   multiplyTiles(w.sum, w.operation.k, t);
 }
 
@@ -258,19 +244,17 @@ void multiplyAlone(const WarpOperation &w, const void *in, void *out) {
   constexpr unsigned kMostBlocks = 4;
   struct {
     WarpGroup head;
-    PanelTile tiles[kMostBlocks];
-    PanelStep steps[kMostBlocks];
+    PanelTile tile;
+    uint16_t numbers[1 + kMostBlocks]; ///< of rows; of accumulators, and of columns
   } plan;
   const unsigned blocks = columnBlocks(w);
   plan.head.operation = w;
-  plan.head.rows = plan.head.columns = 1;
-  plan.head.tiles = plan.head.steps = uint16_t(blocks);
-  // The steps follow the tiles that there are.
-  auto *steps = reinterpret_cast<PanelStep *>(plan.tiles + blocks);
+  plan.head.rows = plan.head.columns = plan.head.tiles = 1;
+  plan.head.products = uint16_t(blocks);
+  plan.tile = {uint16_t(blocks), 1, 0, 1, 1};
+  plan.numbers[0] = 0;
   for (unsigned n = 0; n < blocks; ++n)
-    plan.tiles[n] = {1, {uint16_t(n), uint16_t(n)}, uint16_t(n), 1};
-  for (unsigned n = 0; n < blocks; ++n)
-    steps[n] = {0, {uint16_t(n), uint16_t(n)}};
+    plan.numbers[1 + n] = uint16_t(n);
   const auto *words = static_cast<const uint32_t *>(in);
   auto *d = static_cast<float *>(out);
   std::memcpy(d, words + (w.registersA + w.registersB) * kWarpLanes,

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "intrinsics/lane/formats.h"
+#include "intrinsics/matrix/amx.h"
 #include "intrinsics/matrix/decode.h"
 #include "intrinsics/matrix/fused.h"
+#include "intrinsics/matrix/scratch.h"
 #include "intrinsics/matrix/vnni.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,6 +30,7 @@
 #ifndef PTXRUN_MATRIX_FUSE_ONE_BY_ONE
 #define PTXRUN_MATRIX_FUSE_ONE_BY_ONE
 namespace ptxrun::matrix {
+constexpr size_t kMostSpread = 128; ///< of k, of rows that are spread: 32 KB
 /// Fused steps of a part of the tile in scalar arithmetic.
 void fuseOneByOne(const Sum &, const Tile &, size_t row, size_t rows, size_t column,
                   size_t columns);
@@ -47,9 +50,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "intrinsics/matrix/tile_fused-inl.h"
 #include "intrinsics/matrix/tile_transpose-inl.h"
 
-#include "intrinsics/matrix/tile_fragments-inl.h" // uses the ones above
+#include "intrinsics/matrix/tile_fragments-inl.h" // these use the ones above
 
-#include "intrinsics/matrix/tile_integer-inl.h" // and this one that
+#include "intrinsics/matrix/tile_prepare-inl.h"
+
+#include "intrinsics/matrix/tile_integer-inl.h"
 
 } // namespace HWY_NAMESPACE
 } // namespace ptxrun::matrix
@@ -161,12 +166,46 @@ size_t roundInVectors(float *values, size_t count) {
   return HWY_DYNAMIC_DISPATCH(nearestHalves)(values, count);
 }
 
+void prepareRows(Element element, unsigned k, const Pieces (&halves)[2], float *out) {
+  HWY_DYNAMIC_DISPATCH(rows)(element, k, halves, out);
+}
+
+void prepareColumns(Element element, unsigned k, const Pieces *blocks, unsigned count, float *out,
+                    size_t pitch) {
+  HWY_DYNAMIC_DISPATCH(columns)(element, k, blocks, count, out, pitch);
+}
+
+namespace {
+
+constexpr unsigned kMostPieces = 16;
+
+/// Pieces of 8 rows on end, those of the next k `pitch` bytes on.
+constexpr auto placesOnEnd(uint32_t pitch) {
+  std::array<uint32_t, 8 * kMostPieces> places{};
+  for (unsigned i = 0; i < places.size(); ++i)
+    places[i] = i / 8 * pitch + i % 8 * 16;
+  return places;
+}
+constexpr uint32_t kRegisterBytes = 128;
+constexpr auto kPlacesOfRows = placesOnEnd(2 * kRegisterBytes),
+               kPlacesOfColumns = placesOnEnd(kRegisterBytes);
+
+} // namespace
+
 void prepareRows(Element element, unsigned k, const uint32_t *registers, float *out) {
-  HWY_DYNAMIC_DISPATCH(rows)(element, byteTable(element), k, registers, out);
+  const auto *bytes = reinterpret_cast<const char *>(registers);
+  const Pieces halves[2] = {{bytes, kPlacesOfRows.data()},
+                            {bytes + kRegisterBytes, kPlacesOfRows.data()}};
+  prepareRows(element, k, halves, out);
 }
 
 void prepareColumns(Element element, unsigned k, const uint32_t *registers, float *out) {
-  HWY_DYNAMIC_DISPATCH(columns)(element, byteTable(element), k, registers, out);
+  const Pieces block = onEnd(registers);
+  prepareColumns(element, k, &block, 1, out, 0);
+}
+
+Pieces onEnd(const void *block) {
+  return {static_cast<const char *>(block), kPlacesOfColumns.data()};
 }
 
 void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) {
@@ -174,8 +213,17 @@ void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) 
     HWY_DYNAMIC_DISPATCH(exponents)(count, role == Role::a ? sum.leastA : sum.leastB, prepared);
 }
 
+bool spreadsRows() {
+  // Intel's have two ports for vectors of 64 bytes, and one of them is the only one that shuffles.
+  static const bool is = (wantedLevel().empty() || wantedLevel() == "avx512") &&
+                         __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f");
+  return is;
+}
+
 void multiplyTiles(const Sum &sum, unsigned k, const PanelTiles &tiles) {
-  HWY_DYNAMIC_DISPATCH(panelTiles)(sum, k, tiles);
+  thread_local Scratch scratch;
+  float *spread = tiles.isSpreading ? scratch.atLeast(64 * kMostSpread) : nullptr;
+  HWY_DYNAMIC_DISPATCH(panelTiles)(sum, k, tiles, spread);
 }
 
 bool multiplyScaledChain(unsigned k, unsigned block, const float *rows, const float *columns,
@@ -189,41 +237,54 @@ bool multiplyChosen(const Sum &sum, unsigned products, const float *rows, const 
   return HWY_DYNAMIC_DISPATCH(chosenChain)(sum, products, rows, columns, chosen, c, d);
 }
 
-void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
-                        int32_t *rows) {
-  HWY_DYNAMIC_DISPATCH(integerRows)(isSigned, hasUnsignedB, k, registers, rows);
+ByteUnit byteUnit(size_t products) {
+  constexpr size_t kLeastForTiles = 16; // they have to be set up
+  static const bool isWide = wantedLevel().empty() || wantedLevel() == "avx512";
+  if (isWide && products >= kLeastForTiles && hasAmx())
+    return ByteUnit::amx;
+  static const bool isVnni = isWide && hasVnni();
+  return isVnni ? ByteUnit::vnni : ByteUnit::vectors;
 }
 
-static bool isVnni() {
-  static const bool is = hasVnni() && (wantedLevel().empty() || wantedLevel() == "avx512");
-  return is;
+bool takesRegisters(const ByteProducts &p) {
+  return p.unit == ByteUnit::amx || (p.isSignedB && p.unit == ByteUnit::vnni);
 }
 
-bool takesRegisters(bool hasUnsignedB) { return !hasUnsignedB && isVnni(); }
+void prepareIntegerRows(const ByteProducts &p, const uint32_t *registers, int32_t *rows) {
+  if (p.unit == ByteUnit::amx) {
+    std::memcpy(rows, registers, 4 * p.k * sizeof *rows);
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(integerRows)(p.isSignedA, !p.isSignedB, p.k, registers, rows);
+}
 
-void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
-                           int32_t *columns, unsigned blocks, size_t pitch) {
-  for (unsigned i = 0; i < blocks; ++i, registers += size_t{2} * k, columns += pitch)
-    if (isVnni())
-      vnniColumns(isSigned, hasSignedA, k, registers, reinterpret_cast<uint32_t *>(columns));
+void prepareIntegerColumns(const ByteProducts &p, const uint32_t *registers, int32_t *columns,
+                           unsigned blocks, size_t pitch) {
+  for (unsigned i = 0; i < blocks; ++i, registers += size_t{2} * p.k, columns += pitch)
+    if (p.unit == ByteUnit::amx)
+      std::memcpy(columns, registers, 2 * p.k * sizeof *columns);
+    else if (p.unit == ByteUnit::vnni)
+      vnniColumns(p.isSignedB, p.isSignedA, p.k, registers, reinterpret_cast<uint32_t *>(columns));
     else
-      HWY_DYNAMIC_DISPATCH(integerColumns)(isSigned, hasSignedA, k, registers, columns);
+      HWY_DYNAMIC_DISPATCH(integerColumns)(p.isSignedB, p.isSignedA, p.k, registers, columns);
 }
 
-void sumIntegerColumns(bool hasSignedA, unsigned k, const uint32_t *registers, unsigned blocks,
+void sumIntegerColumns(const ByteProducts &p, const uint32_t *registers, unsigned blocks,
                        int32_t *columnSums) {
-  vnniColumnSums(hasSignedA, k, registers, blocks, columnSums);
+  if (p.unit == ByteUnit::vnni)
+    vnniColumnSums(p.isSignedA, p.k, registers, blocks, columnSums);
 }
 
 void prepareBitColumns(unsigned k, const uint32_t *registers, int32_t *columns) {
   HWY_DYNAMIC_DISPATCH(integerColumns)(true, false, k, registers, columns);
 }
 
-void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating,
-                          const PanelTiles &tiles) {
-  if (isVnni())
-    return vnniTiles(k, hasUnsignedB, isSaturating, tiles);
-  HWY_DYNAMIC_DISPATCH(integerTiles)(k, hasUnsignedB, isSaturating, tiles);
+void multiplyIntegerTiles(const ByteProducts &p, const PanelTiles &tiles) {
+  if (p.unit == ByteUnit::amx)
+    return amxTiles(p, tiles);
+  if (p.unit == ByteUnit::vnni)
+    return vnniTiles(p.k, !p.isSignedB, p.isSaturating, tiles);
+  HWY_DYNAMIC_DISPATCH(integerTiles)(p.k, !p.isSignedB, p.isSaturating, tiles);
 }
 
 void multiplyBitTiles(unsigned k, BitOperation operation, const PanelTiles &tiles) {

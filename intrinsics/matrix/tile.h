@@ -54,6 +54,17 @@ size_t roundInVectors(float *values, size_t count);
 /// four registers for each block.
 void prepareRows(Element, unsigned k, const uint32_t *registers, float *rows);
 void prepareColumns(Element, unsigned k, const uint32_t *registers, float *columns);
+/// Where 8 rows or columns are whose k lie on end in pieces of 16 bytes.
+struct Pieces {
+  const char *base;
+  const uint32_t *places; ///< [piece][row], in bytes
+};
+/// Of pieces that lie one behind the other, those of 8 rows for each 16 bytes of k.
+Pieces onEnd(const void *block);
+/// The same of pieces, of `count` blocks, prepared ones `pitch` floats apart.
+void prepareRows(Element, unsigned k, const Pieces (&halves)[2], float *rows);
+void prepareColumns(Element, unsigned k, const Pieces *blocks, unsigned count, float *columns,
+                    size_t pitch);
 /// Whether multiplyTiles() can sum so.
 constexpr bool isPanel(const Sum &sum) {
   return sum.method == Sum::Method::chain ||
@@ -67,24 +78,26 @@ constexpr unsigned preparedFloats(const Sum &sum, unsigned count) {
   return sum.method == Sum::Method::fused ? 2 * count + 16 : count;
 }
 
-/// Prepared rows, and those columns of each block of the tile that they meet, by their numbers.
-struct PanelStep {
-  uint16_t a, b[2];
-};
-/// One or two blocks of accumulators, and what is added to them, one instruction after the other.
+/// Blocks of accumulators that meet the same prepared rows, step by step: one instruction after the
+/// other. From these places on, in PanelTiles::numbers, stand the numbers of rows (of each step),
+/// of accumulators (of each block) and of prepared columns (of each step, of each block).
 struct PanelTile {
-  uint16_t blocks, d[2];
-  uint16_t firstStep, stepCount;
+  uint16_t blocks, steps;
+  uint32_t rows, accumulators, columns;
 };
+/// Whether chains are faster on rows that have each number four times, where many blocks meet them:
+/// where shuffles take the place of products.
+bool spreadsRows();
 /// Prepared operands `pitch` floats apart, and tiles of them.
 struct PanelTiles {
   const PanelTile *tiles = nullptr;
   unsigned count = 0;
-  const PanelStep *steps = nullptr;
+  const uint16_t *numbers = nullptr;
   const float *rows = nullptr, *columns = nullptr;
   size_t rowPitch = 0, columnPitch = 0;
   float *const *homes = nullptr; ///< of accumulators, `blocks` of them each
   unsigned blocks = 1;
+  bool isSpreading = spreadsRows();
   bool hasHalves = false; ///< f16 accumulators, rounded behind each instruction: two registers
   /// Rows of bytes are registers as they are, with these bits to be exchanged
   /// (takesRegisters).
@@ -94,14 +107,21 @@ struct PanelTiles {
   /// numbers.
   const int32_t *columnSums = nullptr;
 
-  const float *rowsOf(const PanelStep &s) const { return rows + s.a * rowPitch; }
-  const float *columnsOf(const PanelStep &s, size_t n) const {
-    return columns + s.b[n] * columnPitch;
+  const float *rowsOf(const PanelTile &tile, size_t step) const {
+    return rows + numbers[tile.rows + step] * rowPitch;
   }
-  float *accumulators(unsigned block) const {
+  /// The number of a block's columns.
+  unsigned columnsAt(const PanelTile &tile, size_t step, size_t block) const {
+    return numbers[tile.columns + step * tile.blocks + block];
+  }
+  const float *columnsOf(const PanelTile &tile, size_t step, size_t block) const {
+    return columns + columnsAt(tile, step, block) * columnPitch;
+  }
+  float *accumulatorsOf(const PanelTile &tile, size_t block) const {
+    const unsigned number = numbers[tile.accumulators + block];
     if (blocks == 1)
-      return homes[block];
-    return homes[block / blocks] + block % blocks * (hasHalves ? 64 : 128);
+      return homes[number];
+    return homes[number / blocks] + number % blocks * (hasHalves ? 64 : 128);
   }
 };
 /// Adds to the accumulators of all tiles.
@@ -119,22 +139,31 @@ bool multiplyScaledChain(unsigned k, unsigned block, const float *rows, const fl
 bool multiplyChosen(const Sum &, unsigned products, const float *rows, const float *columns,
                     const uint8_t *chosen, const float *c, float *d);
 
-/// The same of 8-bit integers, signed or not, as words; columns with VNNI in the order of their
-/// registers. Behind the numbers lies what is to be added to the sums: 64 words of rows, where B is
-/// not signed, 8 of columns.
-void prepareIntegerRows(bool isSigned, bool hasUnsignedB, unsigned k, const uint32_t *registers,
-                        int32_t *rows);
+/// What multiplies bytes: Highway's vectors, AVX-512 VNNI, or the tile registers of AMX.
+enum class ByteUnit : uint8_t { vectors, vnni, amx };
+/// The fastest that there is on this CPU for so many products of a fragment and a block.
+ByteUnit byteUnit(size_t products);
+struct ByteProducts {
+  ByteUnit unit = ByteUnit::vectors;
+  unsigned k = 16; ///< of an instruction
+  bool isSignedA = true, isSignedB = true;
+  bool isSaturating = false;
+};
+/// The same of 8-bit integers, as words in an order of the unit's own. Behind the numbers lies what
+/// is to be added to the sums (not with AMX): 64 words of rows, where B is not signed, 8 of
+/// columns.
+void prepareIntegerRows(const ByteProducts &, const uint32_t *registers, int32_t *rows);
 /// Of `blocks` of 8 columns: registers one block behind the other, prepared ones `pitch` words
 /// apart.
-void prepareIntegerColumns(bool isSigned, bool hasSignedA, unsigned k, const uint32_t *registers,
-                           int32_t *columns, unsigned blocks = 1, size_t pitch = 0);
+void prepareIntegerColumns(const ByteProducts &, const uint32_t *registers, int32_t *columns,
+                           unsigned blocks = 1, size_t pitch = 0);
 /// Whether multiplyIntegerTiles() can do without these, but for the columns' sums.
-bool takesRegisters(bool hasUnsignedB);
-void sumIntegerColumns(bool hasSignedA, unsigned k, const uint32_t *registers, unsigned blocks,
+bool takesRegisters(const ByteProducts &);
+void sumIntegerColumns(const ByteProducts &, const uint32_t *registers, unsigned blocks,
                        int32_t *columnSums);
 constexpr unsigned preparedIntegersA(unsigned k) { return 4 * k + 64; }
 constexpr unsigned preparedIntegersB(unsigned k) { return 2 * k + 16; }
-void multiplyIntegerTiles(unsigned k, bool hasUnsignedB, bool isSaturating, const PanelTiles &);
+void multiplyIntegerTiles(const ByteProducts &, const PanelTiles &);
 
 /// Single bits, without sums: columns[k / 4][even 4, odd 4].
 void prepareBitColumns(unsigned k, const uint32_t *registers, int32_t *columns);

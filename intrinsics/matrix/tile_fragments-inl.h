@@ -150,242 +150,40 @@ bool fragments(const FragmentTile &x, const float *tableA, const float *tableB) 
   return true;
 }
 
-/// Registers of elements of A for k.
-HWY_INLINE size_t rowRegisters(Element element, size_t k) {
-  return 16 * k / (element == Element::tf32 ? 32 : bitsOf(element) == 16 ? 64 : 128);
-}
-
-// 32 lanes are two vectors, and any permutation of them one instruction.
-#undef PTXRUN_MATRIX_PERMUTES
-#if HWY_TARGET <= HWY_AVX3
-#define PTXRUN_MATRIX_PERMUTES
-
-using Words16 = hn::FixedTag<uint32_t, 16>;
-using Floats16 = hn::FixedTag<float, 16>;
-
-/// Formats of 8 bits and less in bytes, as f16 with another exponent bias: sign and magnitude go up
-/// by `signUp` and `magnitudeUp`, the number is `scale` times as large.
-struct ByteFormat {
-  uint16_t sign, magnitude;
-  int signUp, magnitudeUp;
-  float scale;
-  bool hasNaN; ///< all bits of the magnitude
-};
-
-HWY_INLINE ByteFormat byteFormat(Element element) {
-  switch (element) {
-  case Element::e4m3:
-    return {0x80, 0x7f, 8, 7, 0x1p8f, true};
-  case Element::e5m2:
-    return {0x80, 0x7f, 8, 8, 1, false};
-  case Element::e3m2:
-    return {0x20, 0x1f, 10, 8, 0x1p12f, false};
-  case Element::e2m3:
-    return {0x20, 0x1f, 10, 7, 0x1p14f, false};
-  default: // e2m1, in the middle of its byte
-    return {0x20, 0x1c, 10, 7, 0x1p14f, false};
-  }
-}
-
-using Halves16 = hn::FixedTag<uint16_t, 16>;
-using Halves32 = hn::FixedTag<uint16_t, 32>;
-
-/// Two vectors of floats out of 32 f16.
-HWY_INLINE void storeHalves(__m512i bits, float *out) {
-  _mm512_storeu_ps(out, _mm512_cvtph_ps(_mm512_castsi512_si256(bits)));
-  _mm512_storeu_ps(out + 16, _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1)));
-}
-
-/// The same of bf16.
-HWY_INLINE void storeShorts(__m512i bits, float *out) {
-  const auto wide = [](__m256i half) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
-  };
-  _mm512_storeu_ps(out, wide(_mm512_castsi512_si256(bits)));
-  _mm512_storeu_ps(out + 16, wide(_mm512_extracti64x4_epi64(bits, 1)));
-}
-
-/// The f16 whose `scale`-fold a format's numbers are, of those numbers in words of 16 bits.
-HWY_INLINE __m512i halvesOfBytes(const ByteFormat &f, __m512i bytes) {
-  const Halves32 d;
-  const hn::Vec<Halves32> in{bytes};
-  const auto magnitude = hn::And(in, hn::Set(d, f.magnitude));
-  const auto bits = hn::Or(hn::ShiftLeftSame(hn::And(in, hn::Set(d, f.sign)), f.signUp),
-                           hn::ShiftLeftSame(magnitude, f.magnitudeUp));
-  if (!f.hasNaN)
-    return bits.raw;
-  const auto isNaN = hn::Eq(magnitude, hn::Set(d, f.magnitude));
-  return hn::IfThenElse(isNaN, hn::Set(d, uint16_t{0x7fff}), bits).raw;
-}
-
-HWY_INLINE void storeScaled(const ByteFormat &f, __m512i halves, float *out) {
-  const __m512 scale = _mm512_set1_ps(f.scale);
-  const auto number = [&](__m256i half) { return _mm512_mul_ps(_mm512_cvtph_ps(half), scale); };
-  _mm512_storeu_ps(out, number(_mm512_castsi512_si256(halves)));
-  _mm512_storeu_ps(out + 16, number(_mm512_extracti64x4_epi64(halves, 1)));
-}
-
-/// A register's 32 words, two of the vectors that permutations of them make.
-HWY_INLINE void permuted(const uint32_t *words, const int32_t *order, hn::Vec<Words16> &first,
-                         hn::Vec<Words16> &second) {
-  const Words16 d;
-  const auto low = hn::LoadU(d, words), high = hn::LoadU(d, words + 16);
-  const auto lookUp = [&](const int32_t *from) {
-    return hn::Vec<Words16>{_mm512_permutex2var_epi32(low.raw, _mm512_load_si512(from), high.raw)};
-  };
-  first = lookUp(order);
-  second = lookUp(order + 16);
-}
-
-/// As rows() below. A register is 8 rows of 4 words.
-HWY_INLINE void rowsByPermutation(Element element, size_t k, const uint32_t *words, float *out) {
-  const Words16 d;
-  const Floats16 df;
-  const size_t registers = rowRegisters(element, k), groups = k * 2 / registers / 4;
-  const ByteFormat format = byteFormat(element);
-  for (size_t i = 0; i < registers; ++i, words += 32) {
-    float *to = out + (i % 2 * (k / 4) + i / 2 * groups) * 32;
-    if (groups == 1) { // tf32
-      for (size_t half = 0; half < 2; ++half)
-        hn::StoreU(
-            hn::BitCast(df, hn::And(hn::LoadU(d, words + 16 * half), hn::Set(d, 0xffffe000u))), df,
-            to + 16 * half);
-    } else if (groups == 2) { // rows' first words two by two, then their last
-      alignas(64) static constexpr int32_t kPairs[32] = {0,  1,  4,  5,  8,  9,  12, 13, 16, 17, 20,
-                                                         21, 24, 25, 28, 29, 2,  3,  6,  7,  10, 11,
-                                                         14, 15, 18, 19, 22, 23, 26, 27, 30, 31};
-      hn::Vec<Words16> pair[2];
-      permuted(words, kPairs, pair[0], pair[1]);
-      for (size_t g = 0; g < 2; ++g, to += 32)
-        if (element == Element::f16)
-          storeHalves(pair[g].raw, to);
-        else
-          storeShorts(pair[g].raw, to);
-    } else { // one word of each row
-      alignas(64) static constexpr int32_t kSingles[32] = {
-          0, 4, 8,  12, 16, 20, 24, 28, 1, 5, 9,  13, 17, 21, 25, 29,
-          2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31};
-      hn::Vec<Words16> single[2];
-      permuted(words, kSingles, single[0], single[1]);
-      for (size_t word = 0; word < 2; ++word, to += 64) {
-        const __m256i half[2] = {_mm512_castsi512_si256(single[word].raw),
-                                 _mm512_extracti64x4_epi64(single[word].raw, 1)};
-        for (size_t g = 0; g < 2; ++g)
-          storeScaled(format, halvesOfBytes(format, _mm512_cvtepu8_epi16(half[g])), to + 32 * g);
-      }
-    }
-  }
-}
-
-/// Words of 8 columns, even ones first, two k on end.
-alignas(64) constexpr int32_t kColumnOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
-                                                  25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
-                                                  22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
-
-/// Of 16 words, 8 and 8: the low halves of 8, then their high halves.
-alignas(64) constexpr int16_t kHalvesOfWords[32] = {0,  2,  4,  6,  8,  10, 12, 14, 1,  3,  5,
-                                                    7,  9,  11, 13, 15, 16, 18, 20, 22, 24, 26,
-                                                    28, 30, 17, 19, 21, 23, 25, 27, 29, 31};
-/// Of such words' even bytes and, from 32 on, odd ones: 8 times the first, the second, ...
-alignas(64) constexpr int16_t kBytesOfWords[64] = {
-    0,  2,  4,  6,  8,  10, 12, 14, 32, 34, 36, 38, 40, 42, 44, 46, 1,  3,  5,  7,  9,  11,
-    13, 15, 33, 35, 37, 39, 41, 43, 45, 47, 16, 18, 20, 22, 24, 26, 28, 30, 48, 50, 52, 54,
-    56, 58, 60, 62, 17, 19, 21, 23, 25, 27, 29, 31, 49, 51, 53, 55, 57, 59, 61, 63};
-
-/// As columns() below. A register is 8 columns of 4 words; even ones first, a vector has two words.
-HWY_INLINE void columnsByPermutation(Element element, size_t k, const uint32_t *words, float *out) {
-  const Words16 d;
-  const Floats16 df;
-  const size_t registers = rowRegisters(element, k) / 2, perWord = k / registers / 4;
-  const ByteFormat format = byteFormat(element);
-  for (size_t i = 0; i < registers; ++i, words += 32) {
-    hn::Vec<Words16> pair[2];
-    permuted(words, kColumnOrder, pair[0], pair[1]);
-    for (size_t g = 0; g < 2; ++g) { // words 2g and 2g + 1 of each column
-      float *to = out + (4 * i + 2 * g) * perWord * 8;
-      const __m512i bits = pair[g].raw;
-      if (perWord == 1) {
-        hn::StoreU(hn::BitCast(df, hn::And(pair[g], hn::Set(d, 0xffffe000u))), df, to);
-      } else if (perWord == 2) {
-        const __m512i inOrder = _mm512_permutexvar_epi16(_mm512_load_si512(kHalvesOfWords), bits);
-        if (element == Element::f16)
-          storeHalves(inOrder, to);
-        else
-          storeShorts(inOrder, to);
-      } else {
-        const __m512i low = _mm512_set1_epi16(0xff);
-        const __m512i even = halvesOfBytes(format, _mm512_and_si512(bits, low)),
-                      odd = halvesOfBytes(format, _mm512_srli_epi16(bits, 8));
-        for (size_t word = 0; word < 2; ++word) {
-          const __m512i order = _mm512_load_si512(kBytesOfWords + 32 * word);
-          storeScaled(format, _mm512_permutex2var_epi16(even, order, odd), to + 32 * word);
-        }
-      }
-    }
-  }
-}
-#endif
-
-void rows(Element element, const float *table, size_t k, const uint32_t *words, float *out) {
-#ifdef PTXRUN_MATRIX_PERMUTES
-  (void)table;
-  return rowsByPermutation(element, k, words, out);
-#else
-  HWY_ALIGN float raw[16 * kMostDepth];
-  const size_t registers = rowRegisters(element, k), step = k * 2 / registers;
-  decodeAll(element, table, words, registers, raw);
-  const hn::FixedTag<float, 4> d;
-  for (size_t s = 0; s < k / step; ++s)
-    for (size_t row = 0; row < 16; ++row)
-      for (size_t q = 0; q < step / 4; ++q)
-        hn::StoreU(hn::LoadU(d, raw + (s * 16 + row) * step + 4 * q), d,
-                   out + (row / 8 * (k / 4) + s * (step / 4) + q) * 32 + row % 8 * 4);
-#endif
-}
-
-void columns(Element element, const float *table, size_t k, const uint32_t *words, float *out) {
-#ifdef PTXRUN_MATRIX_PERMUTES
-  (void)table;
-  return columnsByPermutation(element, k, words, out);
-#else
-  HWY_ALIGN float raw[8 * kMostDepth], b[8 * kMostDepth];
-  const size_t registers = rowRegisters(element, k), step = k * 2 / registers;
-  decodeAll(element, table, words, registers / 2, raw);
-  for (size_t s = 0; s < k / step; ++s)
-    transpose(raw + s * 8 * step, ptrdiff_t(step), 8, step, b + s * step * 8, 8);
-  const hn::FixedTag<float, 4> d;
-  for (size_t i = 0; i < k; ++i) {
-    const auto low = hn::LoadU(d, b + i * 8), high = hn::LoadU(d, b + i * 8 + 4);
-    hn::StoreU(hn::ConcatEven(d, high, low), d, out + i * 8);
-    hn::StoreU(hn::ConcatOdd(d, high, low), d, out + i * 8 + 4);
-  }
-#endif
-}
-
 using Lanes = hn::CappedTag<float, 16>;
 constexpr size_t kLaneVectors = 32 / hn::MaxLanes(Lanes());
 
 /// Rows in registers at once: where vectors are 16 lanes all of them, else 8.
 constexpr size_t kPanelVectors = hn::MaxLanes(Lanes()) == 16 ? 2 * kLaneVectors : kLaneVectors;
 
-template <int kInBlock, size_t kBlocks>
-HWY_INLINE void panelStep(const float *const *rows, const float *const *columns, size_t at,
-                          hn::Vec<Lanes> (&acc)[kBlocks][2][kPanelVectors]) {
+/// Where kCount vectors of rows from `first` on have their numbers.
+template <size_t kCount> struct PanelRows {
+  const float *at[kCount];
+  HWY_INLINE PanelRows(const float *rows, size_t first, size_t toHalf) {
+    for (size_t i = 0; i < kCount; ++i)
+      at[i] = rows + (first + i) / kLaneVectors * toHalf +
+              (first + i) % kLaneVectors * hn::MaxLanes(Lanes());
+  }
+};
+
+/// Products of k = at / 8 + kInBlock. Spread rows have each number four times: [k][8 rows][4
+/// times].
+template <int kInBlock, bool isSpread, size_t kBlocks, size_t kCount>
+HWY_INLINE void panelStep(const PanelRows<kCount> &rows, const float *const *columns, size_t at,
+                          hn::Vec<Lanes> (&acc)[kBlocks][2][kCount]) {
   const Lanes d;
-  hn::Vec<Lanes> even[kBlocks], odd[kBlocks];
-  for (size_t n = 0; n < kBlocks; ++n) {
-    even[n] = hn::LoadDup128(d, columns[n] + at + kInBlock * 8);
-    odd[n] = hn::LoadDup128(d, columns[n] + at + kInBlock * 8 + 4);
+  hn::Vec<Lanes> a[kCount];
+  for (size_t i = 0; i < kCount; ++i) {
+    a[i] = hn::LoadU(d, rows.at[i] + (isSpread ? 4 * at + kInBlock * 32 : at));
+    if (!isSpread)
+      a[i] = hn::Broadcast<kInBlock>(a[i]);
   }
-  for (size_t v = 0; v < kPanelVectors; ++v) {
-    const size_t half = v / kLaneVectors, inHalf = v % kLaneVectors;
-    const auto a =
-        hn::Broadcast<kInBlock>(hn::LoadU(d, rows[half] + at + inHalf * hn::MaxLanes(d)));
-    for (size_t n = 0; n < kBlocks; ++n) {
-      acc[n][0][v] = hn::MulAdd(a, even[n], acc[n][0][v]);
-      acc[n][1][v] = hn::MulAdd(a, odd[n], acc[n][1][v]);
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t parity = 0; parity < 2; ++parity) {
+      const auto column = hn::LoadDup128(d, columns[n] + at + kInBlock * 8 + parity * 4);
+      for (size_t i = 0; i < kCount; ++i)
+        acc[n][parity][i] = hn::MulAdd(a[i], column, acc[n][parity][i]);
     }
-  }
 }
 
 /// Where vector `v` of the rows from `half` on is among a block's accumulators.
@@ -428,66 +226,79 @@ HWY_INLINE hn::Vec<LaneWords> halvesOfNumbers(hn::Vec<Lanes> numbers) {
 #endif
 }
 
-/// The accumulators of a block, rows of kPanelVectors vectors from `half` on. Halves: even columns
-/// in the low bits of a word, odd ones in its high bits.
-HWY_INLINE void loadPanel(bool hasHalves, const float *from, size_t half,
-                          hn::Vec<Lanes> (&acc)[2][kPanelVectors]) {
-  for (size_t v = 0; v < kPanelVectors; ++v) {
+/// The accumulators of a block, kCount vectors of rows from `first` on. Halves: even columns in the
+/// low bits of a word, odd ones in its high bits.
+template <size_t kCount>
+HWY_INLINE void loadPanel(bool hasHalves, const float *from, size_t first,
+                          hn::Vec<Lanes> (&acc)[2][kCount]) {
+  for (size_t i = 0; i < kCount; ++i) {
     if (!hasHalves) {
-      acc[0][v] = hn::LoadU(Lanes(), from + panelPlace(half, 0, v));
-      acc[1][v] = hn::LoadU(Lanes(), from + panelPlace(half, 1, v));
+      acc[0][i] = hn::LoadU(Lanes(), from + panelPlace(0, 0, first + i));
+      acc[1][i] = hn::LoadU(Lanes(), from + panelPlace(0, 1, first + i));
       continue;
     }
     const LaneWords d;
     const auto both =
-        hn::LoadU(d, reinterpret_cast<const uint32_t *>(from) + half * 32 + v * hn::MaxLanes(d));
-    acc[0][v] = numbersOfHalves(hn::And(both, hn::Set(d, 0xffff)));
-    acc[1][v] = numbersOfHalves(hn::ShiftRight<16>(both));
+        hn::LoadU(d, reinterpret_cast<const uint32_t *>(from) + (first + i) * hn::MaxLanes(d));
+    acc[0][i] = numbersOfHalves(hn::And(both, hn::Set(d, 0xffff)));
+    acc[1][i] = numbersOfHalves(hn::ShiftRight<16>(both));
   }
 }
 
-HWY_INLINE void storePanel(bool hasHalves, const hn::Vec<Lanes> (&acc)[2][kPanelVectors],
-                           size_t half, float *to) {
+template <size_t kCount>
+HWY_INLINE void storePanel(bool hasHalves, const hn::Vec<Lanes> (&acc)[2][kCount], size_t first,
+                           float *to) {
   const Lanes d;
-  for (size_t v = 0; v < kPanelVectors; ++v) {
+  for (size_t i = 0; i < kCount; ++i) {
     if (!hasHalves) {
-      hn::StoreU(withOneNan(d, acc[0][v]), d, to + panelPlace(half, 0, v));
-      hn::StoreU(withOneNan(d, acc[1][v]), d, to + panelPlace(half, 1, v));
+      hn::StoreU(withOneNan(d, acc[0][i]), d, to + panelPlace(0, 0, first + i));
+      hn::StoreU(withOneNan(d, acc[1][i]), d, to + panelPlace(0, 1, first + i));
       continue;
     }
-    const auto even = halvesOfNumbers(acc[0][v]), odd = halvesOfNumbers(acc[1][v]);
+    const auto even = halvesOfNumbers(acc[0][i]), odd = halvesOfNumbers(acc[1][i]);
     hn::StoreU(hn::Or(even, hn::ShiftLeft<16>(odd)), LaneWords(),
-               reinterpret_cast<uint32_t *>(to) + half * 32 + v * hn::MaxLanes(d));
+               reinterpret_cast<uint32_t *>(to) + (first + i) * hn::MaxLanes(d));
   }
 }
 
-/// Chains of kBlocks blocks of 8 columns from block `first` on through all steps, rows of
-/// kPanelVectors vectors from `half` on.
-template <size_t kBlocks, bool hasHalves>
-HWY_INLINE void panelTile(size_t k, const PanelTiles &t, const PanelTile &tile, size_t first,
-                          size_t half) {
-  hn::Vec<Lanes> acc[kBlocks][2][kPanelVectors];
+/// Products of four k.
+template <bool isSpread, size_t kBlocks, size_t kCount>
+HWY_INLINE void panelSteps(const PanelRows<kCount> &rows, const float *const *columns, size_t at,
+                           hn::Vec<Lanes> (&acc)[kBlocks][2][kCount]) {
+  // Rows are loaded for each k: those of four would need registers that there are not.
+  panelStep<0, isSpread>(rows, columns, at, acc);
+  HWY_FENCE;
+  panelStep<1, isSpread>(rows, columns, at, acc);
+  HWY_FENCE;
+  panelStep<2, isSpread>(rows, columns, at, acc);
+  HWY_FENCE;
+  panelStep<3, isSpread>(rows, columns, at, acc);
+  HWY_FENCE;
+}
+
+/// Chains of kBlocks blocks of 8 columns from block `block` on through all steps, of kCount vectors
+/// of rows from `first` on. `spread`: the tile's rows, step by step, where they are.
+template <size_t kBlocks, size_t kCount, bool hasHalves, bool isSpread>
+HWY_INLINE void panelTile(size_t k, const PanelTiles &t, const PanelTile &tile, size_t block,
+                          size_t first, [[maybe_unused]] const float *spread) {
+  hn::Vec<Lanes> acc[kBlocks][2][kCount];
   for (size_t n = 0; n < kBlocks; ++n)
-    loadPanel(hasHalves, t.accumulators(tile.d[first + n]), half, acc[n]);
-  const PanelStep *step = t.steps + tile.firstStep;
-  for (const PanelStep *end = step + tile.stepCount; step != end; ++step) {
-    const float *rows[2] = {t.rowsOf(*step) + half * k * 8, t.rowsOf(*step) + k * 8};
+    loadPanel(hasHalves, t.accumulatorsOf(tile, block + n), first, acc[n]);
+  const size_t toHalf = k * (isSpread ? 32 : 8);
+  for (size_t step = 0; step < tile.steps; ++step, spread += 2 * toHalf) {
+    const PanelRows<kCount> rows(isSpread ? spread : t.rowsOf(tile, step), first, toHalf);
     const float *columns[kBlocks];
     for (size_t n = 0; n < kBlocks; ++n)
-      columns[n] = t.columnsOf(*step, first + n);
-    for (size_t at = 0; at < 8 * k; at += 32) {
-      panelStep<0>(rows, columns, at, acc);
-      panelStep<1>(rows, columns, at, acc);
-      panelStep<2>(rows, columns, at, acc);
-      panelStep<3>(rows, columns, at, acc);
-    }
+      columns[n] = t.columnsOf(tile, step, block + n);
+    for (size_t at = 0; at < 8 * k; at += 32)
+      panelSteps<isSpread>(rows, columns, at, acc);
     for (size_t n = 0; hasHalves && n < kBlocks; ++n)
       for (auto &parity : acc[n])
         for (auto &numbers : parity)
           numbers = numbersOfHalves(halvesOfNumbers(numbers));
   }
   for (size_t n = 0; n < kBlocks; ++n)
-    storePanel(hasHalves, acc[n], half, t.accumulators(tile.d[first + n]));
+    storePanel(hasHalves, acc[n], first, t.accumulatorsOf(tile, block + n));
 }
 
 /// A block of columns with scales: the chain of each block of k from +0, scaled and added.
@@ -499,19 +310,16 @@ bool scaledChain(size_t k, size_t block, const float *rows, const float *columns
   constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors;
   for (size_t half = 0; half < kHalves; ++half) {
     hn::Vec<Lanes> acc[2][kPanelVectors];
-    loadPanel(false, c, half, acc);
-    const float *ofRows[2] = {rows + half * k * 8, rows + k * 8};
+    const size_t firstVector = half * kLaneVectors;
+    loadPanel(false, c, firstVector, acc);
+    const PanelRows<kPanelVectors> ofRows(rows, firstVector, k * 8);
     for (size_t n = 0; n < k / block; ++n) {
       hn::Vec<Lanes> dots[1][2][kPanelVectors];
       for (auto &parity : dots[0])
         for (auto &dot : parity)
           dot = hn::Zero(d);
-      for (size_t at = 8 * n * block; at < 8 * (n + 1) * block; at += 32) {
-        panelStep<0>(ofRows, &columns, at, dots);
-        panelStep<1>(ofRows, &columns, at, dots);
-        panelStep<2>(ofRows, &columns, at, dots);
-        panelStep<3>(ofRows, &columns, at, dots);
-      }
+      for (size_t at = 8 * n * block; at < 8 * (n + 1) * block; at += 32)
+        panelSteps<false>(ofRows, &columns, at, dots);
       const auto even = hn::LoadDup128(d, scaleColumns + n * 8),
                  odd = hn::LoadDup128(d, scaleColumns + n * 8 + 4);
       for (size_t v = 0; v < kPanelVectors; ++v) {
@@ -521,7 +329,7 @@ bool scaledChain(size_t k, size_t block, const float *rows, const float *columns
         acc[1][v] = hn::MulAdd(hn::Mul(dots[0][1][v], scale), odd, acc[1][v]);
       }
     }
-    storePanel(false, acc, half, out);
+    storePanel(false, acc, firstVector, out);
   }
   return true;
 }
@@ -680,10 +488,9 @@ void fusedPanel(const Sum &sum, size_t k, const float *rows, const float *column
 /// A block of columns, step by step.
 void panelOneByOne(const Sum &sum, size_t k, const PanelTiles &t, const PanelTile &tile,
                    size_t block) {
-  float *out = t.accumulators(tile.d[block]);
-  const PanelStep *step = t.steps + tile.firstStep;
-  for (const PanelStep *end = step + tile.stepCount; step != end; ++step) {
-    const float *rows = t.rowsOf(*step), *columns = t.columnsOf(*step, block);
+  float *out = t.accumulatorsOf(tile, block);
+  for (size_t step = 0; step < tile.steps; ++step) {
+    const float *rows = t.rowsOf(tile, step), *columns = t.columnsOf(tile, step, block);
     if (sum.method != Sum::Method::fused)
       preparedOneByOne(k, rows, columns, out, out);
     else if (sum.rounding == Rounding::zeroSingle)
@@ -693,27 +500,63 @@ void panelOneByOne(const Sum &sum, size_t k, const PanelTiles &t, const PanelTil
   }
 }
 
-template <bool hasHalves>
-HWY_INLINE void chainTile(size_t k, const PanelTiles &t, const PanelTile &tile) {
-  constexpr size_t kHalves = 2 * kLaneVectors / kPanelVectors; // runs over the rows
-  constexpr bool hasRoomForTwo = hn::MaxLanes(Lanes()) == 16;
-  if (hasRoomForTwo && tile.blocks == 2)
-    return panelTile<2, hasHalves>(k, t, tile, 0, 0);
-  for (size_t n = 0; n < tile.blocks; ++n)
-    for (size_t half = 0; half < kHalves; ++half)
-      panelTile<1, hasHalves>(k, t, tile, n, half);
+/// All rows of kBlocks blocks from `block` on, kCount vectors at a time.
+template <size_t kBlocks, size_t kCount, bool hasHalves, bool isSpread>
+HWY_INLINE void chainRows(size_t k, const PanelTiles &t, const PanelTile &tile, size_t block,
+                          const float *spread) {
+  constexpr size_t kAll = 2 * kLaneVectors;
+  static_assert(kAll % kCount == 0);
+  for (size_t first = 0; first < kAll; first += kCount)
+    panelTile<kBlocks, kCount, hasHalves, isSpread>(k, t, tile, block, first, spread);
 }
 
-void panelTiles(const Sum &sum, size_t k, const PanelTiles &t) {
-  const bool isInVectors = sum.method == Sum::Method::chain && isChainExact(sum);
+/// Sixteen accumulators at once where there are 32 registers, else twelve, which leave room for two
+/// vectors of rows and one of columns.
+template <bool hasHalves, bool isSpread>
+HWY_INLINE void chainTile(size_t k, const PanelTiles &t, const PanelTile &tile,
+                          const float *spread) {
+  constexpr size_t kVectors = hn::MaxLanes(Lanes()) == 16 ? 4 : 2,
+                   kBlocks = hn::MaxLanes(Lanes()) == 16 ? 2 : 3;
+  size_t block = 0;
+  for (; block + kBlocks <= tile.blocks; block += kBlocks)
+    chainRows<kBlocks, kVectors, hasHalves, isSpread>(k, t, tile, block, spread);
+  for (; block < tile.blocks; ++block)
+    chainRows<1, 4, hasHalves, isSpread>(k, t, tile, block, spread);
+}
+
+/// Rows of k as they are spread.
+HWY_INLINE void spreadRows(size_t k, const float *rows, float *out) {
+  const Lanes d;
+  for (size_t i = 0; i < k / 2; ++i, rows += 32, out += 128) // 8 rows of four k
+    for (size_t v = 0; v < 32; v += hn::MaxLanes(d)) {
+      const auto four = hn::LoadU(d, rows + v);
+      hn::StoreU(hn::Broadcast<0>(four), d, out + v);
+      hn::StoreU(hn::Broadcast<1>(four), d, out + 32 + v);
+      hn::StoreU(hn::Broadcast<2>(four), d, out + 64 + v);
+      hn::StoreU(hn::Broadcast<3>(four), d, out + 96 + v);
+    }
+}
+
+/// `spread`: room for kMostSpread k, where rows are.
+template <bool hasHalves> HWY_INLINE void chainTiles(size_t k, const PanelTiles &t, float *spread) {
+  constexpr unsigned kLeastToSpread = 6; // blocks
+  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile) {
+    if (!t.isSpreading || tile->steps * k > kMostSpread || tile->blocks < kLeastToSpread) {
+      chainTile<hasHalves, false>(k, t, *tile, nullptr);
+      continue;
+    }
+    for (size_t step = 0; step < tile->steps; ++step)
+      spreadRows(k, t.rowsOf(*tile, step), spread + step * 64 * k);
+    chainTile<hasHalves, true>(k, t, *tile, spread);
+  }
+}
+
+void panelTiles(const Sum &sum, size_t k, const PanelTiles &t, float *spread) {
+  if (sum.method == Sum::Method::chain && isChainExact(sum))
+    return t.hasHalves ? chainTiles<true>(k, t, spread) : chainTiles<false>(k, t, spread);
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
-    if (!isInVectors)
-      for (size_t n = 0; n < tile->blocks; ++n)
-        panelOneByOne(sum, k, t, *tile, n);
-    else if (t.hasHalves)
-      chainTile<true>(k, t, *tile);
-    else
-      chainTile<false>(k, t, *tile);
+    for (size_t n = 0; n < tile->blocks; ++n)
+      panelOneByOne(sum, k, t, *tile, n);
 }
 
 using Doubles = hn::CappedTag<double, 8>;

@@ -64,7 +64,30 @@ void integerRows(bool isSigned, bool hasUnsignedB, size_t k, const uint32_t *wor
     }
 }
 
-#ifdef PTXRUN_MATRIX_PERMUTES
+// 32 lanes are two vectors, and any permutation of them one instruction.
+#undef PTXRUN_MATRIX_PERMUTES
+#if HWY_TARGET <= HWY_AVX3
+#define PTXRUN_MATRIX_PERMUTES
+
+using Words16 = hn::FixedTag<uint32_t, 16>;
+
+/// A register's 32 words, two of the vectors that permutations of them make.
+HWY_INLINE void permuted(const uint32_t *words, const int32_t *order, hn::Vec<Words16> &first,
+                         hn::Vec<Words16> &second) {
+  const Words16 d;
+  const auto low = hn::LoadU(d, words), high = hn::LoadU(d, words + 16);
+  const auto lookUp = [&](const int32_t *from) {
+    return hn::Vec<Words16>{_mm512_permutex2var_epi32(low.raw, _mm512_load_si512(from), high.raw)};
+  };
+  first = lookUp(order);
+  second = lookUp(order + 16);
+}
+
+/// Words of 8 columns, even ones first, two k on end.
+alignas(64) constexpr int32_t kColumnOrder[32] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
+                                                  25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
+                                                  22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
+
 /// Sums of the four signed bytes of each word, added to acc.
 HWY_INLINE __m512i addBytes(__m512i acc, __m512i bytes) {
   const __m512i pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), bytes);
@@ -172,13 +195,11 @@ HWY_INLINE void integerBlock(size_t k, bool hasUnsignedB, bool isSaturating, con
 void integerTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t) {
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
     for (size_t n = 0; n < tile->blocks; ++n)
-      for (size_t s = 0; s < tile->stepCount; ++s) {
-        const PanelStep &step = t.steps[tile->firstStep + s];
+      for (size_t step = 0; step < tile->steps; ++step)
         integerBlock(k, hasUnsignedB, isSaturating,
-                     reinterpret_cast<const int32_t *>(t.rowsOf(step)),
-                     reinterpret_cast<const int32_t *>(t.columnsOf(step, n)),
-                     reinterpret_cast<int32_t *>(t.accumulators(tile->d[n])));
-      }
+                     reinterpret_cast<const int32_t *>(t.rowsOf(*tile, step)),
+                     reinterpret_cast<const int32_t *>(t.columnsOf(*tile, step, n)),
+                     reinterpret_cast<int32_t *>(t.accumulatorsOf(*tile, n)));
 }
 
 template <int kInBlock, bool isXor>
@@ -226,11 +247,10 @@ HWY_INLINE void bitBlock(size_t k, const int32_t *rows, const int32_t *columns, 
 void bitTiles(size_t k, bool isXor, const PanelTiles &t) {
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
     for (size_t n = 0; n < tile->blocks; ++n)
-      for (size_t s = 0; s < tile->stepCount; ++s) {
-        const PanelStep &step = t.steps[tile->firstStep + s];
-        const auto *rows = reinterpret_cast<const int32_t *>(t.rowsOf(step)),
-                   *columns = reinterpret_cast<const int32_t *>(t.columnsOf(step, n));
-        auto *out = reinterpret_cast<uint32_t *>(t.accumulators(tile->d[n]));
+      for (size_t step = 0; step < tile->steps; ++step) {
+        const auto *rows = reinterpret_cast<const int32_t *>(t.rowsOf(*tile, step)),
+                   *columns = reinterpret_cast<const int32_t *>(t.columnsOf(*tile, step, n));
+        auto *out = reinterpret_cast<uint32_t *>(t.accumulatorsOf(*tile, n));
         isXor ? bitBlock<true>(k, rows, columns, out) : bitBlock<false>(k, rows, columns, out);
       }
 }

@@ -345,21 +345,22 @@ bool byteBlocks(const WarpOperation &w, const Operands &in, uint32_t *out) {
   if (!isByteInteger(o.a) || !isByteInteger(o.b))
     return false;
   alignas(64) int32_t rows[preparedIntegersA(kMostDepth)], columns[preparedIntegersB(kMostDepth)];
+  const ByteProducts products = {byteUnit(1), o.k, isSigned(o.a), isSigned(o.b), o.isSaturating};
   return forEachBlock(w, in, out, [&](auto *a, auto *b, auto *c, auto *d) {
-    prepareIntegerRows(isSigned(o.a), !isSigned(o.b), o.k, a, rows);
-    prepareIntegerColumns(isSigned(o.b), isSigned(o.a), o.k, b, columns);
+    prepareIntegerRows(products, a, rows);
+    prepareIntegerColumns(products, b, columns);
     std::memcpy(d, c, 4 * kWarpLanes * sizeof *d);
-    const PanelTile tile = {1, {0, 0}, 0, 1};
-    const PanelStep step = {0, {0, 0}};
+    const PanelTile tile = {1, 1, 0, 0, 0};
+    const uint16_t number = 0;
     auto *home = reinterpret_cast<float *>(d);
     PanelTiles t;
     t.tiles = &tile;
     t.count = 1;
-    t.steps = &step;
+    t.numbers = &number;
     t.rows = reinterpret_cast<const float *>(rows);
     t.columns = reinterpret_cast<const float *>(columns);
     t.homes = &home;
-    multiplyIntegerTiles(o.k, !isSigned(o.b), o.isSaturating, t);
+    multiplyIntegerTiles(products, t);
     return true;
   });
 }

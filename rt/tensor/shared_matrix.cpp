@@ -8,6 +8,7 @@ namespace ptxrun::rt {
 namespace {
 
 constexpr unsigned kPiece = 16; ///< bytes that no swizzle parts
+constexpr unsigned kLine = 128; ///< bytes within which pieces are exchanged
 
 uint32_t field(uint64_t descriptor, unsigned from) {
   return static_cast<uint32_t>(descriptor >> from & 0x3fff) << 4;
@@ -126,12 +127,29 @@ SharedMatrix describeForTensorCore(uint64_t descriptor, const char *window, cons
   return m;
 }
 
+/// `bytes` from `first` on of a line whose pieces are exchanged.
+static inline void readLine(const char *line, uint32_t exchanged, unsigned first, unsigned bytes,
+                            char *out) {
+  for (unsigned along = 0; along < bytes; along += kPiece)
+    std::memcpy(out + along, line + ((first + along) ^ exchanged), kPiece);
+}
+
 /// Rows whose pieces lie `step` bytes apart before swizzling, as they are in memory.
 static void readPlainRows(const SharedMatrix &m, unsigned first, unsigned count, unsigned bytes,
                           uint32_t step, char *out, size_t pitch) {
   const uint32_t mask = (1u << m.swizzle.bits) - 1, from = m.swizzle.from;
   for (unsigned row = first; row < first + count; ++row, out += pitch) {
     uint32_t offset = m.start + row % 8 * m.rowBytes + row / 8 * m.stride;
+    const uint32_t inLine = offset % kLine;
+    if (step == kPiece && inLine + bytes <= kLine) {
+      const char *line = m.window + (offset - inLine);
+      const uint32_t exchanged = (offset / kLine - m.patternOffset & mask) << from;
+      if (bytes == kLine) // as many as there are, known to the compiler
+        readLine(line, exchanged, 0, kLine, out);
+      else
+        readLine(line, exchanged, inLine, bytes, out);
+      continue;
+    }
     for (unsigned along = 0; along < bytes; along += kPiece, offset += step) {
       const uint32_t line = (offset >> 7) - m.patternOffset;
       std::memcpy(out + along, m.window + (offset ^ (line & mask) << from), kPiece);
@@ -148,24 +166,32 @@ void readRowsAlongK(const SharedMatrix &m, unsigned first, unsigned count, unsig
       readPiece(m, offsetAlongK(m, first + row, along), out + row * pitch + along);
 }
 
-void readFragmentsAlongK(const SharedMatrix &m, unsigned count, unsigned bytes, char *out) {
+PiecesAlongK::PiecesAlongK(const SharedMatrix &m, unsigned count, unsigned bytes) {
   const uint32_t mask = (1u << m.swizzle.bits) - 1, from = m.swizzle.from;
   const uint32_t step = isSwizzled(m) ? kPiece : m.leading;
   // Where blocks of 8 rows lie whole patterns apart, their rows are exchanged in the same way.
-  const bool isRegular = m.stride % ((mask + 1) * 128) == 0;
-  constexpr unsigned kMostPieces = 4;
-  uint32_t places[8 * kMostPieces];
+  const bool isRegular = m.stride % ((mask + 1) * kLine) == 0;
+  uint32_t *places = places_;
   for (unsigned block = 0; block < count / 8; ++block) {
-    const uint32_t start = m.start + block * m.stride;
-    for (unsigned p = 0; p < bytes / kPiece * 8 && !(isRegular && block != 0); ++p) {
-      const uint32_t offset = start + p % 8 * m.rowBytes + p / 8 * step;
-      const uint32_t line = (offset >> 7) - m.patternOffset;
-      places[p] = offset ^ (line & mask) << from;
+    if (isRegular && block != 0) {
+      blocks_[block] = {blocks_[block - 1].base + m.stride, places_};
+      continue;
     }
-    const char *base = m.window + (isRegular ? size_t{block} * m.stride : 0);
-    for (unsigned p = 0; p < bytes / kPiece * 8; ++p, out += kPiece)
-      std::memcpy(out, base + places[p], kPiece);
+    blocks_[block] = {m.window, places};
+    const uint32_t start = m.start + block * m.stride;
+    for (unsigned p = 0; p < bytes / kPiece * 8; ++p) {
+      const uint32_t offset = start + p % 8 * m.rowBytes + p / 8 * step;
+      const uint32_t line = offset / kLine - m.patternOffset;
+      *places++ = offset ^ (line & mask) << from;
+    }
   }
+}
+
+void readFragmentsAlongK(const SharedMatrix &m, unsigned count, unsigned bytes, char *out) {
+  const PiecesAlongK pieces(m, count, bytes);
+  for (unsigned block = 0; block < count / 8; ++block)
+    for (unsigned p = 0; p < bytes / kPiece * 8; ++p, out += kPiece)
+      std::memcpy(out, pieces.blocks()[block].base + pieces.blocks()[block].places[p], kPiece);
 }
 
 void readRowsAcrossK(const SharedMatrix &m, unsigned elementBytes, unsigned first, unsigned count,

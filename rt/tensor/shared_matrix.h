@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "intrinsics/matrix/tile.h"
+
 namespace ptxrun::rt {
 
 /// How addresses of 128-byte lines are exchanged: bits `from` to from + bits - 1 of the `.shared`
@@ -37,6 +39,18 @@ SharedMatrix describeForTensorCore(uint64_t descriptor, const char *window, cons
 /// where rows lie `pitch` bytes apart. K-major: 16 bytes on end in memory are on end along K.
 void readRowsAlongK(const SharedMatrix &, unsigned first, unsigned count, unsigned bytes, char *out,
                     size_t pitch);
+/// Where the first `count` rows (a multiple of 8, up to 256) have `bytes` (16 or 32) along K, for
+/// each 8 rows.
+class PiecesAlongK {
+ public:
+  PiecesAlongK(const SharedMatrix &, unsigned count, unsigned bytes);
+  const matrix::Pieces *blocks() const { return blocks_; }
+
+ private:
+  static constexpr unsigned kMostBlocks = 32, kMostPieces = 2;
+  uint32_t places_[kMostBlocks * kMostPieces * 8];
+  matrix::Pieces blocks_[kMostBlocks];
+};
 /// The first `count` rows (a multiple of 8), as fragments: of each 8 rows, on end, the first 16
 /// bytes along K of each row, then the next 16, and so on.
 void readFragmentsAlongK(const SharedMatrix &, unsigned count, unsigned bytes, char *out);

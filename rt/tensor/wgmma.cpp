@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "intrinsics/matrix/tile.h"
 #include "intrinsics/matrix/warp.h"
 #include "rt/tensor/operands.h"
 #include "rt/tensor/shared_matrix.h"
@@ -206,44 +205,91 @@ void negate(float *numbers, size_t count) {
     numbers[i] = -numbers[i];
 }
 
-/// A's fragments of a warp, apart and with what their sums need.
-void prepareA(const abi::WgmmaForm &form, const matrix::Sum &sum, const uint32_t *fragments,
-              float *out) {
-  if (isBytes(form))
-    return matrix::prepareIntegerRows(matrix::isSigned(form.elementA()),
-                                      !matrix::isSigned(form.elementB()), form.k, fragments,
-                                      reinterpret_cast<int32_t *>(out));
-  matrix::prepareRows(form.elementA(), form.k, fragments, out);
+/// Rows of a warp with what else their sums need.
+void finishA(const abi::WgmmaForm &form, const WgmmaTiles &tiles, float *rows) {
+  const size_t count = size_t{kRows} * form.k;
   if (form.negatesA)
-    negate(out, size_t{kRows} * form.k);
-  matrix::prepareExponents(sum, matrix::Role::a, size_t{kRows} * form.k, out);
+    negate(rows, count);
+  matrix::prepareExponents(tiles.sum, matrix::Role::a, count, rows);
 }
 
-/// The same of a block of B's columns.
-void prepareB(const abi::WgmmaForm &form, const matrix::Sum &sum, const uint32_t *fragments,
+/// A's fragments of a warp, in registers, apart.
+void prepareA(const abi::WgmmaForm &form, const WgmmaTiles &tiles, const uint32_t *fragments,
               float *out) {
   if (isBytes(form))
-    return matrix::prepareIntegerColumns(matrix::isSigned(form.elementB()),
-                                         matrix::isSigned(form.elementA()), form.k, fragments,
-                                         reinterpret_cast<int32_t *>(out));
-  matrix::prepareColumns(form.elementB(), form.k, fragments, out);
-  if (form.negatesB)
-    negate(out, size_t{8} * form.k);
-  matrix::prepareExponents(sum, matrix::Role::b, size_t{8} * form.k, out);
+    return matrix::prepareIntegerRows(tiles.bytes, fragments, reinterpret_cast<int32_t *>(out));
+  matrix::prepareRows(form.elementA(), form.k, fragments, out);
+  finishA(form, tiles, out);
 }
 
 const uint32_t *words(const char *bytes) { return reinterpret_cast<const uint32_t *>(bytes); }
 
-/// Rows of all four warps. Registers have rows 0 to 7, 8 to 15, and the same 16 bytes on.
-void prepareRowsOfWarps(const abi::WgmmaForm &form, const char *fragments, unsigned product,
-                        WgmmaTiles &tiles, float *rows) {
+/// Pieces of `count` rows where they lie in shared memory; those of an MN-major matrix are copied.
+class Operand {
+ public:
+  Operand(uint64_t descriptor, const char *window, Element element, bool isTransposed,
+          unsigned count, TensorScratch &scratch)
+      : along_(describeForWgmma(descriptor, window), isTransposed ? 0 : count, kRowBytes),
+        blocks_(along_.blocks()) {
+    if (!isTransposed)
+      return;
+    readFragments(descriptor, window, element, true, count, scratch, scratch.b);
+    for (unsigned i = 0; i < count / 8; ++i)
+      copied_[i] = matrix::onEnd(scratch.b + i * 2 * kFragment);
+    blocks_ = copied_;
+  }
+  const matrix::Pieces *blocks() const { return blocks_; }
+
+ private:
+  PiecesAlongK along_;
+  matrix::Pieces copied_[kMostColumns / 8];
+  const matrix::Pieces *blocks_;
+};
+
+/// Rows of all four warps, `pitch` floats from one to the next.
+void prepareRowsOfWarps(const WgmmaOperands &o, uint64_t descriptor, TensorScratch &scratch,
+                        const WgmmaTiles &tiles, float *rows, size_t pitch) {
+  const abi::WgmmaForm &form = o.form;
+  if (!isBytes(form)) {
+    const Operand a(descriptor, o.window, form.elementA(), form.isTransposedA, 4 * kRows, scratch);
+    for (unsigned warp = 0; warp < 4; ++warp, rows += pitch) {
+      const matrix::Pieces halves[2] = {a.blocks()[2 * warp], a.blocks()[2 * warp + 1]};
+      matrix::prepareRows(form.elementA(), form.k, halves, rows);
+      finishA(form, tiles, rows);
+    }
+    return;
+  }
+  readFragments(descriptor, o.window, form.elementA(), form.isTransposedA, 4 * kRows, scratch,
+                scratch.b);
+  // Registers have rows 0 to 7, 8 to 15, and the same 16 bytes on.
+  const char *fragments = scratch.b;
   alignas(64) char ordered[4 * kFragment];
-  for (unsigned warp = 0; warp < 4; ++warp, fragments += 4 * kFragment) {
+  for (unsigned warp = 0; warp < 4; ++warp, fragments += 4 * kFragment, rows += pitch) {
     for (unsigned i = 0; i < 4; ++i)
       std::memcpy(ordered + i * kFragment, fragments + (i % 2 * 2 + i / 2) * kFragment, kFragment);
-    prepareA(form, tiles.sum, words(ordered),
-             rows + (warp * form.products() + product) * tiles.rowPitch);
+    prepareA(form, tiles, words(ordered), rows);
   }
+}
+
+/// All columns of one product; behind those of a block follow the same of other products.
+void prepareB(const WgmmaOperands &o, uint64_t descriptor, TensorScratch &scratch,
+              const WgmmaTiles &tiles, float *columns) {
+  const abi::WgmmaForm &form = o.form;
+  const auto blocks = static_cast<unsigned>(form.n / 8);
+  const size_t pitch = form.products() * tiles.columnPitch;
+  if (isBytes(form)) {
+    readFragments(descriptor, o.window, form.elementB(), form.isTransposedB, form.n, scratch,
+                  scratch.b);
+    return matrix::prepareIntegerColumns(tiles.bytes, words(scratch.b),
+                                         reinterpret_cast<int32_t *>(columns), blocks, pitch);
+  }
+  const Operand b(descriptor, o.window, form.elementB(), form.isTransposedB, form.n, scratch);
+  matrix::prepareColumns(form.elementB(), form.k, b.blocks(), blocks, columns, pitch);
+  const size_t count = size_t{8} * form.k;
+  for (unsigned n = 0; n < blocks && form.negatesB; ++n)
+    negate(columns + n * pitch, count);
+  for (unsigned n = 0; n < blocks && tiles.sum.method == matrix::Sum::Method::fused; ++n)
+    matrix::prepareExponents(tiles.sum, matrix::Role::b, count, columns + n * pitch);
 }
 
 void readOnFragments(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles) {
@@ -257,19 +303,14 @@ void readOnFragments(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles 
   float *rows = form.hasRegistersA ? nullptr : tiles.rows.get(4 * products * tiles.rowPitch);
   float *columns = tiles.columns.get(products * blocks * tiles.columnPitch);
   for (unsigned i = 0; i < products; ++i) {
-    if (rows) {
-      readFragments(o.a[i], o.window, form.elementA(), form.isTransposedA, 4 * kRows, scratch,
-                    scratch.b);
-      prepareRowsOfWarps(form, scratch.b, i, tiles, rows);
-    }
-    readFragments(o.b[i], o.window, form.elementB(), form.isTransposedB, form.n, scratch,
-                  scratch.b);
-    for (unsigned n = 0; n < blocks; ++n, columns += tiles.columnPitch)
-      prepareB(form, tiles.sum, words(scratch.b + n * 2 * kFragment), columns);
+    if (rows)
+      prepareRowsOfWarps(o, o.a[i], scratch, tiles, rows + i * tiles.rowPitch,
+                         products * tiles.rowPitch);
+    prepareB(o, o.b[i], scratch, tiles, columns + i * tiles.columnPitch);
   }
 }
 
-/// Two blocks of columns at once, through all products.
+/// All blocks of columns, through all products.
 void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorScratch &scratch,
                        WarpRegisters d) {
   const abi::WgmmaForm &form = o.form;
@@ -277,24 +318,22 @@ void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorSc
   if (!o.hasInput)
     std::memset(d, 0, form.registersD() * sizeof *d);
   constexpr unsigned kMostBlocks = 32;
-  matrix::PanelTile plan[kMostBlocks / 2];
-  matrix::PanelStep steps[kMostBlocks / 2 * WgmmaOperands::kMost];
+  const unsigned steps = products - o.first;
+  uint16_t numbers[WgmmaOperands::kMost * (1 + kMostBlocks) + kMostBlocks], *next = numbers;
+  for (unsigned i = o.first; i < products; ++i)
+    *next++ = static_cast<uint16_t>(i);
+  for (unsigned n = 0; n < blocks; ++n)
+    *next++ = static_cast<uint16_t>(n);
+  for (unsigned i = o.first; i < products; ++i)
+    for (unsigned n = 0; n < blocks; ++n)
+      *next++ = static_cast<uint16_t>(n * products + i);
+  const matrix::PanelTile tile = {static_cast<uint16_t>(blocks), static_cast<uint16_t>(steps), 0,
+                                  steps, steps + blocks};
   auto *accumulators = reinterpret_cast<float *>(d);
   matrix::PanelTiles t;
-  unsigned count = 0;
-  for (unsigned n = 0; n < blocks; n += 2) {
-    plan[t.count++] = {static_cast<uint16_t>(n + 1 < blocks ? 2 : 1),
-                       {static_cast<uint16_t>(n), static_cast<uint16_t>(n + 1)},
-                       static_cast<uint16_t>(count),
-                       static_cast<uint16_t>(products - o.first)};
-    for (unsigned i = o.first; i < products; ++i) {
-      const unsigned column = i * blocks + n;
-      steps[count++] = {static_cast<uint16_t>(i),
-                        {static_cast<uint16_t>(column), static_cast<uint16_t>(column + 1)}};
-    }
-  }
-  t.tiles = plan;
-  t.steps = steps;
+  t.tiles = &tile;
+  t.count = 1;
+  t.numbers = numbers;
   t.rowPitch = tiles.rowPitch;
   t.columns = tiles.columns.data();
   t.columnPitch = tiles.columnPitch;
@@ -303,13 +342,13 @@ void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorSc
   if (form.hasRegistersA) {
     float *rows = scratch.rows.get(products * tiles.rowPitch);
     for (unsigned i = 0; i < products; ++i)
-      prepareA(form, tiles.sum, o.registersA[4 * i], rows + i * tiles.rowPitch);
+      prepareA(form, tiles, o.registersA[4 * i], rows + i * tiles.rowPitch);
     t.rows = rows;
   } else {
     t.rows = tiles.rows.data() + o.warp * products * tiles.rowPitch;
   }
   if (isBytes(form))
-    matrix::multiplyIntegerTiles(form.k, !matrix::isSigned(form.elementB()), form.saturates, t);
+    matrix::multiplyIntegerTiles(tiles.bytes, t);
   else
     matrix::multiplyTiles(tiles.sum, form.k, t);
 }
@@ -322,6 +361,10 @@ void readTiles(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles &tiles
   tiles.isDecoded = false;
   tiles.sum = sumFor(ruleOf(form), form.isSparse);
   tiles.isOnFragments = isOnFragments(form, tiles.sum);
+  if (isBytes(form))
+    tiles.bytes = {matrix::byteUnit(size_t{form.products()} * form.n / 8),
+                   static_cast<unsigned>(form.k), matrix::isSigned(form.elementA()),
+                   matrix::isSigned(form.elementB()), form.saturates != 0};
   if (tiles.isOnFragments)
     return readOnFragments(o, scratch, tiles);
   tiles.bytesA.resize(form.hasRegistersA ? 0 : kAllRows * kRowBytes);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "intrinsics/matrix/tile.h"
 #include "intrinsics/tensor_forms.h"
 #include "rt/tensor/operands.h"
 #include "rt/tensor/warp_registers.h"
@@ -31,7 +32,9 @@ struct WgmmaTiles {
   uint64_t form = 0, a = 0, b = 0;
   bool isOnFragments = false; ///< as prepareRows() and prepareColumns() have them:
   matrix::Sum sum;            ///< of floats
-  FloatBuffer rows, columns;  ///< warp by warp of A (where it is there), of B; product by product
+  matrix::ByteProducts bytes; ///< of bytes
+  FloatBuffer rows,
+      columns; ///< warp by warp of A (where it is there), of B block by block; product by product
   size_t rowPitch = 0, columnPitch = 0;
   std::vector<char> bytesA, bytesB; ///< or 64 rows of A and n of B, 32 bytes along K and more
   bool isDecoded = false;           ///< of B:

@@ -1,0 +1,219 @@
+// Rows and columns of floats out of pieces of 16 bytes along k. Part of tile.cpp, inside its
+// namespace, once for each CPU level: no guard.
+
+/// Numbers of 16 bits: of 8 k, and of the next 8 k where vectors are long enough.
+using Numbers16 = hn::CappedTag<uint16_t, 16>;
+using EightNumbers = hn::FixedTag<uint16_t, 8>;
+using FourFloats = hn::FixedTag<float, 4>;
+constexpr size_t kRuns = hn::MaxLanes(Numbers16()) / 8; ///< of 8 k, in a vector
+
+enum class Width { half, bfloat, byte };
+
+/// Formats of 8 bits and less in bytes, as f16 with another exponent bias: sign and magnitude go up
+/// by `signUp` and `magnitudeUp`, the number is `scale` times as large.
+struct ByteFormat {
+  uint16_t sign, magnitude;
+  int signUp, magnitudeUp;
+  float scale;
+  bool hasNaN; ///< all bits of the magnitude
+};
+
+HWY_INLINE ByteFormat byteFormat(Element element) {
+  switch (element) {
+  case Element::e4m3:
+    return {0x80, 0x7f, 8, 7, 0x1p8f, true};
+  case Element::e5m2:
+    return {0x80, 0x7f, 8, 8, 1, false};
+  case Element::e3m2:
+    return {0x20, 0x1f, 10, 8, 0x1p12f, false};
+  case Element::e2m3:
+    return {0x20, 0x1f, 10, 7, 0x1p14f, false};
+  default: // e2m1, in the middle of its byte
+    return {0x20, 0x1c, 10, 7, 0x1p14f, false};
+  }
+}
+
+/// The f16 whose `scale`-fold a format's numbers are, of those numbers in words of 16 bits.
+HWY_INLINE hn::Vec<Numbers16> halvesOfBytes(const ByteFormat &f, hn::Vec<Numbers16> in) {
+  const Numbers16 d;
+  const auto magnitude = hn::And(in, hn::Set(d, f.magnitude));
+  const auto bits = hn::Or(hn::ShiftLeftSame(hn::And(in, hn::Set(d, f.sign)), f.signUp),
+                           hn::ShiftLeftSame(magnitude, f.magnitudeUp));
+  const auto isNaN = hn::Eq(magnitude, hn::Set(d, f.magnitude));
+  return f.hasNaN ? hn::IfThenElse(isNaN, hn::Set(d, uint16_t{0x7fff}), bits) : bits;
+}
+
+HWY_INLINE const uint8_t *pieceOf(const Pieces &p, size_t piece, size_t row) {
+  return reinterpret_cast<const uint8_t *>(p.base) + p.places[piece * 8 + row];
+}
+
+/// Numbers of a row from 8 * run on; what lies behind the last of `runs` is any.
+template <Width width, class D>
+HWY_INLINE hn::Vec<D> numbersAt(D d, const ByteFormat &format, const Pieces &p, size_t row,
+                                size_t run, size_t runs) {
+  if constexpr (width == Width::byte) {
+    const hn::Rebind<uint8_t, D> bytes;
+    const uint8_t *from = pieceOf(p, run / 2, row) + run % 2 * 8;
+    return halvesOfBytes(format, hn::PromoteTo(d, hn::LoadU(bytes, from)));
+  } else {
+    const EightNumbers eight;
+    const auto load = [&](size_t piece) {
+      return hn::LoadU(eight, reinterpret_cast<const uint16_t *>(pieceOf(p, piece, row)));
+    };
+    if constexpr (hn::MaxLanes(D()) == 16)
+      return hn::Combine(d, load(HWY_MIN(run + 1, runs - 1)), load(run));
+    else
+      return load(run);
+  }
+}
+
+/// The same as floats, 8 of them, at `low` the first four and at `high` the others.
+template <Width width>
+HWY_INLINE void storeEightFloats(const ByteFormat &format, hn::Vec<EightNumbers> numbers,
+                                 float *low, float *high) {
+  const FourFloats four;
+#if HWY_TARGET >= HWY_SSE4 // Highway's substitutes for f16 know no infinities
+  HWY_ALIGN uint16_t bits[8];
+  hn::Store(numbers, EightNumbers(), bits);
+  for (size_t i = 0; i < 8; ++i) {
+    const float number =
+        width == Width::bfloat ? lane::widenBf16(bits[i]) : lane::widen<lane::F16>(bits[i]);
+    (i < 4 ? low : high)[i % 4] = width == Width::byte ? number * format.scale : number;
+  }
+  (void)four;
+#else
+  const hn::FixedTag<float, 8> d;
+  hn::Vec<decltype(d)> floats;
+  if constexpr (width == Width::bfloat) {
+    const hn::FixedTag<uint32_t, 8> words;
+    floats = hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, numbers)));
+  } else {
+    const hn::Rebind<hwy::float16_t, decltype(d)> halves;
+    floats = hn::PromoteTo(d, hn::BitCast(halves, numbers));
+  }
+  if constexpr (width == Width::byte)
+    floats = hn::Mul(floats, hn::Set(d, format.scale));
+  if (high == low + 4)
+    return hn::StoreU(floats, d, low);
+  hn::StoreU(hn::LowerHalf(four, floats), four, low);
+  hn::StoreU(hn::UpperHalf(four, floats), four, high);
+#endif
+}
+
+/// The first or the second run of a vector.
+template <size_t run, class D> HWY_INLINE hn::Vec<EightNumbers> runOf(D, hn::Vec<D> numbers) {
+  if constexpr (hn::MaxLanes(D()) == 8)
+    return numbers;
+  else if constexpr (run == 0)
+    return hn::LowerHalf(hn::Half<D>(), numbers);
+  else
+    return hn::UpperHalf(hn::Half<D>(), numbers);
+}
+
+/// In each run: from 8 k of each column to the columns of each k.
+HWY_INLINE void transposeRuns(hn::Vec<Numbers16> (&x)[8]) {
+  const Numbers16 d;
+  hn::Vec<Numbers16> pairs[8], fours[8];
+  for (size_t i = 0; i < 4; ++i) {
+    pairs[i] = hn::InterleaveLower(d, x[i], x[i + 4]);
+    pairs[i + 4] = hn::InterleaveUpper(d, x[i], x[i + 4]);
+  }
+  for (size_t i = 0; i < 8; i += 4)
+    for (size_t j = 0; j < 2; ++j) {
+      fours[i + j] = hn::InterleaveLower(d, pairs[i + j], pairs[i + j + 2]);
+      fours[i + j + 2] = hn::InterleaveUpper(d, pairs[i + j], pairs[i + j + 2]);
+    }
+  for (size_t i = 0; i < 8; i += 2) {
+    x[i] = hn::InterleaveLower(d, fours[i], fours[i + 1]);
+    x[i + 1] = hn::InterleaveUpper(d, fours[i], fours[i + 1]);
+  }
+}
+
+template <Width width>
+HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p, float *out) {
+  const Numbers16 d;
+  constexpr size_t kOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+  const size_t runs = k / 8;
+  for (size_t run = 0; run < runs; run += kRuns, out += kRuns * 64) {
+    hn::Vec<Numbers16> x[8];
+    for (size_t i = 0; i < 8; ++i)
+      x[i] = numbersAt<width>(d, format, p, kOrder[i], run, runs);
+    transposeRuns(x);
+    for (size_t i = 0; i < 8; ++i)
+      storeEightFloats<width>(format, runOf<0>(d, x[i]), out + i * 8, out + i * 8 + 4);
+    for (size_t i = 0; i < 8 && kRuns == 2 && run + 1 < runs; ++i)
+      storeEightFloats<width>(format, runOf<1>(d, x[i]), out + 64 + i * 8, out + 64 + i * 8 + 4);
+  }
+}
+
+template <Width width>
+HWY_INLINE void rowsOf(const ByteFormat &format, size_t k, const Pieces &p, float *out) {
+  const Numbers16 d;
+  const size_t runs = k / 8;
+  for (size_t run = 0; run < runs; run += kRuns, out += kRuns * 64)
+    for (size_t row = 0; row < 8; ++row) {
+      const auto numbers = numbersAt<width>(d, format, p, row, run, runs);
+      float *to = out + row * 4;
+      storeEightFloats<width>(format, runOf<0>(d, numbers), to, to + 32);
+      if (kRuns == 2 && run + 1 < runs)
+        storeEightFloats<width>(format, runOf<1>(d, numbers), to + 64, to + 96);
+    }
+}
+
+/// A piece of tf32.
+HWY_INLINE hn::Vec<FourFloats> fourAt(const Pieces &p, size_t row, size_t piece) {
+  const hn::FixedTag<uint32_t, 4> words;
+  const auto bits = hn::LoadU(words, reinterpret_cast<const uint32_t *>(pieceOf(p, piece, row)));
+  return hn::BitCast(FourFloats(), hn::And(bits, hn::Set(words, 0xffffe000u)));
+}
+
+HWY_INLINE void rowsOfWords(size_t k, const Pieces &p, float *out) {
+  for (size_t piece = 0; piece < k / 4; ++piece)
+    for (size_t row = 0; row < 8; ++row, out += 4)
+      hn::StoreU(fourAt(p, row, piece), FourFloats(), out);
+}
+
+HWY_INLINE void columnsOfWords(size_t k, const Pieces &p, float *out) {
+  HWY_ALIGN float four[4 * 4];
+  for (size_t piece = 0; piece < k / 4; ++piece, out += 32)
+    for (size_t parity = 0; parity < 2; ++parity) {
+      for (size_t i = 0; i < 4; ++i)
+        hn::Store(fourAt(p, 2 * i + parity, piece), FourFloats(), four + 4 * i);
+      transpose(four, 4, 4, 4, out + 4 * parity, 8);
+    }
+}
+
+void rows(Element element, size_t k, const Pieces *halves, float *out) {
+  for (size_t half = 0; half < 2; ++half, out += 8 * k)
+    switch (element) {
+    case Element::tf32:
+      rowsOfWords(k, halves[half], out);
+      break;
+    case Element::f16:
+      rowsOf<Width::half>({}, k, halves[half], out);
+      break;
+    case Element::bf16:
+      rowsOf<Width::bfloat>({}, k, halves[half], out);
+      break;
+    default:
+      rowsOf<Width::byte>(byteFormat(element), k, halves[half], out);
+    }
+}
+
+void columns(Element element, size_t k, const Pieces *blocks, size_t count, float *out,
+             size_t pitch) {
+  for (size_t i = 0; i < count; ++i, out += pitch)
+    switch (element) {
+    case Element::tf32:
+      columnsOfWords(k, blocks[i], out);
+      break;
+    case Element::f16:
+      columnsOf<Width::half>({}, k, blocks[i], out);
+      break;
+    case Element::bf16:
+      columnsOf<Width::bfloat>({}, k, blocks[i], out);
+      break;
+    default:
+      columnsOf<Width::byte>(byteFormat(element), k, blocks[i], out);
+    }
+}
