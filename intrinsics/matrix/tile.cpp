@@ -73,6 +73,8 @@ HWY_EXPORT(narrow);
 HWY_EXPORT(nearestHalves);
 HWY_EXPORT(rows);
 HWY_EXPORT(columns);
+HWY_EXPORT(matrixRows);
+HWY_EXPORT(matrixColumns);
 HWY_EXPORT(panelTiles);
 HWY_EXPORT(exponents);
 HWY_EXPORT(chosenChain);
@@ -173,6 +175,16 @@ void prepareRows(Element element, unsigned k, const Pieces (&halves)[2], float *
 void prepareColumns(Element element, unsigned k, const Pieces *blocks, unsigned count, float *out,
                     size_t pitch) {
   HWY_DYNAMIC_DISPATCH(columns)(element, k, blocks, count, out, pitch);
+}
+
+void decodeRows(Element element, unsigned k, const Pieces *blocks, unsigned count, float *out,
+                size_t pitch) {
+  HWY_DYNAMIC_DISPATCH(matrixRows)(element, k, blocks, count, out, pitch);
+}
+
+void decodeColumns(Element element, unsigned k, const Pieces *blocks, unsigned count, float *out,
+                   size_t pitch) {
+  HWY_DYNAMIC_DISPATCH(matrixColumns)(element, k, blocks, count, out, pitch);
 }
 
 namespace {

@@ -65,6 +65,12 @@ Pieces onEnd(const void *block);
 void prepareRows(Element, unsigned k, const Pieces (&halves)[2], float *rows);
 void prepareColumns(Element, unsigned k, const Pieces *blocks, unsigned count, float *columns,
                     size_t pitch);
+/// Plain matrices out of pieces: number i of row r to out[r * pitch + i]; number i of column c to
+/// out[i * pitch + c].
+void decodeRows(Element, unsigned k, const Pieces *blocks, unsigned count, float *out,
+                size_t pitch);
+void decodeColumns(Element, unsigned k, const Pieces *blocks, unsigned count, float *out,
+                   size_t pitch);
 /// Whether multiplyTiles() can sum so.
 constexpr bool isPanel(const Sum &sum) {
   return sum.method == Sum::Method::chain ||

@@ -520,6 +520,8 @@ HWY_INLINE void chainTile(size_t k, const PanelTiles &t, const PanelTile &tile,
   size_t block = 0;
   for (; block + kBlocks <= tile.blocks; block += kBlocks)
     chainRows<kBlocks, kVectors, hasHalves, isSpread>(k, t, tile, block, spread);
+  if (kBlocks == 3 && block + 2 == tile.blocks)
+    return chainRows<2, 2, hasHalves, isSpread>(k, t, tile, block, spread);
   for (; block < tile.blocks; ++block)
     chainRows<1, 4, hasHalves, isSpread>(k, t, tile, block, spread);
 }

@@ -129,34 +129,52 @@ HWY_INLINE void transposeRuns(hn::Vec<Numbers16> (&x)[8]) {
   }
 }
 
+/// Where 8 rows go: number i of row r to out[r * row + i / 8 * run + i % 8 / 4 * four + i % 4].
+struct RowLayout {
+  size_t row, run, four;
+};
+/// Where 8 columns go: number i of column c to out[i * pitch + c], or, `isPanel`, to the even ones'
+/// half or the odd ones'.
+struct ColumnLayout {
+  size_t pitch;
+  bool isPanel;
+  size_t columnAt(size_t place) const { return isPanel ? place % 4 * 2 + place / 4 : place; }
+};
+
 template <Width width>
-HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p, float *out) {
+HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p,
+                          const ColumnLayout &to, float *out) {
   const Numbers16 d;
-  constexpr size_t kOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
   const size_t runs = k / 8;
-  for (size_t run = 0; run < runs; run += kRuns, out += kRuns * 64) {
+  const auto store = [&](hn::Vec<EightNumbers> numbers, size_t i) {
+    float *at = out + i * to.pitch;
+    storeEightFloats<width>(format, numbers, at, at + 4);
+  };
+  for (size_t run = 0; run < runs; run += kRuns, out += kRuns * 8 * to.pitch) {
     hn::Vec<Numbers16> x[8];
     for (size_t i = 0; i < 8; ++i)
-      x[i] = numbersAt<width>(d, format, p, kOrder[i], run, runs);
+      x[i] = numbersAt<width>(d, format, p, to.columnAt(i), run, runs);
     transposeRuns(x);
     for (size_t i = 0; i < 8; ++i)
-      storeEightFloats<width>(format, runOf<0>(d, x[i]), out + i * 8, out + i * 8 + 4);
+      store(runOf<0>(d, x[i]), i);
     for (size_t i = 0; i < 8 && kRuns == 2 && run + 1 < runs; ++i)
-      storeEightFloats<width>(format, runOf<1>(d, x[i]), out + 64 + i * 8, out + 64 + i * 8 + 4);
+      store(runOf<1>(d, x[i]), 8 + i);
   }
 }
 
 template <Width width>
-HWY_INLINE void rowsOf(const ByteFormat &format, size_t k, const Pieces &p, float *out) {
+HWY_INLINE void rowsOf(const ByteFormat &format, size_t k, const Pieces &p, const RowLayout &to,
+                       float *out) {
   const Numbers16 d;
   const size_t runs = k / 8;
-  for (size_t run = 0; run < runs; run += kRuns, out += kRuns * 64)
+  for (size_t run = 0; run < runs; run += kRuns, out += kRuns * to.run)
     for (size_t row = 0; row < 8; ++row) {
       const auto numbers = numbersAt<width>(d, format, p, row, run, runs);
-      float *to = out + row * 4;
-      storeEightFloats<width>(format, runOf<0>(d, numbers), to, to + 32);
+      float *at = out + row * to.row;
+      storeEightFloats<width>(format, runOf<0>(d, numbers), at, at + to.four);
+      at += to.run;
       if (kRuns == 2 && run + 1 < runs)
-        storeEightFloats<width>(format, runOf<1>(d, numbers), to + 64, to + 96);
+        storeEightFloats<width>(format, runOf<1>(d, numbers), at, at + to.four);
     }
 }
 
@@ -167,53 +185,70 @@ HWY_INLINE hn::Vec<FourFloats> fourAt(const Pieces &p, size_t row, size_t piece)
   return hn::BitCast(FourFloats(), hn::And(bits, hn::Set(words, 0xffffe000u)));
 }
 
-HWY_INLINE void rowsOfWords(size_t k, const Pieces &p, float *out) {
+HWY_INLINE void rowsOfWords(size_t k, const Pieces &p, const RowLayout &to, float *out) {
   for (size_t piece = 0; piece < k / 4; ++piece)
-    for (size_t row = 0; row < 8; ++row, out += 4)
-      hn::StoreU(fourAt(p, row, piece), FourFloats(), out);
+    for (size_t row = 0; row < 8; ++row)
+      hn::StoreU(fourAt(p, row, piece), FourFloats(),
+                 out + row * to.row + piece / 2 * to.run + piece % 2 * to.four);
 }
 
-HWY_INLINE void columnsOfWords(size_t k, const Pieces &p, float *out) {
+HWY_INLINE void columnsOfWords(size_t k, const Pieces &p, const ColumnLayout &to, float *out) {
   HWY_ALIGN float four[4 * 4];
-  for (size_t piece = 0; piece < k / 4; ++piece, out += 32)
-    for (size_t parity = 0; parity < 2; ++parity) {
+  for (size_t piece = 0; piece < k / 4; ++piece, out += 4 * to.pitch)
+    for (size_t half = 0; half < 8; half += 4) {
       for (size_t i = 0; i < 4; ++i)
-        hn::Store(fourAt(p, 2 * i + parity, piece), FourFloats(), four + 4 * i);
-      transpose(four, 4, 4, 4, out + 4 * parity, 8);
+        hn::Store(fourAt(p, to.columnAt(half + i), piece), FourFloats(), four + 4 * i);
+      transpose(four, 4, 4, 4, out + half, ptrdiff_t(to.pitch));
     }
+}
+
+HWY_INLINE void rowBlock(Element element, size_t k, const Pieces &p, const RowLayout &to,
+                         float *out) {
+  switch (element) {
+  case Element::tf32:
+    return rowsOfWords(k, p, to, out);
+  case Element::f16:
+    return rowsOf<Width::half>({}, k, p, to, out);
+  case Element::bf16:
+    return rowsOf<Width::bfloat>({}, k, p, to, out);
+  default:
+    return rowsOf<Width::byte>(byteFormat(element), k, p, to, out);
+  }
+}
+
+HWY_INLINE void columnBlock(Element element, size_t k, const Pieces &p, const ColumnLayout &to,
+                            float *out) {
+  switch (element) {
+  case Element::tf32:
+    return columnsOfWords(k, p, to, out);
+  case Element::f16:
+    return columnsOf<Width::half>({}, k, p, to, out);
+  case Element::bf16:
+    return columnsOf<Width::bfloat>({}, k, p, to, out);
+  default:
+    return columnsOf<Width::byte>(byteFormat(element), k, p, to, out);
+  }
 }
 
 void rows(Element element, size_t k, const Pieces *halves, float *out) {
-  for (size_t half = 0; half < 2; ++half, out += 8 * k)
-    switch (element) {
-    case Element::tf32:
-      rowsOfWords(k, halves[half], out);
-      break;
-    case Element::f16:
-      rowsOf<Width::half>({}, k, halves[half], out);
-      break;
-    case Element::bf16:
-      rowsOf<Width::bfloat>({}, k, halves[half], out);
-      break;
-    default:
-      rowsOf<Width::byte>(byteFormat(element), k, halves[half], out);
-    }
+  for (size_t half = 0; half < 2; ++half)
+    rowBlock(element, k, halves[half], {4, 64, 32}, out + half * 8 * k);
 }
 
 void columns(Element element, size_t k, const Pieces *blocks, size_t count, float *out,
              size_t pitch) {
-  for (size_t i = 0; i < count; ++i, out += pitch)
-    switch (element) {
-    case Element::tf32:
-      columnsOfWords(k, blocks[i], out);
-      break;
-    case Element::f16:
-      columnsOf<Width::half>({}, k, blocks[i], out);
-      break;
-    case Element::bf16:
-      columnsOf<Width::bfloat>({}, k, blocks[i], out);
-      break;
-    default:
-      columnsOf<Width::byte>(byteFormat(element), k, blocks[i], out);
-    }
+  for (size_t i = 0; i < count; ++i)
+    columnBlock(element, k, blocks[i], {8, true}, out + i * pitch);
+}
+
+void matrixRows(Element element, size_t k, const Pieces *blocks, size_t count, float *out,
+                size_t pitch) {
+  for (size_t i = 0; i < count; ++i)
+    rowBlock(element, k, blocks[i], {pitch, 8, 4}, out + 8 * i * pitch);
+}
+
+void matrixColumns(Element element, size_t k, const Pieces *blocks, size_t count, float *out,
+                   size_t pitch) {
+  for (size_t i = 0; i < count; ++i)
+    columnBlock(element, k, blocks[i], {pitch, false}, out + 8 * i);
 }

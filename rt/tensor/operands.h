@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "intrinsics/matrix/decode.h"
@@ -25,6 +26,13 @@ class FloatBuffer {
  public:
   FloatBuffer() = default;
   FloatBuffer(const FloatBuffer &other) { *this = other; }
+  FloatBuffer(FloatBuffer &&other) noexcept
+      : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  FloatBuffer &operator=(FloatBuffer &&other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
   FloatBuffer &operator=(const FloatBuffer &other) {
     if (this != &other && other.size_ != 0)
       std::memcpy(get(other.size_), other.data(), other.size_ * sizeof(float));

@@ -39,7 +39,7 @@ SharedMatrix describeForTensorCore(uint64_t descriptor, const char *window, cons
 /// where rows lie `pitch` bytes apart. K-major: 16 bytes on end in memory are on end along K.
 void readRowsAlongK(const SharedMatrix &, unsigned first, unsigned count, unsigned bytes, char *out,
                     size_t pitch);
-/// Where the first `count` rows (a multiple of 8, up to 256) have `bytes` (16 or 32) along K, for
+/// Where the first `count` rows (a multiple of 8, up to 256) have `bytes` (16 to 64) along K, for
 /// each 8 rows.
 class PiecesAlongK {
  public:
@@ -47,7 +47,7 @@ class PiecesAlongK {
   const matrix::Pieces *blocks() const { return blocks_; }
 
  private:
-  static constexpr unsigned kMostBlocks = 32, kMostPieces = 2;
+  static constexpr unsigned kMostBlocks = 32, kMostPieces = 4;
   uint32_t places_[kMostBlocks * kMostPieces * 8];
   matrix::Pieces blocks_[kMostBlocks];
 };

@@ -122,6 +122,31 @@ void readRun(GangState &g, std::span<const SharedMatrix> matrices, bool isTransp
     readRows(g, matrices[i], isTransposed, bits, first, count, bytes, out + i * bytes, pitch);
 }
 
+/// Whether the matrices' pieces can be decoded where they lie.
+bool areDecodedInPlace(const TensorMmaOperands &o, Element element, bool isTransposed,
+                       std::span<const SharedMatrix> matrices) {
+  const bool isFloat = !matrix::isInteger(element) && element != Element::f64;
+  return isFloat && !isTransposed && elementBits(o, element) >= 8 &&
+         std::none_of(matrices.begin(), matrices.end(), [](const SharedMatrix &m) {
+           return m.packedBits != 0 || m.isAbsoluteLeading;
+         });
+}
+
+/// Numbers with room for `rows` times `columns` floats.
+float *floatsOf(Numbers &n, unsigned rows, unsigned columns) {
+  n.rows = rows;
+  n.columns = columns;
+  n.integers.clear();
+  n.bits.clear();
+  n.floats.resize(size_t{rows} * columns);
+  return n.floats.data();
+}
+
+void negateIf(bool negates, Numbers &n) {
+  for (size_t i = 0; negates && i < n.floats.size(); ++i)
+    n.floats[i] = -n.floats[i];
+}
+
 /// A's rows as the block's lanes need them.
 const Numbers &decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &block,
                        TensorScratch &scratch) {
@@ -141,6 +166,17 @@ const Numbers &decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &bl
     SharedMatrix matrices[kLongestRun];
     for (size_t n = 0; n < run.size(); ++n)
       matrices[n] = describe(g, cta.window, o, run[n].a, i.a, "A");
+    if (areDecodedInPlace(o, i.a, i.isTransposedA, {matrices, run.size()})) {
+      const auto k = i.compressedK, all = k * static_cast<unsigned>(run.size());
+      float *out = floatsOf(scratch.numbersA, block.count, all);
+      GuestAccess access(*groupOf(g).worker);
+      for (size_t n = 0; n < run.size(); ++n, out += k) {
+        const PiecesAlongK pieces(matrices[n], block.row + block.count, bytes);
+        matrix::decodeRows(i.a, k, pieces.blocks() + block.row / 8, block.count / 8, out, all);
+      }
+      negateIf(i.negatesA, scratch.numbersA);
+      return scratch.numbersA;
+    }
     readRun(g, {matrices, run.size()}, i.isTransposedA, bits, block.row, block.count, bytes,
             scratch.a);
   }
@@ -158,12 +194,28 @@ const Numbers &decodeB(GangState &g, Run run, const ZeroColumns &zeros, TensorSc
   const size_t pitch = bytes * run.size();
   GroupState &group = groupOf(g);
   const unsigned parts = o.form.isPair ? 2 : 1, columns = i.n / parts;
+  const bool isPlain = zeros.shift == 0 && columns % 8 == 0 && bytes % 16 == 0 &&
+                       std::all_of(std::begin(zeros.mask), std::end(zeros.mask),
+                                   [](uint64_t word) { return word == 0; });
   for (unsigned part = 0; part < parts; ++part) {
     const CtaState &cta =
         o.form.isPair ? group.ctas[(g.cta->cta.clusterRank & ~1u) + part] : *g.cta;
     SharedMatrix matrices[kLongestRun];
     for (size_t n = 0; n < run.size(); ++n)
       matrices[n] = describe(g, cta.window, o, run[n].b, i.b, "B");
+    if (isPlain && areDecodedInPlace(o, i.b, i.isTransposedB, {matrices, run.size()})) {
+      float *numbers =
+          floatsOf(scratch.numbersB, i.k * static_cast<unsigned>(run.size()), i.n) + part * columns;
+      GuestAccess access(*groupOf(g).worker);
+      for (size_t n = 0; n < run.size(); ++n, numbers += size_t{i.k} * i.n) {
+        const PiecesAlongK pieces(matrices[n], columns, bytes);
+        matrix::decodeColumns(i.b, i.k, pieces.blocks(), columns / 8, numbers, i.n);
+      }
+      if (part + 1 < parts)
+        continue;
+      negateIf(i.negatesB, scratch.numbersB);
+      return scratch.numbersB;
+    }
     char *out = scratch.b + part * columns * pitch;
     if (zeros.shift == 0) {
       readRun(g, {matrices, run.size()}, i.isTransposedB, bits, 0, columns, bytes, out);

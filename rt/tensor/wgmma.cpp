@@ -300,8 +300,9 @@ void readOnFragments(const WgmmaOperands &o, TensorScratch &scratch, WgmmaTiles 
       isBytes(form) ? matrix::preparedIntegersA(k) : matrix::preparedFloats(tiles.sum, kRows * k);
   tiles.columnPitch =
       isBytes(form) ? matrix::preparedIntegersB(k) : matrix::preparedFloats(tiles.sum, 8 * k);
-  float *rows = form.hasRegistersA ? nullptr : tiles.rows.get(4 * products * tiles.rowPitch);
-  float *columns = tiles.columns.get(products * blocks * tiles.columnPitch);
+  float *rows =
+      form.hasRegistersA ? nullptr : tiles.buffers.rows.get(4 * products * tiles.rowPitch);
+  float *columns = tiles.buffers.columns.get(products * blocks * tiles.columnPitch);
   for (unsigned i = 0; i < products; ++i) {
     if (rows)
       prepareRowsOfWarps(o, o.a[i], scratch, tiles, rows + i * tiles.rowPitch,
@@ -335,7 +336,7 @@ void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorSc
   t.count = 1;
   t.numbers = numbers;
   t.rowPitch = tiles.rowPitch;
-  t.columns = tiles.columns.data();
+  t.columns = tiles.buffers.columns.data();
   t.columnPitch = tiles.columnPitch;
   t.homes = &accumulators;
   t.blocks = blocks;
@@ -345,7 +346,7 @@ void multiplyFragments(const WgmmaOperands &o, const WgmmaTiles &tiles, TensorSc
       prepareA(form, tiles, o.registersA[4 * i], rows + i * tiles.rowPitch);
     t.rows = rows;
   } else {
-    t.rows = tiles.rows.data() + o.warp * products * tiles.rowPitch;
+    t.rows = tiles.buffers.rows.data() + o.warp * products * tiles.rowPitch;
   }
   if (isBytes(form))
     matrix::multiplyIntegerTiles(tiles.bytes, t);

@@ -24,17 +24,23 @@ struct WgmmaOperands {
 
 struct TensorScratch;
 
+/// Prepared operands: warp by warp of A (where it is there), of B block by block; product by
+/// product.
+struct OperandBuffers {
+  FloatBuffer rows, columns;
+};
+
 /// The operands in shared memory of one call. A warpgroup's warps multiply one after the other; the
 /// kernel may overwrite the tiles as soon as one of them has waited for the product, so the first
 /// warp reads for all four.
 struct WgmmaTiles {
   uint64_t number = 0; ///< of the warpgroup's products; 0: none
   uint64_t form = 0, a = 0, b = 0;
+  unsigned uses = 0;          ///< warps that have multiplied with them
   bool isOnFragments = false; ///< as prepareRows() and prepareColumns() have them:
   matrix::Sum sum;            ///< of floats
   matrix::ByteProducts bytes; ///< of bytes
-  FloatBuffer rows,
-      columns; ///< warp by warp of A (where it is there), of B block by block; product by product
+  OperandBuffers buffers;
   size_t rowPitch = 0, columnPitch = 0;
   std::vector<char> bytesA, bytesB; ///< or 64 rows of A and n of B, 32 bytes along K and more
   bool isDecoded = false;           ///< of B:
@@ -52,6 +58,23 @@ class WarpgroupTiles {
   }
   /// The product's tiles, or those of an older one in their place.
   WgmmaTiles &at(uint64_t number) { return tiles_[number % kKept]; }
+  /// Before operands are read: with the memory of those that were given back, which is still in the
+  /// caches.
+  void begin(WgmmaTiles &tiles) {
+    tiles.number = 0; // until all is there
+    tiles.uses = 0;
+    if (spare_.empty())
+      return;
+    tiles.buffers = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  /// A warp has multiplied: the last of four gives the memory back.
+  void use(WgmmaTiles &tiles) {
+    if (++tiles.uses < 4)
+      return;
+    tiles.number = 0;
+    spare_.push_back(std::move(tiles.buffers));
+  }
   void forget() {
     for (uint64_t &count : counts_)
       count = 0;
@@ -63,6 +86,7 @@ class WarpgroupTiles {
   static constexpr unsigned kKept = 32; ///< how far a warp may be ahead
   uint64_t counts_[4] = {};
   WgmmaTiles tiles_[kKept];
+  std::vector<OperandBuffers> spare_;
 };
 
 /// Reads the operands from the kernel's memory: all 64 rows of A, where it is there, and B.

@@ -36,10 +36,11 @@ WarpgroupTiles &warpgroupOf(GangState &g) {
 
 void multiply(GangState &g, const WgmmaOperands &o, uint64_t number, WarpRegisters d) {
   TensorScratch &scratch = tensorScratchOf(g);
-  WgmmaTiles &tiles = warpgroupOf(g).at(number);
+  WarpgroupTiles &warpgroup = warpgroupOf(g);
+  WgmmaTiles &tiles = warpgroup.at(number);
   if (const uint64_t form = abi::toWord(o.form);
       tiles.number != number || tiles.form != form || tiles.a != o.a[0] || tiles.b != o.b[0]) {
-    tiles.number = 0; // until all is there
+    warpgroup.begin(tiles);
     GuestAccess access(*groupOf(g).worker);
     readTiles(o, scratch, tiles);
     tiles.form = form;
@@ -48,6 +49,7 @@ void multiply(GangState &g, const WgmmaOperands &o, uint64_t number, WarpRegiste
     tiles.number = number;
   }
   multiplyWarp(o, tiles, scratch, d);
+  warpgroup.use(tiles);
 }
 
 LateProducts &lateProductsOf(GangState &g) {

@@ -160,10 +160,13 @@ TEST(Tiles, ArePreparedFromScatteredPieces) {
         else
           EXPECT_EQ(expected, got) << int(element) << " " << row << " " << i;
       };
-      std::vector<float> rows(16 * k), columns(2 * 8 * k + 5);
+      std::vector<float> rows(16 * k), columns(2 * 8 * k + 5), plainRows(16 * (k + 3)),
+          plainColumns(k * 21);
       const Pieces halves[2] = {of, of}, blocks[2] = {of, of};
       prepareRows(element, k, halves, rows.data());
       prepareColumns(element, k, blocks, 2, columns.data(), 8 * k + 5);
+      decodeRows(element, k, blocks, 2, plainRows.data(), k + 3);
+      decodeColumns(element, k, blocks, 2, plainColumns.data(), 21);
       for (unsigned row = 0; row < 8; ++row)
         for (unsigned i = 0; i < k; ++i) {
           const float expected = numberAt(row, i);
@@ -171,6 +174,8 @@ TEST(Tiles, ArePreparedFromScatteredPieces) {
             expectSame(expected, rows[twice * 8 * k + i / 4 * 32 + row * 4 + i % 4], row, i);
             expectSame(expected, columns[twice * (8 * k + 5) + i * 8 + row % 2 * 4 + row / 2], row,
                        i);
+            expectSame(expected, plainRows[(twice * 8 + row) * (k + 3) + i], row, i);
+            expectSame(expected, plainColumns[i * 21 + twice * 8 + row], row, i);
           }
         }
     }
