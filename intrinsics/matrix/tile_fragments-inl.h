@@ -285,8 +285,9 @@ HWY_INLINE void panelTile(size_t k, const PanelTiles &t, const PanelTile &tile, 
   for (size_t n = 0; n < kBlocks; ++n)
     loadPanel(hasHalves, t.accumulatorsOf(tile, block + n), first, acc[n]);
   const size_t toHalf = k * (isSpread ? 32 : 8);
-  for (size_t step = 0; step < tile.steps; ++step, spread += 2 * toHalf) {
-    const PanelRows<kCount> rows(isSpread ? spread : t.rowsOf(tile, step), first, toHalf);
+  for (size_t step = 0; step < tile.steps; ++step) {
+    const float *all = isSpread ? spread + step * 2 * toHalf : t.rowsOf(tile, step);
+    const PanelRows<kCount> rows(all, first, toHalf);
     const float *columns[kBlocks];
     for (size_t n = 0; n < kBlocks; ++n)
       columns[n] = t.columnsOf(tile, step, block + n);
