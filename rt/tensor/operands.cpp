@@ -88,6 +88,17 @@ static void clear(Numbers &n, unsigned rows, unsigned columns) {
   n.bits.clear();
 }
 
+float *floatsOf(Numbers &n, unsigned rows, unsigned columns) {
+  clear(n, rows, columns);
+  n.floats.resize(size_t{rows} * columns);
+  return n.floats.data();
+}
+
+void negate(float *numbers, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = -numbers[i];
+}
+
 void decodeRows(Element element, matrix::Packing packing, const char *packed, unsigned rows,
                 unsigned columns, size_t pitch, bool negates, Numbers &n) {
   clear(n, rows, columns);
@@ -109,8 +120,7 @@ void decodeRows(Element element, matrix::Packing packing, const char *packed, un
     for (unsigned i = 0; i < pieces; ++i)
       matrix::decode(element, packing, packed + i * pitch, each, &n.floats[size_t{i} * each]);
     if (negates)
-      for (float &x : n.floats)
-        x = -x;
+      negate(n.floats.data(), n.floats.size());
   }
 }
 

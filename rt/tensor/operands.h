@@ -89,6 +89,9 @@ struct ProductRule {
 /// How the rule sums. `isSparse`: A has half of its elements.
 matrix::Sum sumFor(const ProductRule &, bool isSparse);
 
+/// A matrix of floats, which are to be filled in.
+float *floatsOf(Numbers &, unsigned rows, unsigned columns);
+void negate(float *numbers, size_t count);
 /// Rows of packed elements, K on end and `pitch` bytes apart, as numbers.
 void decodeRows(matrix::Element, matrix::Packing, const char *packed, unsigned rows,
                 unsigned columns, size_t pitch, bool negates, Numbers &out);

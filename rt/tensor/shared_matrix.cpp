@@ -127,29 +127,12 @@ SharedMatrix describeForTensorCore(uint64_t descriptor, const char *window, cons
   return m;
 }
 
-/// `bytes` from `first` on of a line whose pieces are exchanged.
-static inline void readLine(const char *line, uint32_t exchanged, unsigned first, unsigned bytes,
-                            char *out) {
-  for (unsigned along = 0; along < bytes; along += kPiece)
-    std::memcpy(out + along, line + ((first + along) ^ exchanged), kPiece);
-}
-
 /// Rows whose pieces lie `step` bytes apart before swizzling, as they are in memory.
 static void readPlainRows(const SharedMatrix &m, unsigned first, unsigned count, unsigned bytes,
                           uint32_t step, char *out, size_t pitch) {
   const uint32_t mask = (1u << m.swizzle.bits) - 1, from = m.swizzle.from;
   for (unsigned row = first; row < first + count; ++row, out += pitch) {
     uint32_t offset = m.start + row % 8 * m.rowBytes + row / 8 * m.stride;
-    const uint32_t inLine = offset % kLine;
-    if (step == kPiece && inLine + bytes <= kLine) {
-      const char *line = m.window + (offset - inLine);
-      const uint32_t exchanged = (offset / kLine - m.patternOffset & mask) << from;
-      if (bytes == kLine) // as many as there are, known to the compiler
-        readLine(line, exchanged, 0, kLine, out);
-      else
-        readLine(line, exchanged, inLine, bytes, out);
-      continue;
-    }
     for (unsigned along = 0; along < bytes; along += kPiece, offset += step) {
       const uint32_t line = (offset >> 7) - m.patternOffset;
       std::memcpy(out + along, m.window + (offset ^ (line & mask) << from), kPiece);

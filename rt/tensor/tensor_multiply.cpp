@@ -132,21 +132,6 @@ bool areDecodedInPlace(const TensorMmaOperands &o, Element element, bool isTrans
          });
 }
 
-/// Numbers with room for `rows` times `columns` floats.
-float *floatsOf(Numbers &n, unsigned rows, unsigned columns) {
-  n.rows = rows;
-  n.columns = columns;
-  n.integers.clear();
-  n.bits.clear();
-  n.floats.resize(size_t{rows} * columns);
-  return n.floats.data();
-}
-
-void negateIf(bool negates, Numbers &n) {
-  for (size_t i = 0; negates && i < n.floats.size(); ++i)
-    n.floats[i] = -n.floats[i];
-}
-
 /// A's rows as the block's lanes need them.
 const Numbers &decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &block,
                        TensorScratch &scratch) {
@@ -174,7 +159,8 @@ const Numbers &decodeA(GangState &g, CtaState &cta, Run run, const LaneBlock &bl
         const PiecesAlongK pieces(matrices[n], block.row + block.count, bytes);
         matrix::decodeRows(i.a, k, pieces.blocks() + block.row / 8, block.count / 8, out, all);
       }
-      negateIf(i.negatesA, scratch.numbersA);
+      if (i.negatesA)
+        negate(scratch.numbersA.floats.data(), scratch.numbersA.floats.size());
       return scratch.numbersA;
     }
     readRun(g, {matrices, run.size()}, i.isTransposedA, bits, block.row, block.count, bytes,
@@ -213,7 +199,8 @@ const Numbers &decodeB(GangState &g, Run run, const ZeroColumns &zeros, TensorSc
       }
       if (part + 1 < parts)
         continue;
-      negateIf(i.negatesB, scratch.numbersB);
+      if (i.negatesB)
+        negate(scratch.numbersB.floats.data(), scratch.numbersB.floats.size());
       return scratch.numbersB;
     }
     char *out = scratch.b + part * columns * pitch;

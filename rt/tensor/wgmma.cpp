@@ -200,11 +200,6 @@ void readFragments(uint64_t descriptor, const char *window, Element element, boo
                   scratch.a + row * kRowBytes + piece * kPiece, kPiece);
 }
 
-void negate(float *numbers, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    numbers[i] = -numbers[i];
-}
-
 /// Rows of a warp with what else their sums need.
 void finishA(const abi::WgmmaForm &form, const WgmmaTiles &tiles, float *rows) {
   const size_t count = size_t{kRows} * form.k;
