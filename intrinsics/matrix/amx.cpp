@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "intrinsics/matrix/scratch.h"
+#include "intrinsics/matrix/float_buffer.h"
 #include "intrinsics/matrix/wide_sums.h"
 
 namespace ptxrun::matrix {
@@ -166,7 +166,7 @@ AMX void multiplySteps(const Steps &steps, const uint32_t *rows, const uint32_t 
 /// Sums that wrap run through all instructions; others are cut off behind each.
 template <bool isSignedA, bool isSignedB>
 AMX void multiplyAll(size_t k, bool isSaturating, const PanelTiles &t) {
-  thread_local Scratch scratchOfRows, scratchOfColumns;
+  thread_local FloatBuffer scratchOfRows, scratchOfColumns;
   std::optional<Steps> last;
   uint32_t *columns = nullptr;
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile) {
@@ -174,9 +174,9 @@ AMX void multiplyAll(size_t k, bool isSaturating, const PanelTiles &t) {
     for (size_t step = 0; step < tile->steps; step += atOnce) {
       const Steps steps = {t, *tile, k, step, step + atOnce};
       const size_t words = steps.tiles() * kTileWords;
-      auto *rows = reinterpret_cast<uint32_t *>(scratchOfRows.atLeast(words));
+      auto *rows = reinterpret_cast<uint32_t *>(scratchOfRows.get(words));
       if (!last || !steps.hasColumnsOf(*last)) {
-        columns = reinterpret_cast<uint32_t *>(scratchOfColumns.atLeast(steps.pairs() * words));
+        columns = reinterpret_cast<uint32_t *>(scratchOfColumns.get(steps.pairs() * words));
         for (size_t pair = 0; pair < steps.pairs(); ++pair)
           placeColumns(steps, pair, columns + pair * words);
         last.emplace(steps);

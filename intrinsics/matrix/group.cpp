@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "intrinsics/matrix/scratch.h"
+#include "intrinsics/matrix/float_buffer.h"
 
 namespace ptxrun::matrix {
 
@@ -193,8 +193,8 @@ void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *acc
   const unsigned k = depthOf(w), columnsInAll = group.columns * blocks;
   t.columnPitch = isBInPlace ? size_t{2} * k : columnPitchOf(w);
   const size_t sizeOfRows = isAInPlace ? 0 : group.rows * t.rowPitch;
-  thread_local Scratch scratch;
-  float *own = scratch.atLeast(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
+  thread_local FloatBuffer scratch;
+  float *own = scratch.get(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
   float *columns = own + sizeOfRows;
   t.rows = isAInPlace ? reinterpret_cast<const float *>(in) : own;
   for (unsigned i = 0; i < group.rows; ++i, in += groupRegistersA(w) * kWarpLanes)

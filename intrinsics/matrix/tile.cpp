@@ -18,8 +18,8 @@
 #include "intrinsics/lane/formats.h"
 #include "intrinsics/matrix/amx.h"
 #include "intrinsics/matrix/decode.h"
+#include "intrinsics/matrix/float_buffer.h"
 #include "intrinsics/matrix/fused.h"
-#include "intrinsics/matrix/scratch.h"
 #include "intrinsics/matrix/vnni.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -233,8 +233,8 @@ bool spreadsRows() {
 }
 
 void multiplyTiles(const Sum &sum, unsigned k, const PanelTiles &tiles) {
-  thread_local Scratch scratch;
-  float *spread = tiles.isSpreading ? scratch.atLeast(64 * kMostSpread) : nullptr;
+  thread_local FloatBuffer scratch;
+  float *spread = tiles.isSpreading ? scratch.get(64 * kMostSpread) : nullptr;
   HWY_DYNAMIC_DISPATCH(panelTiles)(sum, k, tiles, spread);
 }
 
