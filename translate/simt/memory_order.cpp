@@ -1,5 +1,6 @@
 #include "translate/simt/memory_order.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
@@ -11,46 +12,13 @@
 #include <map>
 
 #include "translate/simt/cost.h"
+#include "translate/simt/pieces.h"
 
 namespace ptxrun::simt {
 namespace {
 
 using llvm::Instruction;
 using llvm::Value;
-
-unsigned length(const Value *v) {
-  return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
-}
-
-/// An element of a vector; of a scalar, the scalar.
-using Element = std::pair<Value *, unsigned>;
-using Elements = std::vector<Element>;
-
-/// Where an element comes from, behind all that only moves it.
-Element originOf(Value *vector, unsigned at) {
-  for (;;) {
-    if (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(vector)) {
-      const int from = shuffle->getMaskValue(at);
-      if (from < 0)
-        return {llvm::PoisonValue::get(vector->getType()), 0};
-      const unsigned n = length(shuffle->getOperand(0));
-      vector = shuffle->getOperand(unsigned(from) < n ? 0 : 1);
-      at = unsigned(from) % n;
-      continue;
-    }
-    auto *insert = llvm::dyn_cast<llvm::InsertElementInst>(vector);
-    auto *place = insert ? llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2)) : nullptr;
-    if (!place)
-      return {vector, at};
-    if (place->getZExtValue() == at)
-      return {insert->getOperand(1), 0};
-    vector = insert->getOperand(0);
-  }
-}
-
-bool isMove(const Value *v) {
-  return llvm::isa<llvm::ShuffleVectorInst, llvm::InsertElementInst>(v);
-}
 
 /// Whether it does the same with each element of its operands, which are all vectors.
 bool isElementwise(const Instruction &i) {
@@ -63,8 +31,15 @@ bool isElementwise(const Instruction &i) {
     return false;
   return llvm::all_of(call ? call->args() : i.operands(), [&](const Value *operand) {
     return operand->getType()->isVectorTy() &&
-           !operand->getType()->getScalarType()->isPointerTy() && length(operand) == length(&i);
+           !operand->getType()->getScalarType()->isPointerTy() &&
+           elementCount(operand) == elementCount(&i);
   });
+}
+
+/// Whether each bit of the result comes of bits at the same place.
+bool isBitwise(const Instruction &i) {
+  return i.getType()->isIntOrIntVectorTy() &&
+         (i.isBitwiseLogicOp() || llvm::isa<llvm::SelectInst>(i));
 }
 
 /// Whether both are the same operation, on vectors of any length.
@@ -75,34 +50,37 @@ bool areAlike(const Instruction &a, const Instruction &b) {
          (!call || (other && call->getIntrinsicID() == other->getIntrinsicID()));
 }
 
-/// The stores of one block, computed anew.
+/// What is stored, or put together, in one block, computed anew.
 class Rewriter {
  public:
   explicit Rewriter(const llvm::LoopInfo &loops) : loops_(loops) {}
 
-  /// Null if it cannot be.
-  Value *valueFor(llvm::StoreInst &store) {
-    Value *old = store.getValueOperand();
-    Elements elements;
-    for (unsigned k = 0; k < length(old); ++k)
-      elements.push_back(originOf(old, k));
-    if (elements.size() < 2 || elements[0].first == elements[1].first) // lies as it is computed
-      return nullptr;
-    before_ = &store;
-    return build(elements);
+  /// Null if it cannot be, or if it lies as it is computed.
+  Value *valueFor(Value *old, Instruction *before) {
+    before_ = before;
+    const unsigned whole = elementBits(old);
+    const Value *first = originOf(old, 0, whole).first;
+    const bool isWhole = first->getType()->isVectorTy() && elementBits(first) == whole;
+    const unsigned parts = isWhole ? widthOfParts(first) : 0;
+    Value *built = nullptr;
+    if (parts != 0)
+      built = inPieces(old, llvm::IntegerType::get(old->getContext(), parts));
+    return built ? built : inPieces(old, old->getType()->getScalarType());
   }
 
-  /// Whether what was computed so far was computed for these stores only.
-  bool isForNothingBut(const llvm::SmallPtrSetImpl<Instruction *> &stores) const {
+  /// Whether what was computed so far was computed for these only.
+  bool isForNothingBut(const llvm::SmallPtrSetImpl<Instruction *> &roots) const {
     llvm::SmallVector<const Instruction *> work(replaced_.begin(), replaced_.end());
     llvm::SmallPtrSet<const Instruction *, 16> seen;
     while (!work.empty())
       for (const llvm::User *user : work.pop_back_val()->users()) {
         auto *i = llvm::cast<Instruction>(user);
-        if (isMove(i) && seen.insert(i).second)
-          work.push_back(i);
-        else if (!isMove(i) && !replaced_.contains(i) && !stores.contains(i))
+        if (replaced_.contains(i) || roots.contains(i))
+          continue;
+        if (!isMove(i))
           return false;
+        if (seen.insert(i).second)
+          work.push_back(i);
       }
     return true;
   }
@@ -113,54 +91,150 @@ class Rewriter {
   }
 
  private:
-  Value *build(const Elements &elements) {
-    if (auto known = known_.find(elements); known != known_.end())
+  Value *inPieces(Value *old, llvm::Type *scalar) {
+    const unsigned n = elementCount(old) * partsOf(old, scalar);
+    Pieces pieces;
+    for (unsigned k = 0; k < n; ++k)
+      pieces.push_back(originOf(old, k, unsigned(scalar->getScalarSizeInBits())));
+    if (n < 2 || pieces[0].first == pieces[1].first)
+      return nullptr;
+    const size_t made = made_.size(), replaced = replaced_.size(), known = added_.size();
+    if (Value *built = build(pieces, scalar))
+      return as(built, old->getType());
+    while (made_.size() > made)
+      made_.pop_back_val()->eraseFromParent();
+    while (replaced_.size() > replaced)
+      replaced_.pop_back();
+    while (added_.size() > known)
+      known_.erase(added_.pop_back_val());
+    return nullptr;
+  }
+
+  /// A vector of these pieces, whose elements have a type of their width.
+  Value *build(const Pieces &pieces, llvm::Type *scalar) {
+    const std::pair key(pieces, scalar);
+    if (auto known = known_.find(key); known != known_.end())
       return known->second;
-    Value *built = atOnce(elements);
-    if (!built && made_.size() < kLimits.accesses.inMemoryOrder)
-      built = operation(elements);
-    return known_[elements] = built;
+    Value *built = atOnce(pieces, scalar);
+    if (!built && made_.size() < kLimits.accesses.inMemoryOrder) {
+      if (!(built = operation(pieces, scalar)))
+        built = partsOfWider(pieces, scalar);
+    }
+    if (built)
+      built = as(built, llvm::FixedVectorType::get(scalar, unsigned(pieces.size())));
+    added_.push_back(known_.emplace(key, built).first);
+    return built;
+  }
+
+  Value *as(Value *value, llvm::Type *type) {
+    return value->getType() == type ? value
+                                    : noted(llvm::IRBuilder<>(before_).CreateBitCast(value, type));
   }
 
   /// What needs no computation.
-  Value *atOnce(const Elements &elements) {
-    const auto [first, from] = elements[0];
-    const unsigned n = unsigned(elements.size());
-    if (llvm::all_of(elements, [](auto &e) { return llvm::isa<llvm::Constant>(e.first); })) {
-      llvm::SmallVector<llvm::Constant *> constants;
-      for (auto &[value, at] : elements) {
-        auto *constant = llvm::cast<llvm::Constant>(value);
-        constants.push_back(constant->getType()->isVectorTy() ? constant->getAggregateElement(at)
-                                                              : constant);
-        if (!constants.back())
-          return nullptr;
-      }
-      return llvm::ConstantVector::get(constants);
-    }
-    llvm::IRBuilder<> b(before_);
+  Value *atOnce(const Pieces &pieces, llvm::Type *scalar) {
+    const auto [first, from] = pieces[0];
+    const unsigned n = unsigned(pieces.size());
+    if (llvm::all_of(pieces, [](auto &e) { return llvm::isa<llvm::Constant>(e.first); }))
+      return constants(pieces, scalar);
     if (!first->getType()->isVectorTy())
-      return llvm::all_of(elements, [&](auto &e) { return e.first == first; })
-                 ? noted(b.CreateVectorSplat(n, first))
-                 : nullptr;
+      return scalars(pieces, scalar);
     for (unsigned k = 0; k < n; ++k)
-      if (elements[k] != Element{first, from + k})
+      if (pieces[k] != Piece{first, from + k})
         return nullptr;
-    if (from == 0 && length(first) == n)
-      return first;
+    const unsigned parts = partsOf(first, scalar), all = elementCount(first) * parts;
     if (from % n != 0)
       return nullptr;
-    llvm::SmallVector<int> part;
-    for (unsigned k = 0; k < n; ++k)
-      part.push_back(int(from + k));
-    return noted(b.CreateShuffleVector(first, part));
+    Value *whole = parts == 1 ? first : as(first, llvm::FixedVectorType::get(scalar, all));
+    return all == n ? whole : select(whole, n, [&](unsigned k) { return from + k; });
   }
 
-  /// The same operation on all elements.
-  Value *operation(const Elements &elements) {
-    auto *first = llvm::dyn_cast<Instruction>(elements[0].first);
+  static unsigned partsOf(const Value *v, const llvm::Type *scalar) {
+    const unsigned bits = scalar->getScalarSizeInBits();
+    return bits == 0 ? 1 : elementBits(v) / bits;
+  }
+
+  template <class Index> Value *select(Value *from, unsigned n, Index index) {
+    llvm::SmallVector<int> mask;
+    for (unsigned k = 0; k < n; ++k)
+      mask.push_back(int(index(k)));
+    return noted(llvm::IRBuilder<>(before_).CreateShuffleVector(from, mask));
+  }
+
+  static llvm::Constant *constants(const Pieces &pieces, llvm::Type *scalar) {
+    llvm::SmallVector<llvm::Constant *> elements;
+    for (auto &[value, at] : pieces) {
+      const unsigned parts = partsOf(value, scalar);
+      auto *element = llvm::cast<llvm::Constant>(value);
+      if (element->getType()->isVectorTy())
+        element = element->getAggregateElement(at / parts);
+      if (element && parts > 1) {
+        auto *whole = llvm::dyn_cast<llvm::ConstantInt>(element);
+        const unsigned bits = scalar->getScalarSizeInBits();
+        element =
+            whole ? llvm::ConstantInt::get(scalar->getContext(),
+                                           whole->getValue().extractBits(bits, at % parts * bits))
+                  : nullptr;
+      }
+      if (!element || elementBits(element) != scalar->getScalarSizeInBits())
+        return nullptr;
+      elements.push_back(llvm::ConstantExpr::getBitCast(element, scalar));
+    }
+    return llvm::ConstantVector::get(elements);
+  }
+
+  /// The same scalar everywhere, or a few in turn.
+  Value *scalars(const Pieces &pieces, llvm::Type *scalar) {
+    const unsigned n = unsigned(pieces.size());
+    for (unsigned period : {1U, 2U, 4U}) {
+      bool isPeriod = n % period == 0;
+      for (unsigned k = 0; k < n && isPeriod; ++k) {
+        isPeriod = pieces[k] == pieces[k % period] && !pieces[k].first->getType()->isVectorTy() &&
+                   elementBits(pieces[k].first) == scalar->getScalarSizeInBits();
+      }
+      if (!isPeriod)
+        continue;
+      Value *few = llvm::PoisonValue::get(llvm::FixedVectorType::get(scalar, period));
+      for (unsigned k = 0; k < period; ++k)
+        few = noted(
+            llvm::IRBuilder<>(before_).CreateInsertElement(few, as(pieces[k].first, scalar), k));
+      return select(few, n, [&](unsigned k) { return k % period; });
+    }
+    return nullptr;
+  }
+
+  /// The same part of each element of a wider vector (`x >> 16` of what was computed in 32 bits).
+  Value *partsOfWider(const Pieces &pieces, llvm::Type *scalar) {
+    if (!llvm::isa<Instruction>(pieces[0].first))
+      return nullptr;
+    llvm::Type *wider = pieces[0].first->getType()->getScalarType();
+    const unsigned parts = partsOf(pieces[0].first, scalar);
+    if (parts == 1 || !wider->isIntegerTy())
+      return nullptr;
+    Pieces of;
+    for (auto &[value, at] : pieces) {
+      if (value->getType()->getScalarType() != wider || at % parts != pieces[0].second % parts)
+        return nullptr;
+      of.push_back(originOf(value, at / parts, elementBits(value)));
+    }
+    Value *whole = build(of, wider);
+    if (!whole)
+      return nullptr;
+    llvm::IRBuilder<> b(before_);
+    const unsigned shift = pieces[0].second % parts * scalar->getScalarSizeInBits();
+    Value *moved = noted(b.CreateLShr(whole, shift));
+    return noted(b.CreateTrunc(moved, llvm::FixedVectorType::get(scalar, unsigned(pieces.size()))));
+  }
+
+  /// The same operation on all elements, or on all of these parts of them.
+  Value *operation(const Pieces &pieces, llvm::Type *scalar) {
+    auto *first = llvm::dyn_cast<Instruction>(pieces[0].first);
     if (!first || !isElementwise(*first))
       return nullptr;
-    for (auto &[value, at] : elements) {
+    const unsigned parts = partsOf(first, scalar);
+    if (parts != 1 && !isBitwise(*first))
+      return nullptr;
+    for (auto &[value, at] : pieces) {
       auto *i = llvm::dyn_cast<Instruction>(value);
       if (!i || !isElementwise(*i) || !areAlike(*first, *i) ||
           loops_.getLoopFor(i->getParent()) != loops_.getLoopFor(before_->getParent()))
@@ -169,24 +243,29 @@ class Rewriter {
     auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(first);
     llvm::SmallVector<Value *> operands;
     for (unsigned k = 0; k < (call ? call->arg_size() : first->getNumOperands()); ++k) {
-      Elements of;
-      for (auto &[value, at] : elements)
-        of.push_back(originOf(llvm::cast<Instruction>(value)->getOperand(k), at));
-      operands.push_back(build(of));
+      llvm::Type *type = first->getOperand(k)->getType()->getScalarType();
+      const bool isWhole = parts == 1 || type->isIntegerTy(1); // a condition of whole elements
+      if (!isWhole)
+        type = scalar;
+      Pieces of;
+      for (auto &[value, at] : pieces)
+        of.push_back(originOf(llvm::cast<Instruction>(value)->getOperand(k),
+                              isWhole ? at / parts : at, unsigned(type->getScalarSizeInBits())));
+      operands.push_back(build(of, type));
       if (!operands.back())
         return nullptr;
     }
-    Instruction *made = like(*first, operands);
-    for (auto &[value, at] : elements) {
+    Instruction *made =
+        like(*first, operands, parts == 1 ? first->getType()->getScalarType() : scalar);
+    for (auto &[value, at] : pieces) {
       replaced_.insert(llvm::cast<Instruction>(value));
       made->andIRFlags(value);
     }
     return noted(made);
   }
 
-  Instruction *like(const Instruction &i, llvm::ArrayRef<Value *> operands) {
-    llvm::Type *type =
-        llvm::FixedVectorType::get(i.getType()->getScalarType(), length(operands[0]));
+  Instruction *like(const Instruction &i, llvm::ArrayRef<Value *> operands, llvm::Type *scalar) {
+    llvm::Type *type = llvm::FixedVectorType::get(scalar, elementCount(operands[0]));
     llvm::IRBuilder<> b(before_);
     Instruction *made;
     if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) { // its name has the type
@@ -210,45 +289,82 @@ class Rewriter {
   }
 
   const llvm::LoopInfo &loops_;
-  std::map<Elements, Value *> known_;
-  llvm::SmallPtrSet<const Instruction *, 32> replaced_;
-  std::vector<Instruction *> made_; ///< in an order in which operands come first
-  Instruction *before_ = nullptr;   ///< new code stands before the first store that needs it
+  std::map<std::pair<Pieces, llvm::Type *>, Value *> known_;
+  llvm::SmallVector<decltype(known_)::iterator> added_; ///< what is known, in order
+  llvm::SmallSetVector<const Instruction *, 32> replaced_;
+  llvm::SmallVector<Instruction *> made_; ///< in an order in which operands come first
+  Instruction *before_ = nullptr;         ///< new code stands before the first that needs it
 };
 
 bool mayBeOfStructures(const Instruction &i) {
   auto *store = llvm::dyn_cast<llvm::StoreInst>(&i);
-  return store && store->isSimple() && llvm::isa<llvm::ShuffleVectorInst>(store->getValueOperand());
+  return store && store->isSimple() && store->getValueOperand()->getType()->isVectorTy() &&
+         (llvm::isa<llvm::ShuffleVectorInst>(store->getValueOperand()) ||
+          widthOfParts(store->getValueOperand()) != 0);
 }
 
-/// All of a block's structures or none: code that is needed in both orders would be there twice.
-bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops) {
+/// `lo | hi << 16`, and not only a part of such.
+bool putsTogether(const Instruction &i) {
+  return i.getType()->isVectorTy() && widthOfParts(&i) != 0 &&
+         llvm::none_of(i.users(), [](auto *user) { return widthOfParts(user) != 0; });
+}
+
+/// All of these or none: code that is needed in both orders would be there twice.
+bool rewrite(llvm::ArrayRef<llvm::WeakVH> candidates, const llvm::LoopInfo &loops) {
+  auto valueIn = [](Instruction *i) -> Value * {
+    auto *store = llvm::dyn_cast<llvm::StoreInst>(i);
+    return store ? store->getValueOperand() : i;
+  };
   Rewriter rewriter(loops);
-  std::vector<std::pair<llvm::StoreInst *, Value *>> found;
-  llvm::SmallPtrSet<Instruction *, 16> stores;
-  for (Instruction &i : llvm::make_filter_range(block, mayBeOfStructures)) {
-    auto *store = llvm::cast<llvm::StoreInst>(&i);
-    if (Value *value = rewriter.valueFor(*store)) {
-      found.emplace_back(store, value);
-      stores.insert(store);
+  std::vector<std::pair<llvm::WeakVH, Value *>> found;
+  llvm::SmallPtrSet<Instruction *, 16> roots;
+  for (const llvm::WeakVH &handle : candidates) {
+    auto *i = llvm::cast_or_null<Instruction>(handle);
+    if (Value *value = i ? rewriter.valueFor(valueIn(i), i) : nullptr) {
+      found.emplace_back(i, value);
+      roots.insert(i);
     }
   }
-  if (found.empty() || !rewriter.isForNothingBut(stores)) {
+  if (found.empty() || !rewriter.isForNothingBut(roots)) {
     rewriter.forget();
     return false;
   }
-  for (auto &[store, value] : found) {
-    Value *old = store->getValueOperand();
-    store->setOperand(0, value);
+  for (auto &[handle, value] : found) {
+    if (!handle) // was needed for another one only
+      continue;
+    auto *root = llvm::cast<Instruction>(handle);
+    Value *old = valueIn(root);
+    if (old == root)
+      root->replaceAllUsesWith(value);
+    else
+      root->setOperand(0, value);
     llvm::RecursivelyDeleteTriviallyDeadInstructions(old);
   }
   return true;
 }
 
+bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops) {
+  auto those = [&](bool (*isOne)(const Instruction &)) {
+    std::vector<llvm::WeakVH> found;
+    for (Instruction &i : block)
+      if (isOne(i))
+        found.emplace_back(&i);
+    return found;
+  };
+  bool isChanged = rewrite(those(mayBeOfStructures), loops);
+  const std::vector<llvm::WeakVH> together = those(putsTogether);
+  if (together.empty() || rewrite(together, loops))
+    return isChanged || !together.empty();
+  for (const llvm::WeakVH &one : together)
+    isChanged |= rewrite(one, loops);
+  return isChanged;
+}
+
 } // namespace
 
 bool computeInMemoryOrder(llvm::Function &function) {
-  if (llvm::none_of(llvm::instructions(function), mayBeOfStructures))
+  if (llvm::none_of(llvm::instructions(function),
+                    [](const Instruction &i) { return mayBeOfStructures(i) || putsTogether(i); }))
     return false;
   const llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);
