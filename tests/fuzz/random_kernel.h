@@ -31,10 +31,12 @@ struct Statement {
     wide,       ///< r[to] = both halves of a * b + c, combined
     floating,   ///< r[to] = a short float computation on a, b
     setPredicate,
+    parts,  ///< r[to] = each half, or byte, of a and b by itself
     select, ///< r[to] = condition ? a : b
     loadInput,
     storeOwn, ///< elements of the thread's structure of 16 words
     loadOwn,
+    mapOwn,      ///< elements of the structure, computed with b as `parts`, to others of it
     storeNarrow, ///< 1, 2 or 8 bytes of the thread's structure
     loadNarrow,  ///< 1, 2 or 8 bytes, zero- or sign-extended, of the structure or the input
     storeRow,    ///< word `constant` of a structure of arrays
@@ -63,6 +65,21 @@ struct Statement {
   /// Of a loop: a thread leaves it in every other round only, as b says which. So the only way out
   /// lies behind a condition.
   bool isLeftInTurns() const { return operation >= 11; }
+
+  /// Of mapOwn: the same, but that the elements are those which it writes.
+  Statement mapped() const {
+    Statement to = *this;
+    to.constant += 8;
+    return to;
+  }
+
+  /// Of parts: their bits; which part of a meets the nth of b; and what becomes of both.
+  unsigned partBits() const { return form % 2 == 0 ? 16 : 8; }
+  unsigned partOfA(unsigned n) const { return constant % 5 == 0 ? 32 / partBits() - 1 - n : n; }
+  enum PartOperation : uint8_t { sum, difference, product, minimum, exclusive, choiceOfTwo };
+  PartOperation partOperation(unsigned n) const {
+    return PartOperation((operation + (constant % 7 == 0 && n == 0)) % 6);
+  }
 };
 
 class RandomKernel {

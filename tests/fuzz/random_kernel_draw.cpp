@@ -65,7 +65,8 @@ class Draw {
         S::storeOwn,     S::storeOwn,     S::loadOwn,      S::storeRow,    S::storeRow,
         S::loadRow,      S::storeWrapped, S::storeWrapped, S::loadWrapped, S::storeGuarded,
         S::storeGuarded, S::atomic,       S::localStore,   S::localLoad,   S::call,
-        S::storeNarrow,  S::storeNarrow,  S::loadNarrow,   S::loadNarrow};
+        S::storeNarrow,  S::storeNarrow,  S::loadNarrow,   S::loadNarrow,  S::parts,
+        S::parts,        S::mapOwn};
     S s;
     s.kind = kPlain[below(std::size(kPlain))];
     if (depth > 0 && oneIn(3))

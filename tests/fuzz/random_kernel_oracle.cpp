@@ -242,6 +242,38 @@ class Interpreter {
     return uint32_t(int32_t(z)) + std::bit_cast<uint32_t>(z);
   }
 
+  static uint32_t parts(const Statement &s, uint32_t a, uint32_t b) {
+    const unsigned bits = s.partBits();
+    const uint32_t mask = (1u << bits) - 1;
+    uint32_t all = 0;
+    for (unsigned n = 0; n < 32 / bits; ++n) {
+      const uint32_t x = a >> s.partOfA(n) * bits & mask, y = b >> n * bits & mask;
+      uint32_t z = 0;
+      switch (s.partOperation(n)) {
+      case Statement::sum:
+        z = x + y;
+        break;
+      case Statement::difference:
+        z = x - y;
+        break;
+      case Statement::product:
+        z = x * y;
+        break;
+      case Statement::minimum:
+        z = std::min(x, y);
+        break;
+      case Statement::exclusive:
+        z = x ^ y;
+        break;
+      case Statement::choiceOfTwo:
+        z = x < y ? x : y + 3;
+        break;
+      }
+      all |= (z & mask) << n * bits;
+    }
+    return all;
+  }
+
   Flow one(const Statement &s, Thread &t) {
     using S = Statement;
     const uint32_t a = value(s.a, t), b = value(s.b, t);
@@ -256,6 +288,9 @@ class Interpreter {
     }
     case S::floating:
       t.r[s.to] = floating(a, b, s.operation);
+      break;
+    case S::parts:
+      t.r[s.to] = parts(s, a, b);
       break;
     case S::setPredicate:
       t.p[s.to % 2] = holds(s.condition, t);
@@ -275,6 +310,13 @@ class Interpreter {
       for (unsigned n = 0; n < s.count; ++n)
         sum += memory_[own(s, t) + n] << n;
       t.r[s.to] = sum;
+      break;
+    }
+    case S::mapOwn: {
+      std::array<uint32_t, 4> results{};
+      for (unsigned n = 0; n < s.count; ++n)
+        results[n] = parts(s, memory_[own(s, t) + n], b);
+      std::copy_n(results.begin(), s.count, memory_.begin() + own(s.mapped(), t));
       break;
     }
     case S::storeNarrow: {

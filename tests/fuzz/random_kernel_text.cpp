@@ -38,7 +38,8 @@ class Writer {
                        number(temporaries_ + 1) + ">, %n, %lin, %gid, %cta;\n  .reg .b64 %w<" +
                        number(wides_ + 1) +
                        ">, %mem, %own, %rows, %in, %guarded, %wrapped;\n  .reg .f32 %f<8>;\n"
-                       "  .reg .b16 %h<4>;\n  .shared .align 16 .b8 shared[" +
+                       "  .reg .b16 %h<4>, %s<" +
+                       number(shorts_ + 1) + ">;\n  .shared .align 16 .b8 shared[" +
                        number(4 * k_.blockThreads()) + "];\n  .local .align 16 .b8 local[32];\n";
     text += "  ld.param.u64 %mem, [memory];\n  ld.param.u32 %n, [parameter];\n"
             "  mov.u32 %cta, %ctaid.x;\n  mov.u32 %t0, %tid.y;\n  mov.u32 %gid, %ntid.x;\n"
@@ -68,6 +69,7 @@ class Writer {
   void line(const std::string &text) { body_ += "  " + text + ";\n"; }
   void label(const std::string &name) { body_ += name + ":\n"; }
   std::string temporary() { return "%t" + std::to_string(++temporaries_); }
+  std::string shortTemporary() { return "%s" + std::to_string(++shorts_); }
   std::string wideTemporary() { return "%w" + std::to_string(++wides_); }
   std::string newPredicate() { return "%q" + std::to_string(++predicates_); }
   std::string newLabel() { return "L" + std::to_string(++labels_); }
@@ -250,18 +252,21 @@ class Writer {
     return "[" + address(region, t, s.form) + "]";
   }
 
+  static constexpr const char *kVector[] = {"", "", ".v2", "", ".v4"};
+  static std::string listOf(const std::vector<std::string> &names) {
+    std::string list = names[0];
+    for (size_t n = 1; n < names.size(); ++n)
+      list += ", " + names[n];
+    return names.size() > 1 ? "{" + list + "}" : list;
+  }
+
   void structure(const Statement &s) {
-    static const char *const kVector[] = {"", "", ".v2", "", ".v4"};
     const bool isStore = s.kind == Statement::storeOwn;
     std::vector<std::string> names;
     for (unsigned n = 0; n < s.count; ++n)
       names.push_back(isStore ? inRegister(s.elements[n]) : temporary());
-    std::string list = names[0];
-    for (unsigned n = 1; n < s.count; ++n)
-      list += ", " + names[n];
-    if (s.count > 1)
-      list = "{" + list + "}";
-    const std::string type = std::string(".global") + kVector[s.count] + ".u32 ";
+    const std::string list = listOf(names),
+                      type = std::string(".global") + kVector[s.count] + ".u32 ";
     if (isStore)
       return line("st" + type + ownPlace(s) + ", " + list);
     line("ld" + type + list + ", " + ownPlace(s));
@@ -272,6 +277,92 @@ class Writer {
       line("add.u32 " + names[0] + ", " + names[0] + ", " + t);
     }
     line("mov.u32 " + to + ", " + names[0]);
+  }
+
+  /// The register of parts of a and b, computed each by itself.
+  std::string parts(const Statement &s, const std::string &a, const std::string &b) {
+    const bool isTyped = s.partBits() == 16 && s.form >= 4; // halves as registers of 16 bits
+    const unsigned bits = s.partBits(), count = 32 / bits;
+    std::vector<std::string> x(count), y(count);
+    auto partOf = [&](const std::string &v, unsigned n) {
+      const std::string t = temporary();
+      if (n + 1 == count)
+        line("shr.u32 " + t + ", " + v + ", " + std::to_string(32 - bits));
+      else if (n == 0)
+        line("and.b32 " + t + ", " + v + ", " + std::to_string((1u << bits) - 1));
+      else
+        line("bfe.u32 " + t + ", " + v + ", " + std::to_string(n * bits) + ", " +
+             std::to_string(bits));
+      return t;
+    };
+    for (unsigned n = 0; n < count; ++n) {
+      x[n] = isTyped ? shortTemporary() : partOf(a, n);
+      y[n] = isTyped ? shortTemporary() : partOf(b, n);
+    }
+    if (isTyped) {
+      line("mov.b32 {" + x[0] + ", " + x[1] + "}, " + a);
+      line("mov.b32 {" + y[0] + ", " + y[1] + "}, " + b);
+    }
+    const std::string width = isTyped ? "16 " : "32 ";
+    std::string all;
+    std::vector<std::string> typed;
+    for (unsigned n = 0; n < count; ++n) {
+      const std::string z = isTyped ? shortTemporary() : temporary(),
+                        operands = z + ", " + x[s.partOfA(n)] + ", " + y[n];
+      switch (s.partOperation(n)) {
+      case Statement::sum:
+        line("add.u" + width + operands);
+        break;
+      case Statement::difference:
+        line("sub.u" + width + operands);
+        break;
+      case Statement::product:
+        line("mul.lo.u" + width + operands);
+        break;
+      case Statement::minimum:
+        line("min.u" + width + operands);
+        break;
+      case Statement::exclusive:
+        line("xor.b" + width + operands);
+        break;
+      case Statement::choiceOfTwo: {
+        const std::string q = newPredicate();
+        line("setp.lt.u" + width + q + operands.substr(z.size()));
+        line("add.u" + width + z + ", " + y[n] + ", 3");
+        line("selp.b" + width + z + ", " + x[s.partOfA(n)] + ", " + z + ", " + q);
+        break;
+      }
+      }
+      if (isTyped) {
+        typed.push_back(z);
+        continue;
+      }
+      if (n + 1 < count)
+        line("and.b32 " + z + ", " + z + ", " + std::to_string((1u << bits) - 1));
+      if (n > 0)
+        line("shl.b32 " + z + ", " + z + ", " + std::to_string(n * bits));
+      if (n > 0)
+        line("or.b32 " + all + ", " + all + ", " + z);
+      else
+        all = z;
+    }
+    if (isTyped) {
+      all = temporary();
+      line("mov.b32 " + all + ", {" + typed[0] + ", " + typed[1] + "}");
+    }
+    return all;
+  }
+
+  void mapOwn(const Statement &s) {
+    const std::string b = inRegister(s.b);
+    std::vector<std::string> names;
+    for (unsigned n = 0; n < s.count; ++n)
+      names.push_back(temporary());
+    const std::string type = std::string(".global") + kVector[s.count] + ".u32 ";
+    line("ld" + type + listOf(names) + ", " + ownPlace(s));
+    for (std::string &name : names)
+      name = parts(s, name, b);
+    line("st" + type + ownPlace(s.mapped()) + ", " + listOf(names));
   }
 
   void floating(const Statement &s) {
@@ -449,6 +540,12 @@ class Writer {
       return wide(s);
     case S::floating:
       return floating(s);
+    case S::parts: {
+      const std::string a = inRegister(s.a), b = inRegister(s.b);
+      return line("mov.u32 " + to + ", " + parts(s, a, b));
+    }
+    case S::mapOwn:
+      return mapOwn(s);
     case S::setPredicate: {
       const std::string q = condition(s.condition);
       return line("and.pred %p" + std::to_string(s.to % 2) + ", " + q + ", " + q);
@@ -533,7 +630,7 @@ class Writer {
   const RandomKernel &k_;
   std::string body_;
   std::vector<std::string> ends_; ///< labels behind the loops around, innermost last
-  unsigned temporaries_ = 0, wides_ = 0, predicates_ = 0, labels_ = 0;
+  unsigned temporaries_ = 0, wides_ = 0, predicates_ = 0, shorts_ = 0, labels_ = 0;
 };
 
 std::string RandomKernel::text() const { return Writer(*this).write(); }
