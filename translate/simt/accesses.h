@@ -190,11 +190,12 @@ class Accesses : protected ValueMap {
 
   // widen_interleaved.cpp
   unsigned elementsPerRegister(const llvm::Type *element) const;
-  void takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
+  unsigned halvesOf(unsigned perRegister, const llvm::Type *element) const;
+  void takeApart(llvm::ArrayRef<Value *> pieces, unsigned halves, unsigned first, unsigned step,
                  llvm::MutableArrayRef<Value *> out);
   llvm::SmallVector<Value *> putTogether(llvm::ArrayRef<Value *> in, unsigned first, unsigned step);
-  llvm::SmallVector<Value *> separate(unsigned n, unsigned perRegister,
-                                      llvm::function_ref<Value *(unsigned)> piece);
+  llvm::SmallVector<Value *> separate(unsigned n, const llvm::Type *element,
+                                      llvm::function_ref<Value *(unsigned, unsigned)> piece);
   using Siblings = std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>>;
   Siblings loadsNear(const llvm::LoadInst &) const;
   llvm::SmallVector<Value *> transposeBlocks(llvm::SmallVector<Value *> rows);

@@ -139,6 +139,8 @@ class Rewriter {
       return constants(pieces, scalar);
     if (!first->getType()->isVectorTy())
       return scalars(pieces, scalar);
+    if (Value *row = loadsInARow(pieces, scalar))
+      return row;
     for (unsigned k = 0; k < n; ++k)
       if (pieces[k] != Piece{first, from + k})
         return nullptr;
@@ -147,6 +149,51 @@ class Rewriter {
       return nullptr;
     Value *whole = parts == 1 ? first : as(first, llvm::FixedVectorType::get(scalar, all));
     return all == n ? whole : select(whole, n, [&](unsigned k) { return from + k; });
+  }
+
+  /// Several loads whose memory lies in a row, as one.
+  Value *loadsInARow(const Pieces &pieces, llvm::Type *scalar) {
+    const llvm::DataLayout &layout = before_->getDataLayout();
+    const Value *base = nullptr;
+    llvm::LoadInst *first = nullptr, *last = nullptr;
+    llvm::APInt next;
+    for (size_t k = 0; k < pieces.size();) {
+      auto *load = llvm::dyn_cast<llvm::LoadInst>(pieces[k].first);
+      if (!load || !load->isSimple() || (first && load->getParent() != first->getParent()))
+        return nullptr;
+      const unsigned n = elementCount(load) * partsOf(load, scalar);
+      for (unsigned e = 0; e < n; ++e)
+        if (k + e >= pieces.size() || pieces[k + e] != Piece{load, e})
+          return nullptr;
+      llvm::APInt at(64, 0);
+      const Value *root = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+          layout, at, /*AllowNonInbounds=*/true);
+      if (first && (root != base || at != next))
+        return nullptr;
+      if (!first) {
+        first = last = load;
+        base = root;
+      }
+      next = at + layout.getTypeStoreSize(load->getType());
+      if (last->comesBefore(load))
+        last = load;
+      k += n;
+    }
+    if (elementCount(first) * partsOf(first, scalar) == pieces.size())
+      return nullptr;
+    const llvm::Instruction *earliest = last;
+    for (auto &[value, at] : pieces)
+      if (auto *load = llvm::cast<Instruction>(value); load->comesBefore(earliest))
+        earliest = load;
+    for (const Instruction *i = earliest; i != last; i = i->getNextNode())
+      if (i->mayWriteToMemory())
+        return nullptr;
+    llvm::IRBuilder<> b(last);
+    llvm::LoadInst *whole =
+        b.CreateAlignedLoad(llvm::FixedVectorType::get(scalar, unsigned(pieces.size())),
+                            first->getPointerOperand(), first->getAlign());
+    whole->copyMetadata(*first, {llvm::LLVMContext::MD_invariant_load});
+    return noted(whole);
   }
 
   static unsigned partsOf(const Value *v, const llvm::Type *scalar) {

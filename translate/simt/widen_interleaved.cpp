@@ -12,10 +12,15 @@ namespace {
 
 using llvm::Value;
 
-llvm::SmallVector<int> everySecond(unsigned first, unsigned n) {
+/// Every second element of two registers of n, half by half if registers are two `halves`.
+llvm::SmallVector<int> everySecond(unsigned first, unsigned n, unsigned halves) {
   llvm::SmallVector<int> order;
-  for (unsigned k = 0; k < n; ++k)
-    order.push_back(int(first + 2 * k));
+  const unsigned each = n / halves;
+  for (unsigned half = 0; half < halves; ++half)
+    for (unsigned k = 0; k < each; ++k) {
+      const unsigned at = first + 2 * k; // in the halves of both
+      order.push_back(int(half * each + (at < each ? at : n + at - each)));
+    }
   return order;
 }
 
@@ -29,22 +34,29 @@ unsigned Accesses::elementsPerRegister(const llvm::Type *element) const {
   return std::min<unsigned>(lanes_, context_.target.vectorBits / element->getScalarSizeInBits());
 }
 
-/// `pieces`: registers in the order of memory; out[step * i + first]: the elements at those places.
-void Accesses::takeApart(llvm::ArrayRef<Value *> pieces, unsigned first, unsigned step,
-                         llvm::MutableArrayRef<Value *> out) {
+/// How many parts a register is filled in with what lies in memory: two where a shuffle across its
+/// middle costs more than loading its halves one by one.
+unsigned Accesses::halvesOf(unsigned perRegister, const llvm::Type *element) const {
+  const unsigned bits = perRegister * element->getScalarSizeInBits();
+  return context_.target.hasCheapHalves() && bits == context_.target.vectorBits ? 2 : 1;
+}
+
+/// `pieces`: registers in the order of memory, or whose halves are so; out[step * i + first]: the
+/// elements at those places.
+void Accesses::takeApart(llvm::ArrayRef<Value *> pieces, unsigned halves, unsigned first,
+                         unsigned step, llvm::MutableArrayRef<Value *> out) {
   if (pieces.size() == 1) {
     out[first] = pieces[0];
     return;
   }
   llvm::SmallVector<Value *> even, odd;
   for (size_t k = 0; k < pieces.size(); k += 2) {
-    even.push_back(
-        b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(0, length(pieces[k]))));
-    odd.push_back(
-        b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(1, length(pieces[k]))));
+    const unsigned n = length(pieces[k]);
+    even.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(0, n, halves)));
+    odd.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(1, n, halves)));
   }
-  takeApart(even, first, step * 2, out);
-  takeApart(odd, first + step, step * 2, out);
+  takeApart(even, halves, first, step * 2, out);
+  takeApart(odd, halves, first + step, step * 2, out);
 }
 
 /// The other way round: vectors in[first], in[first + step], ... element by element.
@@ -66,15 +78,23 @@ llvm::SmallVector<Value *> Accesses::putTogether(llvm::ArrayRef<Value *> in, uns
   return out;
 }
 
-/// n vectors of one element per lane, from `piece(k)`: the k-th register of what lies lane by lane.
-llvm::SmallVector<Value *> Accesses::separate(unsigned n, unsigned perRegister,
-                                              llvm::function_ref<Value *(unsigned)> piece) {
+/// n vectors of one element per lane, from `piece(first, count)`: elements of what lies lane by
+/// lane.
+llvm::SmallVector<Value *>
+Accesses::separate(unsigned n, const llvm::Type *element,
+                   llvm::function_ref<Value *(unsigned, unsigned)> piece) {
+  const unsigned perRegister = elementsPerRegister(element),
+                 halves = halvesOf(perRegister, element), each = perRegister / halves;
   llvm::SmallVector<llvm::SmallVector<Value *>> parts(n);
-  for (unsigned lane = 0, k = 0; lane < lanes_; lane += perRegister) {
+  for (unsigned lane = 0; lane < lanes_; lane += perRegister) {
     llvm::SmallVector<Value *> pieces, out(n);
-    for (unsigned m = 0; m < n; ++m)
-      pieces.push_back(piece(k++));
-    takeApart(pieces, 0, 1, out);
+    for (unsigned m = 0; m < n; ++m) {
+      llvm::SmallVector<Value *> whole;
+      for (unsigned half = 0; half < halves; ++half)
+        whole.push_back(piece((lane + half * each) * n + m * each, each));
+      pieces.push_back(concatenate(whole));
+    }
+    takeApart(pieces, halves, 0, 1, out);
     for (unsigned m = 0; m < n; ++m)
       parts[m].push_back(out[m]);
   }
@@ -128,15 +148,15 @@ bool Accesses::loadNeighbours(const llvm::LoadInst &load, const Address &a) {
       isWhole &= siblings.contains(start + m * size);
     if (!isWhole)
       continue;
-    const unsigned perRegister = elementsPerRegister(type);
     const int64_t low = (*a.offsets)[0] + start;
-    llvm::SmallVector<Value *> elements = separate(unsigned(n), perRegister, [&](unsigned k) {
-      Value *at = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base,
-                                        uint64_t(low + int64_t(k) * perRegister * size));
-      llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, perRegister), at, load.getAlign());
-      copyAccessTraits(l, load);
-      return l;
-    });
+    llvm::SmallVector<Value *> elements =
+        separate(unsigned(n), type, [&](unsigned first, unsigned count) {
+          Value *at =
+              b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(low + int64_t(first) * size));
+          llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, count), at, load.getAlign());
+          copyAccessTraits(l, load);
+          return l;
+        });
     for (int64_t m = 0; m < n; ++m)
       for (const llvm::LoadInst *one : siblings.at(start + m * size))
         neighbours_[one] = elements[size_t(m)];
@@ -574,11 +594,23 @@ llvm::Value *Accesses::separatedElement(const llvm::ExtractElementInst &e, unsig
     if (asked.size() * 2 <= n)
       return nullptr;
     Value *all = vector(whole);
-    const unsigned perRegister = elementsPerRegister(whole->getType()->getScalarType());
-    it->second = separate(n, perRegister, [&](unsigned piece) {
+    auto *load = llvm::dyn_cast<llvm::LoadInst>(all);
+    llvm::Type *element = whole->getType()->getScalarType();
+    it->second = separate(n, element, [&](unsigned first, unsigned count) -> Value * {
+      if (load && load->isSimple()) {
+        const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+        b_.SetInsertPoint(load);
+        const uint64_t bytes = first * (bits / 8);
+        llvm::LoadInst *l = b_.CreateAlignedLoad(
+            vec(element, count),
+            b_.CreateConstGEP1_64(b_.getInt8Ty(), load->getPointerOperand(), bytes),
+            llvm::commonAlignment(load->getAlign(), bytes));
+        copyAccessTraits(l, *load);
+        return l;
+      }
       llvm::SmallVector<int> order;
-      for (unsigned p = 0; p < perRegister; ++p)
-        order.push_back(int(piece * perRegister + p));
+      for (unsigned p = 0; p < count; ++p)
+        order.push_back(int(first + p));
       return b_.CreateShuffleVector(all, order);
     });
   }
