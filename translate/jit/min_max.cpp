@@ -3,7 +3,6 @@
 #include <llvm/ADT/EquivalenceClasses.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
@@ -20,43 +19,11 @@ Value *bitsOf(Value *v) {
     v = cast->getOperand(0);
   return v;
 }
-bool isSame(Value *a, Value *b) { return bitsOf(a) == bitsOf(b); }
-
-/// Whether `test` asks if a number, `of`, is a NaN.
-bool isNan(Value *test, Value *&of) {
-  using namespace PatternMatch;
-  FCmpInst::Predicate predicate;
-  Value *other;
-  return match(test, m_FCmp(predicate, m_Value(of), m_Value(other))) &&
-         predicate == FCmpInst::FCMP_UNO && (other == of || match(other, m_AnyZeroFP()));
-}
 
 bool hasParts(Value *v) {
   auto *type = dyn_cast<FixedVectorType>(v->getType());
   const unsigned lanes = type ? type->getNumElements() : 0;
-  return type && type->getElementType()->isFloatTy() && (lanes == 8 || lanes == 16 || lanes == 32);
-}
-
-/// Which of `x` and `y` an ordered choice of the lesser (greater) one takes where both are equal;
-/// null if it is none.
-Value *tieOf(Value *choice, Value *x, Value *y, bool isMin) {
-  using namespace PatternMatch;
-  FCmpInst::Predicate predicate;
-  Value *left, *right, *ifTrue, *ifFalse;
-  if (auto *cast = dyn_cast<BitCastInst>(choice))
-    choice = cast->getOperand(0);
-  if (!match(choice, m_Select(m_FCmp(predicate, m_Value(left), m_Value(right)), m_Value(ifTrue),
-                              m_Value(ifFalse))) ||
-      ((left != x || right != y) && (left != y || right != x)))
-    return nullptr;
-  const bool isLess = predicate == FCmpInst::FCMP_OLT || predicate == FCmpInst::FCMP_OLE;
-  if (!isLess && predicate != FCmpInst::FCMP_OGT && predicate != FCmpInst::FCMP_OGE)
-    return nullptr;
-  if (isLess != isMin)
-    std::swap(left, right);
-  if (!isSame(ifTrue, left) || !isSame(ifFalse, right))
-    return nullptr;
-  return FCmpInst::isTrueWhenEqual(predicate) ? left : right;
+  return lanes == 8 || lanes == 16 || lanes == 32;
 }
 
 /// What one takes as lower writes it, and by integers; what an operand takes first, and a result in
@@ -124,7 +91,7 @@ class Orders {
     IRBuilder<> ir(function_.getContext());
     setInsertPointBehind(ir, v, function_);
     auto *type = FixedVectorType::getInteger(cast<FixedVectorType>(v->getType()));
-    Value *one = ir.CreateSelect(ir.CreateFCmpUNO(v, v), ConstantInt::get(type, kOneNan),
+    Value *one = ir.CreateSelect(ir.CreateFCmpUNO(v, v), ConstantInt::get(type, lower::kOneNan),
                                  ir.CreateBitCast(v, type));
     return known_[v] = turned(ir, one);
   }
@@ -135,44 +102,9 @@ class Orders {
 
 } // namespace
 
-/// The floats of which `choice` takes the one NaN or the number; null if it does something else.
-Value *numbersOf(Instruction &choice) {
-  using namespace PatternMatch;
-  Value *test, *nan, *number, *compared;
-  if (!match(&choice, m_Select(m_Value(test), m_Value(nan), m_Value(number))))
-    return nullptr;
-  auto *constant = dyn_cast<Constant>(nan);
-  auto *type = dyn_cast<FixedVectorType>(choice.getType());
-  if (!constant || !type || type->getScalarSizeInBits() != 32)
-    return nullptr;
-  Constant *one = constant->getSplatValue();
-  auto *bits = dyn_cast_or_null<ConstantInt>(one);
-  auto *value = dyn_cast_or_null<ConstantFP>(one);
-  if ((!bits || bits->getValue() != kOneNan) &&
-      (!value || value->getValueAPF().bitcastToAPInt() != kOneNan))
-    return nullptr;
-  if (!isNan(test, compared) || !compared->getType()->getScalarType()->isFloatTy())
-    return nullptr;
-  return isSame(number, compared) ? compared : nullptr;
-}
-
-std::optional<MinMax> minMaxOf(Instruction &choice) {
-  using namespace PatternMatch;
-  Value *xTest, *yTest, *partner, *rest, *number, *yBits, *one, *other;
-  MinMax m{};
-  if (!match(&choice, m_Select(m_Value(yTest), m_Value(partner), m_Value(rest))) ||
-      !match(rest, m_Select(m_Value(xTest), m_Value(yBits), m_Value(number))) ||
-      !isNan(yTest, m.y) || !isNan(xTest, m.x) || !hasParts(m.x) || !hasParts(m.y) ||
-      !isSame(yBits, m.y))
-    return std::nullopt;
-  auto *canonical = dyn_cast<Instruction>(partner);
-  if (!canonical || numbersOf(*canonical) != m.x)
-    return std::nullopt;
-  m.isMin = match(number, m_Or(m_Value(one), m_Value(other)));
-  if (!m.isMin && !match(number, m_And(m_Value(one), m_Value(other))))
-    return std::nullopt;
-  Value *first = tieOf(one, m.x, m.y, m.isMin), *second = tieOf(other, m.x, m.y, m.isMin);
-  return first && second && first != second ? std::optional(m) : std::nullopt;
+std::optional<MinMax> minMaxInParts(Instruction &choice) {
+  const std::optional<MinMax> m = lower::minMaxOf(choice);
+  return m && hasParts(m->x) ? m : std::nullopt;
 }
 
 void replaceChoice(Instruction &choice, Value *result) {
@@ -198,14 +130,14 @@ void orderAsIntegers(Function &function) {
   SmallVector<std::pair<Instruction *, MinMax>> all;
   for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&function))
     for (Instruction &instruction : *block)
-      if (const std::optional<MinMax> m = minMaxOf(instruction))
+      if (const std::optional<MinMax> m = minMaxInParts(instruction))
         all.emplace_back(&instruction, *m);
   const Chains chains(all);
   SmallVector<WeakTrackingVH> replaced;
   Orders orders(function);
   for (const auto &[choice, operands] : all)
     if (chains.isWorthIt(choice)) {
-      orders.replace(*choice, *minMaxOf(*choice)); // operands may have been replaced
+      orders.replace(*choice, *minMaxInParts(*choice)); // operands may have been replaced
       replaced.emplace_back(choice);
     }
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);

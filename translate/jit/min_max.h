@@ -1,5 +1,4 @@
-// Minimum and maximum of floats as lower/floating.cpp writes them: which they are, and how they are
-// done where no instruction does them.
+// Minimum and maximum of floats: how they are done where no instruction does them.
 //
 //   min(min(x, y), z), max(min(x, y), z), ...
 //     =>  kx = order(x), ky = order(y), kz = order(z), k = smin(kx, ky)
@@ -15,19 +14,13 @@
 
 #include <optional>
 
+#include "translate/lower/min_max.h"
+
 namespace ptxrun::jit {
 
-constexpr uint32_t kOneNan = 0x7fffffff;
-
-/// The floats of which `choice` takes the one NaN or the number; null if it does something else.
-llvm::Value *numbersOf(llvm::Instruction &choice);
-
-struct MinMax {
-  llvm::Value *x, *y; ///< vectors of 8, 16 or 32 floats
-  bool isMin;
-};
-/// What ends in `choice`, if that is the minimum or maximum of two numbers.
-std::optional<MinMax> minMaxOf(llvm::Instruction &choice);
+using lower::MinMax;
+/// What ends in `choice`, if that is the minimum or maximum of two vectors of 8, 16 or 32 floats.
+std::optional<MinMax> minMaxInParts(llvm::Instruction &choice);
 
 /// Uses of `choice` as floats and as integers become uses of `result`, floats.
 void replaceChoice(llvm::Instruction &choice, llvm::Value *result);

@@ -23,8 +23,8 @@ constexpr uint32_t kCurrentDirection = 4; // of rounding
 /// The operation on one register.
 Value *fixUp(IRBuilder<> &ir, Value *numbers) {
   const unsigned lanes = cast<FixedVectorType>(numbers->getType())->getNumElements();
-  Value *nans =
-      ir.CreateBitCast(ir.CreateVectorSplat(lanes, ir.getInt32(kOneNan)), numbers->getType());
+  Value *nans = ir.CreateBitCast(ir.CreateVectorSplat(lanes, ir.getInt32(lower::kOneNan)),
+                                 numbers->getType());
   SmallVector<Value *> arguments = {nans, numbers, ir.CreateVectorSplat(lanes, ir.getInt32(kTable)),
                                     ir.getInt32(0), Constant::getAllOnesValue(ir.getIntNTy(lanes))};
   if (lanes == 8)
@@ -66,7 +66,7 @@ class Ranges {
   explicit Ranges(Function &function) : function_(function) {}
 
   bool replace(Instruction &choice) {
-    const std::optional<MinMax> m = minMaxOf(choice);
+    const std::optional<MinMax> m = minMaxInParts(choice);
     if (!m)
       return false;
     Value *x = withOneNan(m->x), *y = withOneNan(m->y);
@@ -116,8 +116,8 @@ void fixUpNans(Function &function) {
       if (ranges.replace(instruction))
         replaced.emplace_back(&instruction);
   for (Instruction &instruction : instructions(function)) {
-    Value *numbers = numbersOf(instruction);
-    if (!numbers)
+    Value *numbers = lower::numbersOf(instruction);
+    if (!numbers || !numbers->getType()->isVectorTy())
       continue;
     const unsigned lanes = cast<FixedVectorType>(numbers->getType())->getNumElements();
     if (lanes != 8 && lanes != 16 && lanes != 32)

@@ -281,7 +281,7 @@ constinit const Limits kLimits = {
                  .pieceRegister = 64,
                  .piecesPerRegister = 2,
                  .structureElements = 16,
-                 .inMemoryOrder = 256,
+                 .inMemoryOrder = 1024,
                  .blending = 4,
                  // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
                  .rowsOfGang = 3},

@@ -53,11 +53,13 @@ bool areAlike(const Instruction &a, const Instruction &b) {
 /// What is stored, or put together, in one block, computed anew.
 class Rewriter {
  public:
-  explicit Rewriter(const llvm::LoopInfo &loops) : loops_(loops) {}
+  Rewriter(const llvm::LoopInfo &loops, unsigned vectorBits)
+      : loops_(loops), vectorBits_(vectorBits) {}
 
   /// Null if it cannot be, or if it lies as it is computed.
-  Value *valueFor(Value *old, Instruction *before) {
-    before_ = before;
+  Value *valueFor(Instruction &root) {
+    before_ = root.getNextNode();
+    Value *old = &root;
     const unsigned whole = elementBits(old);
     const Value *first = originOf(old, 0, whole).first;
     const bool isWhole = first->getType()->isVectorTy() && elementBits(first) == whole;
@@ -91,16 +93,25 @@ class Rewriter {
   }
 
  private:
+  /// A register at a time: what is computed at once lives at once.
   Value *inPieces(Value *old, llvm::Type *scalar) {
-    const unsigned n = elementCount(old) * partsOf(old, scalar);
-    Pieces pieces;
-    for (unsigned k = 0; k < n; ++k)
-      pieces.push_back(originOf(old, k, unsigned(scalar->getScalarSizeInBits())));
-    if (n < 2 || pieces[0].first == pieces[1].first)
-      return nullptr;
+    const unsigned bits = unsigned(scalar->getScalarSizeInBits()),
+                   n = elementCount(old) * partsOf(old, scalar);
     const size_t made = made_.size(), replaced = replaced_.size(), known = added_.size();
-    if (Value *built = build(pieces, scalar))
-      return as(built, old->getType());
+    llvm::SmallVector<Value *> registers;
+    for (unsigned first = 0; first < n; first += std::max(1U, vectorBits_ / std::max(1U, bits))) {
+      Pieces pieces;
+      for (unsigned k = first; k < std::min(n, first + vectorBits_ / std::max(1U, bits)); ++k)
+        pieces.push_back(originOf(old, k, bits));
+      if (pieces.size() < 2 || pieces[0].first == pieces[1].first)
+        break;
+      registers.push_back(build(pieces, scalar));
+      if (!registers.back())
+        break;
+    }
+    if (!registers.empty() && registers.back() && llvm::isPowerOf2_64(registers.size()) &&
+        registers.size() * elementCount(registers[0]) == n)
+      return as(concatenated(registers), old->getType());
     while (made_.size() > made)
       made_.pop_back_val()->eraseFromParent();
     while (replaced_.size() > replaced)
@@ -108,6 +119,21 @@ class Rewriter {
     while (added_.size() > known)
       known_.erase(added_.pop_back_val());
     return nullptr;
+  }
+
+  Value *concatenated(llvm::SmallVector<Value *> parts) {
+    while (parts.size() > 1) {
+      llvm::SmallVector<Value *> wider;
+      for (size_t k = 0; k < parts.size(); k += 2) {
+        llvm::SmallVector<int> both;
+        for (unsigned e = 0; e < 2 * elementCount(parts[k]); ++e)
+          both.push_back(int(e));
+        wider.push_back(
+            noted(llvm::IRBuilder<>(before_).CreateShuffleVector(parts[k], parts[k + 1], both)));
+      }
+      parts = wider;
+    }
+    return parts[0];
   }
 
   /// A vector of these pieces, whose elements have a type of their width.
@@ -305,7 +331,8 @@ class Rewriter {
     Instruction *made =
         like(*first, operands, parts == 1 ? first->getType()->getScalarType() : scalar);
     for (auto &[value, at] : pieces) {
-      replaced_.insert(llvm::cast<Instruction>(value));
+      if (!llvm::isa<llvm::BitCastInst>(value)) // which cost nothing
+        replaced_.insert(llvm::cast<Instruction>(value));
       made->andIRFlags(value);
     }
     return noted(made);
@@ -336,61 +363,72 @@ class Rewriter {
   }
 
   const llvm::LoopInfo &loops_;
+  const unsigned vectorBits_;
   std::map<std::pair<Pieces, llvm::Type *>, Value *> known_;
   llvm::SmallVector<decltype(known_)::iterator> added_; ///< what is known, in order
   llvm::SmallSetVector<const Instruction *, 32> replaced_;
   llvm::SmallVector<Instruction *> made_; ///< in an order in which operands come first
-  Instruction *before_ = nullptr;         ///< new code stands before the first that needs it
+  Instruction *before_ = nullptr;         ///< new code stands behind the first that it is for
 };
 
-bool mayBeOfStructures(const Instruction &i) {
-  auto *store = llvm::dyn_cast<llvm::StoreInst>(&i);
-  return store && store->isSimple() && store->getValueOperand()->getType()->isVectorTy() &&
-         (llvm::isa<llvm::ShuffleVectorInst>(store->getValueOperand()) ||
-          widthOfParts(store->getValueOperand()) != 0);
+/// Elements of one vector that lie in a row there, as they do in it.
+bool isCut(const llvm::User *user) {
+  auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(user);
+  int first;
+  return shuffle &&
+         llvm::ShuffleVectorInst::isExtractSubvectorMask(
+             shuffle->getShuffleMask(), int(elementCount(shuffle->getOperand(0))), first);
+}
+
+bool isStored(const Instruction &i) {
+  return llvm::any_of(i.uses(), [](const llvm::Use &use) {
+    auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(use.getUser());
+    return use.getOperandNo() == 0 &&
+           (llvm::isa<llvm::StoreInst>(use.getUser()) ||
+            (call && call->getIntrinsicID() == llvm::Intrinsic::masked_store));
+  });
+}
+
+/// What is stored, in one piece or in several.
+bool isOfStructures(const Instruction &i) {
+  return llvm::isa<llvm::ShuffleVectorInst>(i) && !isCut(&i) &&
+         (isStored(i) || llvm::any_of(i.users(), [](const llvm::User *user) {
+            return isCut(user) && isStored(*llvm::cast<Instruction>(user));
+          }));
 }
 
 /// `lo | hi << 16`, and not only a part of such.
-bool putsTogether(const Instruction &i) {
+bool isOfParts(const Instruction &i) {
   return i.getType()->isVectorTy() && widthOfParts(&i) != 0 &&
          llvm::none_of(i.users(), [](auto *user) { return widthOfParts(user) != 0; });
 }
 
 /// All of these or none: code that is needed in both orders would be there twice.
-bool rewrite(llvm::ArrayRef<llvm::WeakVH> candidates, const llvm::LoopInfo &loops) {
-  auto valueIn = [](Instruction *i) -> Value * {
-    auto *store = llvm::dyn_cast<llvm::StoreInst>(i);
-    return store ? store->getValueOperand() : i;
-  };
-  Rewriter rewriter(loops);
+bool rewrite(llvm::ArrayRef<llvm::WeakVH> candidates, const llvm::LoopInfo &loops,
+             unsigned vectorBits) {
+  Rewriter rewriter(loops, vectorBits);
   std::vector<std::pair<llvm::WeakVH, Value *>> found;
   llvm::SmallPtrSet<Instruction *, 16> roots;
   for (const llvm::WeakVH &handle : candidates) {
-    auto *i = llvm::cast_or_null<Instruction>(handle);
-    if (Value *value = i ? rewriter.valueFor(valueIn(i), i) : nullptr) {
-      found.emplace_back(i, value);
-      roots.insert(i);
+    auto *root = llvm::cast_or_null<Instruction>(handle);
+    if (Value *value = root ? rewriter.valueFor(*root) : nullptr) {
+      found.emplace_back(root, value);
+      roots.insert(root);
     }
   }
   if (found.empty() || !rewriter.isForNothingBut(roots)) {
     rewriter.forget();
     return false;
   }
-  for (auto &[handle, value] : found) {
-    if (!handle) // was needed for another one only
-      continue;
-    auto *root = llvm::cast<Instruction>(handle);
-    Value *old = valueIn(root);
-    if (old == root)
+  for (auto &[root, value] : found)
+    if (root) { // else it was needed for another one only
       root->replaceAllUsesWith(value);
-    else
-      root->setOperand(0, value);
-    llvm::RecursivelyDeleteTriviallyDeadInstructions(old);
-  }
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(root);
+    }
   return true;
 }
 
-bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops) {
+bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops, unsigned vectorBits) {
   auto those = [&](bool (*isOne)(const Instruction &)) {
     std::vector<llvm::WeakVH> found;
     for (Instruction &i : block)
@@ -398,26 +436,26 @@ bool rewrite(llvm::BasicBlock &block, const llvm::LoopInfo &loops) {
         found.emplace_back(&i);
     return found;
   };
-  bool isChanged = rewrite(those(mayBeOfStructures), loops);
-  const std::vector<llvm::WeakVH> together = those(putsTogether);
-  if (together.empty() || rewrite(together, loops))
-    return isChanged || !together.empty();
-  for (const llvm::WeakVH &one : together)
-    isChanged |= rewrite(one, loops);
+  bool isChanged = rewrite(those(isOfStructures), loops, vectorBits);
+  const std::vector<llvm::WeakVH> parts = those(isOfParts);
+  if (parts.empty() || rewrite(parts, loops, vectorBits))
+    return isChanged || !parts.empty();
+  for (const llvm::WeakVH &one : parts)
+    isChanged |= rewrite(one, loops, vectorBits);
   return isChanged;
 }
 
 } // namespace
 
-bool computeInMemoryOrder(llvm::Function &function) {
+bool computeInMemoryOrder(llvm::Function &function, const Target &target) {
   if (llvm::none_of(llvm::instructions(function),
-                    [](const Instruction &i) { return mayBeOfStructures(i) || putsTogether(i); }))
+                    [](const Instruction &i) { return isOfStructures(i) || isOfParts(i); }))
     return false;
   const llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);
   bool isChanged = false;
   for (llvm::BasicBlock &block : function)
-    isChanged |= rewrite(block, loops);
+    isChanged |= rewrite(block, loops, target.vectorBits);
   return isChanged;
 }
 

@@ -18,7 +18,7 @@ constexpr PassInfo kPasses[] = {
 #undef SIMT_PART
 #undef SIMT_PASS
 };
-static_assert(std::size(kPasses) <= 32, "PassSet has 32 bits");
+static_assert(std::size(kPasses) <= 64, "PassSet has 64 bits");
 
 const PassInfo &infoOf(Pass p) { return kPasses[size_t(p)]; }
 

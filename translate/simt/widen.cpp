@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "translate/lower/internal_error.h"
+#include "translate/simt/butterflies.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/early_arrivals.h"
 #include "translate/simt/entry.h"
@@ -533,6 +534,7 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
     for (llvm::Function *f : functions)
       layOutLocalRows(*f, gang.lanes);
   });
+  passes.run(Pass::butterflies, [&] { shareButterflies(kernel, gang); });
   passes.run(Pass::rounds, [&] { unrollRounds(kernel, gang); });
   if (mayBeStaged)
     passes.run(Pass::staging, [&] { walkStagedRows(kernel, gang); });
@@ -691,7 +693,7 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane,
   if (gang.lanes > 1 && options.tier == Tier::optimised)
     passes.run(Pass::memoryOrder, [&] {
       for (llvm::Function *f : bodies(m))
-        computeInMemoryOrder(*f);
+        computeInMemoryOrder(*f, target);
     });
 
   GangModule result;

@@ -29,12 +29,12 @@ enum class Tier : uint8_t {
 class PassSet {
  public:
   bool has(simt::Pass p) const { return bits_ >> unsigned(p) & 1; }
-  void add(simt::Pass p) { bits_ |= 1u << unsigned(p); }
-  uint32_t bits() const { return bits_; }
+  void add(simt::Pass p) { bits_ |= uint64_t(1) << unsigned(p); }
+  uint64_t bits() const { return bits_; }
   auto operator<=>(const PassSet &) const = default;
 
  private:
-  uint32_t bits_ = 0;
+  uint64_t bits_ = 0;
 };
 
 /// What of every access of memory is checked (translate/observe).

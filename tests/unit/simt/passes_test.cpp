@@ -63,6 +63,7 @@ TEST(Passes, RunInOrderAndAreTold) {
                                         "early-arrivals",
                                         "aligned-barriers",
                                         "local-rows",
+                                        "butterflies",
                                         "rounds",
                                         "versions",
                                         "repeated-stores",

@@ -1,0 +1,93 @@
+#include "translate/lower/min_max.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/PatternMatch.h>
+
+namespace ptxrun::lower {
+
+using namespace llvm;
+
+namespace {
+
+/// The same bits, as floats or as integers.
+Value *bitsOf(Value *v) {
+  while (auto *cast = dyn_cast<BitCastInst>(v))
+    v = cast->getOperand(0);
+  return v;
+}
+bool isSame(Value *a, Value *b) { return bitsOf(a) == bitsOf(b); }
+
+/// Whether `test` asks if a number, `of`, is a NaN.
+bool isNan(Value *test, Value *&of) {
+  using namespace PatternMatch;
+  FCmpInst::Predicate predicate;
+  Value *other;
+  return match(test, m_FCmp(predicate, m_Value(of), m_Value(other))) &&
+         predicate == FCmpInst::FCMP_UNO && (other == of || match(other, m_AnyZeroFP()));
+}
+
+bool isOfFloats(Value *v) { return v->getType()->getScalarType()->isFloatTy(); }
+
+/// Which of `x` and `y` an ordered choice of the lesser (greater) one takes where both are equal;
+/// null if it is none.
+Value *tieOf(Value *choice, Value *x, Value *y, bool isMin) {
+  using namespace PatternMatch;
+  FCmpInst::Predicate predicate;
+  Value *left, *right, *ifTrue, *ifFalse;
+  if (auto *cast = dyn_cast<BitCastInst>(choice))
+    choice = cast->getOperand(0);
+  if (!match(choice, m_Select(m_FCmp(predicate, m_Value(left), m_Value(right)), m_Value(ifTrue),
+                              m_Value(ifFalse))) ||
+      ((left != x || right != y) && (left != y || right != x)))
+    return nullptr;
+  const bool isLess = predicate == FCmpInst::FCMP_OLT || predicate == FCmpInst::FCMP_OLE;
+  if (!isLess && predicate != FCmpInst::FCMP_OGT && predicate != FCmpInst::FCMP_OGE)
+    return nullptr;
+  if (isLess != isMin)
+    std::swap(left, right);
+  if (!isSame(ifTrue, left) || !isSame(ifFalse, right))
+    return nullptr;
+  return FCmpInst::isTrueWhenEqual(predicate) ? left : right;
+}
+
+} // namespace
+
+Value *numbersOf(Instruction &choice) {
+  using namespace PatternMatch;
+  Value *test, *nan, *number, *compared;
+  if (!match(&choice, m_Select(m_Value(test), m_Value(nan), m_Value(number))))
+    return nullptr;
+  auto *constant = dyn_cast<Constant>(nan);
+  if (!constant || choice.getType()->getScalarSizeInBits() != 32)
+    return nullptr;
+  Constant *one = constant->getType()->isVectorTy() ? constant->getSplatValue() : constant;
+  auto *bits = dyn_cast_or_null<ConstantInt>(one);
+  auto *value = dyn_cast_or_null<ConstantFP>(one);
+  if ((!bits || bits->getValue() != kOneNan) &&
+      (!value || value->getValueAPF().bitcastToAPInt() != kOneNan))
+    return nullptr;
+  if (!isNan(test, compared) || !compared->getType()->getScalarType()->isFloatTy())
+    return nullptr;
+  return isSame(number, compared) ? compared : nullptr;
+}
+
+std::optional<MinMax> minMaxOf(Instruction &choice) {
+  using namespace PatternMatch;
+  Value *xTest, *yTest, *partner, *rest, *number, *yBits, *one, *other;
+  MinMax m{};
+  if (!match(&choice, m_Select(m_Value(yTest), m_Value(partner), m_Value(rest))) ||
+      !match(rest, m_Select(m_Value(xTest), m_Value(yBits), m_Value(number))) ||
+      !isNan(yTest, m.y) || !isNan(xTest, m.x) || !isOfFloats(m.x) || !isOfFloats(m.y) ||
+      !isSame(yBits, m.y))
+    return std::nullopt;
+  auto *canonical = dyn_cast<Instruction>(partner);
+  if (!canonical || numbersOf(*canonical) != m.x)
+    return std::nullopt;
+  m.isMin = match(number, m_Or(m_Value(one), m_Value(other)));
+  if (!m.isMin && !match(number, m_And(m_Value(one), m_Value(other))))
+    return std::nullopt;
+  Value *first = tieOf(one, m.x, m.y, m.isMin), *second = tieOf(other, m.x, m.y, m.isMin);
+  return first && second && first != second ? std::optional(m) : std::nullopt;
+}
+
+} // namespace ptxrun::lower
