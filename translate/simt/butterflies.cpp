@@ -37,7 +37,7 @@ Distances with(Distances all, unsigned distance) {
   return all;
 }
 
-/// shfl.sync.bfly of a whole warp over a constant distance.
+/// shfl.bfly of a whole warp over a constant distance.
 struct Exchange {
   Value *of; ///< bits
   unsigned distance;
