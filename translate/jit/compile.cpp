@@ -362,7 +362,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
       if (target.level == CpuLevel::avx512)
         fixUpNans(function);
       else
-        orderAsIntegers(function);
+        takeMinMax(function);
       storeKnownLanes(function, target);
       storeLanesOrNowhere(function, target);
       convertHalvesAsFloats(function);

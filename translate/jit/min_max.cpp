@@ -20,6 +20,26 @@ Value *bitsOf(Value *v) {
   return v;
 }
 
+/// A vector whose elements are put in another order; else null.
+ShuffleVectorInst *permutationAt(Value *v) {
+  auto *shuffle = dyn_cast<ShuffleVectorInst>(v);
+  return shuffle && isa<UndefValue>(shuffle->getOperand(1)) && !shuffle->changesLength() &&
+                 !is_contained(shuffle->getShuffleMask(), PoisonMaskElem)
+             ? shuffle
+             : nullptr;
+}
+
+/// Where the elements of a vector come from.
+Value *sourceOf(Value *v) {
+  for (;;) {
+    v = bitsOf(v);
+    ShuffleVectorInst *moved = permutationAt(v);
+    if (!moved)
+      return v;
+    v = moved->getOperand(0);
+  }
+}
+
 bool hasParts(Value *v) {
   auto *type = dyn_cast<FixedVectorType>(v->getType());
   const unsigned lanes = type ? type->getNumElements() : 0;
@@ -38,8 +58,8 @@ class Chains {
     for (const auto &[choice, m] : all) {
       isResult[choice] = true;
       for (Value *v : {m.x, m.y}) {
-        isOperand[bitsOf(v)] = true;
-        together_.unionSets(choice, bitsOf(v));
+        isOperand[sourceOf(v)] = true;
+        together_.unionSets(choice, sourceOf(v));
       }
     }
     for (const auto &[choice, m] : all)
@@ -63,20 +83,15 @@ class Orders {
 
   void replace(Instruction &choice, const MinMax &m) {
     IRBuilder<> ir(function_.getContext());
-    Value *x = orderOf(m.x), *y = orderOf(m.y);
+    Value *x = orderOf(m.x, m.isMin), *y = orderOf(m.y, m.isMin);
     ir.SetInsertPoint(&choice);
-    Value *order;
-    if (m.isMin) {
-      order = ir.CreateBinaryIntrinsic(Intrinsic::smin, x, y);
-    } else {
-      Constant *one = ConstantInt::get(x->getType(), 1);
-      order = ir.CreateSub(
-          ir.CreateBinaryIntrinsic(Intrinsic::smax, ir.CreateAdd(x, one), ir.CreateAdd(y, one)),
-          one);
-    }
-    Value *result = ir.CreateBitCast(turned(ir, order), m.x->getType());
-    known_[result] = order;
-    replaceChoice(choice, result);
+    Value *order = ir.CreateBinaryIntrinsic(m.isMin ? Intrinsic::smin : Intrinsic::smax, x, y),
+          *least = order;
+    if (!m.isMin)
+      least = ir.CreateSub(order, ConstantInt::get(order->getType(), 1));
+    Value *bits = turned(ir, least);
+    known_[{bits, m.isMin}] = order;
+    replaceChoice(choice, ir.CreateBitCast(bits, m.x->getType()));
   }
 
  private:
@@ -85,20 +100,58 @@ class Orders {
     return ir.CreateXor(bits, ir.CreateLShr(ir.CreateAShr(bits, 31), 1));
   }
 
-  Value *orderOf(Value *v) {
-    if (Value *known = known_.lookup(v))
+  /// order(v), or, for maxima, one more.
+  Value *orderOf(Value *v, bool isMin) {
+    Value *bits = bitsOf(v);
+    if (Value *known = known_.lookup({bits, isMin}))
       return known;
     IRBuilder<> ir(function_.getContext());
-    setInsertPointBehind(ir, v, function_);
-    auto *type = FixedVectorType::getInteger(cast<FixedVectorType>(v->getType()));
-    Value *one = ir.CreateSelect(ir.CreateFCmpUNO(v, v), ConstantInt::get(type, lower::kOneNan),
-                                 ir.CreateBitCast(v, type));
-    return known_[v] = turned(ir, one);
+    setInsertPointBehind(ir, bits, function_);
+    if (ShuffleVectorInst *moved = permutationAt(bits)) {
+      Value *before = orderOf(moved->getOperand(0), isMin);
+      return known_[{bits, isMin}] = ir.CreateShuffleVector(before, moved->getShuffleMask());
+    }
+    if (Value *other = known_.lookup({bits, !isMin})) {
+      setInsertPointBehind(ir, other, function_);
+      Constant *one = ConstantInt::get(other->getType(), 1);
+      return known_[{bits, isMin}] = isMin ? ir.CreateSub(other, one) : ir.CreateAdd(other, one);
+    }
+    if (!isMin) {
+      Value *less = orderOf(v, true);
+      setInsertPointBehind(ir, less, function_);
+      return known_[{bits, false}] = ir.CreateAdd(less, ConstantInt::get(less->getType(), 1));
+    }
+    auto *lanes = cast<FixedVectorType>(v->getType());
+    auto *type = FixedVectorType::getInteger(lanes);
+    Value *number =
+        ir.CreateBitCast(bits, FixedVectorType::get(ir.getFloatTy(), lanes->getNumElements()));
+    Value *one =
+        ir.CreateSelect(ir.CreateFCmpUNO(number, number), ConstantInt::get(type, lower::kOneNan),
+                        ir.CreateBitCast(bits, type));
+    return known_[{bits, true}] = turned(ir, one);
   }
 
   Function &function_;
-  DenseMap<Value *, Value *> known_; ///< what floats are ordered by
+  /// What floats are ordered by, by their bits: for minima, and for maxima.
+  DenseMap<std::pair<Value *, unsigned>, Value *> known_;
 };
+
+/// The same as lower writes it, with choices between floats: minps and maxps make those by order.
+Value *chosenAsFloats(Instruction &choice, const MinMax &m) {
+  IRBuilder<> ir(&choice);
+  auto *bits = FixedVectorType::getInteger(cast<FixedVectorType>(m.x->getType()));
+  auto pick = [&](Value *a, Value *b) {
+    Value *isA = m.isMin ? ir.CreateFCmpOLT(a, b) : ir.CreateFCmpOGT(a, b);
+    return ir.CreateBitCast(ir.CreateSelect(isA, a, b), bits);
+  };
+  Value *one = pick(m.x, m.y), *other = pick(m.y, m.x);
+  Value *number = ir.CreateBitCast(m.isMin ? ir.CreateOr(one, other) : ir.CreateAnd(one, other),
+                                   m.x->getType());
+  Value *xIsNan = ir.CreateFCmpUNO(m.x, m.x), *yIsNan = ir.CreateFCmpUNO(m.y, m.y);
+  Value *nan = ir.CreateBitCast(ConstantInt::get(bits, lower::kOneNan), m.x->getType());
+  return ir.CreateSelect(yIsNan, ir.CreateSelect(xIsNan, nan, m.x),
+                         ir.CreateSelect(xIsNan, m.y, number));
+}
 
 } // namespace
 
@@ -124,7 +177,7 @@ void setInsertPointBehind(IRBuilderBase &ir, Value *v, Function &function) {
     ir.SetCurrentDebugLocation(i->getDebugLoc());
 }
 
-void orderAsIntegers(Function &function) {
+void takeMinMax(Function &function) {
   if (function.isDeclaration())
     return;
   SmallVector<std::pair<Instruction *, MinMax>> all;
@@ -135,11 +188,14 @@ void orderAsIntegers(Function &function) {
   const Chains chains(all);
   SmallVector<WeakTrackingVH> replaced;
   Orders orders(function);
-  for (const auto &[choice, operands] : all)
-    if (chains.isWorthIt(choice)) {
-      orders.replace(*choice, *minMaxInParts(*choice)); // operands may have been replaced
-      replaced.emplace_back(choice);
-    }
+  for (const auto &[choice, operands] : all) {
+    if (const MinMax m = *minMaxInParts(*choice); // operands may have been replaced
+        chains.isWorthIt(choice))
+      orders.replace(*choice, m);
+    else
+      replaceChoice(*choice, chosenAsFloats(*choice, m));
+    replaced.emplace_back(choice);
+  }
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);
 }
 

@@ -28,7 +28,8 @@ void replaceChoice(llvm::Instruction &choice, llvm::Value *result);
 /// Behind what defines `v`, with its place in the text.
 void setInsertPointBehind(llvm::IRBuilderBase &, llvm::Value *v, llvm::Function &);
 
-/// Takes minima and maxima that share operands or results by integers, where that is less work.
-void orderAsIntegers(llvm::Function &);
+/// Takes minima and maxima that share operands or results by integers, where that is less work; the
+/// others by what minps and maxps do.
+void takeMinMax(llvm::Function &);
 
 } // namespace ptxrun::jit
