@@ -127,6 +127,7 @@ void measureBytes(Kinds &);
 void measureGrids(Kinds &);
 void measureDense(Kinds &);
 void measureSimulation(Kinds &);
+void measureModels(Kinds &);
 
 /// One thread, in blocks of 256, for each of n results: y[i] = f(i).
 template <class T, class F>

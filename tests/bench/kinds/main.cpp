@@ -43,5 +43,6 @@ int main(int count, char **arguments) {
   kinds::measureGrids(table);
   kinds::measureDense(table);
   kinds::measureSimulation(table);
+  kinds::measureModels(table);
   return table.summary() ? 0 : 1;
 }
