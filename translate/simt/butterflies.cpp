@@ -126,7 +126,7 @@ class Butterflies {
     if (const auto m = lower::minMaxOf(i)) {
       x = m->x;
       y = m->y;
-    } else if (i.isCommutative()) {
+    } else if (i.isCommutative() && isOfTwo(i)) {
       x = i.getOperand(0);
       y = i.getOperand(1);
     }
@@ -137,6 +137,12 @@ class Butterflies {
     if (const auto distance = distanceBetween(y, x))
       return Exchange{y, *distance};
     return std::nullopt;
+  }
+
+  /// fma commutes, too, but adds something else; an addition that tells of overflow is no number.
+  static bool isOfTwo(const Instruction &i) {
+    auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+    return i.getType()->isSingleValueType() && (!call || call->arg_size() == 2);
   }
 
   ShapeAnalysis shapes_;
