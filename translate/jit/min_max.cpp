@@ -7,18 +7,14 @@
 
 #include <algorithm>
 
+#include "translate/lower/bits_of.h"
+
 namespace ptxrun::jit {
 
 using namespace llvm;
+using lower::bitsOf;
 
 namespace {
-
-/// The same bits, as floats or as integers.
-Value *bitsOf(Value *v) {
-  while (auto *cast = dyn_cast<BitCastInst>(v))
-    v = cast->getOperand(0);
-  return v;
-}
 
 /// A vector whose elements are put in another order; else null.
 ShuffleVectorInst *permutationAt(Value *v) {
@@ -111,15 +107,10 @@ class Orders {
       Value *before = orderOf(moved->getOperand(0), isMin);
       return known_[{bits, isMin}] = ir.CreateShuffleVector(before, moved->getShuffleMask());
     }
-    if (Value *other = known_.lookup({bits, !isMin})) {
+    if (Value *other = isMin ? known_.lookup({bits, false}) : orderOf(v, true)) {
       setInsertPointBehind(ir, other, function_);
       Constant *one = ConstantInt::get(other->getType(), 1);
       return known_[{bits, isMin}] = isMin ? ir.CreateSub(other, one) : ir.CreateAdd(other, one);
-    }
-    if (!isMin) {
-      Value *less = orderOf(v, true);
-      setInsertPointBehind(ir, less, function_);
-      return known_[{bits, false}] = ir.CreateAdd(less, ConstantInt::get(less->getType(), 1));
     }
     auto *lanes = cast<FixedVectorType>(v->getType());
     auto *type = FixedVectorType::getInteger(lanes);

@@ -3,18 +3,14 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "translate/lower/bits_of.h"
+
 namespace ptxrun::lower {
 
 using namespace llvm;
 
 namespace {
 
-/// The same bits, as floats or as integers.
-Value *bitsOf(Value *v) {
-  while (auto *cast = dyn_cast<BitCastInst>(v))
-    v = cast->getOperand(0);
-  return v;
-}
 bool isSame(Value *a, Value *b) { return bitsOf(a) == bitsOf(b); }
 
 /// Whether `test` asks if a number, `of`, is a NaN.

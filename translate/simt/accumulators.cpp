@@ -3,18 +3,12 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include "translate/lower/bits_of.h"
 #include "translate/simt/shape.h"
 
 namespace ptxrun::simt {
 
 namespace {
-
-/// Registers change their type on the way, not their bits.
-const llvm::Value *carried(const llvm::Value *v) {
-  while (auto *cast = llvm::dyn_cast<llvm::BitCastInst>(v))
-    v = cast->getOperand(0);
-  return v;
-}
 
 /// The call that the values are the results of, in order; null for anything else.
 const llvm::CallBase *callOf(const Accumulators::Registers &values) {
@@ -33,7 +27,7 @@ const llvm::CallBase *callOf(const Accumulators::Registers &values) {
 
 Accumulators::Registers allCarried(Accumulators::Registers values) {
   for (const llvm::Value *&v : values)
-    v = carried(v);
+    v = lower::bitsOf(v);
   return values;
 }
 

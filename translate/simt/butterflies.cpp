@@ -10,13 +10,15 @@
 // reads those that do not, and passes on what it read).
 #include "translate/simt/butterflies.h"
 
-#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "intrinsics/abi.h"
+#include "translate/lower/bits_of.h"
 #include "translate/lower/min_max.h"
+#include "translate/simt/pieces.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -24,6 +26,7 @@ namespace {
 
 using llvm::Instruction;
 using llvm::Value;
+using lower::bitsOf;
 using namespace llvm::PatternMatch;
 
 /// Distances m for which a value is the same in lanes l and l ^ m: bit m. Closed under ^.
@@ -58,12 +61,6 @@ std::optional<Exchange> exchangeAt(const Value *v) {
       !members->isMinusOne())
     return std::nullopt;
   return Exchange{call->getArgOperand(0), unsigned(distance->getZExtValue() & 31)};
-}
-
-Value *bitsOf(Value *v) {
-  while (auto *cast = llvm::dyn_cast<llvm::BitCastInst>(v))
-    v = cast->getOperand(0);
-  return v;
 }
 
 /// If `theirs` is what lanes at some distance have of `mine`, in one word or in two: the distance.
@@ -110,9 +107,7 @@ class Butterflies {
     if (const auto sum = exchanged(i))
       return with(of(sum->of), sum->distance);
     auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-    if (call ? !llvm::isTriviallyVectorizable(call->getIntrinsicID())
-             : !llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
-                          llvm::SelectInst>(i))
+    if (!isElementwise(i))
       return kNone;
     Distances all = kAll;
     for (Value *operand : call ? call->args() : i.operands())
@@ -152,9 +147,9 @@ class Butterflies {
 } // namespace
 
 void shareButterflies(llvm::Function &f, const GangShape &gang) {
-  if (gang.lanes != 32 || llvm::none_of(llvm::instructions(f), [](const Instruction &i) {
-        return wordAt(i).op == Op::shflBfly;
-      }))
+  if (gang.lanes != abi::kWarpSize ||
+      llvm::none_of(llvm::instructions(f),
+                    [](const Instruction &i) { return wordAt(i).op == Op::shflBfly; }))
     return;
   std::vector<Instruction *> alike;
   {

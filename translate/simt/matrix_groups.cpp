@@ -26,6 +26,7 @@
 #include <cstring>
 
 #include "intrinsics/tensor_forms.h"
+#include "translate/lower/bits_of.h"
 #include "translate/lower/matrix_forms.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/words.h"
@@ -44,12 +45,6 @@ MatrixRun::Registers registersOf(const llvm::CallBase &call, unsigned first, uns
   for (unsigned i = 0; i < count; ++i)
     registers.push_back(call.getArgOperand(first + i));
   return registers;
-}
-
-const llvm::Value *carried(const llvm::Value *v) {
-  while (auto *cast = llvm::dyn_cast<llvm::BitCastInst>(v))
-    v = cast->getOperand(0);
-  return v;
 }
 
 /// Whether only `user`, and what carries the value to it, want it.
@@ -98,7 +93,7 @@ uint16_t MatrixRun::Fragments::numberOf(const Registers &registers) {
 static const llvm::Value *sourceOf(const MatrixRun::Registers &registers) {
   const llvm::Value *source = nullptr;
   for (unsigned i = 0; i < registers.size(); ++i) {
-    auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(carried(registers[i]));
+    auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(lower::bitsOf(registers[i]));
     if (!part || part->getNumIndices() != 1 || part->getIndices()[0] != i)
       return nullptr;
     if (source && part->getAggregateOperand() != source)

@@ -2,7 +2,6 @@
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -20,15 +19,12 @@ namespace {
 using llvm::Instruction;
 using llvm::Value;
 
-/// Whether it does the same with each element of its operands, which are all vectors.
-bool isElementwise(const Instruction &i) {
-  if (!i.getType()->isVectorTy() || i.getType()->getScalarType()->isPointerTy())
+/// Whether it does the same with each element of its operands, which are all vectors of numbers.
+bool isOfElements(const Instruction &i) {
+  if (!i.getType()->isVectorTy() || i.getType()->getScalarType()->isPointerTy() ||
+      !isElementwise(i))
     return false;
   auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  if (call ? !llvm::isTriviallyVectorizable(call->getIntrinsicID())
-           : !llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
-                        llvm::SelectInst>(i))
-    return false;
   return llvm::all_of(call ? call->args() : i.operands(), [&](const Value *operand) {
     return operand->getType()->isVectorTy() &&
            !operand->getType()->getScalarType()->isPointerTy() &&
@@ -97,11 +93,12 @@ class Rewriter {
   Value *inPieces(Value *old, llvm::Type *scalar) {
     const unsigned bits = unsigned(scalar->getScalarSizeInBits()),
                    n = elementCount(old) * partsOf(old, scalar);
+    const unsigned perRegister = vectorBits_ / std::max(1U, bits);
     const size_t made = made_.size(), replaced = replaced_.size(), known = added_.size();
     llvm::SmallVector<Value *> registers;
-    for (unsigned first = 0; first < n; first += std::max(1U, vectorBits_ / std::max(1U, bits))) {
+    for (unsigned first = 0; first < n; first += perRegister) {
       Pieces pieces;
-      for (unsigned k = first; k < std::min(n, first + vectorBits_ / std::max(1U, bits)); ++k)
+      for (unsigned k = first; k < std::min(n, first + perRegister); ++k)
         pieces.push_back(originOf(old, k, bits));
       if (pieces.size() < 2 || pieces[0].first == pieces[1].first)
         break;
@@ -302,14 +299,14 @@ class Rewriter {
   /// The same operation on all elements, or on all of these parts of them.
   Value *operation(const Pieces &pieces, llvm::Type *scalar) {
     auto *first = llvm::dyn_cast<Instruction>(pieces[0].first);
-    if (!first || !isElementwise(*first))
+    if (!first || !isOfElements(*first))
       return nullptr;
     const unsigned parts = partsOf(first, scalar);
     if (parts != 1 && !isBitwise(*first))
       return nullptr;
     for (auto &[value, at] : pieces) {
       auto *i = llvm::dyn_cast<Instruction>(value);
-      if (!i || !isElementwise(*i) || !areAlike(*first, *i) ||
+      if (!i || !isOfElements(*i) || !areAlike(*first, *i) ||
           loops_.getLoopFor(i->getParent()) != loops_.getLoopFor(before_->getParent()))
         return nullptr;
     }

@@ -1,8 +1,10 @@
 #include "translate/simt/pieces.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
@@ -160,6 +162,13 @@ unsigned widthOfParts(const Value *vector) {
     if (const unsigned narrower = widthOfParts(side))
       bits = std::min(bits, narrower);
   return bits;
+}
+
+bool isElementwise(const llvm::Instruction &i) {
+  if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
+    return llvm::isTriviallyVectorizable(call->getIntrinsicID());
+  return llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
+                   llvm::SelectInst>(i);
 }
 
 bool isMove(const Value *v) {

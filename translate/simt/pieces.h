@@ -1,6 +1,6 @@
 // Where the bits of vectors come from.
 #pragma once
-#include <llvm/IR/Value.h>
+#include <llvm/IR/Instruction.h>
 
 #include <utility>
 #include <vector>
@@ -24,6 +24,9 @@ unsigned widthOfParts(const llvm::Value *vector);
 
 /// Whether an instruction may only move pieces.
 bool isMove(const llvm::Value *);
+
+/// Whether what an instruction makes of each lane or element comes of that of its operands alone.
+bool isElementwise(const llvm::Instruction &);
 
 /// Bits of an element of a vector, or of a scalar; 0 of pointers.
 unsigned elementBits(const llvm::Value *);

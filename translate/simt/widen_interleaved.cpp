@@ -6,6 +6,7 @@
 
 #include "translate/simt/accesses.h"
 #include "translate/simt/linear_sum.h"
+#include "translate/simt/pieces.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -22,10 +23,6 @@ llvm::SmallVector<int> everySecond(unsigned first, unsigned n, unsigned halves) 
       order.push_back(int(half * each + (at < each ? at : n + at - each)));
     }
   return order;
-}
-
-unsigned length(const Value *v) {
-  return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
 }
 
 } // namespace
@@ -51,7 +48,7 @@ void Accesses::takeApart(llvm::ArrayRef<Value *> pieces, unsigned halves, unsign
   }
   llvm::SmallVector<Value *> even, odd;
   for (size_t k = 0; k < pieces.size(); k += 2) {
-    const unsigned n = length(pieces[k]);
+    const unsigned n = elementCount(pieces[k]);
     even.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(0, n, halves)));
     odd.push_back(b_.CreateShuffleVector(pieces[k], pieces[k + 1], everySecond(1, n, halves)));
   }
@@ -67,7 +64,7 @@ llvm::SmallVector<Value *> Accesses::putTogether(llvm::ArrayRef<Value *> in, uns
   llvm::SmallVector<Value *> even = putTogether(in, first, step * 2),
                              odd = putTogether(in, first + step, step * 2), out;
   for (size_t k = 0; k < even.size(); ++k) {
-    const unsigned n = length(even[k]);
+    const unsigned n = elementCount(even[k]);
     llvm::SmallVector<int> low, high;
     for (unsigned e = 0; e < n; ++e) {
       (e < n / 2 ? low : high).append({int(e), int(n + e)});
@@ -193,7 +190,7 @@ bool Accesses::loadSomeOfStructures(const llvm::LoadInst &load, const Address &a
 /// n registers of n blocks of 16 bytes, transposed; n is 1, 2 or 4.
 llvm::SmallVector<llvm::Value *> Accesses::transposeBlocks(llvm::SmallVector<Value *> rows) {
   auto pick = [&](Value *x, Value *y, llvm::ArrayRef<int> blocks) {
-    const int each = int(length(x) / blocks.size());
+    const int each = int(elementCount(x) / blocks.size());
     llvm::SmallVector<int> order;
     for (int block : blocks)
       for (int e = 0; e < each; ++e)
@@ -222,7 +219,7 @@ llvm::SmallVector<llvm::Value *> Accesses::transposeElements(llvm::SmallVector<V
     for (unsigned k = 0; k < n / 2; ++k)
       for (unsigned half : {0u, n / 2}) {
         llvm::SmallVector<int> order;
-        for (unsigned first = half, all = length(rows[k]); first < all; first += n)
+        for (unsigned first = half, all = elementCount(rows[k]); first < all; first += n)
           for (unsigned e = first; e < first + n / 2; ++e)
             order.append({int(e), int(all + e)});
         next.push_back(b_.CreateShuffleVector(rows[k], rows[k + n / 2], order));
@@ -335,7 +332,7 @@ llvm::SmallVector<const llvm::StoreInst *> Accesses::storesNear(const llvm::Stor
 
 /// n registers of single elements: n registers of structures, in the order of memory.
 llvm::SmallVector<llvm::Value *> Accesses::interleave(llvm::ArrayRef<Value *> in) {
-  const unsigned n = unsigned(in.size()), each = length(in[0]);
+  const unsigned n = unsigned(in.size()), each = elementCount(in[0]);
   if (llvm::isPowerOf2_32(n))
     return putTogether(in, 0, 1);
   llvm::SmallVector<Value *> out;
@@ -489,7 +486,7 @@ bool Accesses::storeRows(const llvm::StoreInst &store, const Address &a) {
     llvm::SmallVector<int> order;
     for (unsigned k = 0; k < count; ++k)
       order.push_back(int(first + k));
-    return length(whole) == count ? whole : b_.CreateShuffleVector(whole, order);
+    return elementCount(whole) == count ? whole : b_.CreateShuffleVector(whole, order);
   };
   for (unsigned lane = 0; lane < lanes_; lane += each) {
     llvm::SmallVector<Value *> in;
