@@ -1,5 +1,7 @@
 #include "translate/jit/conditional_stores.h"
 
+#include <numeric>
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -11,23 +13,59 @@ using namespace llvm;
 
 namespace {
 
-/// bits = mask;  for each lane: store %v[lane], (bits & 1 << lane ? its place : nobody)
-void storeEachLane(IntrinsicInst &store, Value *nobody) {
-  Value *values = store.getArgOperand(0), *to = store.getArgOperand(1);
-  auto *type = cast<FixedVectorType>(values->getType());
-  const unsigned lanes = type->getNumElements(), bytes = type->getScalarSizeInBits() / 8;
-  const Align align = cast<ConstantInt>(store.getArgOperand(2))->getAlignValue();
-  IRBuilder<> ir(&store);
-  Value *mask = ir.CreateZExtOrTrunc(ir.CreateBitCast(store.getArgOperand(3), ir.getIntNTy(lanes)),
-                                     ir.getInt32Ty());
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    Value *isStored = ir.CreateICmpNE(ir.CreateAnd(mask, uint64_t(1) << lane), ir.getInt32(0));
-    Value *place = ir.CreateConstGEP1_64(ir.getInt8Ty(), to, uint64_t(lane) * bytes);
-    ir.CreateAlignedStore(ir.CreateExtractElement(values, lane),
-                          ir.CreateSelect(isStored, place, nobody),
-                          commonAlignment(align, uint64_t(lane) * bytes));
+/// What a masked store is made of.
+struct Masked {
+  Value *values, *to, *mask; ///< `mask`: an i32 with a bit for each lane, zeros above
+  Align align;
+  unsigned lanes, bytes; ///< `bytes`: of an element
+
+  explicit Masked(IntrinsicInst &store)
+      : values(store.getArgOperand(0)), to(store.getArgOperand(1)),
+        align(cast<ConstantInt>(store.getArgOperand(2))->getAlignValue()) {
+    auto *type = cast<FixedVectorType>(values->getType());
+    lanes = type->getNumElements();
+    bytes = type->getScalarSizeInBits() / 8;
+    IRBuilder<> ir(&store);
+    mask = ir.CreateZExtOrTrunc(ir.CreateBitCast(store.getArgOperand(3), ir.getIntNTy(lanes)),
+                                ir.getInt32Ty());
   }
-  store.eraseFromParent();
+  Value *place(IRBuilder<> &ir, unsigned lane) const {
+    return ir.CreateConstGEP1_64(ir.getInt8Ty(), to, uint64_t(lane) * bytes);
+  }
+  Align alignOf(unsigned lane) const { return commonAlignment(align, uint64_t(lane) * bytes); }
+};
+
+/// for `count` lanes from `first`: store %v[lane], (bits & 1 << lane ? its place : nobody)
+void storeEachLane(IRBuilder<> &ir, const Masked &store, unsigned first, unsigned count,
+                   Value *nobody) {
+  for (unsigned lane = first; lane < first + count; ++lane) {
+    Value *isStored =
+        ir.CreateICmpNE(ir.CreateAnd(store.mask, uint64_t(1) << lane), ir.getInt32(0));
+    ir.CreateAlignedStore(ir.CreateExtractElement(store.values, lane),
+                          ir.CreateSelect(isStored, store.place(ir, lane), nobody),
+                          store.alignOf(lane));
+  }
+}
+
+/// A register's lanes at once where all are stored, none where none is, else each. Lanes part
+/// mostly at the ends of rows: most registers have either all or none.
+void storeRegister(Instruction *before, const Masked &store, unsigned first, unsigned count,
+                   Value *nobody) {
+  IRBuilder<> ir(before);
+  const uint64_t all = maskTrailingOnes<uint64_t>(count) << first;
+  Value *bits = ir.CreateAnd(store.mask, all);
+  Instruction *whole, *parted;
+  SplitBlockAndInsertIfThenElse(ir.CreateICmpEQ(bits, ir.getInt32(uint32_t(all))),
+                                before->getIterator(), &whole, &parted);
+  IRBuilder<> atOnce(whole);
+  SmallVector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), int(first));
+  atOnce.CreateAlignedStore(atOnce.CreateShuffleVector(store.values, lanes),
+                            store.place(atOnce, first), store.alignOf(first));
+  IRBuilder<> byEach(parted);
+  byEach.SetInsertPoint(SplitBlockAndInsertIfThen(byEach.CreateICmpNE(bits, ir.getInt32(0)),
+                                                  parted->getIterator(), /*Unreachable=*/false));
+  storeEachLane(byEach, store, first, count, nobody);
 }
 
 /// Whether it takes longer as one instruction than lane by lane.
@@ -53,12 +91,12 @@ void storeLanesOrNowhere(Function &function, const simt::Target &target) {
     return;
   auto *nobody = new AllocaInst(ArrayType::get(Type::getInt8Ty(function.getContext()), 8), 0,
                                 nullptr, Align(8), "nobody", function.getEntryBlock().begin());
-  const BasicBlock *last = nullptr;
-  for (IntrinsicInst *store : stores) {
-    // LLVM's time for a block grows with the square of the stores in it.
-    last = store->getParent() == last ? SplitBlock(store->getParent(), store->getIterator())
-                                      : store->getParent();
-    storeEachLane(*store, nobody);
+  for (IntrinsicInst *intrinsic : stores) {
+    const Masked store(*intrinsic);
+    const unsigned inRegister = std::min(store.lanes, unsigned(target.vectorBytes()) / store.bytes);
+    for (unsigned first = 0; first < store.lanes; first += inRegister)
+      storeRegister(intrinsic, store, first, std::min(inRegister, store.lanes - first), nobody);
+    intrinsic->eraseFromParent();
   }
 }
 

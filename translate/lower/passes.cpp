@@ -18,6 +18,7 @@
 
 #include "translate/lower/address_phis.h"
 #include "translate/lower/analyses.h"
+#include "translate/lower/bounded_fmas.h"
 #include "translate/lower/canonical_nan.h"
 #include "translate/lower/constant_arrays.h"
 #include "translate/lower/half_fmas.h"
@@ -45,6 +46,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
   passes.addPass(HalfFmasPass());
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(BoundedFmasPass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(WideDivisionsPass());
   return passes;

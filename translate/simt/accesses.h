@@ -252,8 +252,7 @@ class Accesses : protected ValueMap {
                           llvm::function_ref<Value *()> byLane);
   std::optional<Ahead> updateAhead(const llvm::AtomicRMWInst &, const Places &);
   void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
-  Value *flushingAdd(const llvm::AtomicRMWInst &, Value *p, Value *v, UpdateBy);
-  std::function<Value *(Value *, Value *)> nextInRow(const llvm::AtomicRMWInst &);
+  Value *next(const llvm::AtomicRMWInst &, Value *place, Value *old, Value *operand);
   Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align, UpdateBy);
   bool areAddedUp(const llvm::AtomicRMWInst &);
   void addUp(const llvm::AtomicRMWInst &, Value *addends, llvm::function_ref<void(Value *)> add,
@@ -271,13 +270,10 @@ class Accesses : protected ValueMap {
                                                         unsigned first, unsigned count);
 
   // widen_row_atomics.cpp
-  /// What an operation makes of old values and operands: vectors, or scalars.
-  using NextValue = llvm::function_ref<Value *(Value *old, Value *operand)>;
   bool isRowUpdate(const llvm::AtomicRMWInst &, UpdateBy, bool isLong);
-  Value *updateWholeRow(const llvm::AtomicRMWInst &, Value *row, UpdateBy, NextValue);
-  Value *exchangeRow(const llvm::AtomicRMWInst &, Value *row, NextValue);
-  Value *updateRow(const llvm::AtomicRMWInst &, UpdateBy, NextValue,
-                   llvm::function_ref<Value *()> slowly);
+  Value *updateWholeRow(const llvm::AtomicRMWInst &, Value *row, UpdateBy);
+  Value *exchangeRow(const llvm::AtomicRMWInst &, Value *row);
+  Value *updateRow(const llvm::AtomicRMWInst &, UpdateBy, llvm::function_ref<Value *()> slowly);
 
   std::map<std::pair<unsigned, bool>, LaneGroups> laneGroups_; // by how many lanes; guessed
   /// Where groups begin in the block being emitted, by the address less its bytes and how

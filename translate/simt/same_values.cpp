@@ -16,9 +16,11 @@
 //
 //   br ptx.few(v), turns, rest
 //   turns:  u = ptx.next(v);  if (v == u) [v = u; what depends on it];  br v == u, end, turns
+#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "translate/simt/agreed_comparisons.h"
@@ -228,6 +230,34 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v, const GangShape &ga
   llvm::SmallVector<BasicBlock *> agreed;
   shapes.dominators().getDescendants(choice->getSuccessor(0), agreed);
   settleComparisons(v, agreed, gang);
+  return true;
+}
+
+/// A shift that leaves a number's sign, and nothing else of it.
+bool isSign(const Value &v) {
+  const llvm::APInt *by;
+  return match(&v, llvm::PatternMatch::m_Shr(llvm::PatternMatch::m_Value(),
+                                             llvm::PatternMatch::m_APInt(by))) &&
+         *by == by->getBitWidth() - 1;
+}
+
+/// Lets the special version that `sign` is in be the one for gangs whose lanes hold no negative
+/// number in what it is the sign of. Compilers round quotients by powers of two towards zero with
+/// it; without, `i / 32` and `i % 32` are a shift and a mask.
+bool assumeNoSign(const ShapeAnalysis &shapes, Instruction &sign) {
+  const Shape of = shapes.shape(sign.getOperand(0));
+  llvm::BranchInst *choice =
+      of.hasOffsets() && !of.isUniform() ? choiceBefore(shapes, sign.getParent()) : nullptr;
+  Value *early =
+      choice ? computedBefore(sign.getOperand(0), choice, shapes.dominators()) : nullptr;
+  if (!early)
+    return false;
+  llvm::IRBuilder<> b(choice);
+  early = b.CreateFreeze(early); // as in joinChoice
+  Value *isPositive = b.CreateICmpSGE(early, llvm::Constant::getNullValue(early->getType()));
+  choice->setCondition(
+      b.CreateAnd(choice->getCondition(), callWord(b, Op::all, b.getInt1Ty(), isPositive)));
+  llvm::replaceAndRecursivelySimplify(&sign, llvm::Constant::getNullValue(sign.getType()));
   return true;
 }
 
@@ -449,6 +479,8 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
     llvm::SmallVector<Instruction *> together, coarseOnes;
     llvm::MDNode *tried = llvm::MDNode::get(f.getContext(), {});
     for (Instruction &coarse : *block) {
+      if (isSign(coarse) && assumeNoSign(shapes, coarse))
+        return true;
       Instruction *value = mayBeSame(shapes, coarse);
       if (!value || value->hasMetadata(kTried) || coarse.hasMetadata(kTried) ||
           !isComputedFromKnown(shapes, *value))

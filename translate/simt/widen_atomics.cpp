@@ -10,6 +10,7 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include "translate/lower/canonical_nan.h"
 #include "translate/lower/memory_order.h"
@@ -294,11 +295,10 @@ std::optional<Accesses::Ahead> Accesses::updateAhead(const llvm::AtomicRMWInst &
   if (!areGathered(*rmw.getType()))
     return std::nullopt;
   Value *each = placesOfAll(places);
-  const auto flush = mayFlush(rmw) ? flushAt(rmw, each) : [](Value *x) { return x; };
   Value *seen = b_.CreateMaskedGather(type, each, rmw.getAlign(), fullMask(),
                                       llvm::Constant::getNullValue(type));
   Value *value = b_.CreateFreeze(vector(rmw.getValOperand()));
-  Value *wanted = flush(combine(b_, rmw, flush(seen), flush(value), context_.options));
+  Value *wanted = next(rmw, each, seen, value);
   return Ahead{b_.CreateBitCast(seen, bitsOf(type)), b_.CreateBitCast(wanted, bitsOf(type))};
 }
 
@@ -390,7 +390,6 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
   Value *first = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {i64}, {left, b_.getTrue()});
   Value *second = b_.CreateAdd(first, b_.getInt64(1));
   Value *place = placeAt(places, loadOf(indexType, indices, first));
-  const auto flush = mayFlush(rmw) ? flushAt(rmw, place) : [](Value *x) { return x; };
   const auto isInRun = [&](Value *lane) {
     return b_.CreateTrunc(b_.CreateLShr(same, lane), b_.getInt1Ty());
   };
@@ -414,19 +413,18 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
   b_.CreateBr(update);
 
   b_.SetInsertPoint(update);
-  Value *old = flush(b_.CreateBitCast(seen, type));
+  Value *old = b_.CreateBitCast(seen, type);
   b_.CreateBr(lanes);
 
   b_.SetInsertPoint(lanes);
   llvm::PHINode *lane = b_.CreatePHI(i64, 2, "lane"), *soFar = b_.CreatePHI(type, 2);
   lane->addIncoming(first, update);
   soFar->addIncoming(old, update);
-  Value *value = flush(loadOf(type, values, lane));
-  Value *wanted = flush(combine(b_, rmw, soFar, value, context_.options));
-  Value *next = b_.CreateAdd(lane, b_.getInt64(1));
-  lane->addIncoming(next, lanes);
-  soFar->addIncoming(wanted, lanes);
-  b_.CreateCondBr(isInRun(next), lanes, exchange);
+  Value *wanted = next(rmw, place, soFar, loadOf(type, values, lane));
+  Value *behind = b_.CreateAdd(lane, b_.getInt64(1));
+  lane->addIncoming(behind, b_.GetInsertBlock());
+  soFar->addIncoming(wanted, b_.GetInsertBlock());
+  b_.CreateCondBr(isInRun(behind), lanes, exchange);
 
   b_.SetInsertPoint(exchange);
   exchangeUnless(rmw, place, seen, wanted, update, latch);
@@ -434,27 +432,57 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
   b_.SetInsertPoint(latch);
   llvm::PHINode *following = b_.CreatePHI(i64, 3);
   for (Block *from : llvm::predecessors(latch))
-    following->addIncoming(from == alone ? second : next, from);
+    following->addIncoming(from == alone ? second : behind, from);
   Value *rest = b_.CreateAnd(left, b_.CreateShl(b_.getInt64(~uint64_t(0)), following));
   left->addIncoming(rest, latch);
   b_.CreateCondBr(b_.CreateIsNotNull(rest), run, done);
   b_.SetInsertPoint(done);
 }
 
-llvm::Value *Accesses::flushingAdd(const llvm::AtomicRMWInst &rmw, Value *p, Value *v,
-                                   UpdateBy update) {
-  const auto flush = flushAt(rmw, p);
-  Value *addend = flush(v);
-  return updateInLoop(rmw, p, update, [&](Value *old) {
+/// What the operation at `p` makes of what is there and an operand, both scalars or both vectors;
+/// of additions that flush also of one scalar and all of a vector, one after the other.
+///
+///     added = old + v
+///     all of added are zero or at least 2^-100 ? added : flush(flush(old) + flush(v))
+///
+/// It comes to the same: behind a sum of 2^-100 stands at most one subnormal number, and that is
+/// less than half of the other's last bit; of sums that are zero both numbers are subnormal or
+/// neither is. Comparisons with NaN are false.
+llvm::Value *Accesses::next(const llvm::AtomicRMWInst &rmw, Value *p, Value *old, Value *v) {
+  if (!mayFlush(rmw))
+    return combine(b_, rmw, old, v, context_.options);
+  const bool isOneAfterTheOther = v->getType() != old->getType();
+  llvm::SmallVector<Value *> addends{v};
+  if (isOneAfterTheOther) {
+    addends.clear();
+    for (unsigned l = 0; l < llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements(); ++l)
+      addends.push_back(b_.CreateExtractElement(v, l));
+  }
+  const auto exactly = [&] {
+    const auto flush = flushAt(rmw, p);
     Value *soFar = flush(old);
-    if (auto *all = llvm::dyn_cast<llvm::FixedVectorType>(v->getType())) {
-      for (unsigned l = 0; l + 1 < all->getNumElements(); ++l)
-        soFar = flush(b_.CreateFAdd(soFar, b_.CreateExtractElement(addend, l)));
-      return flush(sum(b_, soFar, b_.CreateExtractElement(addend, all->getNumElements() - 1),
-                       context_.options));
-    }
-    return flush(sum(b_, soFar, addend, context_.options));
-  });
+    for (Value *addend : addends)
+      soFar = flush(sum(b_, soFar, flush(addend), context_.options));
+    return soFar;
+  };
+  if (isBaseline())
+    return exactly();
+  Value *added = old, *isRare = nullptr;
+  for (Value *addend : addends) {
+    added = b_.CreateFAdd(added, addend);
+    Value *seen = b_.CreateFreeze(added); // of lanes that are not active: anything
+    Value *isSmall = b_.CreateFCmpULT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, seen),
+                                      llvm::ConstantFP::get(seen->getType(), 0x1p-100));
+    Value *isRareHere = b_.CreateAnd(
+        isSmall, b_.CreateFCmpUNE(seen, llvm::Constant::getNullValue(seen->getType())));
+    isRare = isRare ? b_.CreateOr(isRare, isRareHere) : isRareHere;
+  }
+  if (added->getType()->isVectorTy())
+    isRare = b_.CreateOrReduce(isRare);
+  Block *rare = newBlock("sum.rare"), *usual = newBlock("sum.usual"), *done = newBlock("sum.done");
+  b_.CreateCondBr(isRare, rare, usual,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+  return joined({rare, exactly}, {usual, [&] { return added; }}, done);
 }
 
 /// Whether lanes, not known to be few, add numbers to one place, which can be one update: nobody
@@ -560,17 +588,6 @@ void Accesses::updateDenseOrSparse(const Places &places, Value *values, llvm::Ty
   whereDense(updateAll, updateSome);
 }
 
-/// What the operation makes of a row of old values and one of operands.
-std::function<llvm::Value *(llvm::Value *, llvm::Value *)>
-Accesses::nextInRow(const llvm::AtomicRMWInst &rmw) {
-  if (!mayFlush(rmw))
-    return [&](Value *old, Value *v) { return combine(b_, rmw, old, v, context_.options); };
-  return
-      [this, flush = flushAt(rmw, rowOf(address(rmw.getPointerOperand())))](Value *old, Value *v) {
-        return flush(sum(b_, flush(old), flush(v), context_.options));
-      };
-}
-
 /// Whether what lanes find may tell that an operation, whose results are wanted, changes nothing.
 bool Accesses::mayAllBeDone(const llvm::Instruction &i, const Value *pointer, const Value *value) {
   auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i);
@@ -638,13 +655,10 @@ llvm::Value *Accesses::update(const llvm::Instruction &i, UpdateBy by) {
   const bool isByHost = by == UpdateBy::host;
   auto one = [&](Value *p, Value *v, Value *expected) -> Value * {
     if (rmw) {
-      if (mayFlush(*rmw))
-        return flushingAdd(*rmw, p, v, by);
-      if (isByHost && !isExtreme(rmw->getOperation()) && !mayBeLeftAlone(*rmw) &&
+      if (isByHost && !mayFlush(*rmw) && !isExtreme(rmw->getOperation()) && !mayBeLeftAlone(*rmw) &&
           !hasOneNan(*rmw, context_.options) && v->getType() == rmw->getType())
         return b_.CreateAtomicRMW(rmw->getOperation(), p, v, align, rmw->getOrdering());
-      return updateInLoop(*rmw, p, by,
-                          [&](Value *old) { return combine(b_, *rmw, old, v, context_.options); });
+      return updateInLoop(*rmw, p, by, [&](Value *old) { return next(*rmw, p, old, v); });
     }
     if (isByHost)
       return b_.CreateAtomicCmpXchg(p, expected, v, align, cas->getSuccessOrdering(),
@@ -690,7 +704,7 @@ llvm::Value *Accesses::update(const llvm::Instruction &i, UpdateBy by) {
     return nullptr;
   }
   if (rmw && isRowUpdate(*rmw, by, isLong(*rmw)))
-    return updateRow(*rmw, by, nextInRow(*rmw), [&] { return byLane(true); });
+    return updateRow(*rmw, by, [&] { return byLane(true); });
   if (rmw && isByHost && i.use_empty() && isLong(*rmw) && !shapes_.isUniform(pointer) &&
       !plain(value)->isVectorTy() && knownLanes().empty() && !isBaseline()) {
     updateInRuns(*rmw, places);

@@ -55,21 +55,21 @@ bool Accesses::isRowUpdate(const llvm::AtomicRMWInst &rmw, UpdateBy by, bool isL
 }
 
 /// The new values of a row that no other thread sees; gives the old ones.
-llvm::Value *Accesses::updateWholeRow(const llvm::AtomicRMWInst &rmw, Value *row, UpdateBy by,
-                                      NextValue next) {
+llvm::Value *Accesses::updateWholeRow(const llvm::AtomicRMWInst &rmw, Value *row, UpdateBy by) {
   llvm::Type *type = wide(&rmw);
   if (!mask()) {
     Value *old = loadForUpdate(type, row, rmw.getAlign(), by);
-    b_.CreateAlignedStore(next(old, vector(rmw.getValOperand())), row, rmw.getAlign());
+    b_.CreateAlignedStore(next(rmw, row, old, vector(rmw.getValOperand())), row, rmw.getAlign());
     return old;
   }
   Value *old = b_.CreateMaskedLoad(type, row, rmw.getAlign(), mask());
-  b_.CreateMaskedStore(next(old, vector(rmw.getValOperand())), row, rmw.getAlign(), mask());
+  b_.CreateMaskedStore(next(rmw, row, old, vector(rmw.getValOperand())), row, rmw.getAlign(),
+                       mask());
   return old;
 }
 
 /// The same of a row that others may update meanwhile.
-llvm::Value *Accesses::exchangeRow(const llvm::AtomicRMWInst &rmw, Value *row, NextValue next) {
+llvm::Value *Accesses::exchangeRow(const llvm::AtomicRMWInst &rmw, Value *row) {
   llvm::Type *type = wide(&rmw), *i32 = b_.getInt32Ty(), *all = b_.getInt128Ty();
   const unsigned count = kExchanged * 8 / rmw.getType()->getScalarSizeInBits();
   llvm::Type *part = vec(rmw.getType(), count);
@@ -107,7 +107,7 @@ llvm::Value *Accesses::exchangeRow(const llvm::AtomicRMWInst &rmw, Value *row, N
   b_.SetInsertPoint(update);
   llvm::PHINode *seen = b_.CreatePHI(all, 2);
   seen->addIncoming(atFirst, first);
-  Value *old = b_.CreateBitCast(seen, part), *wanted = next(old, value);
+  Value *old = b_.CreateBitCast(seen, part), *wanted = next(rmw, row, old, value);
   if (partMask)
     wanted = b_.CreateSelect(partMask, wanted, old);
   Value *exchanged = b_.CreateAtomicCmpXchg(
@@ -132,13 +132,12 @@ llvm::Value *Accesses::exchangeRow(const llvm::AtomicRMWInst &rmw, Value *row, N
 
 /// A row at once where it lies in one and can be exchanged, else `slowly`. Gives what was there, or
 /// null where nobody asks.
-llvm::Value *Accesses::updateRow(const llvm::AtomicRMWInst &rmw, UpdateBy by, NextValue next,
+llvm::Value *Accesses::updateRow(const llvm::AtomicRMWInst &rmw, UpdateBy by,
                                  llvm::function_ref<Value *()> slowly) {
   const Address a = address(rmw.getPointerOperand());
   Value *row = rowOf(a);
   const auto update = [&]() -> Value * {
-    Value *old =
-        by == UpdateBy::host ? exchangeRow(rmw, row, next) : updateWholeRow(rmw, row, by, next);
+    Value *old = by == UpdateBy::host ? exchangeRow(rmw, row) : updateWholeRow(rmw, row, by);
     return rmw.use_empty() ? nullptr : old;
   };
   Value *isNoRow = a.wraps;
