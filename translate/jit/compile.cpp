@@ -22,6 +22,7 @@
 #include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/known_masks.h"
+#include "translate/jit/lane_tests.h"
 #include "translate/jit/min_max.h"
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
@@ -366,8 +367,10 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
       storeKnownLanes(function, target);
       storeLanesOrNowhere(function, target);
       convertHalvesAsFloats(function);
-      if (!target.hasMaskRegisters())
+      if (!target.hasMaskRegisters()) {
         spreadMasksAsNumbers(function);
+        testLanesByRegisters(function, target.vectorBytes());
+      }
       takeRowConditionsApart(function);
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
     }

@@ -18,7 +18,7 @@
 
 #include "translate/lower/address_phis.h"
 #include "translate/lower/analyses.h"
-#include "translate/lower/bounded_fmas.h"
+#include "translate/lower/bounded_sums.h"
 #include "translate/lower/canonical_nan.h"
 #include "translate/lower/constant_arrays.h"
 #include "translate/lower/half_fmas.h"
@@ -46,7 +46,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
   passes.addPass(HalfFmasPass());
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(BoundedFmasPass());
+  passes.addPass(BoundedSumsPass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(WideDivisionsPass());
   return passes;

@@ -1,4 +1,4 @@
-#include "translate/lower/bounded_fmas.h"
+#include "translate/lower/bounded_sums.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include "translate/lower/canonical_nan.h"
 
 namespace ptxrun::lower {
 
@@ -29,6 +31,11 @@ std::optional<Interval> intervalOf(Value *value, unsigned depth = kClamps) {
   const llvm::APFloat *number;
   if (match(value, m_APFloat(number)) && !number->isNaN())
     return Interval{number->convertToDouble(), number->convertToDouble()};
+  if (match(value, m_Intrinsic<llvm::Intrinsic::copysign>(m_APFloat(number), m_Value())) &&
+      !number->isNaN()) {
+    const double magnitude = std::abs(number->convertToDouble());
+    return Interval{-magnitude, magnitude};
+  }
   llvm::CmpInst::Predicate predicate;
   Value *x, *limit;
   const auto isClamp =
@@ -62,7 +69,7 @@ enum class Direction { zero, down, up };
 /// s, the sum to nearest, lies within a quarter of c, so that c - s is exact, and a * b + (c - s)
 /// has the sign of what s lacks: where s is c, it is a * b rounded, which is no smaller than a;
 /// else it is a multiple of 2^-48 of c's last bit.
-Value *written(llvm::CallInst &fma, Direction direction) {
+Value *fmaWritten(llvm::CallInst &fma, Direction direction) {
   Value *a = fma.getArgOperand(0), *b = fma.getArgOperand(1), *c = fma.getArgOperand(2);
   const llvm::APFloat *factor, *addend;
   if (!match(b, m_APFloat(factor)))
@@ -89,29 +96,53 @@ Value *written(llvm::CallInst &fma, Direction direction) {
   return ir.CreateBitCast(ir.CreateSelect(isBeyond, next, bits), a->getType());
 }
 
+/// Half of the largest float's last bit is 2^103: what is smaller does not make it infinite.
+constexpr double kNoOverflow = 0x1p102;
+
+/// s, the sum to nearest, and exactly what it lacks (Knuth's TwoSum). Where that has another sign
+/// than s, s lies beyond. Of infinity and NaN it is NaN.
+Value *addTowardsZeroWritten(llvm::CallInst &add) {
+  Value *a = add.getArgOperand(0), *b = add.getArgOperand(1);
+  if (std::min(magnitudeOf(a), magnitudeOf(b)) > kNoOverflow)
+    return nullptr;
+  llvm::IRBuilder<> ir(&add);
+  llvm::Type *type = a->getType(), *i32 = ir.getInt32Ty();
+  Value *s = ir.CreateFAdd(a, b), *partOfB = ir.CreateFSub(s, a);
+  Value *lacks =
+      ir.CreateFAdd(ir.CreateFSub(a, ir.CreateFSub(s, partOfB)), ir.CreateFSub(b, partOfB));
+  Value *bits = ir.CreateBitCast(s, i32), *sign = ir.CreateAnd(bits, uint64_t(1) << 31);
+  Value *outwards = ir.CreateBitCast(ir.CreateXor(ir.CreateBitCast(lacks, i32), sign), type);
+  Value *isBeyond = ir.CreateFCmpOLT(outwards, llvm::ConstantFP::get(type, 0));
+  Value *result = ir.CreateSelect(isBeyond, ir.CreateSub(bits, ir.getInt32(1)), bits);
+  Value *canonical = ir.getInt(canonicalNanBits(32));
+  return ir.CreateBitCast(ir.CreateSelect(ir.CreateFCmpUNO(s, s), canonical, result), type);
+}
+
 } // namespace
 
-llvm::PreservedAnalyses BoundedFmasPass::run(llvm::Function &function,
+llvm::PreservedAnalyses BoundedSumsPass::run(llvm::Function &function,
                                              llvm::FunctionAnalysisManager &) {
   bool isChanged = false;
-  for (auto [name, direction] :
-       {std::pair("ptx_fma_rz_f32", Direction::zero), std::pair("ptx_fma_rm_f32", Direction::down),
-        std::pair("ptx_fma_rp_f32", Direction::up)}) {
-    llvm::Function *fma = function.getParent()->getFunction(name);
-    if (!fma)
-      continue;
-    for (llvm::User *user : llvm::make_early_inc_range(fma->users())) {
+  const auto replaceCalls = [&](const char *name,
+                                llvm::function_ref<Value *(llvm::CallInst &)> by) {
+    llvm::Function *callee = function.getParent()->getFunction(name);
+    if (!callee)
+      return;
+    for (llvm::User *user : llvm::make_early_inc_range(callee->users())) {
       auto *call = llvm::dyn_cast<llvm::CallInst>(user);
-      if (!call || call->getFunction() != &function)
+      Value *written = call && call->getFunction() == &function ? by(*call) : nullptr;
+      if (!written)
         continue;
-      Value *simpler = written(*call, direction);
-      if (!simpler)
-        continue;
-      call->replaceAllUsesWith(simpler);
+      call->replaceAllUsesWith(written);
       call->eraseFromParent();
       isChanged = true;
     }
-  }
+  };
+  for (auto [name, direction] :
+       {std::pair("ptx_fma_rz_f32", Direction::zero), std::pair("ptx_fma_rm_f32", Direction::down),
+        std::pair("ptx_fma_rp_f32", Direction::up)})
+    replaceCalls(name, [&](llvm::CallInst &call) { return fmaWritten(call, direction); });
+  replaceCalls("ptx_add_rz_f32", addTowardsZeroWritten);
   if (!isChanged)
     return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
