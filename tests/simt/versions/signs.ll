@@ -25,10 +25,18 @@ below:
   %a = add i64 %base, %o
   %p = inttoptr i64 %a to ptr
   store i32 %place, ptr %p, align 4
+  %e2 = sext i32 %i to i64
+  %o2 = shl i64 %e2, 2
+  %a2 = add i64 %base, %o2
+  %out = add i64 %a2, 1048576
+  %p2 = inttoptr i64 %out to ptr
+  %v = load i32, ptr %p2, align 4
+  %sum = add i32 %v, %quotient
+  store i32 %sum, ptr %p2, align 4
   br label %end
 end:
   ret void
 }
-declare i32 @ptx.sreg.tid.x()
-declare i32 @ptx.sreg.ctaid.x()
+declare i32 @ptx.sreg.tid.x() memory(none)
+declare i32 @ptx.sreg.ctaid.x() memory(none)
 !0 = !{}
