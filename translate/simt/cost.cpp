@@ -249,6 +249,8 @@ constinit const Limits kLimits = {
     // much code again as kernels of bench_kinds have at most.
     .rounds = {.instructions = 512},
     .unify = {.instructions = 512},
+    // The CTA asks as much as two gangs do.
+    .ctaVersions = {.gangs = 4},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
     // a half threads have few rounds (`reduce`).
     .jam = {.repeated = 2000, .rowBytes = 1024, .manyThreads = 3 << 19},

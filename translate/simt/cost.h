@@ -66,6 +66,10 @@ struct Limits {
   struct Unify {
     size_t instructions; ///< for one choice, all gangs together
   } unify;
+  /// One choice of version for a CTA without barriers (cta_versions.cpp).
+  struct CtaVersions {
+    unsigned gangs; ///< from how many on the CTA is asked first
+  } ctaVersions;
   /// Gangs in lockstep (jam.cpp).
   struct Jam {
     size_t repeated;      ///< instructions, all gangs together

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/DebugInfoMetadata.h>
 
+#include "translate/simt/cta_versions.h"
 #include "translate/simt/entry_builder.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/value_map.h"
@@ -186,31 +187,53 @@ llvm::Function *makeCtaRange(ModuleContext &context, const llvm::Function &body)
   return f;
 }
 
-/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not
-/// divided out.
-void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
-                        unsigned gangsPerBody) {
-  llvm::Function *f = makeCtaRange(context, *full);
-  llvm::LLVMContext &c = f->getContext();
-  Entry e{llvm::IRBuilder<>(llvm::BasicBlock::Create(c, "entry", f)), context, f->getArg(0),
-          f->getArg(1), f->getArg(2)};
-  setLine(e.b, *f);
-  CtaLoop loop = openCtaLoop(e, *f);
-  llvm::BasicBlock *ctas = e.b.GetInsertBlock(), *gangs = llvm::BasicBlock::Create(c, "gangs", f);
+namespace {
+
+/// From where `e` is: for each gang of the CTA: body. Goes on to the next CTA.
+void loopOverGangs(Entry &e, const CtaLoop &loop, llvm::Function *full, llvm::Function *partial,
+                   unsigned gangsPerBody, bool needsRecord) {
+  llvm::BasicBlock *before = e.b.GetInsertBlock(),
+                   *gangs =
+                       llvm::BasicBlock::Create(e.b.getContext(), "gangs", before->getParent());
   e.b.CreateBr(gangs);
   e.b.SetInsertPoint(gangs);
   llvm::PHINode *thread = e.b.CreatePHI(e.b.getInt32Ty(), 2, "first.thread");
   Value *left = e.b.CreateSub(loop.threads, thread);
-  Value *w = e.b.getInt32(context.gangThreads * gangsPerBody);
+  Value *w = e.b.getInt32(e.context.gangThreads * gangsPerBody);
   Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
-  e.writeFirstThread(thread);
-  e.writeLanes(count);
+  if (needsRecord) {
+    e.writeFirstThread(thread);
+    e.writeLanes(count);
+  }
   dispatch(e, full, partial, loop.ctaid, thread, count);
   Value *nextThread = e.b.CreateAdd(thread, w);
   llvm::BasicBlock *gangsEnd = e.b.GetInsertBlock();
   e.b.CreateCondBr(e.b.CreateICmpULT(nextThread, loop.threads), gangs, loop.next);
-  thread->addIncoming(e.b.getInt32(0), ctas);
+  thread->addIncoming(e.b.getInt32(0), before);
   thread->addIncoming(nextThread, gangsEnd);
+}
+
+} // namespace
+
+/// for cta in [first, end): for each gang: body. The coordinates of a CTA are counted up, not
+/// divided out.
+void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Function *partial,
+                        unsigned gangsPerBody, const CtaVersion *version) {
+  llvm::Function *f = makeCtaRange(context, *full);
+  llvm::LLVMContext &c = f->getContext();
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(c, name, f); };
+  Entry e{llvm::IRBuilder<>(block("entry")), context, f->getArg(0), f->getArg(1), f->getArg(2)};
+  setLine(e.b, *f);
+  CtaLoop loop = openCtaLoop(e, *f);
+  if (version) {
+    llvm::BasicBlock *onVersion = block("cta.alike"), *onGangs = block("cta.gangs");
+    Value *isRight = e.call(version->isRight, loop.ctaid, e.b.getInt32(0), e.allLanes());
+    e.b.CreateCondBr(isRight, onVersion, onGangs);
+    e.b.SetInsertPoint(onVersion);
+    loopOverGangs(e, loop, version->body, nullptr, 1, !version->needsNoRecord);
+    e.b.SetInsertPoint(onGangs);
+  }
+  loopOverGangs(e, loop, full, partial, gangsPerBody, /*needsRecord=*/true);
 }
 
 void chooseByGrid(ModuleContext &context, llvm::Function &small, llvm::Function &large,

@@ -13,10 +13,12 @@ llvm::FunctionType *wideSignature(const llvm::Function &, unsigned lanes, bool i
 /// `gang`: one gang. `full` runs gangs whose lanes all exist, `partial` (may be null) the last gang
 /// of a CTA.
 void buildGangEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial);
+struct CtaVersion;
 /// `cta_range`: all gangs of a range of CTAs. `full` runs `gangsPerBody` gangs at once (jam.h);
-/// more than one only without `partial`.
+/// more than one only without `partial`. CTAs that a version is right for (cta_versions.h; null:
+/// there is none) run that, gang by gang.
 void buildCtaRangeEntry(ModuleContext &, llvm::Function *full, llvm::Function *partial,
-                        unsigned gangsPerBody = 1);
+                        unsigned gangsPerBody = 1, const CtaVersion * = nullptr);
 /// `cta_range` in the order of rows (row_order.cpp): a row of gangs of neighbouring CTAs, then the
 /// next row. False, and nothing made, where gangs may not run in that order or would not gain by
 /// it.

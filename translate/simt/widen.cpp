@@ -8,6 +8,7 @@
 #include "translate/lower/internal_error.h"
 #include "translate/simt/butterflies.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/cta_versions.h"
 #include "translate/simt/early_arrivals.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
@@ -499,7 +500,13 @@ EntryPoint buildEntry(ModuleContext &context, llvm::Function *full, llvm::Functi
     entry = EntryPoint::ctaRange;
   } else if (!maySuspend && !schedulesGangs) {
     passes.run(Pass::entry, [&] {
-      buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs);
+      std::optional<CtaVersion> version;
+      if (isWhole && !jammed.body && passes.isOn(Pass::ctaVersions) &&
+          context.options.tier == Tier::optimised && context.lanes > 1)
+        version =
+            versionForCtas(context, *full, unsigned(threadsOf(context.options) / context.lanes));
+      buildCtaRangeEntry(context, jammed.body ? jammed.body : full, partial, jammed.gangs,
+                         version ? &*version : nullptr);
     });
     entry = EntryPoint::ctaRange;
   } else if (maySuspend && !context.options.isWatched && passes.isOn(Pass::coroutine) &&
