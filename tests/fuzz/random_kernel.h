@@ -34,7 +34,8 @@ struct Statement {
     parts,  ///< r[to] = each half, or byte, of a and b by itself
     select, ///< r[to] = condition ? a : b
     loadInput,
-    storeOwn, ///< elements of the thread's structure of 16 words
+    loadTiled, ///< a word of the input, found by a quotient and a remainder of the thread's index
+    storeOwn,  ///< elements of the thread's structure of 16 words
     loadOwn,
     mapOwn,      ///< elements of the structure, computed with b as `parts`, to others of it
     storeNarrow, ///< 1, 2 or 8 bytes of the thread's structure
@@ -82,6 +83,13 @@ struct Statement {
   }
 };
 
+/// How an index is taken apart, of loadTiled: as numbers with a sign or without, by a power of two
+/// or what the launch says.
+struct Tiling {
+  bool isSigned, isByPower;
+  uint32_t start, divisor; ///< added to the thread's index; divides it
+};
+
 class RandomKernel {
  public:
   explicit RandomKernel(uint64_t seed);
@@ -98,6 +106,11 @@ class RandomKernel {
  private:
   friend class Writer;
   friend class Interpreter;
+  /// Divisors are the launch's parameter, cut off and odd: from 1 on.
+  static constexpr uint32_t divisorMask(const Statement &s) {
+    return (1u << (s.operation + 1)) - 1;
+  }
+  Tiling tiling(const Statement &) const;
   uint32_t blockThreads() const { return block_[0] * block_[1]; }
   uint32_t threads() const { return grid_ * blockThreads(); }
   // Regions of the memory, in words.

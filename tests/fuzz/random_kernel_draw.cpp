@@ -66,7 +66,7 @@ class Draw {
         S::loadRow,      S::storeWrapped, S::storeWrapped, S::loadWrapped, S::storeGuarded,
         S::storeGuarded, S::atomic,       S::localStore,   S::localLoad,   S::call,
         S::storeNarrow,  S::storeNarrow,  S::loadNarrow,   S::loadNarrow,  S::parts,
-        S::parts,        S::mapOwn};
+        S::parts,        S::mapOwn,       S::loadTiled,    S::loadTiled};
     S s;
     s.kind = kPlain[below(std::size(kPlain))];
     if (depth > 0 && oneIn(3))
@@ -117,6 +117,16 @@ RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
   draw.setThreads(blockThreads());
   const bool mayFinish = draw.oneIn(3);
   body_ = draw.list(2 + draw.below(2), 0, true, mayFinish);
+}
+
+Tiling RandomKernel::tiling(const Statement &s) const {
+  const uint32_t starts[] = {0, 0, 64, 0u - threads() / 2, 0u - 37, 0x80000000u - threads() / 2};
+  Tiling t{.isSigned = s.form != 0,
+           .isByPower = s.form >= 3,
+           .start = starts[s.constant % 6],
+           .divisor = 0};
+  t.divisor = t.isByPower ? 1u << (s.operation % 8) : (parameter_ & divisorMask(s)) | 1;
+  return t;
 }
 
 std::vector<uint32_t> RandomKernel::memory() const {

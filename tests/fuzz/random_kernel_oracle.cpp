@@ -229,6 +229,13 @@ class Interpreter {
                            : uint32_t(int32_t(int16_t(t.global + k_.wrapStart_ + 32768)) + 32768);
   }
 
+  uint32_t tiledIndex(const Statement &s, const Thread &t) const {
+    const Tiling tiling = k_.tiling(s);
+    const uint32_t i = t.global + tiling.start, d = tiling.divisor;
+    const uint32_t q = tiling.isSigned ? uint32_t(int32_t(i) / int32_t(d)) : i / d, r = i - q * d;
+    return q % 16 * 64 + r % 64;
+  }
+
   /// The first word of `count` elements of the thread's structure.
   uint32_t own(const Statement &s, const Thread &t) const {
     return k_.ownAt() + t.global * RandomKernel::kOwnWords + (s.constant & 15) / s.count * s.count;
@@ -300,6 +307,9 @@ class Interpreter {
       break;
     case S::loadInput:
       t.r[s.to] ^= memory_[k_.inputAt() + inputIndex(s, t)];
+      break;
+    case S::loadTiled:
+      t.r[s.to] += memory_[k_.inputAt() + tiledIndex(s, t)];
       break;
     case S::storeOwn:
       for (unsigned n = 0; n < s.count; ++n)

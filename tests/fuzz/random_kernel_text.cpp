@@ -1,6 +1,8 @@
 // A random kernel as PTX.
 #include "tests/fuzz/random_kernel.h"
 
+#include <bit>
+
 namespace ptxrun::fuzz {
 
 class Writer {
@@ -353,6 +355,37 @@ class Writer {
     return all;
   }
 
+  /// As nvcc writes it: rounded to zero with the sign, where the divisor is a power of two.
+  std::string tiledIndex(const Statement &s) {
+    const Tiling tiling = k_.tiling(s);
+    const std::string i = temporary(), q = temporary(), r = temporary(), d = temporary();
+    line("add.u32 " + i + ", %gid, " + std::to_string(int32_t(tiling.start)));
+    if (tiling.isByPower) {
+      const unsigned shift = unsigned(std::countr_zero(tiling.divisor));
+      line("shr.s32 " + q + ", " + i + ", 31");
+      line("and.b32 " + q + ", " + q + ", " + std::to_string(tiling.divisor - 1));
+      if (shift > 0 && s.constant % 2) { // the same, of the sign's copies
+        line("shr.s32 " + q + ", " + i + ", 31");
+        line("shr.u32 " + q + ", " + q + ", " + std::to_string(32 - shift));
+      }
+      line("add.s32 " + q + ", " + i + ", " + q);
+      line("and.b32 " + r + ", " + q + ", " + std::to_string(-int32_t(tiling.divisor)));
+      line("shr.s32 " + q + ", " + q + ", " + std::to_string(shift));
+      line("sub.s32 " + r + ", " + i + ", " + r);
+    } else {
+      line("and.b32 " + d + ", " + inRegister({Source::parameter, 0}) + ", " +
+           std::to_string(RandomKernel::divisorMask(s)));
+      line("or.b32 " + d + ", " + d + ", 1");
+      line((tiling.isSigned ? "div.s32 " : "div.u32 ") + q + ", " + i + ", " + d);
+      line("mul.lo.u32 " + r + ", " + q + ", " + d);
+      line("sub.u32 " + r + ", " + i + ", " + r);
+    }
+    line("and.b32 " + q + ", " + q + ", 15");
+    line("and.b32 " + r + ", " + r + ", 63");
+    line("mad.lo.u32 " + q + ", " + q + ", 64, " + r);
+    return q;
+  }
+
   void mapOwn(const Statement &s) {
     const std::string b = inRegister(s.b);
     std::vector<std::string> names;
@@ -559,6 +592,11 @@ class Writer {
       const std::string t = temporary(), at = address("%in", inputIndex(s), s.operation);
       line("ld.global.u32 " + t + ", [" + at + "]");
       return update(s, "xor.b32", t);
+    }
+    case S::loadTiled: {
+      const std::string t = temporary(), at = address("%in", tiledIndex(s), s.operation);
+      line("ld.global.u32 " + t + ", [" + at + "]");
+      return update(s, "add.u32", t);
     }
     case S::storeOwn:
     case S::loadOwn:
