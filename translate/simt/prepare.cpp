@@ -183,9 +183,27 @@ void describeAs(const llvm::Function &source, llvm::Function &made) {
         place->getSPFlags(), place->getUnit()));
 }
 
+namespace {
+
+/// Of the kernel's `.param` space, which is there whether or not a thread comes to read it.
+bool isLoadOfParameter(const llvm::Instruction &i) {
+  auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+  if (!load || !load->hasMetadata(llvm::LLVMContext::MD_invariant_load))
+    return false;
+  const llvm::DataLayout &layout = i.getDataLayout();
+  llvm::APInt offset(layout.getIndexTypeSizeInBits(load->getPointerOperandType()), 0);
+  auto *parameters = llvm::dyn_cast<llvm::Argument>(
+      load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true));
+  return parameters && !offset.isNegative() &&
+         offset.getZExtValue() + layout.getTypeStoreSize(load->getType()).getFixedValue() <=
+             parameters->getDereferenceableBytes();
+}
+
+} // namespace
+
 bool isSpeculatable(const llvm::Instruction &i) {
-  return !llvm::isa<llvm::PHINode>(i) && !i.mayReadOrWriteMemory() &&
-         llvm::isSafeToSpeculativelyExecute(&i);
+  return isLoadOfParameter(i) || (!llvm::isa<llvm::PHINode>(i) && !i.mayReadOrWriteMemory() &&
+                                  llvm::isSafeToSpeculativelyExecute(&i));
 }
 
 llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
