@@ -47,24 +47,20 @@ void storeEachLane(IRBuilder<> &ir, const Masked &store, unsigned first, unsigne
   }
 }
 
-/// A register's lanes at once where all are stored, none where none is, else each. Lanes part
-/// mostly at the ends of rows: most registers have either all or none.
+/// A register's lanes at once where all are stored, else each: lanes part mostly at the ends of
+/// rows. Whether any is stored is not asked as well, which mostly would be a matter of luck.
 void storeRegister(Instruction *before, const Masked &store, unsigned first, unsigned count,
                    Value *nobody) {
   IRBuilder<> ir(before);
   const uint64_t all = maskTrailingOnes<uint64_t>(count) << first;
-  Value *bits = ir.CreateAnd(store.mask, all);
+  Value *areAll = ir.CreateICmpEQ(ir.CreateAnd(store.mask, all), ir.getInt32(uint32_t(all)));
   Instruction *whole, *parted;
-  SplitBlockAndInsertIfThenElse(ir.CreateICmpEQ(bits, ir.getInt32(uint32_t(all))),
-                                before->getIterator(), &whole, &parted);
-  IRBuilder<> atOnce(whole);
+  SplitBlockAndInsertIfThenElse(areAll, before->getIterator(), &whole, &parted);
+  IRBuilder<> atOnce(whole), byEach(parted);
   SmallVector<int> lanes(count);
   std::iota(lanes.begin(), lanes.end(), int(first));
   atOnce.CreateAlignedStore(atOnce.CreateShuffleVector(store.values, lanes),
                             store.place(atOnce, first), store.alignOf(first));
-  IRBuilder<> byEach(parted);
-  byEach.SetInsertPoint(SplitBlockAndInsertIfThen(byEach.CreateICmpNE(bits, ir.getInt32(0)),
-                                                  parted->getIterator(), /*Unreachable=*/false));
   storeEachLane(byEach, store, first, count, nobody);
 }
 
