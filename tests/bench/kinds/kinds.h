@@ -128,6 +128,7 @@ void measureGrids(Kinds &);
 void measureDense(Kinds &);
 void measureSimulation(Kinds &);
 void measureModels(Kinds &);
+void measureNetworks(Kinds &);
 
 /// One thread, in blocks of 256, for each of n results: y[i] = f(i).
 template <class T, class F>

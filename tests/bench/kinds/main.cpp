@@ -44,5 +44,6 @@ int main(int count, char **arguments) {
   kinds::measureDense(table);
   kinds::measureSimulation(table);
   kinds::measureModels(table);
+  kinds::measureNetworks(table);
   return table.summary() ? 0 : 1;
 }
