@@ -103,6 +103,7 @@ class Accesses : protected ValueMap {
   };
   Value *rowByRow(const Guess &, Value *starts, Value *value,
                   llvm::function_ref<Value *(const Row &, Value *)> access);
+  Value *loadOneForAll(const llvm::LoadInst &, const Address &);
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 

@@ -9,6 +9,14 @@
 //     else
 //       a gather or scatter, lane by lane below AVX-512
 //
+// What is found by a quotient (the weights of a channel, which a few gangs take from two) is mostly
+// one place:
+//
+//     if (all active lanes: index == index[0])
+//       one load for all
+//     else
+//       a gather
+//
 // Rows of a block that has 20 threads in one are three rows in a gang of 32; of volatile and atomic
 // accesses such rows are left to the lanes. Addresses made of what was loaded scatter: they are not
 // tested.
@@ -98,6 +106,44 @@ bool isStrided(const Value *value, const ShapeAnalysis &shapes) {
     case I::LShr:
     case I::AShr:
       stack.push_back(i->getOperand(0));
+      break;
+    default:
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Lanes mostly have the same: a quotient, and what is computed of quotients and of what is the
+/// same for all lanes.
+bool isMostlySame(const Value *value, const ShapeAnalysis &shapes) {
+  llvm::SmallVector<const Value *> stack{value};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty()) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || seen.size() > kLimits.search.operands)
+      return false;
+    if (!seen.insert(i).second)
+      continue;
+    switch (i->getOpcode()) {
+    case I::UDiv:
+    case I::SDiv:
+    case I::LShr:
+    case I::AShr:
+    case I::FPToUI:
+    case I::FPToSI:
+      break;
+    case I::Select:
+      if (!shapes.isUniform(i->getOperand(0)))
+        return false;
+      [[fallthrough]];
+    case I::Add:
+    case I::Sub:
+    case I::Mul:
+    case I::Shl:
+      for (const Value *operand : i->operand_values())
+        if (!shapes.isUniform(operand))
+          stack.push_back(operand);
       break;
     default:
       return false;
@@ -216,6 +262,36 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
            b_.CreateOr(anyLane(mask() ? b_.CreateAnd(differs, mask()) : differs),
                        leavesRange(g, first, last))};
   return g;
+}
+
+/// One load for all where the lanes' places are one; null where that is unlikely.
+Value *Accesses::loadOneForAll(const llvm::LoadInst &load, const Address &a) {
+  const Value *pointer = load.getPointerOperand();
+  if (!context_.passes.isOn(Pass::guesses) || isBaseline() || lanes_ == 1 || isOffMainLine_ ||
+      !load.isSimple() || load.getType()->isVectorTy() ||
+      pointer->getType()->getPointerAddressSpace() == lower::kShared)
+    return nullptr;
+  Guess g;
+  g.linear = linearAddress(pointer, shapes_);
+  const Value *index = g.linear.index;
+  if (!index->getType()->isIntegerTy() || !isMostlySame(index, shapes_) ||
+      !isOfThreadNumber(index, shapes_))
+    return nullptr;
+  const auto ofLane0 = [&](Value *v) { return b_.CreateExtractElement(v, uint64_t(0)); };
+  Value *part = b_.CreateFreeze(vector(differingPart(index, shapes_)));
+  Value *differs = b_.CreateICmpNE(part, b_.CreateVectorSplat(lanes_, ofLane0(part)));
+  Value *isApart = anyLane(mask() ? b_.CreateAnd(differs, mask()) : differs);
+  if (mask()) // nobody's place may be anywhere
+    isApart = b_.CreateOr(isApart, b_.CreateNot(anyLane(mask())));
+  Value *place = placeOf(g, ofLane0(b_.CreateFreeze(vector(index))));
+  Block *each = newBlock("load.each"), *one = newBlock("load.one"), *done = newBlock("load.done");
+  b_.CreateCondBr(isApart, each, one);
+  const auto loadOne = [&] {
+    llvm::LoadInst *own = b_.CreateAlignedLoad(plain(&load), place, load.getAlign());
+    copyAccessTraits(own, load);
+    return b_.CreateVectorSplat(lanes_, own);
+  };
+  return joined({each, [&] { return loadEach(load, pointers(a)); }}, {one, loadOne}, done);
 }
 
 /// One bit for each lane with which a row begins: the one before it is no neighbour, or the index

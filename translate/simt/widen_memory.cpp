@@ -78,6 +78,8 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
       result = guessed;
     } else if ((guess = guessNeighbours(pointer, plain(&load)))) {
       result = loadEither(load, guess->row, [&] { return loadRowsOrEach(load, *guess, a); });
+    } else if (Value *one = loadOneForAll(load, a)) {
+      result = one;
     } else {
       context_.stridesAcrossLanes |= stridesAcrossLanes(pointer);
       result = loadEach(load, pointers(a));
