@@ -248,8 +248,7 @@ bool assumeNoSign(const ShapeAnalysis &shapes, Instruction &sign) {
   const Shape of = shapes.shape(sign.getOperand(0));
   llvm::BranchInst *choice =
       of.hasOffsets() && !of.isUniform() ? choiceBefore(shapes, sign.getParent()) : nullptr;
-  Value *early =
-      choice ? computedBefore(sign.getOperand(0), choice, shapes.dominators()) : nullptr;
+  Value *early = choice ? computedBefore(sign.getOperand(0), choice, shapes.dominators()) : nullptr;
   if (!early)
     return false;
   llvm::IRBuilder<> b(choice);
