@@ -232,16 +232,6 @@ class CtaTest {
   unsigned steps_ = 0;
 };
 
-/// Whether a function calls nothing that looks at the record of its gang.
-bool callsNothing(const llvm::Function &f) {
-  for (const BasicBlock &block : f)
-    for (const Instruction &i : block)
-      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-          call && !llvm::isa<llvm::IntrinsicInst>(call))
-        return false;
-  return f.getArg(kGang)->use_empty();
-}
-
 /// The choices that `full` begins with, one behind the other, as far as `test` can tell of all
 /// gangs that they take the special version.
 llvm::SmallVector<BasicBlock *> choicesIn(llvm::Function &full, CtaTest &test) {
@@ -292,7 +282,6 @@ std::optional<CtaVersion> versionForCtas(ModuleContext &context, llvm::Function 
   }
   version.isRight = test.emit();
   cleanUp(*version.body, Tier::optimised);
-  version.needsNoRecord = callsNothing(*version.body);
   return version;
 }
 

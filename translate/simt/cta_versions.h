@@ -12,8 +12,6 @@ struct CtaVersion {
   /// As `body`, but gives an i1: whether `body` is right for all gangs of the CTA. The first thread
   /// and the mask do not count.
   llvm::Function *isRight = nullptr;
-  /// Nothing reads the record of the gang.
-  bool needsNoRecord = false;
 };
 
 /// A kernel takes an index apart (`i / columns`, `i % columns`), and gangs whose lanes agree on the

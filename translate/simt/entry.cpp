@@ -189,22 +189,26 @@ llvm::Function *makeCtaRange(ModuleContext &context, const llvm::Function &body)
 
 namespace {
 
-/// From where `e` is: for each gang of the CTA: body. Goes on to the next CTA.
+/// From where `e` is: for each gang of the CTA: body. Goes on to the next CTA. `areFull`: all lanes
+/// of each gang exist.
 void loopOverGangs(Entry &e, const CtaLoop &loop, llvm::Function *full, llvm::Function *partial,
-                   unsigned gangsPerBody, bool needsRecord) {
+                   unsigned gangsPerBody, bool areFull) {
   llvm::BasicBlock *before = e.b.GetInsertBlock(),
                    *gangs =
                        llvm::BasicBlock::Create(e.b.getContext(), "gangs", before->getParent());
+  Value *w = e.b.getInt32(e.context.gangThreads * gangsPerBody), *count = w;
+  if (areFull)
+    e.writeLanes(count);
   e.b.CreateBr(gangs);
   e.b.SetInsertPoint(gangs);
   llvm::PHINode *thread = e.b.CreatePHI(e.b.getInt32Ty(), 2, "first.thread");
-  Value *left = e.b.CreateSub(loop.threads, thread);
-  Value *w = e.b.getInt32(e.context.gangThreads * gangsPerBody);
-  Value *count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
-  if (needsRecord) {
-    e.writeFirstThread(thread);
-    e.writeLanes(count);
+  if (!areFull) {
+    Value *left = e.b.CreateSub(loop.threads, thread);
+    count = e.b.CreateSelect(e.b.CreateICmpULT(left, w), left, w);
   }
+  e.writeFirstThread(thread);
+  if (!areFull)
+    e.writeLanes(count);
   dispatch(e, full, partial, loop.ctaid, thread, count);
   Value *nextThread = e.b.CreateAdd(thread, w);
   llvm::BasicBlock *gangsEnd = e.b.GetInsertBlock();
@@ -230,10 +234,10 @@ void buildCtaRangeEntry(ModuleContext &context, llvm::Function *full, llvm::Func
     Value *isRight = e.call(version->isRight, loop.ctaid, e.b.getInt32(0), e.allLanes());
     e.b.CreateCondBr(isRight, onVersion, onGangs);
     e.b.SetInsertPoint(onVersion);
-    loopOverGangs(e, loop, version->body, nullptr, 1, !version->needsNoRecord);
+    loopOverGangs(e, loop, version->body, nullptr, 1, /*areFull=*/true);
     e.b.SetInsertPoint(onGangs);
   }
-  loopOverGangs(e, loop, full, partial, gangsPerBody, /*needsRecord=*/true);
+  loopOverGangs(e, loop, full, partial, gangsPerBody, /*areFull=*/false);
 }
 
 void chooseByGrid(ModuleContext &context, llvm::Function &small, llvm::Function &large,
