@@ -1,7 +1,6 @@
 #include "translate/jit/conditional_stores.h"
 
-#include <numeric>
-
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -57,10 +56,9 @@ void storeRegister(Instruction *before, const Masked &store, unsigned first, uns
   Instruction *whole, *parted;
   SplitBlockAndInsertIfThenElse(areAll, before->getIterator(), &whole, &parted);
   IRBuilder<> atOnce(whole), byEach(parted);
-  SmallVector<int> lanes(count);
-  std::iota(lanes.begin(), lanes.end(), int(first));
-  atOnce.CreateAlignedStore(atOnce.CreateShuffleVector(store.values, lanes),
-                            store.place(atOnce, first), store.alignOf(first));
+  atOnce.CreateAlignedStore(
+      atOnce.CreateShuffleVector(store.values, createSequentialMask(first, count, 0)),
+      store.place(atOnce, first), store.alignOf(first));
   storeEachLane(byEach, store, first, count, nobody);
 }
 

@@ -7,7 +7,6 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include <numeric>
 #include <optional>
 
 namespace ptxrun::jit {
@@ -71,9 +70,7 @@ unsigned comparedBits(const Value *conditions) {
 Value *part(IRBuilder<> &ir, Value *v, unsigned first, unsigned count) {
   if (Value *element = getSplatValue(v); element && isa<Constant>(v))
     return ConstantVector::getSplat(ElementCount::getFixed(count), cast<Constant>(element));
-  SmallVector<int> order(count);
-  std::iota(order.begin(), order.end(), int(first));
-  return ir.CreateShuffleVector(v, order);
+  return ir.CreateShuffleVector(v, createSequentialMask(first, count, 0));
 }
 
 /// The conditions of `count` lanes from `first` on, as numbers of the elements' width.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "translate/lower/canonical_nan.h"
+#include "translate/lower/library_calls.h"
 
 namespace ptxrun::lower {
 
@@ -123,26 +124,12 @@ Value *addTowardsZeroWritten(llvm::CallInst &add) {
 llvm::PreservedAnalyses BoundedSumsPass::run(llvm::Function &function,
                                              llvm::FunctionAnalysisManager &) {
   bool isChanged = false;
-  const auto replaceCalls = [&](const char *name,
-                                llvm::function_ref<Value *(llvm::CallInst &)> by) {
-    llvm::Function *callee = function.getParent()->getFunction(name);
-    if (!callee)
-      return;
-    for (llvm::User *user : llvm::make_early_inc_range(callee->users())) {
-      auto *call = llvm::dyn_cast<llvm::CallInst>(user);
-      Value *written = call && call->getFunction() == &function ? by(*call) : nullptr;
-      if (!written)
-        continue;
-      call->replaceAllUsesWith(written);
-      call->eraseFromParent();
-      isChanged = true;
-    }
-  };
   for (auto [name, direction] :
        {std::pair("ptx_fma_rz_f32", Direction::zero), std::pair("ptx_fma_rm_f32", Direction::down),
         std::pair("ptx_fma_rp_f32", Direction::up)})
-    replaceCalls(name, [&](llvm::CallInst &call) { return fmaWritten(call, direction); });
-  replaceCalls("ptx_add_rz_f32", addTowardsZeroWritten);
+    isChanged |= replaceCalls(function, name,
+                              [&](llvm::CallInst &call) { return fmaWritten(call, direction); });
+  isChanged |= replaceCalls(function, "ptx_add_rz_f32", addTowardsZeroWritten);
   if (!isChanged)
     return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;

@@ -4,6 +4,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include "translate/lower/library_calls.h"
+
 namespace ptxrun::lower {
 
 namespace {
@@ -51,22 +53,8 @@ Value *simplerForm(llvm::CallInst &fma) {
 llvm::PreservedAnalyses HalfFmasPass::run(llvm::Function &function,
                                           llvm::FunctionAnalysisManager &) {
   bool isChanged = false;
-  for (const char *name : {"ptx_fma_f16", "ptx_fma_bf16"}) {
-    llvm::Function *fma = function.getParent()->getFunction(name);
-    if (!fma)
-      continue;
-    for (llvm::User *user : llvm::make_early_inc_range(fma->users())) {
-      auto *call = llvm::dyn_cast<llvm::CallInst>(user);
-      if (!call || call->getFunction() != &function)
-        continue;
-      Value *simpler = simplerForm(*call);
-      if (!simpler)
-        continue;
-      call->replaceAllUsesWith(simpler);
-      call->eraseFromParent();
-      isChanged = true;
-    }
-  }
+  for (const char *name : {"ptx_fma_f16", "ptx_fma_bf16"})
+    isChanged |= replaceCalls(function, name, simplerForm);
   if (!isChanged)
     return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;

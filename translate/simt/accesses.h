@@ -91,6 +91,7 @@ class Accesses : protected ValueMap {
       return !linear.extension || llvm::isa<llvm::SExtInst>(linear.extension);
     }
   };
+  bool mayGuess(const llvm::Type &) const;
   std::optional<Guess> guessNeighbours(const Value *pointer, llvm::Type *);
   Value *rowFrom(const Guess &, Value *first);
   Value *leavesRange(const Guess &, Value *index, Value *by);

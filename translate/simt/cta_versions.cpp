@@ -29,11 +29,12 @@ class CtaTest {
   /// Adds that `condition` holds in all gangs. False, and nothing added, where that cannot be told.
   bool add(Value *condition) {
     const size_t terms = terms_.size(), numbers = numbers_.size(), quotients = quotients_.size();
-    if (addTerm(condition) && steps_ <= kLimits.unify.instructions)
+    if (addTerm(condition) && !isTooLong())
       return true;
-    terms_.resize(terms);
-    numbers_.resize(numbers);
-    quotients_.resize(quotients);
+    terms_.truncate(terms);
+    numbers_.truncate(numbers);
+    quotients_.truncate(quotients);
+    rises_.clear(); // what was noted of them is gone
     return false;
   }
 
@@ -167,11 +168,11 @@ class CtaTest {
     auto [it, isNew] = uniform_.try_emplace(v, false);
     if (!isNew)
       return it->second;
+    ++steps_;
     bool is = v != full_.getArg(kFirstThread) && v != full_.getArg(kGang);
     if (auto *i = llvm::dyn_cast<Instruction>(v)) {
-      is = (isRepeatable(*i) || llvm::isa<llvm::FreezeInst>(i)) &&
+      is = !isTooLong() && (isRepeatable(*i) || llvm::isa<llvm::FreezeInst>(i)) &&
            llvm::all_of(i->operands(), [&](const Value *operand) { return isUniform(operand); });
-      ++steps_;
     }
     return uniform_[v] = is;
   }
@@ -191,14 +192,15 @@ class CtaTest {
   /// Whether no gang has less in `v` than one before it, as long as no number that is noted wraps,
   /// or changes its sign.
   bool rises(Value *v) {
-    if (isUniform(v))
+    if (isUniform(v) || v == full_.getArg(kFirstThread))
       return true;
-    if (v == full_.getArg(kFirstThread))
-      return true;
+    auto [it, isNew] = rises_.try_emplace(v, false);
+    return isNew ? rises_[v] = risesOfItself(v) : it->second;
+  }
+  bool risesOfItself(Value *v) {
     auto *i = llvm::dyn_cast<Instruction>(v);
-    if (!i || i->getType()->isVectorTy())
+    if (!i || i->getType()->isVectorTy() || isTooLong())
       return false;
-    ++steps_;
     if (i->getType()->isIntegerTy())
       numbers_.push_back(i);
     Value *x, *y;
@@ -223,13 +225,15 @@ class CtaTest {
     return false;
   }
 
+  bool isTooLong() const { return steps_ > kLimits.unify.instructions; }
+
   llvm::Function &full_;
   const unsigned lastFirstThread_;
   llvm::SmallVector<Term> terms_;
   llvm::SmallVector<Value *> numbers_; ///< integers that rise
   llvm::SmallVector<Value *> quotients_;
-  llvm::DenseMap<const Value *, bool> uniform_;
-  unsigned steps_ = 0;
+  llvm::DenseMap<const Value *, bool> uniform_, rises_;
+  unsigned steps_ = 0; ///< values looked at
 };
 
 /// The choices that `full` begins with, one behind the other, as far as `test` can tell of all

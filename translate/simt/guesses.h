@@ -16,6 +16,9 @@ struct LinearAddress {
 /// Takes an address apart into an index that varies and what is the same for all lanes.
 LinearAddress linearAddress(const llvm::Value *pointer, const ShapeAnalysis &);
 
+/// Gives neighbouring arguments mostly the same result: quotients, and what is rounded to integers.
+bool isCoarse(const llvm::Instruction &);
+
 /// Whether such an index is made of the thread's number alone, and not by a stride that only the
 /// launch knows: wrapped round, cut off by bounds, taken apart by division.
 bool mayBeNeighbours(const llvm::Value *index, const ShapeAnalysis &);

@@ -25,6 +25,7 @@
 
 #include "translate/simt/agreed_comparisons.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/guesses.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/versions.h"
 #include "translate/simt/words.h"
@@ -40,21 +41,6 @@ using llvm::Value;
 constexpr const char *kTried = "ptx.same.tried";
 /// The same, of turns.
 constexpr const char *kTurnsTried = "ptx.few.tried";
-
-/// Gives neighbouring arguments mostly the same result.
-bool isCoarse(const Instruction &i) {
-  switch (i.getOpcode()) {
-  case Instruction::UDiv:
-  case Instruction::SDiv:
-  case Instruction::LShr:
-  case Instruction::AShr:
-  case Instruction::FPToUI:
-  case Instruction::FPToSI:
-    return true;
-  default:
-    return false;
-  }
-}
 
 /// `i`, or what is chosen between it and something else for all lanes alike (a quotient, or what
 /// division by zero gives).

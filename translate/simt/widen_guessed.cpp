@@ -125,14 +125,9 @@ bool isMostlySame(const Value *value, const ShapeAnalysis &shapes) {
       return false;
     if (!seen.insert(i).second)
       continue;
+    if (isCoarse(*i))
+      continue;
     switch (i->getOpcode()) {
-    case I::UDiv:
-    case I::SDiv:
-    case I::LShr:
-    case I::AShr:
-    case I::FPToUI:
-    case I::FPToSI:
-      break;
     case I::Select:
       if (!shapes.isUniform(i->getOperand(0)))
         return false;
@@ -153,6 +148,20 @@ bool isMostlySame(const Value *value, const ShapeAnalysis &shapes) {
 }
 
 } // namespace
+
+bool isCoarse(const llvm::Instruction &i) {
+  switch (i.getOpcode()) {
+  case I::UDiv:
+  case I::SDiv:
+  case I::LShr:
+  case I::AShr:
+  case I::FPToUI:
+  case I::FPToSI:
+    return true;
+  default:
+    return false;
+  }
+}
 
 LinearAddress linearAddress(const Value *pointer, const ShapeAnalysis &shapes) {
   LinearAddress a{pointer, 1, nullptr, {}};
@@ -228,12 +237,17 @@ Value *Accesses::placeOf(const Guess &g, Value *index) {
   return g.isShared ? inArena(at) : b_.CreateIntToPtr(at, b_.getPtrTy());
 }
 
+/// Whether tests of addresses are worth having here.
+bool Accesses::mayGuess(const llvm::Type &type) const {
+  return context_.passes.isOn(Pass::guesses) && !isBaseline() && lanes_ > 1 && !isOffMainLine_ &&
+         !type.isVectorTy();
+}
+
 /// The access as that of a row of neighbours, with the test whether it is one; nothing where that
 /// is unlikely.
 std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, llvm::Type *type) {
   const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
-  if (!context_.passes.isOn(Pass::guesses) || isBaseline() || lanes_ == 1 || isOffMainLine_ ||
-      type->isVectorTy() || bits < 8 || bits > 64 || !llvm::isPowerOf2_64(bits))
+  if (!mayGuess(*type) || bits < 8 || bits > 64 || !llvm::isPowerOf2_64(bits))
     return std::nullopt;
   Guess g;
   g.linear = linearAddress(pointer, shapes_);
@@ -267,8 +281,7 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
 /// One load for all where the lanes' places are one; null where that is unlikely.
 Value *Accesses::loadOneForAll(const llvm::LoadInst &load, const Address &a) {
   const Value *pointer = load.getPointerOperand();
-  if (!context_.passes.isOn(Pass::guesses) || isBaseline() || lanes_ == 1 || isOffMainLine_ ||
-      !load.isSimple() || load.getType()->isVectorTy() ||
+  if (!mayGuess(*load.getType()) || !load.isSimple() ||
       pointer->getType()->getPointerAddressSpace() == lower::kShared)
     return nullptr;
   Guess g;
