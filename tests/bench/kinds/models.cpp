@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/bench/kinds/kinds.h"
+#include "tests/bench/kinds/rows.h"
 
 namespace ptxrun::bench::kinds {
 namespace {
@@ -155,14 +156,6 @@ void rmsNorm(Kinds::Group &group) {
                  .outputs = {near(y, 1e-3)}});
 }
 
-float greatest(const float *row) {
-  float most = -1e30F;
-#pragma omp simd reduction(max : most)
-  for (int c = 0; c < kColumns; ++c)
-    most = row[c] > most ? row[c] : most;
-  return most;
-}
-
 void softmaxQuads(Kinds::Group &group) {
   Data<float> x(kRows * kColumns), y(kRows * kColumns);
   fill(x, 1, -4, 4);
@@ -174,15 +167,7 @@ void softmaxQuads(Kinds::Group &group) {
                        for (int r = 0; r < kRows; ++r) {
                          const float *row = x.get() + r * kColumns;
                          float *__restrict to = y.get() + r * kColumns;
-                         const float most = greatest(row);
-                         float sum = 0;
-#pragma omp simd reduction(+ : sum)
-                         for (int c = 0; c < kColumns; ++c)
-                           sum += to[c] = std::exp(row[c] - most);
-                         const float scale = 1 / sum;
-#pragma omp simd
-                         for (int c = 0; c < kColumns; ++c)
-                           to[c] *= scale;
+                         softmax(row, greatest(row, kColumns), to, kColumns);
                        }
                      },
                  .outputs = {near(y, 1e-3)}});
@@ -197,7 +182,7 @@ void rowMaxima(Kinds::Group &group) {
                  .loop =
                      [&] {
                        for (int r = 0; r < kRows; ++r)
-                         out[r] = greatest(x.get() + r * kColumns);
+                         out[r] = greatest(x.get() + r * kColumns, kColumns);
                      },
                  .outputs = {bits(out)}});
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/bench/kinds/kinds.h"
+#include "tests/bench/kinds/rows.h"
 
 namespace ptxrun::bench::kinds {
 namespace {
@@ -230,14 +231,6 @@ void embeddingGradient(Kinds::Group &group) {
                  .outputs = {near(table, 1e-4)}});
 }
 
-float greatest(const float *row, int count) {
-  float most = row[0];
-#pragma omp simd reduction(max : most)
-  for (int i = 0; i < count; ++i)
-    most = std::max(most, row[i]);
-  return most;
-}
-
 void crossEntropy(Kinds::Group &group) {
   constexpr int rows = 32, columns = kCount / rows;
   Data<float> logits(kCount), gradient(kCount), loss(rows);
@@ -254,14 +247,7 @@ void crossEntropy(Kinds::Group &group) {
                          const float *row = logits.get() + r * columns;
                          float *__restrict to = gradient.get() + r * columns;
                          const float most = greatest(row, columns);
-                         float sum = 0;
-#pragma omp simd reduction(+ : sum)
-                         for (int c = 0; c < columns; ++c)
-                           sum += to[c] = std::exp(row[c] - most);
-                         const float by = 1 / sum;
-#pragma omp simd
-                         for (int c = 0; c < columns; ++c)
-                           to[c] *= by;
+                         const float sum = softmax(row, most, to, columns);
                          to[targets[r]] -= 1;
                          loss[r] = std::log(sum) - (row[targets[r]] - most);
                        }
@@ -282,15 +268,7 @@ void causalSoftmax(Kinds::Group &group) {
                          const int count = r % columns + 1;
                          const float *row = in.get() + r * columns;
                          float *__restrict to = out.get() + r * columns;
-                         const float most = greatest(row, count);
-                         float sum = 0;
-#pragma omp simd reduction(+ : sum)
-                         for (int c = 0; c < count; ++c)
-                           sum += to[c] = std::exp(row[c] - most);
-                         const float by = 1 / sum;
-#pragma omp simd
-                         for (int c = 0; c < count; ++c)
-                           to[c] *= by;
+                         softmax(row, greatest(row, count), to, count);
                          std::memset(to + count, 0, size_t(columns - count) * sizeof *to);
                        }
                      },

@@ -84,13 +84,9 @@ extern "C" __global__ void embeddingGradient(int n, int columns, const int *toke
   if (i < n) atomicAdd(&table[tokens[i / columns] * columns + i % columns], dy[i]);
 }
 
-// The loss of a row of logits, which become its gradient; maximum and sum in one pass.
-extern "C" __global__ void crossEntropy(int columns, const int *targets, const float *logits, float *gradient, float *loss) {
-  __shared__ float shared[8];
-  const float *row = logits + blockIdx.x * columns;
-  int t = threadIdx.x;
-  float most = -1e30f, sum = 0;
-  for (int i = t; i < columns; i += 256) {
+// Maximum and sum of a thread's elements in one pass.
+__device__ inline void addExponentials(const float *row, int from, int end, int step, float &most, float &sum) {
+  for (int i = from; i < end; i += step) {
     float x = row[i];
     if (x > most) {
       sum *= expf(most - x);
@@ -98,6 +94,15 @@ extern "C" __global__ void crossEntropy(int columns, const int *targets, const f
     }
     sum += expf(x - most);
   }
+}
+
+// The loss of a row of logits, which become its gradient.
+extern "C" __global__ void crossEntropy(int columns, const int *targets, const float *logits, float *gradient, float *loss) {
+  __shared__ float shared[8];
+  const float *row = logits + blockIdx.x * columns;
+  int t = threadIdx.x;
+  float most = -1e30f, sum = 0;
+  addExponentials(row, t, columns, 256, most, sum);
   float own = most;
   for (int o = 16; o > 0; o >>= 1) most = fmaxf(most, __shfl_xor_sync(~0u, most, o));
   if ((t & 31) == 0) shared[t / 32] = most;
@@ -122,14 +127,7 @@ extern "C" __global__ void causalSoftmax(int rows, int columns, const float *in,
   int last = row % columns;
   const float *x = in + row * columns;
   float most = -1e30f, sum = 0;
-  for (int i = lane; i <= last; i += 32) {
-    float v = x[i];
-    if (v > most) {
-      sum *= expf(most - v);
-      most = v;
-    }
-    sum += expf(v - most);
-  }
+  addExponentials(x, lane, last + 1, 32, most, sum);
   float own = most;
   for (int o = 16; o > 0; o >>= 1) most = fmaxf(most, __shfl_xor_sync(~0u, most, o));
   sum *= expf(own - most);
