@@ -298,7 +298,8 @@ constinit const Limits kLimits = {
                .early = 8,
                .numbers = 48,
                .sharedAccesses = 200000,
-               .agreed = 8},
+               .agreed = 8,
+               .clamped = 24},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,

@@ -132,6 +132,7 @@ struct Limits {
     uint64_t
         sharedAccesses; ///< of `.shared` memory that are held against one before; in doubt beyond
     unsigned agreed;    ///< values that lanes are taken to agree on, all at once
+    unsigned clamped;  ///< indices that are cut off by bounds, of one version
   } search;
   /// Optimising and generating code (jit).
   struct Code {

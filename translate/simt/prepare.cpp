@@ -206,8 +206,11 @@ bool isSpeculatable(const llvm::Instruction &i) {
                                   llvm::isSafeToSpeculativelyExecute(&i));
 }
 
-llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
-                            const llvm::DominatorTree &dominators, size_t most) {
+/// Instructions to be copied so that `v` is known at `at`, in the order of their ways from `v`;
+/// nothing where one of them may not be, or there are more than `most`.
+static std::optional<llvm::SetVector<llvm::Instruction *>>
+missingBefore(llvm::Value *v, const llvm::Instruction *at, const llvm::DominatorTree &dominators,
+              size_t most) {
   llvm::SetVector<llvm::Instruction *> missing;
   llvm::SmallVector<llvm::Value *> stack{v};
   while (!stack.empty()) {
@@ -215,12 +218,26 @@ llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
     if (!i || dominators.dominates(i, at) || missing.contains(i))
       continue;
     if (!isSpeculatable(*i) || missing.size() == most)
-      return nullptr;
+      return std::nullopt;
     missing.insert(i);
     stack.append(i->value_op_begin(), i->value_op_end());
   }
+  return missing;
+}
+
+bool isComputableBefore(llvm::Value *v, const llvm::Instruction *at,
+                        const llvm::DominatorTree &dominators, size_t most) {
+  return missingBefore(v, at, dominators, most).has_value();
+}
+
+llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
+                            const llvm::DominatorTree &dominators, size_t most) {
+  std::optional<llvm::SetVector<llvm::Instruction *>> missing =
+      missingBefore(v, at, dominators, most);
+  if (!missing)
+    return nullptr;
   // All are on one way to `v`: each comes behind what it is made of.
-  llvm::SmallVector<llvm::Instruction *> inOrder = missing.takeVector();
+  llvm::SmallVector<llvm::Instruction *> inOrder = missing->takeVector();
   llvm::sort(inOrder, [&](auto *a, auto *b) { return dominators.dominates(a, b); });
   llvm::DenseMap<llvm::Value *, llvm::Value *> made;
   for (llvm::Instruction *i : inOrder) {

@@ -42,6 +42,9 @@ bool isSpeculatable(const llvm::Instruction &);
 /// out. Null, and nothing is made, where it needs more, or what is not known there.
 llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at, const llvm::DominatorTree &,
                             size_t most = SIZE_MAX);
+/// Whether that would give a value.
+bool isComputableBefore(llvm::Value *v, const llvm::Instruction *at, const llvm::DominatorTree &,
+                        size_t most = SIZE_MAX);
 
 /// Waits for an mbarrier that loops repeat until they succeed lose their time limit
 /// (endless_waits.cpp). Needs loops in the form above.
@@ -103,9 +106,9 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &);
 
 /// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard
-/// `if (i < n)` and loops that all lanes still run get copies without masks; with `forSameValues`
-/// for gangs in which all lanes hold one value, too (same_values.cpp). Returns true if the function
-/// changed.
-bool addFullGangVersions(llvm::Function &, const GangShape &, bool forSameValues, const Target &);
+/// `if (i < n)` and loops that all lanes still run get copies without masks; while these parts are
+/// on, also for gangs in which all lanes hold one value (same_values.cpp), and of which no lane's
+/// index is cut off (clamped_indices.cpp). Returns true if the function changed.
+bool addFullGangVersions(llvm::Function &, const GangShape &, const PassRun &, const Target &);
 
 } // namespace ptxrun::simt

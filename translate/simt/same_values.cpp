@@ -27,6 +27,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/guesses.h"
 #include "translate/simt/prepare.h"
+#include "translate/simt/version_regions.h"
 #include "translate/simt/versions.h"
 #include "translate/simt/words.h"
 
@@ -75,116 +76,10 @@ bool isComputedFromKnown(const ShapeAnalysis &shapes, const Instruction &of) {
   return true;
 }
 
-/// Blocks whose branch or whose accesses to memory depend on `v`.
-llvm::DenseSet<const BasicBlock *> dependents(const ShapeAnalysis &shapes, const Value &v) {
-  llvm::DenseSet<const BasicBlock *> blocks;
-  llvm::SmallVector<const Value *> stack{&v};
-  llvm::DenseSet<const Value *> seen;
-  while (!stack.empty()) {
-    const Value *value = stack.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    for (const llvm::User *u : value->users()) {
-      auto *i = llvm::cast<Instruction>(u);
-      if (llvm::getLoadStorePointerOperand(i) == value ||
-          (i->isTerminator() && shapes.isDivergentBranch(i->getParent()))) {
-        blocks.insert(i->getParent());
-        if (i->isTerminator()) // lanes that part here bring different values to where they meet
-          if (const BasicBlock *meet = shapes.meetingPoint(i->getParent()))
-            for (const llvm::PHINode &phi : meet->phis())
-              if (!phi.getType()->isFloatingPointTy())
-                stack.push_back(&phi);
-      }
-      if (shapes.shape(i).isVarying() && !i->mayReadOrWriteMemory() &&
-          !i->getType()->isFloatingPointTy())
-        stack.push_back(i);
-    }
-  }
-  return blocks;
-}
-
-struct Region {
-  BasicBlock *meet = nullptr; // where all ways meet
-  BasicBlock *end = nullptr;  // the same, if nobody comes there but from the blocks
-  llvm::SmallVector<BasicBlock *> blocks;
-};
-
-/// What runs between `start` and the first meeting point behind all `wanted` blocks; no blocks
-/// where there is no such part of the code.
-Region regionFrom(const ShapeAnalysis &shapes, BasicBlock *start,
-                  const llvm::DenseSet<const BasicBlock *> &wanted) {
-  Region r;
-  const BasicBlock *end = start;
-  BlockSet inside;
-  auto comesFromInside = [&](const BasicBlock *b) {
-    return llvm::all_of(llvm::predecessors(b),
-                        [&](const BasicBlock *p) { return inside.contains(p); });
-  };
-  // A loop that begins where the ways meet is part of it, and one that they meet in is with all of
-  // its rounds.
-  auto isEnd = [&] {
-    return llvm::all_of(wanted, [&](const BasicBlock *b) { return inside.contains(b); }) &&
-           llvm::all_of(inside,
-                        [&](const BasicBlock *b) { return b == start || comesFromInside(b); }) &&
-           (!shapes.dominators().dominates(start, end) || comesFromInside(end));
-  };
-  do {
-    end = shapes.meetingPoint(end);
-    inside = reachable(start, end);
-  } while (end && !isEnd());
-  for (BasicBlock *b : shapes.order())
-    if (inside.contains(b)) {
-      if (!shapes.dominators().dominates(start, b))
-        return {};
-      r.blocks.push_back(b);
-    }
-  r.meet = const_cast<BasicBlock *>(end);
-  if (end && shapes.dominators().dominates(start, end))
-    r.end = r.meet;
-  return r;
-}
-
 /// What depends on `v`, from its block on; no blocks where nothing does.
 Region regionOf(const ShapeAnalysis &shapes, Instruction &v) {
   const llvm::DenseSet<const BasicBlock *> wanted = dependents(shapes, v);
   return wanted.empty() ? Region{} : regionFrom(shapes, v.getParent(), wanted);
-}
-
-/// Of what would be copied behind `from`.
-unsigned sizeOf(const Region &region, const Instruction *from) {
-  unsigned size = 0;
-  for (const BasicBlock *b : region.blocks)
-    if (b == from->getParent())
-      size += unsigned(std::distance(from->getIterator(), b->end()));
-    else
-      size += unsigned(b->sizeWithoutDebug());
-  return size;
-}
-
-/// What accesses to memory are worth in these blocks: those in a row or uniform, more so without
-/// masks.
-uint64_t worth(const ShapeAnalysis &shapes, llvm::ArrayRef<BasicBlock *> blocks) {
-  uint64_t n = 0;
-  for (BasicBlock *b : blocks) {
-    const unsigned depth = std::min(shapes.loops().getLoopDepth(b), kLimits.versions.deepestLoop);
-    for (Instruction &i : *b)
-      if (const Value *p = llvm::getLoadStorePointerOperand(&i))
-        if (const Shape s = shapes.shape(p); !s.isVarying())
-          n += uint64_t(shapes.isInDivergentRegion(b) ? 1 : 2) * (llvm::isa<llvm::LoadInst>(i)
-                                                                      ? kLimits.versions.perLoad
-                                                                      : kLimits.versions.perStore)
-               << (kLimits.versions.roundsLog2 * depth);
-  }
-  return n;
-}
-
-/// A call in which gangs may wait for each other.
-bool mayMeetOtherGangs(const Instruction &i) {
-  using K = Word::Kind;
-  const K kind = wordAt(i).kind;
-  if (kind == K::none)
-    return llvm::isa<llvm::CallBase>(i) && !llvm::isa<llvm::IntrinsicInst>(i);
-  return kind == K::barrier || kind == K::runtimeWait || kind == K::schedule || kind == K::exit;
 }
 
 /// The innermost choice whose special version `block` belongs to.
@@ -246,52 +141,6 @@ bool assumeNoSign(const ShapeAnalysis &shapes, Instruction &sign) {
   return true;
 }
 
-/// Splits the region's first block behind `v`, and lets all ways from the region to `end` (or null)
-/// pass one block. The region's blocks then, the one behind `v` first, that one last.
-llvm::SmallVector<BasicBlock *> setApart(Instruction &v, const Region &region, BasicBlock *end) {
-  BasicBlock *before = v.getParent(), *rest = llvm::SplitBlock(before, std::next(v.getIterator()));
-  llvm::SmallVector<BasicBlock *> blocks(region.blocks);
-  *llvm::find(blocks, before) = rest;
-  std::swap(blocks[0], *llvm::find(blocks, rest));
-  if (end) {
-    llvm::SmallVector<BasicBlock *> ends;
-    for (BasicBlock *p : llvm::predecessors(end))
-      if (llvm::is_contained(blocks, p) && !llvm::is_contained(ends, p))
-        ends.push_back(p);
-    blocks.push_back(llvm::SplitBlockPredecessors(end, ends, ".same"));
-  }
-  return blocks;
-}
-
-/// Copies the blocks; what is used behind `end`, where the last of them and its copy meet, comes
-/// from either.
-void copyRegion(llvm::ArrayRef<BasicBlock *> blocks, BasicBlock *end,
-                llvm::ValueToValueMapTy &map) {
-  copyBlocks(blocks, map);
-  if (!end)
-    return;
-  BasicBlock *last = blocks.back(), *lastCopy = llvm::cast<BasicBlock>(&*map[last]);
-  for (BasicBlock *b : blocks)
-    for (Instruction &i : *b) {
-      llvm::SmallVector<llvm::Use *> outside;
-      for (llvm::Use &u : i.uses()) {
-        auto *user = llvm::cast<Instruction>(u.getUser());
-        const BasicBlock *at = user->getParent();
-        if (auto *phi = llvm::dyn_cast<llvm::PHINode>(user))
-          at = phi->getIncomingBlock(u);
-        if (at != lastCopy && !llvm::is_contained(blocks, at))
-          outside.push_back(&u);
-      }
-      if (outside.empty())
-        continue;
-      llvm::PHINode *phi = llvm::PHINode::Create(i.getType(), 2, "", end->begin());
-      phi->addIncoming(&i, last);
-      phi->addIncoming(map[&i], lastCopy);
-      for (llvm::Use *u : outside)
-        u->set(phi);
-    }
-}
-
 /// A copy of `v`, and of what only `v` is made of, at `place`: what the lanes' own values take is
 /// not done where they agree.
 Instruction *computedAgain(Instruction &v, Instruction *place) {
@@ -307,33 +156,22 @@ Instruction *computedAgain(Instruction &v, Instruction *place) {
 
 void addVersion(Instruction &v, const Region &region, const GangShape &gang,
                 llvm::DenseSet<const BasicBlock *> &general) {
-  BasicBlock *before = v.getParent();
-  // before: ...; v; br same(v), first, rest     rest: what followed     first: copy of it
-  const llvm::SmallVector<BasicBlock *> blocks = setApart(v, region, region.end);
-  BasicBlock *rest = blocks[0];
   llvm::ValueToValueMapTy map;
-  copyRegion(blocks, region.end, map);
-  auto mapped = [&](BasicBlock *b) { return llvm::cast<BasicBlock>(&*map[b]); };
-  llvm::IRBuilder<> b(before->getTerminator());
-  Value *same = callWord(b, Op::same, b.getInt1Ty(), &v);
-  const llvm::DebugLoc line = v.getDebugLoc();
-  before->getTerminator()->eraseFromParent();
-  expectFirst(llvm::BranchInst::Create(mapped(rest), rest, same, before), line);
-  b.SetInsertPoint(&*mapped(rest)->getFirstInsertionPt());
-  b.SetCurrentDebugLocation(line);
+  const Fork f = fork(*v.getNextNode(), region, map, [&](llvm::IRBuilder<> &b) {
+    return callWord(b, Op::same, b.getInt1Ty(), &v);
+  });
+  llvm::IRBuilder<> b(&*f.special[0]->getFirstInsertionPt());
+  b.SetCurrentDebugLocation(v.getDebugLoc());
   Value *first = callWord(b, Op::first, v.getType(), &v);
-  for (BasicBlock *block : blocks)
-    for (Instruction &i : *mapped(block))
+  for (BasicBlock *block : f.special)
+    for (Instruction &i : *block)
       if (&i != first)
         i.replaceUsesOfWith(&v, first);
-  general.insert(blocks.begin(), blocks.end());
-  llvm::SmallVector<BasicBlock *> agreed;
-  for (BasicBlock *block : blocks)
-    agreed.push_back(mapped(block));
-  settleComparisons(v, agreed, gang);
+  general.insert(f.rest.begin(), f.rest.end());
+  settleComparisons(v, f.special, gang);
   // A value of its own for the others, who may take turns.
-  Instruction *again = computedAgain(v, &*rest->getFirstInsertionPt());
-  for (BasicBlock *block : blocks)
+  Instruction *again = computedAgain(v, &*f.rest[0]->getFirstInsertionPt());
+  for (BasicBlock *block : f.rest)
     for (Instruction &i : *block)
       i.replaceUsesOfWith(&v, again);
 }
@@ -366,7 +204,7 @@ bool isWorthTurns(const ShapeAnalysis &shapes, const ShapeAnalysis &agreed, cons
 void addTurns(Instruction &v, const Region &region, const GangShape &gang,
               llvm::DenseSet<const BasicBlock *> &rests) {
   BasicBlock *before = v.getParent();
-  const llvm::SmallVector<BasicBlock *> blocks = setApart(v, region, region.meet);
+  const llvm::SmallVector<BasicBlock *> blocks = setApart(*v.getNextNode(), region, region.meet);
   llvm::ValueToValueMapTy map;
   copyRegion(blocks, region.meet, map);
   auto mapped = [&](BasicBlock *b) { return llvm::cast<BasicBlock>(&*map[b]); };
@@ -475,9 +313,8 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
       coarse.setMetadata(kTried, tried); // once a version has a copy of `i`, it leads there no more
       const Region region = regionOf(shapes, i);
       const unsigned size = sizeOf(region, &i);
-      const bool meetsOthers = llvm::any_of(
-          region.blocks, [](BasicBlock *b) { return llvm::any_of(*b, mayMeetOtherGangs); });
-      if (region.blocks.empty() || meetsOthers || copied + size > kLimits.versions.copied)
+      if (region.blocks.empty() || mayMeetOtherGangs(region) ||
+          copied + size > kLimits.versions.copied)
         continue;
       auto isWorthIt = [&](llvm::ArrayRef<Instruction *> values) {
         const ShapeAnalysis agreed(f, gang, false, values);

@@ -236,9 +236,11 @@ Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
       break;
     each([&](uint64_t x, uint64_t) { return int64_t(x >> c->getZExtValue()); });
     return make(offsets, std::max<int>(0, int(a.alignment) - int(c->getZExtValue())), width, false);
-  case I::And:
   case I::Xor:
-    break;
+    if (!c || !c->isMinusOne() || a.isVarying())
+      break;
+    each([](uint64_t x, uint64_t) { return int64_t(0 - x); }); // -1 - x
+    return make(offsets, 0, width, isConditional);
   case I::UDiv:
     if (c && c->getValue().isPowerOf2() && !a.isVarying() && isDisjoint(a)) {
       unsigned k = c->getValue().logBase2();

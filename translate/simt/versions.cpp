@@ -13,7 +13,7 @@
 //   index   p = base + sext(i) where i might wrap between lanes and a loop moves p on
 //           =>  br ptx.nowrap(i), code with sext exact, copy with sext lane by lane
 //
-//   value   see same_values.cpp
+//   value   see same_values.cpp, clamped_indices.cpp
 //
 // ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes
 // of a gang reach is copied, and only where it accesses memory that lies in a row for the lanes.
@@ -29,6 +29,7 @@
 #include "translate/lower/lane_module.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
+#include "translate/simt/version_regions.h"
 #include "translate/simt/versions.h"
 #include "translate/simt/words.h"
 
@@ -85,8 +86,9 @@ namespace {
 
 class Versions {
  public:
-  Versions(llvm::Function &f, const GangShape &gang, bool forSameValues, unsigned perStore)
-      : function_(f), gang_(gang), forSameValues_(forSameValues), perStore_(perStore) {}
+  Versions(llvm::Function &f, const GangShape &gang, const PassRun &passes, unsigned perStore)
+      : function_(f), gang_(gang), forSameValues_(passes.isOn(Pass::sameValues)),
+        forClamped_(passes.isOn(Pass::clampedIndices)), perStore_(perStore) {}
 
   bool run() {
     bool changed = false;
@@ -126,12 +128,18 @@ class Versions {
   bool affordable(llvm::ArrayRef<llvm::BasicBlock *> blocks, const ShapeAnalysis &shapes) {
     unsigned size;
     uint64_t saved = gain(shapes, blocks, size);
-    if (saved < size && forSameValues_)
-      if (const auto values = quotients(shapes, blocks); !values.empty()) {
-        // In the copy, lanes that agree on them load in a row: no mask, and no gather.
+    if (saved < size) {
+      // In the copy, lanes that agree on them load in a row: no mask, and no gather.
+      llvm::SmallVector<llvm::Instruction *> values;
+      if (forSameValues_)
+        values.append(quotients(shapes, blocks));
+      if (forClamped_)
+        values.append(clampedIndices(shapes, blocks));
+      if (!values.empty()) {
         const ShapeAnalysis agreed(function_, gang_, false, values);
         saved += 2 * (gain(agreed, blocks, size) - saved);
       }
+    }
     if (saved < size || copied_ + size > kLimits.versions.copied)
       return false;
     copied_ += size;
@@ -139,7 +147,7 @@ class Versions {
   }
 
   /// A condition that some lane always misses, however the gang's base falls: equality with a value
-  /// that steps from lane to lane.
+  /// that steps from lane to lane, or being above something for a lane that has 0.
   static bool neverHoldsForAll(const ShapeAnalysis &shapes, const llvm::Value *condition,
                                bool isNegated) {
     using namespace llvm::PatternMatch;
@@ -150,11 +158,19 @@ class Versions {
                   : match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
       return neverHoldsForAll(shapes, x, isNegated) || neverHoldsForAll(shapes, y, isNegated);
     auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    if (!compare ||
-        compare->getPredicate() != (isNegated ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_EQ))
+    if (!compare)
       return false;
-    const Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
-    return (a.hasOffsets() && b.isUniform()) || (a.isUniform() && b.hasOffsets());
+    Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
+    auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
+    if (predicate == llvm::CmpInst::ICMP_ULT) {
+      std::swap(a, b);
+      predicate = llvm::CmpInst::ICMP_UGT;
+    }
+    if (predicate == llvm::CmpInst::ICMP_UGT)
+      return a.hasOffsets() && !a.isConditional && a.alignment >= kMaxAlignment && a.offsets &&
+             llvm::is_contained(*a.offsets, 0);
+    return predicate == llvm::CmpInst::ICMP_EQ &&
+           ((a.hasOffsets() && b.isUniform()) || (a.isUniform() && b.hasOffsets()));
   }
 
   /// A conditional index whose offsets would be lost at a phi (a pointer that a loop moves on).
@@ -173,12 +189,6 @@ class Versions {
       }
     }
     return false;
-  }
-
-  /// An index that might wrap between lanes, and is not made of another one.
-  static bool mayWrap(const ShapeAnalysis &shapes, const llvm::Instruction &i) {
-    return (llvm::isa<llvm::SExtInst>(i) || llvm::isa<llvm::ZExtInst>(i)) &&
-           shapes.shape(&i).isConditional && !shapes.shape(i.getOperand(0)).isConditional;
   }
 
   bool checkIndex(const ShapeAnalysis &shapes) {
@@ -269,13 +279,15 @@ class Versions {
         return true;
       }
     }
+    const auto isForAll = [&](const llvm::BasicBlock *b) {
+      return llvm::none_of(rests_,
+                           [&](auto *rest) { return shapes.dominators().dominates(rest, b); });
+    };
+    if (forClamped_ &&
+        addVersionForClampedIndices(shapes, function_, gang_, copied_, general_, isForAll))
+      return true;
     return forSameValues_ &&
-           (addVersionForSameValue(shapes, function_, gang_, copied_, general_,
-                                   [&](const llvm::BasicBlock *b) {
-                                     return llvm::none_of(rests_, [&](auto *rest) {
-                                       return shapes.dominators().dominates(rest, b);
-                                     });
-                                   }) ||
+           (addVersionForSameValue(shapes, function_, gang_, copied_, general_, isForAll) ||
             addTurnsForFewValues(shapes, function_, gang_, copied_, rests_));
   }
 
@@ -295,7 +307,8 @@ class Versions {
       return it->second;
     using I = llvm::Instruction;
     const unsigned op = i->getOpcode();
-    if (depth == 0 || (op != I::Add && op != I::Sub && op != I::Mul && op != I::Shl && op != I::Or))
+    if (depth == 0 || (op != I::Add && op != I::Sub && op != I::Mul && op != I::Shl &&
+                       op != I::Or && op != I::Xor))
       return nullptr;
     llvm::Value *x = computedAt(shapes, i->getOperand(0), at, known, depth - 1);
     llvm::Value *y = x ? computedAt(shapes, i->getOperand(1), at, known, depth - 1) : nullptr;
@@ -436,7 +449,7 @@ class Versions {
 
   llvm::Function &function_;
   const GangShape gang_;
-  const bool forSameValues_;
+  const bool forSameValues_, forClamped_;
   const unsigned perStore_; ///< instructions that may be copied for the mask of one
   unsigned copied_ = 0;
   llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_, general_;
@@ -444,9 +457,9 @@ class Versions {
 
 } // namespace
 
-bool addFullGangVersions(llvm::Function &f, const GangShape &gang, bool forSameValues,
+bool addFullGangVersions(llvm::Function &f, const GangShape &gang, const PassRun &passes,
                          const Target &target) {
-  return Versions(f, gang, forSameValues, target.copiedPerStore()).run();
+  return Versions(f, gang, passes, target.copiedPerStore()).run();
 }
 
 } // namespace ptxrun::simt

@@ -23,6 +23,14 @@ bool addVersionForSameValue(const ShapeAnalysis &, llvm::Function &, const GangS
 /// Such values in these blocks.
 llvm::SmallVector<llvm::Instruction *> quotients(const ShapeAnalysis &,
                                                  llvm::ArrayRef<llvm::BasicBlock *>);
+/// The same of code for gangs of which no lane's index is clamped (clamped_indices.cpp).
+bool addVersionForClampedIndices(const ShapeAnalysis &, llvm::Function &, const GangShape &,
+                                 unsigned &copied,
+                                 llvm::DenseSet<const llvm::BasicBlock *> &general,
+                                 llvm::function_ref<bool(const llvm::BasicBlock *)> isIn);
+/// Such indices in these blocks.
+llvm::SmallVector<llvm::Instruction *> clampedIndices(const ShapeAnalysis &,
+                                                      llvm::ArrayRef<llvm::BasicBlock *>);
 /// Lets lanes that hold the same in such a value take turns where they hold two of them, in loops
 /// that only load. Adds to `rests` blocks whose branches want no versions. Otherwise as above.
 bool addTurnsForFewValues(const ShapeAnalysis &, llvm::Function &, const GangShape &,

@@ -248,11 +248,12 @@ unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
   return lanes;
 }
 
-/// The same of a kernel in which gangs whose lanes agree on quotients have code of their own: only
-/// what differs in that takes registers.
+/// The same of a kernel in which gangs whose lanes agree on quotients, or of which no lane's index
+/// is cut off, have code of their own: only what differs in that takes registers.
 unsigned lanesThatFit(const llvm::Function &kernel, const ShapeAnalysis &shapes,
                       const std::array<uint32_t, 3> &block, const Target &target) {
-  const llvm::SmallVector<llvm::Instruction *> values = quotients(shapes, shapes.order());
+  llvm::SmallVector<llvm::Instruction *> values = quotients(shapes, shapes.order());
+  values.append(clampedIndices(shapes, shapes.order()));
   if (values.empty())
     return lanesThatFit(shapes, target);
   return lanesThatFit({const_cast<llvm::Function &>(kernel), {32, block}, false, values}, target);
@@ -545,9 +546,7 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
   passes.run(Pass::rounds, [&] { unrollRounds(kernel, gang); });
   if (mayBeStaged)
     passes.run(Pass::staging, [&] { walkStagedRows(kernel, gang); });
-  passes.run(Pass::versions, [&] {
-    addFullGangVersions(kernel, gang, passes.isOn(Pass::sameValues), context.target);
-  });
+  passes.run(Pass::versions, [&] { addFullGangVersions(kernel, gang, passes, context.target); });
   passes.run(Pass::repeatedStores, [&] { sinkRepeatedStores(kernel, gang); });
   passes.run(Pass::rows, [&] { unrollRows(kernel, gang, context.target); });
   if (gang.lanes == abi::kWarpSize)
