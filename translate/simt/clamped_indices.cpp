@@ -176,8 +176,11 @@ Value *holdForAll(const Conditions &conditions, Instruction &at,
   Value *hold = nullptr;
   for (const Condition &c : conditions) {
     // Computed where nobody may have asked for it: it may be anything.
-    Value *index = b.CreateFreeze(computedBefore(c.index, &at, dominators));
-    Value *bound = b.CreateFreeze(computedBefore(c.bound, &at, dominators));
+    const auto early = [&](Value *v) {
+      v = computedBefore(v, &at, dominators);
+      return llvm::isa<llvm::Constant>(v) ? v : b.CreateFreeze(v);
+    };
+    Value *index = early(c.index), *bound = early(c.bound);
     Value *all = callWord(b, Op::all, b.getInt1Ty(), b.CreateICmp(c.predicate, index, bound));
     hold = hold ? b.CreateAnd(hold, all) : all;
   }

@@ -237,7 +237,7 @@ Shape ShapeAnalysis::evaluateBinary(const llvm::Instruction &i) const {
     each([&](uint64_t x, uint64_t) { return int64_t(x >> c->getZExtValue()); });
     return make(offsets, std::max<int>(0, int(a.alignment) - int(c->getZExtValue())), width, false);
   case I::Xor:
-    if (!c || !c->isMinusOne() || a.isVarying())
+    if (!c || !c->isMinusOne() || a.isVarying() || isDisjoint(a))
       break;
     each([](uint64_t x, uint64_t) { return int64_t(0 - x); }); // -1 - x
     return make(offsets, 0, width, isConditional);

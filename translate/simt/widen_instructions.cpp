@@ -87,6 +87,8 @@ llvm::Value *Widener::emitOffsets(const llvm::Instruction &i) {
           llvm::APInt::getLowBitsSet(width, std::min<unsigned>(from.alignment, width));
       if (i.getOpcode() == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(&i)->isDisjoint())
         return b_.CreateAdd(operands[0], operands[1], i.getName());
+      if (i.getOpcode() == I::Xor && !shapes_.isDisjoint(from)) // -1 - x
+        return b_.CreateNot(operands[0]);
       Value *high = llvm::ConstantInt::get(i.getType(), c->getValue() & ~low);
       return i.getOpcode() == I::Or ? b_.CreateOr(operands[0], high)
                                     : b_.CreateXor(operands[0], high);

@@ -274,11 +274,14 @@ const char *kFromBase = "%base = load i64, ptr %params\n%e = sext i32 %at to i64
                         "store float %v, ptr %q, align 4\nret void";
 
 TEST(Widen, ClampedIndexIsARowWhereTheBoundIsNotMet) {
+  // The guess alone: without the version for gangs of which no lane meets the bound.
+  CodeOptions options{.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512};
+  ASSERT_EQ(readPasses("-clamped-indices", options.passesLeftOut), "");
   GangModule g = widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%y = add nsw i32 %x, -1\n"
                                      "%n = call i32 @ptx.sreg.ctaid.x()\n"
                                      "%at = call i32 @llvm.smax.i32(i32 %y, i32 %n)\n") +
                              kFromBase,
-                         {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512});
+                         options);
   Counts c = count(*g.module);
   EXPECT_EQ(c.vectorLoads, 1u);
   EXPECT_EQ(c.gathers, 1u);
