@@ -34,8 +34,9 @@ struct Statement {
     parts,  ///< r[to] = each half, or byte, of a and b by itself
     select, ///< r[to] = condition ? a : b
     loadInput,
-    loadTiled, ///< a word of the input, found by a quotient and a remainder of the thread's index
-    storeOwn,  ///< elements of the thread's structure of 16 words
+    loadTiled,   ///< a word of the input, found by a quotient and a remainder of the thread's index
+    loadClamped, ///< neighbouring words of the input, by indices that are cut off or go round
+    storeOwn,    ///< elements of the thread's structure of 16 words
     loadOwn,
     mapOwn,      ///< elements of the structure, computed with b as `parts`, to others of it
     storeNarrow, ///< 1, 2 or 8 bytes of the thread's structure

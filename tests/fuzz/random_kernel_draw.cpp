@@ -66,7 +66,8 @@ class Draw {
         S::loadRow,      S::storeWrapped, S::storeWrapped, S::loadWrapped, S::storeGuarded,
         S::storeGuarded, S::atomic,       S::localStore,   S::localLoad,   S::call,
         S::storeNarrow,  S::storeNarrow,  S::loadNarrow,   S::loadNarrow,  S::parts,
-        S::parts,        S::mapOwn,       S::loadTiled,    S::loadTiled};
+        S::parts,        S::mapOwn,       S::loadTiled,    S::loadTiled,   S::loadClamped,
+        S::loadClamped};
     S s;
     s.kind = kPlain[below(std::size(kPlain))];
     if (depth > 0 && oneIn(3))

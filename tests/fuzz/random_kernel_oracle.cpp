@@ -224,6 +224,20 @@ class Interpreter {
     }
   }
 
+  /// Of neighbour `n`.
+  uint32_t clampedIndex(const Statement &s, const Thread &t, unsigned n) const {
+    const uint32_t last = k_.threads() - 1, at = t.global + s.constant + n;
+    switch (s.form % 3) {
+    case 0:
+      return uint32_t(std::min(std::max(int32_t(at - 32), int32_t(s.constant % 5 % k_.threads())),
+                               int32_t(last)));
+    case 1:
+      return std::min(at - 32, last);
+    default:
+      return at > last ? at - k_.threads() : at;
+    }
+  }
+
   uint32_t wrappedIndex(const Statement &s, const Thread &t) const {
     return s.form % 2 == 0 ? uint16_t(t.global + k_.wrapStart_)
                            : uint32_t(int32_t(int16_t(t.global + k_.wrapStart_ + 32768)) + 32768);
@@ -311,6 +325,13 @@ class Interpreter {
     case S::loadTiled:
       t.r[s.to] += memory_[k_.inputAt() + tiledIndex(s, t)];
       break;
+    case S::loadClamped: {
+      uint32_t sum = 0;
+      for (unsigned n = 0; n < 3; ++n)
+        sum += memory_[k_.inputAt() + clampedIndex(s, t, n)] << n;
+      t.r[s.to] ^= sum;
+      break;
+    }
     case S::storeOwn:
       for (unsigned n = 0; n < s.count; ++n)
         memory_[own(s, t) + n] = value(s.elements[n], t);

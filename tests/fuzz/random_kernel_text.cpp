@@ -207,6 +207,29 @@ class Writer {
     return t;
   }
 
+  /// Of neighbour `n`.
+  std::string clampedIndex(const Statement &s, unsigned n) {
+    const std::string t = temporary(), last = std::to_string(k_.threads() - 1);
+    const uint32_t at = s.constant + n - (s.form % 3 == 2 ? 0 : 32);
+    line("add.s32 " + t + ", %gid, " + std::to_string(int32_t(at)));
+    switch (s.form % 3) {
+    case 0:
+      line("max.s32 " + t + ", " + t + ", " + std::to_string(s.constant % 5 % k_.threads()));
+      line("min.s32 " + t + ", " + t + ", " + last);
+      break;
+    case 1:
+      line("min.u32 " + t + ", " + t + ", " + last);
+      break;
+    default: {
+      const std::string q = newPredicate(), beyond = temporary();
+      line("setp.gt.u32 " + q + ", " + t + ", " + last);
+      line("sub.s32 " + beyond + ", " + t + ", " + std::to_string(k_.threads()));
+      line("selp.b32 " + t + ", " + beyond + ", " + t + ", " + q);
+    }
+    }
+    return t;
+  }
+
   /// The address of word `index` behind `base`, in one of the ways compilers write it.
   std::string address(const std::string &base, const std::string &index, unsigned way) {
     const std::string offset = wideTemporary(), at = wideTemporary();
@@ -597,6 +620,17 @@ class Writer {
       const std::string t = temporary(), at = address("%in", tiledIndex(s), s.operation);
       line("ld.global.u32 " + t + ", [" + at + "]");
       return update(s, "add.u32", t);
+    }
+    case S::loadClamped: {
+      const std::string sum = temporary();
+      line("mov.u32 " + sum + ", 0");
+      for (unsigned n = 0; n < 3; ++n) {
+        const std::string t = temporary(), at = address("%in", clampedIndex(s, n), s.operation);
+        line("ld.global.u32 " + t + ", [" + at + "]");
+        line("shl.b32 " + t + ", " + t + ", " + std::to_string(n));
+        line("add.u32 " + sum + ", " + sum + ", " + t);
+      }
+      return update(s, "xor.b32", sum);
     }
     case S::storeOwn:
     case S::loadOwn:

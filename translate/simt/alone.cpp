@@ -24,6 +24,15 @@ bool isPlainPlace(const Value *pointer) {
   });
 }
 
+/// Whether memory is the same behind it in whichever order lanes do it, and it orders nothing else.
+bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &i) {
+  using A = llvm::AtomicRMWInst;
+  constexpr A::BinOp kCommutative[] = {A::Add, A::Sub, A::And,  A::Or,  A::Xor,
+                                       A::Max, A::Min, A::UMax, A::UMin};
+  return i.use_empty() && i.getOrdering() == llvm::AtomicOrdering::Monotonic && !i.isVolatile() &&
+         llvm::is_contained(kCommutative, i.getOperation());
+}
+
 llvm::Type *handedAs(llvm::Type *type, const llvm::Function &in) {
   return type->isPointerTy() ? in.getDataLayout().getIntPtrType(type) : type;
 }
@@ -46,6 +55,8 @@ bool mayRunAlone(const Instruction &i) {
     return load->isSimple() && isPlainPlace(load->getPointerOperand());
   if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
     return store->isSimple() && isPlainPlace(store->getPointerOperand());
+  if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&i))
+    return isUpdateInAnyOrder(*update) && isPlainPlace(update->getPointerOperand());
   if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i))
     return llvm::isa<llvm::IntrinsicInst>(i) && !llvm::isa<llvm::DbgInfoIntrinsic>(i) &&
            !call->isConvergent() && !call->mayWriteToMemory();
@@ -67,6 +78,8 @@ AloneCosts AloneCost::of(const Instruction &i) const {
       return {lanes * (isStore ? costs.scatter : costs.gather), 1};
     return {registers(i) * (isStore ? costs.maskedStore : costs.maskedLoad), 1};
   }
+  if (llvm::isa<llvm::AtomicRMWInst>(i)) // each lane is asked, and serves itself
+    return {lanes * costs.scatter, 1};
   if (!shapes_.shape(&i).isVarying())
     return {1, 1};
   if (i.isIntDivRem()) {

@@ -300,13 +300,13 @@ class SerialAccesses {
   llvm::SmallVector<Instruction *> outputs_;
 };
 
-/// The loads and stores of a block between which nothing keeps lanes together. Loads of parameters
-/// are done wherever one likes.
+/// The loads and stores of a block between which nothing keeps lanes together, or updates memory.
+/// Loads of parameters are done wherever one likes.
 std::vector<std::vector<Instruction *>> runsOfAccesses(BasicBlock &block,
                                                        const ShapeAnalysis &shapes) {
   std::vector<std::vector<Instruction *>> runs(1);
   for (Instruction &i : block)
-    if (!llvm::isa<llvm::PHINode>(i) && !mayRunAlone(i))
+    if (!llvm::isa<llvm::PHINode>(i) && (!mayRunAlone(i) || i.isAtomic()))
       runs.emplace_back();
     else if (placeOf(i) &&
              !(i.hasMetadata(llvm::LLVMContext::MD_invariant_load) && shapes.isUniform(placeOf(i))))

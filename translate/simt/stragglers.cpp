@@ -1,6 +1,7 @@
 // Loops of which lanes run different numbers of rounds: the multiples of each lane's prime, rows of
 // a graph, a search that some lanes end early. In their last rounds, which may be most of them, a
-// gang has one lane left, or a few, and takes as long as for all.
+// gang has one lane left, or a few, and takes as long as for all. So it has from the first round on
+// where only those lanes come to a loop that found something in memory (pixels that are bright).
 //
 //   header: ...                            =>   header: br ptx.stragglers(most), alone, round
 //                                               alone:  r = kernel.alone(what lives in the loop)
@@ -92,10 +93,47 @@ bool mayLeaveFarApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
   });
 }
 
+/// Whether a condition follows from what lanes have read from memory, and so may hold for any of
+/// them.
+bool isOfMemory(const Value *condition, const ShapeAnalysis &shapes) {
+  llvm::SmallVector<const Value *> stack{condition};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
+    auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
+    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
+      continue;
+    if (llvm::isa<llvm::LoadInst>(i))
+      return true;
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return false;
+}
+
+/// Whether only lanes come to the loop that found something in memory: pixels that are bright,
+/// nodes of a wave. These may be few.
+bool isForSomeLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
+  const BasicBlock *header = loop.getHeader();
+  if (!shapes.isInDivergentRegion(header))
+    return false;
+  const auto &dominators = shapes.dominators();
+  for (auto *node = dominators.getNode(header)->getIDom(); node; node = node->getIDom()) {
+    const BasicBlock *b = node->getBlock();
+    if (!shapes.isDivergentBranch(b))
+      continue;
+    const BasicBlock *meet = shapes.meetingPoint(b);
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+    if (branch && !(meet && dominators.dominates(meet, header)) &&
+        isOfMemory(branch->getCondition(), shapes))
+      return true;
+  }
+  return false;
+}
+
 /// Up to how many lanes of the loop are better off one after the other; 0: not even one, or by
 /// little.
 unsigned fewLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes, const Target &target) {
-  if (!mayLeaveFarApart(loop, shapes))
+  if (!(shapes.isDivergentLoop(&loop) && mayLeaveFarApart(loop, shapes)) &&
+      !isForSomeLanes(loop, shapes))
     return 0;
   const AloneCosts round = roundOf(loop, AloneCost(shapes, target));
   const auto worth = unsigned(round.gang / round.lane);
@@ -288,8 +326,7 @@ std::vector<llvm::Function *> runStragglersAlone(llvm::Function &kernel, const G
   const ShapeAnalysis shapes(kernel, gang, false);
   unsigned copied = 0;
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
-    if (!l->isInnermost() || !shapes.isDivergentLoop(l) ||
-        copied + sizeOf(*l) > kLimits.stragglers.copied ||
+    if (!l->isInnermost() || copied + sizeOf(*l) > kLimits.stragglers.copied ||
         !llvm::all_of(l->blocks(),
                       [](const BasicBlock *b) { return llvm::all_of(*b, mayRunAlone); }))
       continue;
