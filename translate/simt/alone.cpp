@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
@@ -61,6 +62,20 @@ bool mayRunAlone(const Instruction &i) {
     return llvm::isa<llvm::IntrinsicInst>(i) && !llvm::isa<llvm::DbgInfoIntrinsic>(i) &&
            !call->isConvergent() && !call->mayWriteToMemory();
   return !i.mayReadOrWriteMemory();
+}
+
+bool isOfMemory(const Value *condition, const ShapeAnalysis &shapes) {
+  llvm::SmallVector<const Value *> stack{condition};
+  llvm::DenseSet<const Value *> seen;
+  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
+    auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
+    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
+      continue;
+    if (llvm::isa<llvm::LoadInst>(i))
+      return true;
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return false;
 }
 
 bool isHandedAlone(const llvm::Type *type) {

@@ -231,6 +231,11 @@ constinit const Limits kLimits = {
     // and 1.8 of the loops' time; 1.7, 1.1, 1.0 and 0.8; 0.79, 0.76, 0.81 and 0.86, where the last
     // few have a round or two left. As much code again as kernels have in such loops.
     .stragglers = {.lanes = 6, .copied = 512},
+    // One by one of gangs' time, and what the model says a gang takes of one by one (Zen 3, AVX2):
+    // `csrScalar` of bench_kinds 0.55 and 1.2, page rank over 4 to 15 neighbours 0.42 and 1.05,
+    // triangles by merging 0.43 and 1.6, structures of eight words added in memory 0.48 and 2.2;
+    // hashes of 0 to 23 bytes 1.03 and 0.8, densities of 72 neighbours in cells 2.1 and 0.7.
+    .oneLane = {.blocks = 256, .rounds = 8, .spread = 3.2F, .mispredicted = 16, .gain = 1},
     // Without and with it, a million elements, Zen 3 at AVX2: Blelloch's scan whose n the launch
     // says 7.0 and 4.9 ms, pairs to places from memory 13.0 and 5.2, swap with increments 1.8 and
     // 0.9; `layerNorm` of bench_kinds 0.91 and 0.82. What the model says of these: 1.2 to 2.6.

@@ -36,6 +36,14 @@ struct Limits {
     unsigned lanes;  ///< so many may be few
     unsigned copied; ///< instructions of all loops of a kernel
   } stragglers;
+  /// Kernels whose lanes are better off one by one (one_lane.cpp).
+  struct OneLane {
+    unsigned blocks; ///< of kernels that are looked at: each is held against each branch
+    float rounds;    ///< of a loop
+    float spread;    ///< rounds of a gang, by those of a lane, where lanes leave at different times
+    float mispredicted; ///< cycles
+    float gain;         ///< so much more than its lanes one by one must a gang take
+  } oneLane;
   /// Accesses that lanes do one after the other (serial_accesses.cpp).
   struct Serial {
     float perCycle;      ///< operations of lanes that do not wait for each other
@@ -132,7 +140,7 @@ struct Limits {
     uint64_t
         sharedAccesses; ///< of `.shared` memory that are held against one before; in doubt beyond
     unsigned agreed;    ///< values that lanes are taken to agree on, all at once
-    unsigned clamped;  ///< indices that are cut off by bounds, of one version
+    unsigned clamped;   ///< indices that are cut off by bounds, of one version
   } search;
   /// Optimising and generating code (jit).
   struct Code {

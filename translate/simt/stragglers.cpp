@@ -93,22 +93,6 @@ bool mayLeaveFarApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
   });
 }
 
-/// Whether a condition follows from what lanes have read from memory, and so may hold for any of
-/// them.
-bool isOfMemory(const Value *condition, const ShapeAnalysis &shapes) {
-  llvm::SmallVector<const Value *> stack{condition};
-  llvm::DenseSet<const Value *> seen;
-  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
-    auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
-    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
-      continue;
-    if (llvm::isa<llvm::LoadInst>(i))
-      return true;
-    stack.append(i->value_op_begin(), i->value_op_end());
-  }
-  return false;
-}
-
 /// Whether only lanes come to the loop that found something in memory: pixels that are bright,
 /// nodes of a wave. These may be few.
 bool isForSomeLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes) {

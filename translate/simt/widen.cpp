@@ -18,6 +18,7 @@
 #include "translate/simt/matrix_groups.h"
 #include "translate/simt/memory_order.h"
 #include "translate/simt/narrow_integers.h"
+#include "translate/simt/one_lane.h"
 #include "translate/simt/passes.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
@@ -248,15 +249,12 @@ unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
   return lanes;
 }
 
-/// The same of a kernel in which gangs whose lanes agree on quotients, or of which no lane's index
-/// is cut off, have code of their own: only what differs in that takes registers.
-unsigned lanesThatFit(const llvm::Function &kernel, const ShapeAnalysis &shapes,
-                      const std::array<uint32_t, 3> &block, const Target &target) {
+/// What lanes agree on, or what lies in a row for them, in the code for gangs that quotients do not
+/// part and of which no lane's index is cut off: there, it takes no registers.
+llvm::SmallVector<llvm::Instruction *> settledValues(const ShapeAnalysis &shapes) {
   llvm::SmallVector<llvm::Instruction *> values = quotients(shapes, shapes.order());
   values.append(clampedIndices(shapes, shapes.order()));
-  if (values.empty())
-    return lanesThatFit(shapes, target);
-  return lanesThatFit({const_cast<llvm::Function &>(kernel), {32, block}, false, values}, target);
+  return values;
 }
 
 /// Threads of a row of the block where each gang could get one: rows that would lie across gangs,
@@ -301,10 +299,18 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
   const Target target = targetFor(o.level, o.model);
-  const ShapeAnalysis shapes(*const_cast<llvm::Function *>(kernel), {32, o.block}, false);
+  llvm::Function &body = *const_cast<llvm::Function *>(kernel);
+  const ShapeAnalysis shapes(body, {32, o.block}, false);
+  const llvm::SmallVector<llvm::Instruction *> settled = settledValues(shapes);
+  std::optional<ShapeAnalysis> inUsualGangs;
+  if (!settled.empty())
+    inUsualGangs.emplace(body, GangShape{32, o.block}, false, settled);
+  const ShapeAnalysis &usual = inUsualGangs ? *inUsualGangs : shapes;
   const unsigned walk = f.hasBarriers || f.spins ? 0 : lanesForRowWalks(shapes, target);
   if (walk == 1 && !takesWarpForOne())
     return {1, "each thread walks along a row of its own, and writes one"};
+  if (!f.hasBarriers && !f.spins && isBetterAlone(usual, target) && !takesWarpForOne())
+    return {1, "threads mostly part, or read and write all over memory: one by one is sooner"};
   std::string reason = "one gang per warp";
   bool areRows = false;
   if (walk > 1 && threads % walk == 0) {
@@ -325,7 +331,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
              o.block[1] * o.block[2] > 1) {
     wanted = o.block[0] % 16 == 0 ? 16 : 8;
     reason = "rows that gangs of " + std::to_string(wanted) + " divide";
-  } else if (unsigned fitting = lanesThatFit(*kernel, shapes, o.block, target);
+  } else if (unsigned fitting = lanesThatFit(usual, target);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
     reason =

@@ -1,0 +1,132 @@
+#include "translate/simt/one_lane.h"
+
+#include <llvm/IR/Instructions.h>
+
+#include "translate/simt/alone.h"
+#include "translate/simt/cost.h"
+#include "translate/simt/prepare.h"
+
+namespace ptxrun::simt {
+namespace {
+
+using llvm::BasicBlock;
+
+/// How often a block runs: in a gang, where it does if any lane comes, and for one lane.
+struct Weight {
+  float gang = 1, lane = 1;
+};
+
+/// Lanes part here by what each found, not by how far a row reaches.
+bool partsByValues(const BasicBlock &b, const ShapeAnalysis &shapes) {
+  auto *branch = llvm::dyn_cast<llvm::BranchInst>(b.getTerminator());
+  if (!branch || !branch->isConditional() || !shapes.isDivergentBranch(&b))
+    return false;
+  auto *compare = llvm::dyn_cast<llvm::CmpInst>(branch->getCondition());
+  return !compare || llvm::any_of(compare->operands(), [&](const llvm::Value *v) {
+    return shapes.shape(v).isVarying();
+  });
+}
+
+/// What `v` follows from that differs between lanes and was read from memory.
+llvm::DenseSet<const llvm::Instruction *> readFor(const llvm::Value *v,
+                                                  const ShapeAnalysis &shapes) {
+  llvm::DenseSet<const llvm::Instruction *> seen, read;
+  llvm::SmallVector<const llvm::Value *> stack{v};
+  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
+      continue;
+    if (llvm::isa<llvm::LoadInst>(i))
+      read.insert(i);
+    else
+      stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return read;
+}
+
+/// Whether lanes part here by how many rounds they have in a loop behind it: none, or few enough
+/// for a shorter way. Most have some.
+bool isGuard(const BasicBlock &b, const BlockSet &parted, const ShapeAnalysis &shapes) {
+  const auto read = readFor(b.getTerminator()->getOperand(0), shapes);
+  for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
+    llvm::SmallVector<BasicBlock *> exiting;
+    if (parted.contains(loop->getHeader()))
+      loop->getExitingBlocks(exiting);
+    for (const BasicBlock *end : exiting)
+      for (const llvm::Instruction *i : readFor(end->getTerminator()->getOperand(0), shapes))
+        if (read.contains(i))
+          return true;
+  }
+  return false;
+}
+
+class Weights {
+ public:
+  explicit Weights(const ShapeAnalysis &shapes) {
+    const auto &limits = kLimits.oneLane;
+    for (const BasicBlock *b : shapes.order()) {
+      Weight w;
+      for (const llvm::Loop *l = shapes.loops().getLoopFor(b); l; l = l->getParentLoop()) {
+        w.lane *= limits.rounds;
+        w.gang *= limits.rounds * (leftApart(*l, shapes) ? limits.spread : 1);
+      }
+      weights_[b] = w;
+    }
+    for (const BasicBlock *a : shapes.order()) {
+      const llvm::Loop *loop = shapes.loops().getLoopFor(a);
+      if (!partsByValues(*a, shapes) || (loop && loop->isLoopExiting(a)))
+        continue;
+      const BasicBlock *meet = shapes.meetingPoint(a);
+      BlockSet parted;
+      for (const BasicBlock *way : llvm::successors(a))
+        for (const BasicBlock *b : reachable(way, meet))
+          if (b != a)
+            parted.insert(b);
+      if (isGuard(*a, parted, shapes))
+        continue;
+      // Where few lanes come, a gang runs them one by one itself (stragglers.cpp).
+      const bool mayBeFew = isOfMemory(a->getTerminator()->getOperand(0), shapes);
+      for (const BasicBlock *b : parted) {
+        weights_[b].lane /= 2;
+        if (mayBeFew)
+          weights_[b].gang /= 2;
+      }
+    }
+  }
+  Weight of(const BasicBlock *b) const { return weights_.lookup(b); }
+
+ private:
+  static bool leftApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
+    llvm::SmallVector<BasicBlock *> exiting;
+    loop.getExitingBlocks(exiting);
+    return llvm::any_of(exiting, [&](BasicBlock *b) { return partsByValues(*b, shapes); });
+  }
+
+  llvm::DenseMap<const BasicBlock *, Weight> weights_;
+};
+
+} // namespace
+
+bool isBetterAlone(const ShapeAnalysis &shapes, const Target &target) {
+  if (shapes.order().size() > kLimits.oneLane.blocks)
+    return false;
+  const Weights weights(shapes);
+  const AloneCost cost(shapes, target);
+  AloneCosts all;
+  for (const BasicBlock *b : shapes.order()) {
+    AloneCosts one;
+    for (const llvm::Instruction &i : *b)
+      one += cost.of(i);
+    const Weight w = weights.of(b);
+    // Half of such branches of one lane are mispredicted; of ends of loops, one for each run.
+    if (partsByValues(*b, shapes)) {
+      const llvm::Loop *loop = shapes.loops().getLoopFor(b);
+      one.lane += kLimits.oneLane.mispredicted /
+                  (loop && loop->isLoopExiting(b) ? kLimits.oneLane.rounds : 2);
+    }
+    all += {one.gang * w.gang, one.lane * w.lane};
+  }
+  return all.gang > kLimits.oneLane.gain * all.lane * float(shapes.lanes());
+}
+
+} // namespace ptxrun::simt
