@@ -49,14 +49,15 @@ class Clamps {
  public:
   explicit Clamps(const ShapeAnalysis &shapes) : shapes_(shapes) {}
 
-  std::optional<Clamp> at(Instruction &i) const {
-    if (!i.getType()->isIntegerTy() || widthOf(&i) < 16 || !shapes_.shape(&i).isVarying())
+  std::optional<Clamp> at(Instruction &i, unsigned depth = 0) const {
+    if (depth == kLimits.search.nested || !i.getType()->isIntegerTy() || widthOf(&i) < 16 ||
+        !shapes_.shape(&i).isVarying())
       return std::nullopt;
     std::optional<Clamp> c;
     if (auto *minMax = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&i))
-      c = ofMinMax(*minMax);
+      c = ofMinMax(*minMax, depth);
     else if (auto *select = llvm::dyn_cast<llvm::SelectInst>(&i))
-      c = ofSelect(*select);
+      c = ofSelect(*select, depth);
     return c && mayHold(*c) ? c : std::nullopt;
   }
 
@@ -73,25 +74,25 @@ class Clamps {
   }
 
  private:
-  bool isRow(Value *v) const {
+  bool isRow(Value *v, unsigned depth) const {
     const Shape s = shapes_.shape(v);
     if (s.isVarying())
       if (auto *i = llvm::dyn_cast<Instruction>(v))
-        return at(*i).has_value();
+        return at(*i, depth + 1).has_value();
     return s.hasOffsets() && !s.isUniform();
   }
 
-  std::optional<Clamp> ofMinMax(llvm::MinMaxIntrinsic &m) const {
+  std::optional<Clamp> ofMinMax(llvm::MinMaxIntrinsic &m, unsigned depth) const {
     Value *x = m.getLHS(), *bound = m.getRHS();
     if (shapes_.isUniform(x))
       std::swap(x, bound);
-    if (!shapes_.isUniform(bound) || !isRow(x))
+    if (!shapes_.isUniform(bound) || !isRow(x, depth))
       return std::nullopt;
     return Clamp{&m, x, P::getNonStrictPredicate(m.getPredicate()), x, bound};
   }
 
   /// The other end of a row, or its own end: chosen by comparing with a bound.
-  std::optional<Clamp> ofSelect(llvm::SelectInst &s) const {
+  std::optional<Clamp> ofSelect(llvm::SelectInst &s, unsigned depth) const {
     auto *compare = llvm::dyn_cast<llvm::ICmpInst>(s.getCondition());
     if (!compare)
       return std::nullopt;
@@ -101,16 +102,17 @@ class Clamps {
       std::swap(x, bound);
       predicate = P::getSwappedPredicate(predicate);
     }
-    if (!shapes_.isUniform(bound) || !isRow(x))
+    if (!shapes_.isUniform(bound) || !isRow(x, depth))
       return std::nullopt;
     Value *chosen = s.getTrueValue(), *other = s.getFalseValue();
-    const bool isOther = predicate == P::ICMP_EQ || !isRow(chosen) || other == x;
-    if (isOther) {
+    bool isChosenRow = isRow(chosen, depth), isOtherRow = isRow(other, depth);
+    if (predicate == P::ICMP_EQ || !isChosenRow || other == x) {
       std::swap(chosen, other);
+      std::swap(isChosenRow, isOtherRow);
       predicate = P::getInversePredicate(predicate);
     }
-    if (predicate == P::ICMP_EQ || !isRow(chosen) ||
-        (isRow(other) && predicate != P::ICMP_NE && chosen != x))
+    if (predicate == P::ICMP_EQ || !isChosenRow ||
+        (isOtherRow && predicate != P::ICMP_NE && chosen != x))
       return std::nullopt;
     return Clamp{&s, chosen, predicate, x, bound};
   }
@@ -153,11 +155,13 @@ Clamped clampedFrom(Instruction &at, llvm::ArrayRef<BasicBlock *> blocks,
                     const ShapeAnalysis &shapes) {
   const Clamps clamps(shapes);
   Clamped found;
+  unsigned tried = 0;
   for (BasicBlock *block : blocks)
     for (Instruction &i : *block) {
-      if ((block == at.getParent() && i.comesBefore(&at)) ||
-          found.values.size() == kLimits.search.clamped || !clamps.at(i))
+      if ((block == at.getParent() && i.comesBefore(&at)) || tried == kLimits.search.clamped ||
+          !clamps.at(i))
         continue;
+      ++tried;
       Conditions conditions = found.conditions;
       Value *inside = clamps.inside(&i, conditions);
       if (!areKnown(conditions, at, shapes.dominators()) || dependents(shapes, i).empty())
@@ -209,9 +213,11 @@ llvm::SmallVector<Instruction *> clampedIndices(const ShapeAnalysis &shapes,
                                                 llvm::ArrayRef<BasicBlock *> blocks) {
   const Clamps clamps(shapes);
   llvm::SmallVector<Instruction *> found;
+  unsigned tried = 0;
   for (BasicBlock *block : blocks)
     for (Instruction &i : *block)
-      if (found.size() < kLimits.search.clamped && clamps.at(i) && !dependents(shapes, i).empty())
+      if (tried < kLimits.search.clamped && clamps.at(i) && ++tried &&
+          !dependents(shapes, i).empty())
         found.push_back(&i);
   return found;
 }

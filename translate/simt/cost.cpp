@@ -304,6 +304,7 @@ constinit const Limits kLimits = {
                .numbers = 48,
                .sharedAccesses = 200000,
                .agreed = 8,
+               .nested = 4,
                .clamped = 24},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
