@@ -370,6 +370,31 @@ void sobel8(Kinds::Group &group) {
                  .outputs = {bits(out)}});
 }
 
+/// Columns first: each pixel is compared three times.
+void erode(const uint8_t *in, uint8_t *out) {
+  uint8_t columns[kWidth + 2];
+  for (int y = 0; y < kHeight; ++y) {
+    const uint8_t *above = in + std::max(y - 1, 0) * kWidth, *row = in + y * kWidth,
+                  *below = in + std::min(y + 1, kHeight - 1) * kWidth;
+    for (int x = 0; x < kWidth; ++x)
+      columns[x + 1] = std::min(std::min(above[x], row[x]), below[x]);
+    columns[0] = columns[1];
+    columns[kWidth + 1] = columns[kWidth];
+    for (int x = 0; x < kWidth; ++x)
+      out[y * kWidth + x] = std::min(std::min(columns[x], columns[x + 1]), columns[x + 2]);
+  }
+}
+
+void erode8(Kinds::Group &group) {
+  Data<uint8_t> in(kWidth * kHeight), out(kWidth * kHeight);
+  fill(in, 1, 0, 256);
+  group.measure({.grid = kRows,
+                 .block = kBlock,
+                 .arguments = args(kWidth, kHeight, in, out),
+                 .loop = [&] { erode(in.get(), out.get()); },
+                 .outputs = {bits(out)}});
+}
+
 } // namespace
 
 void measureGrids(Kinds &kinds) {
@@ -385,7 +410,8 @@ void measureGrids(Kinds &kinds) {
                              {"bilateral", bilateral},
                              {"median3", median3},
                              {"latticeBoltzmann", latticeBoltzmann},
-                             {"sobel8", sobel8}});
+                             {"sobel8", sobel8},
+                             {"erode8", erode8}});
 }
 
 } // namespace ptxrun::bench::kinds

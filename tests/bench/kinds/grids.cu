@@ -165,3 +165,16 @@ extern "C" __global__ void sobel8(int width, int height, const unsigned char *in
   int gy = p[width - 1] + 2 * p[width] + p[width + 1] - p[-width - 1] - 2 * p[-width] - p[-width + 1];
   out[y * width + x] = min(abs(gx) + abs(gy), 255);
 }
+
+// The least of 3 x 3 pixels; beyond the border, the pixel next to it.
+extern "C" __global__ void erode8(int width, int height, const unsigned char *in, unsigned char *out) {
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  if (x >= width || y >= height) return;
+  int least = 255;
+  for (int dy = -1; dy <= 1; ++dy)
+    for (int dx = -1; dx <= 1; ++dx) {
+      int beside = min(max(x + dx, 0), width - 1), row = min(max(y + dy, 0), height - 1);
+      least = min(least, (int)in[row * width + beside]);
+    }
+  out[y * width + x] = least;
+}

@@ -268,6 +268,41 @@ void findRoots(Kinds::Group &group) {
                  .outputs = {bits(root)}});
 }
 
+void countTriangles(int n, const int *start, const int *edge, int *found) {
+  for (int u = 0; u < n; ++u) {
+    int count = 0;
+    for (int k = start[u]; k < start[u + 1]; ++k)
+      for (int i = start[u], j = start[edge[k]], end = start[edge[k] + 1];
+           i < start[u + 1] && j < end;) {
+        const int a = edge[i], b = edge[j];
+        count += a == b;
+        i += a <= b;
+        j += b <= a;
+      }
+    found[u] = count;
+  }
+}
+
+void triangles(Kinds::Group &group) {
+  constexpr int n = 1 << 15, most = 16;
+  Data<int> start(n + 1), edge(n * most), found(n);
+  std::mt19937 random(1);
+  int edges = 0;
+  for (int u = 0; u < n; ++u) {
+    start[u] = edges;
+    int v = u;
+    for (unsigned left = 2 + random() % (most - 2); left > 0; --left)
+      if (v += 1 + static_cast<int>(random() % 4); v < n)
+        edge[edges++] = v;
+  }
+  start[n] = edges;
+  group.measure({.grid = {n / 256},
+                 .block = {256},
+                 .arguments = args(n, start, edge, found),
+                 .loop = [&] { countTriangles(n, start.get(), edge.get(), found.get()); },
+                 .outputs = {bits(found)}});
+}
+
 } // namespace
 
 void measureSparse(Kinds &kinds) {
@@ -280,7 +315,8 @@ void measureSparse(Kinds &kinds) {
                               {"pointerChase", pointerChase},
                               {"hashInsert", hashInsert},
                               {"hashLookup", hashLookup},
-                              {"findRoots", findRoots}});
+                              {"findRoots", findRoots},
+                              {"triangles", triangles}});
 }
 
 } // namespace ptxrun::bench::kinds

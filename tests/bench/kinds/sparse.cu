@@ -104,3 +104,20 @@ extern "C" __global__ void findRoots(int n, const int *parent, int *root) {
   while (parent[at] != at) at = parent[at];
   root[i] = at;
 }
+
+// Triangles of a graph whose edges lead to higher numbers, in rows that rise: common neighbours of both ends of each edge.
+extern "C" __global__ void triangles(int n, const int *start, const int *edge, int *found) {
+  int u = blockIdx.x * blockDim.x + threadIdx.x;
+  if (u >= n) return;
+  int count = 0;
+  for (int k = start[u]; k < start[u + 1]; ++k) {
+    int i = start[u], j = start[edge[k]], end = start[edge[k] + 1];
+    while (i < start[u + 1] && j < end) {
+      int a = edge[i], b = edge[j];
+      count += a == b;
+      if (a <= b) ++i;
+      if (b <= a) ++j;
+    }
+  }
+  found[u] = count;
+}

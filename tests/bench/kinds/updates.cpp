@@ -138,6 +138,35 @@ void casAddDouble(Kinds::Group &group) {
                  .prepare = clearer(sums)});
 }
 
+void brightVotes(Kinds::Group &group) {
+  constexpr int side = 256, angles = 64, distances = 1024;
+  Data<uint8_t> image(side * side);
+  Data<float> cosine(angles), sine(angles);
+  Data<int> votes(angles * distances);
+  fill(image, 1, 0, 256);
+  for (int k = 0; k < angles; ++k) {
+    // Whole numbers by sixteenths: sums of them are exact in any order.
+    cosine[k] = static_cast<float>((k * 5 % 33 - 16) / 16.0);
+    sine[k] = static_cast<float>((k * 11 % 33 - 16) / 16.0);
+  }
+  group.measure({.grid = {side / 16, side / 16},
+                 .block = {16, 16},
+                 .arguments = args(side, side, angles, distances, image, cosine, sine, votes),
+                 .loop =
+                     [&] {
+                       for (int y = 0; y < side; ++y)
+                         for (int x = 0; x < side; ++x)
+                           if (image[y * side + x] >= 240)
+                             for (int k = 0; k < angles; ++k)
+                               ++votes[k * distances +
+                                       static_cast<int>(static_cast<float>(x) * cosine[k] +
+                                                        static_cast<float>(y) * sine[k]) +
+                                       distances / 2];
+                     },
+                 .outputs = {bits(votes)},
+                 .prepare = clearer(votes)});
+}
+
 } // namespace
 
 void measureUpdates(Kinds &kinds) {
@@ -150,7 +179,8 @@ void measureUpdates(Kinds &kinds) {
                                {"bucketSlots", bucketSlots},
                                {"scatterMax", scatterMax},
                                {"privateCounters", privateCounters},
-                               {"casAddDouble", casAddDouble}});
+                               {"casAddDouble", casAddDouble},
+                               {"brightVotes", brightVotes}});
 }
 
 } // namespace ptxrun::bench::kinds

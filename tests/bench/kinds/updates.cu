@@ -82,3 +82,13 @@ extern "C" __global__ void casAddDouble(int n, const int *index, const double *x
     old = atomicCAS(at, assumed, __double_as_longlong(x[i] + __longlong_as_double(assumed)));
   } while (assumed != old);
 }
+
+// Hough transform: bright pixels vote for the lines through them.
+extern "C" __global__ void brightVotes(int width, int height, int angles, int distances, const unsigned char *image, const float *cosine, const float *sine, int *votes) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= width || y >= height || image[y * width + x] < 240) return;
+  for (int k = 0; k < angles; ++k) {
+    int distance = (int)(x * cosine[k] + y * sine[k]) + distances / 2;
+    atomicAdd(&votes[k * distances + distance], 1);
+  }
+}
