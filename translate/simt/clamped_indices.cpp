@@ -201,8 +201,10 @@ void addVersion(Instruction &at, const Region &region, const Clamped &clamped,
     auto it = map.find(v);
     return it == map.end() ? v : &*it->second;
   };
-  for (const auto &[value, inside] : clamped.values)
+  for (const auto &[value, inside] : clamped.values) {
+    assert(map.count(value) && "what finds places in the region is computed in it");
     mapped(value)->replaceAllUsesWith(mapped(inside));
+  }
   general.insert(f.rest.begin(), f.rest.end());
   assumeNoWraps(*f.choice, f.special, gang);
 }
