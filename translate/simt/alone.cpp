@@ -64,18 +64,19 @@ bool mayRunAlone(const Instruction &i) {
   return !i.mayReadOrWriteMemory();
 }
 
-bool isOfMemory(const Value *condition, const ShapeAnalysis &shapes) {
-  llvm::SmallVector<const Value *> stack{condition};
-  llvm::DenseSet<const Value *> seen;
+llvm::DenseSet<const Instruction *> readFor(const Value *v, const ShapeAnalysis &shapes) {
+  llvm::DenseSet<const Instruction *> seen, read;
+  llvm::SmallVector<const Value *> stack{v};
   while (!stack.empty() && seen.size() < kLimits.search.numbers) {
     auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
     if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
       continue;
     if (llvm::isa<llvm::LoadInst>(i))
-      return true;
-    stack.append(i->value_op_begin(), i->value_op_end());
+      read.insert(i);
+    else
+      stack.append(i->value_op_begin(), i->value_op_end());
   }
-  return false;
+  return read;
 }
 
 bool isHandedAlone(const llvm::Type *type) {

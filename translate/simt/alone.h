@@ -10,9 +10,9 @@ namespace ptxrun::simt {
 /// Whether lanes may do this one after the other: others neither see in which order, nor wait for
 /// it.
 bool mayRunAlone(const llvm::Instruction &);
-/// Whether a condition follows from what lanes have read from memory, and so may hold for any of
-/// them.
-bool isOfMemory(const llvm::Value *condition, const ShapeAnalysis &);
+/// What `v` follows from that differs between lanes and was read from memory: where there is some,
+/// a condition may hold for any of the lanes.
+llvm::DenseSet<const llvm::Instruction *> readFor(const llvm::Value *v, const ShapeAnalysis &);
 /// Whether a value of this type can be handed to such a function, and come back from it.
 bool isHandedAlone(const llvm::Type *);
 

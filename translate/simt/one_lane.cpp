@@ -27,23 +27,6 @@ bool partsByValues(const BasicBlock &b, const ShapeAnalysis &shapes) {
   });
 }
 
-/// What `v` follows from that differs between lanes and was read from memory.
-llvm::DenseSet<const llvm::Instruction *> readFor(const llvm::Value *v,
-                                                  const ShapeAnalysis &shapes) {
-  llvm::DenseSet<const llvm::Instruction *> seen, read;
-  llvm::SmallVector<const llvm::Value *> stack{v};
-  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
-    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
-      continue;
-    if (llvm::isa<llvm::LoadInst>(i))
-      read.insert(i);
-    else
-      stack.append(i->value_op_begin(), i->value_op_end());
-  }
-  return read;
-}
-
 /// Whether lanes part here by how many rounds they have in a loop behind it: none, or few enough
 /// for a shorter way. Most have some.
 bool isGuard(const BasicBlock &b, const BlockSet &parted, const ShapeAnalysis &shapes) {
@@ -85,7 +68,7 @@ class Weights {
       if (isGuard(*a, parted, shapes))
         continue;
       // Where few lanes come, a gang runs them one by one itself (stragglers.cpp).
-      const bool mayBeFew = isOfMemory(a->getTerminator()->getOperand(0), shapes);
+      const bool mayBeFew = !readFor(a->getTerminator()->getOperand(0), shapes).empty();
       for (const BasicBlock *b : parted) {
         weights_[b].lane /= 2;
         if (mayBeFew)

@@ -107,7 +107,7 @@ bool isForSomeLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
     const BasicBlock *meet = shapes.meetingPoint(b);
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
     if (branch && !(meet && dominators.dominates(meet, header)) &&
-        isOfMemory(branch->getCondition(), shapes))
+        !readFor(branch->getCondition(), shapes).empty())
       return true;
   }
   return false;
