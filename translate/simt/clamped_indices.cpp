@@ -29,9 +29,8 @@ using P = llvm::CmpInst;
 /// Metadata: a version was added for this value, or would not help.
 constexpr const char *kTried = "ptx.clamp.tried";
 
-/// `value` is `inside` where `index predicate bound` holds.
+/// What a value is where `index predicate bound` holds: `inside`.
 struct Clamp {
-  Instruction *value = nullptr;
   Value *inside = nullptr;
   P::Predicate predicate = P::BAD_ICMP_PREDICATE;
   Value *index = nullptr, *bound = nullptr;
@@ -88,7 +87,7 @@ class Clamps {
       std::swap(x, bound);
     if (!shapes_.isUniform(bound) || !isRow(x, depth))
       return std::nullopt;
-    return Clamp{&m, x, P::getNonStrictPredicate(m.getPredicate()), x, bound};
+    return Clamp{x, P::getNonStrictPredicate(m.getPredicate()), x, bound};
   }
 
   /// The other end of a row, or its own end: chosen by comparing with a bound.
@@ -114,7 +113,7 @@ class Clamps {
     if (predicate == P::ICMP_EQ || !isChosenRow ||
         (isOtherRow && predicate != P::ICMP_NE && chosen != x))
       return std::nullopt;
-    return Clamp{&s, chosen, predicate, x, bound};
+    return Clamp{chosen, predicate, x, bound};
   }
 
   /// Not where every gang has a lane at the start of the block's row, which the thread's number
@@ -229,10 +228,10 @@ bool addVersionForClampedIndices(const ShapeAnalysis &shapes, llvm::Function &f,
                                  llvm::DenseSet<const BasicBlock *> &general,
                                  llvm::function_ref<bool(const BasicBlock *)> isIn) {
   llvm::MDNode *tried = llvm::MDNode::get(f.getContext(), {});
+  const Clamps clamps(shapes);
   for (BasicBlock *block : shapes.order()) {
     if (!isIn(block) || general.contains(block))
       continue;
-    const Clamps clamps(shapes);
     const auto first = llvm::find_if(
         *block, [&](Instruction &i) { return !i.hasMetadata(kTried) && clamps.at(i); });
     if (first == block->end())
