@@ -84,25 +84,36 @@ void Kinds::measureAll(const char *file, const Kernels &kernels) {
 }
 
 void Kinds::tryWidths(device::Module &module, const device::KernelInfo &info,
-                      device::LaunchOptions options, const Kind &kind, double automatic) {
-  unsigned bestWidth = 0;
-  double best = automatic;
-  for (unsigned lanes : {1u, 8u, 16u, 32u}) {
-    options.code.lanes = lanes;
-    timed(kind, [&] { launch(module, info, options); });
+                      device::LaunchOptions options, const Kind &kind, unsigned chosen) {
+  struct Width {
+    unsigned lanes; ///< 0: chosen by the planner.
     double least = INFINITY;
-    for (int round = 0; round < std::max(3, options_.rounds / 2); ++round) {
-      least = std::min(least, timed(kind, [&] { launch(module, info, options); }));
-      if (least > 2 * best)
-        break;
+  };
+  std::vector<Width> widths = {{0}};
+  for (unsigned lanes : {1u, 8u, 16u, 32u})
+    if (lanes != chosen)
+      widths.push_back({lanes});
+  // In turn, so that all find the same caches; code is compiled in the first round.
+  for (int round = 0; round <= std::max(5, options_.rounds / 2); ++round) {
+    for (Width &width : widths) {
+      options.code.lanes = width.lanes;
+      const double time = timed(kind, [&] { launch(module, info, options); });
+      if (round > 0)
+        width.least = std::min(width.least, time);
     }
-    if (least < best)
-      best = least, bestWidth = lanes;
+    if (round > 0)
+      std::erase_if(widths, [tooLong = 2.5 * widths[0].least](const Width &width) {
+        return width.least > tooLong;
+      });
   }
-  toBestWidth_.push_back(automatic / best);
-  std::printf(" %6.2f", automatic / best);
-  if (bestWidth != 0)
-    std::printf(" (%u)", bestWidth);
+  const Width &best =
+      *std::min_element(widths.begin(), widths.end(),
+                        [](const Width &a, const Width &b) { return a.least < b.least; });
+  const double toBest = widths[0].least / best.least;
+  toBestWidth_.push_back(toBest);
+  std::printf(" %6.2f", toBest);
+  if (best.lanes != 0)
+    std::printf(" (%u)", best.lanes);
 }
 
 void Kinds::measure(device::Module &module, const std::string &kernel, const Kind &kind) {
@@ -137,7 +148,7 @@ void Kinds::measure(device::Module &module, const std::string &kernel, const Kin
   std::printf("%-22s %8.3f %8.3f %6.2f  %2u", kernel.c_str(), medianMs(mine), medianMs(theirs),
               ratio, lanes);
   if (options_.triesWidths)
-    tryWidths(module, *info, options, kind, *std::min_element(mine.begin(), mine.end()));
+    tryWidths(module, *info, options, kind, lanes);
   if (ratio > kWorstBar) {
     tooSlow_.push_back(kernel);
     std::printf("  above the bar");

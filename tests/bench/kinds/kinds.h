@@ -87,8 +87,9 @@ class Kinds {
 
  private:
   void measure(device::Module &, const std::string &kernel, const Kind &);
+  /// chosen: the W of the planner.
   void tryWidths(device::Module &, const device::KernelInfo &, device::LaunchOptions, const Kind &,
-                 double automatic);
+                 unsigned chosen);
   KindOptions options_;
   std::vector<double> toLoop_, toBestWidth_;
   std::vector<std::string> tooSlow_;
