@@ -92,6 +92,8 @@ struct KernelNeeds {
   bool hasBarriers = false;  ///< whether or not a gang suspends at them
   bool usesReservedShared = false;  ///< may use the bytes below kSharedFirstOffset
   bool hasDeviceUpdates = false;  ///< atomics of `.gpu` scope: faster where the launch is the sole one (Launch::isSole)
+  /// Gang::firstThread counts threads along this axis first, where the block's x and it have changed places; 0: x.
+  uint8_t leadingAxis = 0;
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 

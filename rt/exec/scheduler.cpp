@@ -428,6 +428,7 @@ void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
     if (awaitsUpgrade(worker)) {
       limit = nextLimit(limit, tellRuntime(worker), launch);
       takeUpgrade(worker);
+      group->code = worker.code;
       carrier = carrierFor(worker, rangeJob);
     } else if (startOfSole) {
       limit = nextLimit(limit, nowNs() - startOfSole, launch);

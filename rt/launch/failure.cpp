@@ -2,6 +2,8 @@
 
 #include <unwind.h>
 
+#include <algorithm>
+
 #include "rt/launch/code_ranges.h"
 #include "rt/launch/worker.h"
 
@@ -13,10 +15,32 @@ std::string text(abi::Dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
-std::string threadsText(uint32_t first, uint32_t count) {
+/// `step`: from one to the next.
+std::string threadsText(uint32_t first, uint32_t count, uint32_t step = 1) {
   if (count <= 1)
     return "thread " + std::to_string(first);
-  return "threads " + std::to_string(first) + " to " + std::to_string(first + count - 1);
+  const uint32_t last = first + (count - 1) * step;
+  if (step == 1)
+    return "threads " + std::to_string(first) + " to " + std::to_string(last);
+  return "threads " + std::to_string(first) + ", " + std::to_string(first + step) +
+         (count > 2 ? " ... " + std::to_string(last) : "");
+}
+
+/// The gang's threads, the first of each row along the axis that they lie along, and the next ones.
+std::string threadsText(const GangState &g) {
+  const auto &code = *g.cta->group->code;
+  const uint32_t first = g.gang.firstThread, count = g.gang.laneCount;
+  if (code.needs.leadingAxis == 0)
+    return threadsText(first, count);
+  const uint32_t row =
+      code.needs.leadingAxis == 1 ? g.cta->cta.launch->block.y : g.cta->cta.launch->block.z;
+  std::string text;
+  for (uint32_t at = first, n; at < first + count; at += n) {
+    n = std::min(row - at % row, first + count - at);
+    const uint32_t begin = linearThread(g, at);
+    text += (text.empty() ? "" : " and ") + threadsText(begin, n, linearThread(g, at + 1) - begin);
+  }
+  return text;
 }
 
 _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
@@ -29,9 +53,21 @@ _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
 
 } // namespace
 
+uint32_t linearThread(const GangState &g, uint32_t n) {
+  const uint8_t axis = g.cta->group->code->needs.leadingAxis;
+  const abi::Dim3 &block = g.cta->cta.launch->block;
+  const uint32_t extents[3] = {block.x, block.y, block.z};
+  uint32_t order[3] = {0, 1, 2}, at[3];
+  std::swap(order[0], order[axis]);
+  for (const uint32_t a : order) {
+    at[a] = n % extents[a];
+    n /= extents[a];
+  }
+  return at[0] + block.x * (at[1] + block.y * at[2]);
+}
+
 std::string describeGang(const GangState &g) {
-  return "thread block " + text(g.cta->cta.ctaid) + ", " +
-         threadsText(g.gang.firstThread, g.gang.laneCount);
+  return "thread block " + text(g.cta->cta.ctaid) + ", " + threadsText(g);
 }
 
 std::string describe(const Waiter &w) {
@@ -47,7 +83,7 @@ uint64_t callingKernelPlace() {
 
 void fillPlace(Failure &f, const GangState &g) {
   f.ctaid = g.cta->cta.ctaid;
-  f.firstThread = g.gang.firstThread;
+  f.firstThread = linearThread(g, g.gang.firstThread);
   f.threadCount = g.gang.laneCount;
 }
 

@@ -13,9 +13,12 @@ void recordFailure(GangState &, Status, std::string message, uint32_t line = 0);
 [[noreturn]] void leaveKernel(GangState &);
 /// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
 uint64_t callingKernelPlace();
+/// The number in its CTA, x first, of the thread that the gang's code counts as the n-th
+/// (KernelNeeds::leadingAxis).
+uint32_t linearThread(const GangState &, uint32_t n);
 /// Where the gang is.
 void fillPlace(Failure &, const GangState &);
-/// "thread block (1,2,3), threads 32 to 63".
+/// "thread block (1,2,3), threads 32 to 63", or, of a gang along y, "threads 3, 19 ... 243".
 std::string describeGang(const GangState &);
 
 } // namespace ptxrun::rt

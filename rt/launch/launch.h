@@ -45,8 +45,8 @@ struct Failure {
   bool isWrite = false;
   uint32_t ptxLine = 0; ///< known for traps
   abi::Dim3 ctaid{0, 0, 0};
-  uint32_t firstThread = 0,
-           threadCount = 0; ///< linear threads that may have done it: one where it is known
+  /// Threads that may have done it, the first by its linear number: one where it is known.
+  uint32_t firstThread = 0, threadCount = 0;
   /// Of a deadlock (`message` has the same as text) and of a timeout: the first 64, and how many
   /// there were besides.
   std::vector<Waiter> waiters;

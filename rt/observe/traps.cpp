@@ -41,10 +41,11 @@ std::string trapMessage(const GangState &g, abi::TrapKind kind, uint32_t mask) {
   return s;
 }
 
-/// The line CUDA prints for a thread of the gang's CTA.
+/// The line CUDA prints for the t-th thread of the gang's CTA.
 std::string assertionText(const GangState &g, uint32_t t, const char *message, const char *file,
                           uint32_t line, const char *function) {
   const abi::Dim3 &block = g.cta->cta.launch->block;
+  t = linearThread(g, t);
   abi::Dim3 thread{t % block.x, t / block.x % block.y, t / block.x / block.y};
   return std::string(file) + ":" + std::to_string(line) + ": " + function +
          ": block: " + triple(g.cta->cta.ctaid) + ", thread: " + triple(thread) + " Assertion `" +

@@ -128,6 +128,9 @@ class RandomKernel {
   uint32_t grid_ = 1, parameter_ = 0;
   uint32_t wrapStart_ = 0; ///< index of thread 0 in the wrapped region, and of guarded stores
   std::array<uint32_t, 3> block_{};
+  /// Threads are numbered along y first, as no warp is: there are no operations of warps, and
+  /// nothing whose order somebody might see.
+  bool countsAlongY_ = false;
   std::vector<Statement> body_;
 };
 

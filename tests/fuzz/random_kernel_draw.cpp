@@ -11,7 +11,10 @@ constexpr unsigned kRegisters = 6, kPredicates = 2;
 class Draw {
  public:
   explicit Draw(uint64_t seed) : random_(seed) {}
-  void setThreads(uint32_t n) { hasWholeWarps_ = n % 32 == 0; }
+  void setThreads(uint32_t n, bool countsAlongY) {
+    hasWholeWarps_ = n % 32 == 0 && !countsAlongY;
+    isInAnyOrder_ = countsAlongY;
+  }
 
   unsigned below(unsigned n) { return unsigned(random_() % n); }
   bool oneIn(unsigned n) { return below(n) == 0; }
@@ -78,6 +81,9 @@ class Draw {
       s.kind = S::finish;
     else if (isTop && !mayFinish && oneIn(6))
       s.kind = hasWholeWarps_ && oneIn(2) ? S::shuffle : S::exchange;
+    // Rows are what makes lanes go along y.
+    if (isInAnyOrder_ && (s.kind == S::atomic || s.kind == S::finish || s.kind == S::storeOwn))
+      s.kind = oneIn(2) ? S::storeRow : S::loadRow;
     s.operation = below(16);
     s.to = below(kRegisters);
     s.count = 1u << below(3);
@@ -100,7 +106,7 @@ class Draw {
   }
 
   std::mt19937_64 random_;
-  bool hasWholeWarps_ = false;
+  bool hasWholeWarps_ = false, isInAnyOrder_ = false;
 };
 
 } // namespace
@@ -108,14 +114,16 @@ class Draw {
 RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
   Draw draw(seed * 0x9e3779b97f4a7c15u + 1);
   constexpr std::array<uint32_t, 3> kBlocks[] = {
-      {37, 1, 1}, {1, 1, 1},  {7, 5, 1},   {33, 1, 1}, {64, 1, 1}, {128, 1, 1}, {20, 4, 1},
-      {16, 8, 1}, {8, 8, 1},  {100, 1, 1}, {5, 1, 1},  {24, 1, 1}, {32, 2, 1},  {17, 3, 1},
-      {31, 1, 1}, {16, 5, 1}, {40, 1, 1},  {12, 1, 1}, {8, 3, 1},  {63, 1, 1}};
+      {37, 1, 1}, {1, 1, 1},  {7, 5, 1},  {33, 1, 1},  {64, 1, 1}, {128, 1, 1},
+      {20, 4, 1}, {16, 8, 1}, {8, 8, 1},  {100, 1, 1}, {5, 1, 1},  {24, 1, 1},
+      {32, 2, 1}, {17, 3, 1}, {31, 1, 1}, {16, 5, 1},  {40, 1, 1}, {12, 1, 1},
+      {8, 3, 1},  {63, 1, 1}, {4, 32, 1}, {3, 20, 1}};
   block_ = kBlocks[draw.below(std::size(kBlocks))];
   grid_ = 1 + draw.below(3);
   parameter_ = draw.oneIn(3) ? draw.below(200) : draw.word();
   wrapStart_ = 65536 - draw.below(2 * threads() + 2);
-  draw.setThreads(blockThreads());
+  countsAlongY_ = block_[1] > 1 && draw.oneIn(3);
+  draw.setThreads(blockThreads(), countsAlongY_);
   const bool mayFinish = draw.oneIn(3);
   body_ = draw.list(2 + draw.below(2), 0, true, mayFinish);
 }

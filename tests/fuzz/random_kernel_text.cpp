@@ -44,9 +44,12 @@ class Writer {
                        number(shorts_ + 1) + ">;\n  .shared .align 16 .b8 shared[" +
                        number(4 * k_.blockThreads()) + "];\n  .local .align 16 .b8 local[32];\n";
     text += "  ld.param.u64 %mem, [memory];\n  ld.param.u32 %n, [parameter];\n"
-            "  mov.u32 %cta, %ctaid.x;\n  mov.u32 %t0, %tid.y;\n  mov.u32 %gid, %ntid.x;\n"
-            "  mov.u32 %lin, %tid.x;\n  mad.lo.u32 %lin, %t0, %gid, %lin;\n"
-            "  mov.u32 %t0, %ntid.y;\n  mul.lo.u32 %t0, %t0, %gid;\n"
+            "  mov.u32 %cta, %ctaid.x;\n";
+    const std::string along = k_.countsAlongY_ ? "y" : "x", across = k_.countsAlongY_ ? "x" : "y";
+    text += "  mov.u32 %t0, %tid." + across + ";\n  mov.u32 %gid, %ntid." + along +
+            ";\n  mov.u32 %lin, %tid." + along +
+            ";\n  mad.lo.u32 %lin, %t0, %gid, %lin;\n  mov.u32 %t0, %ntid." + across +
+            ";\n  mul.lo.u32 %t0, %t0, %gid;\n"
             "  mad.lo.u32 %gid, %cta, %t0, %lin;\n";
     auto region = [&](const char *name, uint64_t words) {
       text += "  add.u64 " + std::string(name) + ", %mem, " + number(4 * words) + ";\n";

@@ -25,15 +25,6 @@ bool isPlainPlace(const Value *pointer) {
   });
 }
 
-/// Whether memory is the same behind it in whichever order lanes do it, and it orders nothing else.
-bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &i) {
-  using A = llvm::AtomicRMWInst;
-  constexpr A::BinOp kCommutative[] = {A::Add, A::Sub, A::And,  A::Or,  A::Xor,
-                                       A::Max, A::Min, A::UMax, A::UMin};
-  return i.use_empty() && i.getOrdering() == llvm::AtomicOrdering::Monotonic && !i.isVolatile() &&
-         llvm::is_contained(kCommutative, i.getOperation());
-}
-
 llvm::Type *handedAs(llvm::Type *type, const llvm::Function &in) {
   return type->isPointerTy() ? in.getDataLayout().getIntPtrType(type) : type;
 }
@@ -50,6 +41,14 @@ llvm::DebugLoc lineIn(llvm::DISubprogram *function, unsigned line) {
 }
 
 } // namespace
+
+bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &i) {
+  using A = llvm::AtomicRMWInst;
+  constexpr A::BinOp kCommutative[] = {A::Add, A::Sub, A::And,  A::Or,  A::Xor,
+                                       A::Max, A::Min, A::UMax, A::UMin};
+  return i.use_empty() && i.getOrdering() == llvm::AtomicOrdering::Monotonic && !i.isVolatile() &&
+         llvm::is_contained(kCommutative, i.getOperation());
+}
 
 bool mayRunAlone(const Instruction &i) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
@@ -105,6 +104,12 @@ AloneCosts AloneCost::of(const Instruction &i) const {
   if (isDivision(i))
     return {registers(i) * costs.floatDivision, 2 * costs.floatDivision};
   return {registers(i) / 2, 1};
+}
+
+float AloneCost::ofAccess(const Instruction &i) const {
+  if (isApart(i))
+    return of(i).gang;
+  return shapes_.shape(llvm::getLoadStorePointerOperand(&i)).isUniform() ? 1 : registers(i);
 }
 
 bool AloneCost::isApart(const Instruction &access) const {

@@ -10,6 +10,8 @@ namespace ptxrun::simt {
 /// Whether lanes may do this one after the other: others neither see in which order, nor wait for
 /// it.
 bool mayRunAlone(const llvm::Instruction &);
+/// Whether memory is the same behind it in whichever order lanes do it, and it orders nothing else.
+bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &);
 /// What `v` follows from that differs between lanes and was read from memory: where there is some,
 /// a condition may hold for any of the lanes.
 llvm::DenseSet<const llvm::Instruction *> readFor(const llvm::Value *v, const ShapeAnalysis &);
@@ -29,6 +31,8 @@ class AloneCost {
   AloneCost(const ShapeAnalysis &shapes, const Target &target) : shapes_(shapes), target_(target) {}
 
   AloneCosts of(const llvm::Instruction &) const;
+  /// Of a gang's load or store without a mask.
+  float ofAccess(const llvm::Instruction &) const;
 
  private:
   /// Whether a load or store touches more of memory than its elements' registers.

@@ -44,6 +44,10 @@ struct Limits {
     float mispredicted; ///< cycles
     float gain;         ///< so much more than its lanes one by one must a gang take
   } oneLane;
+  /// Which axis lanes lie along (leading_axis.cpp).
+  struct LeadingAxis {
+    float share; ///< of what accesses cost along x, at most, along another one
+  } leadingAxis;
   /// Accesses that lanes do one after the other (serial_accesses.cpp).
   struct Serial {
     float perCycle;      ///< operations of lanes that do not wait for each other

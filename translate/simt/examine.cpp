@@ -518,4 +518,31 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
   return r;
 }
 
+std::vector<llvm::Function *> bodies(llvm::Module &m) {
+  std::vector<llvm::Function *> list;
+  for (llvm::Function &f : m)
+    if (!f.isDeclaration())
+      list.push_back(&f);
+  return list;
+}
+
+Findings examineAll(llvm::Module &m, const llvm::Function *kernel, const GangShape &gang) {
+  Findings all;
+  const Waits waits(m);
+  for (llvm::Function *f : bodies(m)) {
+    ShapeAnalysis shapes(*f, gang, f != kernel);
+    Findings one = examine(*f, shapes, waits, f == kernel);
+    all.hasCollectives |= one.hasCollectives;
+    all.hasVaryingMembers |= one.hasVaryingMembers;
+    all.hasBarriers |= one.hasBarriers;
+    all.mayExitEarly |= one.mayExitEarly;
+    all.spins |= one.spins;
+    if (f != kernel && (one.hasCollectives || one.hasBarriers) && one.needsThreads.empty())
+      one.needsThreads = "a function that is not inlined synchronises";
+    if (all.needsThreads.empty())
+      all.needsThreads = one.needsThreads;
+  }
+  return all;
+}
+
 } // namespace ptxrun::simt

@@ -18,7 +18,9 @@ struct ModuleContext {
   Target target; ///< of the options' level and model
   PassRun &passes;
   unsigned gangThreads = lanes; ///< threads of a full gang: lanes, or fewer where gangs are rows
-  bool tracksExits = false;     ///< barriers count exited lanes
+  /// x, or the axis that what is called %tid.x and block[0] here really is (leading_axis.h).
+  unsigned leadingAxis = 0;
+  bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;
   bool hasPlainUpdates =
       false; ///< atomics of memory that one thread works on: a load, then a store

@@ -75,6 +75,10 @@ struct Findings {
   std::string needsThreads; ///< why lanes must progress independently; empty if they need not
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
+/// The same of all functions of a module, as such gangs would run them.
+Findings examineAll(llvm::Module &, const llvm::Function *kernel, const GangShape &);
+/// Functions with a body: the kernel and device functions that were not inlined.
+std::vector<llvm::Function *> bodies(llvm::Module &);
 
 /// Of integers or floats, or a remainder: what takes several times as long as other arithmetic.
 inline bool isDivision(const llvm::Instruction &i) {

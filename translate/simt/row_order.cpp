@@ -41,10 +41,13 @@ bool isOrdered(const llvm::Instruction &i) {
   return i.isAtomic() || i.isVolatile() || llvm::isa<llvm::FenceInst>(i);
 }
 
-/// Gangs in a row of the block, where rows are whole gangs and there are several.
+/// Gangs in a row of the block, where rows are whole gangs and there are several. CTAs on end lie
+/// along x.
 unsigned gangsPerRow(const ModuleContext &context) {
   const auto [x, y, z] = context.options.block;
-  return uint64_t(y) * z > 1 && x % context.gangThreads == 0 ? x / context.gangThreads : 0;
+  return context.leadingAxis == 0 && uint64_t(y) * z > 1 && x % context.gangThreads == 0
+             ? x / context.gangThreads
+             : 0;
 }
 
 bool mayRunInAnyOrder(const llvm::Function &body) {

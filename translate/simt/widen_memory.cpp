@@ -155,8 +155,9 @@ std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
   const llvm::Loop *loop = shapes_.loops().getLoopFor(access.getParent());
   const Value *pointer = llvm::getLoadStorePointerOperand(&access);
   if (isBaseline() || !context_.hasBarriers || block[1] * block[2] <= 1 ||
-      (loop && llvm::any_of(loop->blocks(),
-                            [](const Block *b) { return llvm::any_of(*b, isBarrierWord); })))
+      context_.leadingAxis != 0 || (loop && llvm::any_of(loop->blocks(), [](const Block *b) {
+                                      return llvm::any_of(*b, isBarrierWord);
+                                    })))
     return std::nullopt;
   const LinearSum sum = sumOf(pointer, Extensions::through);
   for (const auto &[term, times] : sum.terms)
