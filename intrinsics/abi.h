@@ -70,7 +70,7 @@ struct Gang {
 
 /// A kernel that may suspend: runs one gang to its end. Called on a fiber; suspends inside ptxrun_* entry points.
 using GangFunction = void (*)(const Launch *, Cta *, Gang *);
-/// A kernel that never suspends: runs every thread of the CTAs with linear numbers [first, end), x fastest.
+/// A kernel that never suspends: runs every thread of the CTAs with linear numbers [first, end), x fastest (but KernelNeeds::leadingAxis).
 /// Uses and overwrites `cta->ctaid`. `gang` is scratch (one record, reused for each gang in turn): code that can fault or
 /// trap keeps gang->firstThread and laneCount true, reports read them. Never used for launches with explicit clusters.
 using CtaRangeFunction = void (*)(const Launch *, Cta *, Gang *, uint64_t first, uint64_t end);
@@ -92,7 +92,8 @@ struct KernelNeeds {
   bool hasBarriers = false;  ///< whether or not a gang suspends at them
   bool usesReservedShared = false;  ///< may use the bytes below kSharedFirstOffset
   bool hasDeviceUpdates = false;  ///< atomics of `.gpu` scope: faster where the launch is the sole one (Launch::isSole)
-  /// Gang::firstThread counts threads along this axis first, where the block's x and it have changed places; 0: x.
+  /// Threads of a CTA (Gang::firstThread) and CTAs of the grid (CtaRangeFunction) are counted along this axis first, in whose
+  /// place x is; 0: x.
   uint8_t leadingAxis = 0;
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };

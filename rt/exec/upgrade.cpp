@@ -18,7 +18,8 @@ void takeUpgrade(Worker &worker) {
     return;
   const LaunchState &launch = *worker.launch;
   const abi::KernelCode *better = launch.request->upgrade->code();
-  if (!better || !hasForm(launch, *better) || better->needs.lanes != launch.code->needs.lanes)
+  if (!better || !hasForm(launch, *better) || better->needs.lanes != launch.code->needs.lanes ||
+      better->needs.leadingAxis != launch.code->needs.leadingAxis) // it counts CTAs otherwise
     return;
   if (better->needs.stackBytes > worker.stackBytes) {
     if (!worker.inFlight.empty())

@@ -54,9 +54,11 @@ void traceGroup(GroupState &group) {
 
 void traceRange(Worker &worker, uint64_t first, uint64_t end, uint64_t begin) {
   nameWorker(worker);
-  const std::string name = end - first == 1
-                               ? "CTA " + std::to_string(first)
-                               : "CTAs " + std::to_string(first) + " to " + std::to_string(end - 1);
+  std::string name = end - first == 1
+                         ? "CTA " + std::to_string(first)
+                         : "CTAs " + std::to_string(first) + " to " + std::to_string(end - 1);
+  if (const uint8_t axis = worker.code->needs.leadingAxis; axis != 0)
+    name += std::string(", counted along ") + "xyz"[axis];
   trace::span("cta", name, begin, nowNs(),
               "\"first\":" + std::to_string(first) + ",\"count\":" + std::to_string(end - first));
 }

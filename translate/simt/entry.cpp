@@ -136,8 +136,7 @@ CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
   llvm::BasicBlock *entry = e.b.GetInsertBlock(), *ctas = block("cta"), *next = block("cta.next"),
                    *done = block("done");
   Value *first = f.getArg(3), *end = f.getArg(4);
-  Value *nx = e.readLaunch(offsetof(abi::Launch, grid)),
-        *ny = e.readLaunch(offsetof(abi::Launch, grid) + 4);
+  Value *nx = e.gridExtent(0), *ny = e.gridExtent(1);
   Value *nx64 = e.b.CreateZExt(nx, i64), *ny64 = e.b.CreateZExt(ny, i64);
   Value *row = e.b.CreateUDiv(first, nx64);
   Value *x0 = e.b.CreateTrunc(e.b.CreateURem(first, nx64), i32),
@@ -149,9 +148,10 @@ CtaLoop openCtaLoop(Entry &e, llvm::Function &f) {
   e.b.SetInsertPoint(ctas);
   llvm::PHINode *n = e.b.CreatePHI(i64, 2), *x = e.b.CreatePHI(i32, 2), *y = e.b.CreatePHI(i32, 2),
                 *z = e.b.CreatePHI(i32, 2);
-  CtaLoop loop{{x, y, z}, threads, next};
-  for (unsigned a = 0; a < 3; ++a)
-    e.write(e.cta, offsetof(abi::Cta, ctaid) + 4 * a, loop.ctaid[a]);
+  CtaLoop loop{{}, threads, next};
+  Value *const counted[] = {x, y, z};
+  for (unsigned n = 0; n < 3; ++n)
+    e.writeCtaid(loop.ctaid, n, counted[n]);
 
   e.b.SetInsertPoint(next);
   Value *one = e.b.getInt32(1), *zero = e.b.getInt32(0);

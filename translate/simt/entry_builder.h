@@ -27,6 +27,17 @@ struct Entry {
     b.CreateAlignedStore(v, place(record, offset), llvm::Align(4));
   }
 
+  /// Of the grid, along the axis that CTAs are counted along n-th.
+  llvm::Value *gridExtent(unsigned n) {
+    return readLaunch(offsetof(abi::Launch, grid) + 4 * context.gridAxis(n));
+  }
+  /// Where the CTA is along that axis: for its code, and for reports.
+  void writeCtaid(llvm::Value *(&ctaid)[3], unsigned n, llvm::Value *at) {
+    const unsigned axis = context.gridAxis(n);
+    ctaid[axis] = at;
+    write(cta, offsetof(abi::Cta, ctaid) + 4 * axis, at);
+  }
+
   /// Lanes below `count`.
   llvm::Value *lanesBelow(llvm::Value *count) {
     const unsigned w = context.lanes;

@@ -20,6 +20,8 @@ struct ModuleContext {
   unsigned gangThreads = lanes; ///< threads of a full gang: lanes, or fewer where gangs are rows
   /// x, or the axis that what is called %tid.x and block[0] here really is (leading_axis.h).
   unsigned leadingAxis = 0;
+  /// The grid's axis that CTAs are counted along first, second, third: as threads are.
+  unsigned gridAxis(unsigned n) const { return n == 0 ? leadingAxis : n == leadingAxis ? 0 : n; }
   bool tracksExits = false; ///< barriers count exited lanes
   bool hasBarriers = false;
   bool hasPlainUpdates =

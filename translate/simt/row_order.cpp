@@ -41,13 +41,10 @@ bool isOrdered(const llvm::Instruction &i) {
   return i.isAtomic() || i.isVolatile() || llvm::isa<llvm::FenceInst>(i);
 }
 
-/// Gangs in a row of the block, where rows are whole gangs and there are several. CTAs on end lie
-/// along x.
+/// Gangs in a row of the block, where rows are whole gangs and there are several.
 unsigned gangsPerRow(const ModuleContext &context) {
   const auto [x, y, z] = context.options.block;
-  return context.leadingAxis == 0 && uint64_t(y) * z > 1 && x % context.gangThreads == 0
-             ? x / context.gangThreads
-             : 0;
+  return uint64_t(y) * z > 1 && x % context.gangThreads == 0 ? x / context.gangThreads : 0;
 }
 
 bool mayRunInAnyOrder(const llvm::Function &body) {
@@ -89,8 +86,7 @@ class RowOrder {
     llvm::Type *i64 = b.getInt64Ty(), *i32 = b.getInt32Ty();
     llvm::BasicBlock *entry = b.GetInsertBlock(), *strips = block("strips"), *done = block("done");
     Value *first = f_.getArg(3), *end = f_.getArg(4);
-    Value *nx = b.CreateZExt(e_.readLaunch(offsetof(abi::Launch, grid)), i64),
-          *ny = b.CreateZExt(e_.readLaunch(offsetof(abi::Launch, grid) + 4), i64);
+    Value *nx = b.CreateZExt(e_.gridExtent(0), i64), *ny = b.CreateZExt(e_.gridExtent(1), i64);
     e_.writeLanes(b.getInt32(context_.gangThreads));
     b.CreateCondBr(b.CreateICmpULT(first, end), strips, done);
 
@@ -103,17 +99,14 @@ class RowOrder {
         b.getInt64(std::max(1u, kLimits.rowOrder.stripThreads / context_.options.block[0]));
     for (Value *limit : {b.CreateSub(end, n), b.CreateSub(nx, x)})
       size = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, limit);
-    ctaid_[1] = b.CreateTrunc(b.CreateURem(row, ny), i32);
-    ctaid_[2] = b.CreateTrunc(b.CreateUDiv(row, ny), i32);
-    for (unsigned a : {1u, 2u})
-      e_.write(e_.cta, offsetof(abi::Cta, ctaid) + 4 * a, ctaid_[a]);
+    e_.writeCtaid(ctaid_, 1, b.CreateTrunc(b.CreateURem(row, ny), i32));
+    e_.writeCtaid(ctaid_, 2, b.CreateTrunc(b.CreateUDiv(row, ny), i32));
     Value *x32 = b.CreateTrunc(x, i32), *xEnd = b.CreateAdd(x32, b.CreateTrunc(size, i32));
     const unsigned perRow = gangsPerRow(context_) * context_.gangThreads;
     const unsigned threads = perRow * context_.options.block[1] * context_.options.block[2];
     loop("row", b.getInt32(0), b.getInt32(threads), perRow, [&](Value *rowStart) {
       loop("cta", x32, xEnd, 1, [&](Value *ctaX) {
-        ctaid_[0] = ctaX;
-        e_.write(e_.cta, offsetof(abi::Cta, ctaid), ctaX);
+        e_.writeCtaid(ctaid_, 0, ctaX);
         loop("gang", b.getInt32(0), b.getInt32(perRow), context_.gangThreads, [&](Value *inRow) {
           Value *thread = b.CreateAdd(rowStart, inRow, "first.thread", true, true);
           e_.writeFirstThread(thread);

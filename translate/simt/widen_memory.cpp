@@ -155,22 +155,21 @@ std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
   const llvm::Loop *loop = shapes_.loops().getLoopFor(access.getParent());
   const Value *pointer = llvm::getLoadStorePointerOperand(&access);
   if (isBaseline() || !context_.hasBarriers || block[1] * block[2] <= 1 ||
-      context_.leadingAxis != 0 || (loop && llvm::any_of(loop->blocks(), [](const Block *b) {
-                                      return llvm::any_of(*b, isBarrierWord);
-                                    })))
+      (loop && llvm::any_of(loop->blocks(),
+                            [](const Block *b) { return llvm::any_of(*b, isBarrierWord); })))
     return std::nullopt;
   const LinearSum sum = sumOf(pointer, Extensions::through);
   for (const auto &[term, times] : sum.terms)
     if (auto *i = llvm::dyn_cast<llvm::Instruction>(term)) {
       const Word word = wordAt(*i);
-      if (word.op == Op::ctaid && word.axis == 0)
+      if (word.op == Op::ctaid && word.axis == context_.leadingAxis)
         return times > 0 ? std::optional(times) : std::nullopt;
     }
   const bool isKnown = shapes_.shape(pointer).hasOffsets();
   return isKnown ? std::nullopt : std::optional(int64_t(block[0]) * size);
 }
 
-/// Fetches what the next CTA along x reads or writes of a row of `bytes`, of which this one has the
+/// Fetches what the next CTA reads or writes of a row of `bytes`, of which this one has the
 /// first lines.
 void Accesses::fetchForNextCta(Value *at, int64_t bytes, int64_t step, Fetch why) {
   const int64_t line = context_.target.lineBytes;

@@ -395,6 +395,74 @@ void erode8(Kinds::Group &group) {
                  .outputs = {bits(out)}});
 }
 
+void stencilByRows(Kinds::Group &group) {
+  Data<float> in(kWidth * kHeight), out(kWidth * kHeight);
+  fill(in, 1, -1, 1);
+  group.measure({.grid = {kHeight / 16, kWidth / 16},
+                 .block = {16, 16},
+                 .arguments = args(kHeight, kWidth, in, out),
+                 .loop =
+                     [&] {
+                       inner(kWidth, kHeight, 1, out.get(), [p = in.get()](int i) {
+                         return 0.5f * p[i] +
+                                0.125f * (p[i - 1] + p[i + 1] + p[i - kWidth] + p[i + kWidth]);
+                       });
+                     },
+                 .outputs = {near(out, 1e-5)}});
+}
+
+void waveByPlanes(Kinds::Group &group) {
+  constexpr int n = kSide, plane = n * n;
+  Data<float> before(n * plane), now(n * plane), next(n * plane);
+  fill(before, 1, -1, 1);
+  fill(now, 2, -1, 1);
+  group.measure({.grid = {n / 8, n / 8, n / 8},
+                 .block = {8, 8, 8},
+                 .arguments = args(n, n, n, before, now, next),
+                 .loop =
+                     [&] {
+                       const float *old = before.get();
+                       for (int x = 1; x < n - 1; ++x)
+                         inner(n, n, 1, next.get() + x * plane,
+                               [p = now.get() + x * plane, old = old + x * plane](int i) {
+                                 return 2 * p[i] - old[i] +
+                                        0.1f * (p[i - 1] + p[i + 1] + p[i - n] + p[i + n] +
+                                                p[i - plane] + p[i + plane] - 6 * p[i]);
+                               });
+                     },
+                 .outputs = {near(next, 1e-4)}});
+}
+
+/// Four rows of c at once.
+void productByRows(Kinds::Group &group) {
+  constexpr int n = 512;
+  Data<float> a(n * n), b(n * n), c(n * n);
+  fill(a, 1, -1, 1);
+  fill(b, 2, -1, 1);
+  group.measure({.grid = {n / 16, n / 16},
+                 .block = {16, 16},
+                 .arguments = args(n, a, b, c),
+                 .loop =
+                     [&] {
+                       for (int i = 0; i < n; i += 4) {
+                         const float *from = a.get() + i * n;
+                         float *to = c.get() + i * n;
+                         std::fill_n(to, 4 * n, 0.0f);
+                         for (int k = 0; k < n; ++k) {
+                           const float *row = b.get() + k * n;
+#pragma omp simd
+                           for (int j = 0; j < n; ++j) {
+                             to[j] += from[k] * row[j];
+                             to[n + j] += from[n + k] * row[j];
+                             to[2 * n + j] += from[2 * n + k] * row[j];
+                             to[3 * n + j] += from[3 * n + k] * row[j];
+                           }
+                         }
+                       }
+                     },
+                 .outputs = {near(c, 1e-3)}});
+}
+
 } // namespace
 
 void measureGrids(Kinds &kinds) {
@@ -411,7 +479,10 @@ void measureGrids(Kinds &kinds) {
                              {"median3", median3},
                              {"latticeBoltzmann", latticeBoltzmann},
                              {"sobel8", sobel8},
-                             {"erode8", erode8}});
+                             {"erode8", erode8},
+                             {"stencilByRows", stencilByRows},
+                             {"waveByPlanes", waveByPlanes},
+                             {"productByRows", productByRows}});
 }
 
 } // namespace ptxrun::bench::kinds

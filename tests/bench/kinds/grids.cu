@@ -178,3 +178,28 @@ extern "C" __global__ void erode8(int width, int height, const unsigned char *in
     }
   out[y * width + x] = least;
 }
+
+// As Numba's grid(2) and grid(3) have it: threadIdx.x counts rows, or planes.
+extern "C" __global__ void stencilByRows(int rows, int columns, const float *in, float *out) {
+  int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+  if (i < 1 || i >= rows - 1 || j < 1 || j >= columns - 1) return;
+  const float *p = in + i * columns + j;
+  out[i * columns + j] = 0.5f * p[0] + 0.125f * (p[-1] + p[1] + p[-columns] + p[columns]);
+}
+
+extern "C" __global__ void waveByPlanes(int nx, int ny, int nz, const float *before, const float *now, float *next) {
+  int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, z = blockIdx.z * 8 + threadIdx.z;
+  if (x < 1 || x >= nx - 1 || y < 1 || y >= ny - 1 || z < 1 || z >= nz - 1) return;
+  int at = (x * ny + y) * nz + z, plane = ny * nz;
+  const float *p = now + at;
+  next[at] = 2 * p[0] - before[at] + 0.1f * (p[-1] + p[1] + p[-nz] + p[nz] + p[-plane] + p[plane] - 6 * p[0]);
+}
+
+extern "C" __global__ void productByRows(int n, const float *a, const float *b, float *c) {
+  int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+  if (i >= n || j >= n) return;
+  float sum = 0;
+  for (int k = 0; k < n; ++k)
+    sum += a[i * n + k] * b[k * n + j];
+  c[i * n + j] = sum;
+}
