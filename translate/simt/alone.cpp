@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
@@ -107,17 +108,25 @@ AloneCosts AloneCost::of(const Instruction &i) const {
 }
 
 float AloneCost::ofAccess(const Instruction &i) const {
-  if (isApart(i))
+  const Shape shape = shapes_.shape(llvm::getLoadStorePointerOperand(&i));
+  if (shape.isUniform())
+    return 1;
+  if (!shape.hasOffsets())
     return of(i).gang;
-  return shapes_.shape(llvm::getLoadStorePointerOperand(&i)).isUniform() ? 1 : registers(i);
+  const float whole = std::ceil(float(span(shape)) / float(target_.vectorBytes()));
+  return std::clamp(whole, registers(i), std::max(registers(i), of(i).gang));
+}
+
+int64_t AloneCost::span(const Shape &shape) {
+  const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
+  return *most - *least;
 }
 
 bool AloneCost::isApart(const Instruction &access) const {
   const Shape shape = shapes_.shape(llvm::getLoadStorePointerOperand(&access));
   if (!shape.hasOffsets())
     return shape.isVarying();
-  const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
-  return float(*most - *least) > 2 * registers(access) * float(target_.vectorBytes());
+  return float(span(shape)) > 2 * registers(access) * float(target_.vectorBytes());
 }
 
 float AloneCost::registers(const Instruction &i) const {

@@ -31,10 +31,13 @@ class AloneCost {
   AloneCost(const ShapeAnalysis &shapes, const Target &target) : shapes_(shapes), target_(target) {}
 
   AloneCosts of(const llvm::Instruction &) const;
-  /// Of a gang's load or store without a mask.
+  /// Of a gang's load or store without a mask: of what lies within known distances, the registers
+  /// that hold all in between.
   float ofAccess(const llvm::Instruction &) const;
 
  private:
+  /// Bytes between the first and the last lane's address, of known offsets.
+  static int64_t span(const Shape &);
   /// Whether a load or store touches more of memory than its elements' registers.
   bool isApart(const llvm::Instruction &access) const;
   float registers(const llvm::Instruction &) const;

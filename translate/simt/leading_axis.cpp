@@ -53,10 +53,11 @@ bool isOfOwnStack(const llvm::Value *pointer) {
   return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
 }
 
-/// Cycles of a thread's accesses of memory, where gangs have rows of the block.
+/// Cycles of a thread's accesses of memory, where gangs have rows of the block; of short rows,
+/// which a gang has several of, a part.
 float costOfAccesses(llvm::Function &kernel, const CodeOptions &o, const Target &target) {
   GangShape gang{32, o.block};
-  while (gang.lanes > 8 && o.block[0] % gang.lanes != 0)
+  while (gang.lanes > 4 && o.block[0] % gang.lanes != 0)
     gang.lanes /= 2;
   if (o.block[0] % gang.lanes != 0) {
     gang.lanes = std::min(32u, std::bit_ceil(std::max(o.block[0], 8u)));
