@@ -306,6 +306,7 @@ constinit const Limits kLimits = {
                .sharedAccesses = 200000,
                .agreed = 8,
                .nested = 4,
+               .walked = 256,
                .clamped = 24},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,

@@ -145,6 +145,7 @@ struct Limits {
         sharedAccesses; ///< of `.shared` memory that are held against one before; in doubt beyond
     unsigned agreed;    ///< values that lanes are taken to agree on, all at once
     unsigned nested;    ///< bounds that cut off what others have
+    unsigned walked;    ///< blocks that threads walk along which have returned
     unsigned clamped;   ///< indices that are cut off by bounds, of one version
   } search;
   /// Optimising and generating code (jit).

@@ -9,6 +9,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/cta_versions.h"
 #include "translate/simt/early_arrivals.h"
+#include "translate/simt/early_returns.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
 #include "translate/simt/leading_axis.h"
@@ -334,6 +335,8 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
     for (llvm::Function *f : scalar)
       arriveBeforeOthersWait(*f);
   });
+  if (!options.isWatched && !options.schedulesGangs)
+    passes.run(Pass::earlyReturns, [&] { walkAlongToBarriers(*kernel); });
   passes.run(Pass::alignedBarriers, [&] { agreeBeforeAlignedBarriers(*kernel, anyWidth); });
   std::optional<bool> isWarpOne; // asked for where it matters
   const auto takesWarpForOne = [&] {

@@ -61,6 +61,7 @@ TEST(Passes, RunInOrderAndAreTold) {
   const std::vector<std::string> all = {"prepare",
                                         "endless-waits",
                                         "early-arrivals",
+                                        "early-returns",
                                         "aligned-barriers",
                                         "local-rows",
                                         "butterflies",
@@ -77,8 +78,9 @@ TEST(Passes, RunInOrderAndAreTold) {
                                         "jam",
                                         "entry"};
   EXPECT_EQ(ranOf({.lanes = 32, .block = {256, 1, 1}}), all);
-  const std::vector<std::string> baseline = {"prepare",          "endless-waits", "early-arrivals",
-                                             "aligned-barriers", "widen",         "entry"};
+  const std::vector<std::string> baseline = {"prepare",       "endless-waits",    "early-arrivals",
+                                             "early-returns", "aligned-barriers", "widen",
+                                             "entry"};
   EXPECT_EQ(ranOf({.lanes = 32, .block = {256, 1, 1}, .tier = Tier::baseline}), baseline);
 }
 
