@@ -139,6 +139,13 @@ class EarlyReturn {
         way_.insert(b);
   }
 
+  bool isParameter(const llvm::LoadInst &load) const {
+    llvm::APInt offset(64, 0);
+    return load.hasMetadata(llvm::LLVMContext::MD_invariant_load) &&
+           llvm::isa<llvm::Argument>(load.getPointerOperand()->stripAndAccumulateConstantOffsets(
+               f_.getDataLayout(), offset, /*AllowNonInbounds=*/true));
+  }
+
   /// Whether threads that return may compute it as well, if they have its operands.
   bool mayBeCarried(const Instruction &i) const {
     if (auto *phi = llvm::dyn_cast<llvm::PHINode>(&i)) {
@@ -150,7 +157,7 @@ class EarlyReturn {
               }));
     }
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
-      return load->hasMetadata(llvm::LLVMContext::MD_invariant_load);
+      return isParameter(*load); // tables end where threads return
     using Kind = Word::Kind;
     const Kind kind = wordAt(i).kind;
     return kind == Kind::threadIndex || kind == Kind::specialRegister || kind == Kind::laneId ||
