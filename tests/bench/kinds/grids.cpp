@@ -40,19 +40,19 @@ template <class T, class F> void inner(int width, int height, int edge, T *to, F
 constexpr int kWidth = 1024, kHeight = 1024;
 constexpr Dim kRows{kWidth / 32, kHeight / 8}, kBlock{32, 8};
 
+void fivePoints(const float *p, float *out) {
+  inner(kWidth, kHeight, 1, out, [p](int i) {
+    return 0.5f * p[i] + 0.125f * (p[i - 1] + p[i + 1] + p[i - kWidth] + p[i + kWidth]);
+  });
+}
+
 void stencil5(Kinds::Group &group) {
   Data<float> in(kWidth * kHeight), out(kWidth * kHeight);
   fill(in, 1, -1, 1);
   group.measure({.grid = kRows,
                  .block = kBlock,
                  .arguments = args(kWidth, kHeight, in, out),
-                 .loop =
-                     [&] {
-                       inner(kWidth, kHeight, 1, out.get(), [p = in.get()](int i) {
-                         return 0.5f * p[i] +
-                                0.125f * (p[i - 1] + p[i + 1] + p[i - kWidth] + p[i + kWidth]);
-                       });
-                     },
+                 .loop = [&] { fivePoints(in.get(), out.get()); },
                  .outputs = {near(out, 1e-5)}});
 }
 
@@ -401,13 +401,7 @@ void stencilByRows(Kinds::Group &group) {
   group.measure({.grid = {kHeight / 16, kWidth / 16},
                  .block = {16, 16},
                  .arguments = args(kHeight, kWidth, in, out),
-                 .loop =
-                     [&] {
-                       inner(kWidth, kHeight, 1, out.get(), [p = in.get()](int i) {
-                         return 0.5f * p[i] +
-                                0.125f * (p[i - 1] + p[i + 1] + p[i - kWidth] + p[i + kWidth]);
-                       });
-                     },
+                 .loop = [&] { fivePoints(in.get(), out.get()); },
                  .outputs = {near(out, 1e-5)}});
 }
 
