@@ -236,6 +236,9 @@ constinit const Limits kLimits = {
     // triangles by merging 0.43 and 1.6, structures of eight words added in memory 0.48 and 2.2;
     // hashes of 0 to 23 bytes 1.03 and 0.8, densities of 72 neighbours in cells 2.1 and 0.7.
     .oneLane = {.blocks = 256, .rounds = 8, .spread = 3.2F, .mispredicted = 16, .gain = 1},
+    // Transposes, which read along one axis and write along another, stay as they are. Without and
+    // with it (Zen 3, AVX2): `stencilByRows` of bench_kinds 18.6 and 0.44 ms, `waveByPlanes` 36 and
+    // 2.2, `productByRows` 33 and 4.3.
     .leadingAxis = {.share = 0.5F},
     // Without and with it, a million elements, Zen 3 at AVX2: Blelloch's scan whose n the launch
     // says 7.0 and 4.9 ms, pairs to places from memory 13.0 and 5.2, swap with increments 1.8 and

@@ -104,7 +104,8 @@ class EarlyReturn {
       for (BasicBlock *before : llvm::predecessors(b))
         if (!behind_.contains(before) && !(b == first_ && before == fork_->getParent()))
           return false;
-      if (!llvm::isa<llvm::BranchInst>(b->getTerminator()) || !llvm::all_of(*b, mayBeLeftOut))
+      if (!llvm::isa<llvm::BranchInst>(b->getTerminator()) || !llvm::all_of(*b, mayBeLeftOut) ||
+          !postDominators_.dominates(end_, b)) // an endless loop
         return false;
     }
     way_.clear();
@@ -158,11 +159,9 @@ class EarlyReturn {
     }
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
       return isParameter(*load); // tables end where threads return
-    using Kind = Word::Kind;
-    const Kind kind = wordAt(i).kind;
-    return kind == Kind::threadIndex || kind == Kind::specialRegister || kind == Kind::laneId ||
-           (!i.mayReadOrWriteMemory() && !i.isTerminator() && !llvm::isa<llvm::AllocaInst>(i) &&
-            llvm::isSafeToSpeculativelyExecute(&i));
+    if (i.mayReadOrWriteMemory() || i.isTerminator() || llvm::isa<llvm::AllocaInst>(i))
+      return false; // clocks among them
+    return wordAt(i).isSpecialRegister() || llvm::isSafeToSpeculativelyExecute(&i);
   }
 
   /// Numbers and addresses on the way, which are rows only if all threads have them.
@@ -247,11 +246,10 @@ class EarlyReturn {
       b->getTerminator()->replaceSuccessorWith(end_, together);
     if (returning_.empty())
       llvm::ReplaceInstWithInst(fork_, llvm::BranchInst::Create(together));
-    if (!decisions_.empty())
-      endWhereAllReturn(together, line);
+    start_ = decisions_.empty() ? together : endWhereAllReturn(together, line);
     std::vector<Work> work;
     if (!way_.contains(first_)) // leads to the way
-      work.push_back({start_ ? start_ : together, first_, nextOnWay(first_)});
+      work.push_back({start_, first_, nextOnWay(first_)});
     const Blocks way = way_;
     for (BasicBlock *b : way)
       partAtBarriers(*b, work);
@@ -262,8 +260,8 @@ class EarlyReturn {
     normaliseLoops(f_);
   }
 
-  /// bar.red over who goes on: no one walks alone.
-  void endWhereAllReturn(BasicBlock *together, const llvm::DebugLoc &line) {
+  /// bar.red over who goes on: no one walks alone. Returns where the others start.
+  BasicBlock *endWhereAllReturn(BasicBlock *together, const llvm::DebugLoc &line) {
     llvm::IRBuilder<> b(together->getTerminator());
     b.SetCurrentDebugLocation(line);
     Value *goesOn = isTrueForOthers_ ? condition_ : b.CreateNot(condition_);
@@ -273,7 +271,7 @@ class EarlyReturn {
     b.SetInsertPoint(together);
     b.SetCurrentDebugLocation(line);
     b.CreateCondBr(any, walk, end_);
-    start_ = walk;
+    return walk;
   }
 
   /// The first place of the way, or the end, that all come to from here.
@@ -292,23 +290,19 @@ class EarlyReturn {
     BasicBlock *const only = b.getSingleSuccessor();
     BasicBlock *const next = isDecision || (only && isOnWay(only)) ? nullptr : nextBehind(b);
     Instruction *front = &*b.getFirstNonPHIIt();
-    for (Instruction &i : llvm::make_early_inc_range(b))
-      if (carried_.contains(&i) && !llvm::isa<llvm::PHINode>(i) && &i != front)
-        i.moveBefore(front);
-      else if (&i == front && carried_.contains(&i))
+    for (Instruction &i :
+         llvm::make_early_inc_range(llvm::make_range(front->getIterator(), b.end())))
+      if (!carried_.contains(&i))
+        continue;
+      else if (&i == front)
         front = i.getNextNode();
+      else
+        i.moveBefore(front);
     BasicBlock *before = &b, *at = llvm::SplitBlock(&b, front);
-    for (;;) {
-      Instruction *barrier = nullptr;
-      for (Instruction &i : *at)
-        if (isBarrierWord(i)) {
-          barrier = &i;
-          break;
-        }
-      if (!barrier)
-        break;
+    for (auto barrier = llvm::find_if(*at, isBarrierWord); barrier != at->end();
+         barrier = llvm::find_if(*at, isBarrierWord)) {
       BasicBlock *wait = llvm::SplitBlock(at, barrier);
-      BasicBlock *rest = llvm::SplitBlock(wait, barrier->getNextNode());
+      BasicBlock *rest = llvm::SplitBlock(wait, std::next(barrier));
       if (at->size() > 1)
         work.push_back({before, at, wait});
       before = wait;
@@ -346,7 +340,7 @@ class EarlyReturn {
   /// that leave out what defines it have nothing there.
   void keepInMemory() {
     llvm::SmallVector<Instruction *> values;
-    for (BasicBlock *b : reachable(start_ ? start_ : first_))
+    for (BasicBlock *b : reachable(start_))
       for (Instruction &i : *b)
         if (!carried_.contains(&i) && !i.getType()->isVoidTy() &&
             (llvm::isa<llvm::PHINode>(i) || i.isUsedOutsideOfBlock(b)))
@@ -382,7 +376,7 @@ class EarlyReturn {
   llvm::DenseSet<const Instruction *> seen_;
   Value *condition_ = nullptr;
   bool isTrueForOthers_ = true;
-  BasicBlock *start_ = nullptr;
+  BasicBlock *start_ = nullptr; ///< where all walk on from
   std::vector<llvm::AllocaInst *> slots_;
 };
 
