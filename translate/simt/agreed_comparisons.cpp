@@ -104,7 +104,7 @@ class Agreement {
     const auto isOne = [&](int64_t n) {
       return (uint64_t(n) & llvm::maskTrailingOnes<uint64_t>(bits_)) == 0;
     };
-    return isOne(sum.constant - rest) &&
+    return isOne(minus(sum.constant, rest)) &&
            llvm::all_of(sum.terms, [&](const auto &term) { return isOne(term.second); });
   }
 

@@ -40,7 +40,7 @@ LaneGroups::Offsets LaneGroups::ofShape(const llvm::Value *v) const {
     return std::nullopt;
   std::vector<int64_t> offsets = *shape.offsets;
   for (unsigned l = 0; l < offsets.size(); ++l)
-    offsets[l] -= (*shape.offsets)[l / lanes_ * lanes_];
+    offsets[l] = minus(offsets[l], (*shape.offsets)[l / lanes_ * lanes_]);
   return offsets;
 }
 
@@ -81,7 +81,7 @@ LaneGroups::Offsets LaneGroups::evaluate(const llvm::Value *v) {
     if (!offsets)
       return std::nullopt;
     for (unsigned l = 0; l < all->size(); ++l)
-      (*all)[l] = int64_t(uint64_t((*all)[l]) + uint64_t(times) * uint64_t((*offsets)[l]));
+      (*all)[l] = total((*all)[l], product(times, (*offsets)[l]));
   }
   return all;
 }

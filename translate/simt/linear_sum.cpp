@@ -13,9 +13,6 @@ namespace {
 using llvm::Value;
 using I = llvm::Instruction;
 
-int64_t product(int64_t x, int64_t y) { return int64_t(uint64_t(x) * uint64_t(y)); }
-int64_t total(int64_t x, int64_t y) { return int64_t(uint64_t(x) + uint64_t(y)); }
-
 class Summing {
  public:
   Summing(Extensions extensions, llvm::function_ref<bool(const Value *)> isTerm)

@@ -23,6 +23,11 @@ struct LinearSum {
   void add(const LinearSum &, int64_t times);
 };
 
+/// Of factors and constants, as they are modulo 2^64.
+inline int64_t total(int64_t x, int64_t y) { return int64_t(uint64_t(x) + uint64_t(y)); }
+inline int64_t minus(int64_t x, int64_t y) { return int64_t(uint64_t(x) - uint64_t(y)); }
+inline int64_t product(int64_t x, int64_t y) { return int64_t(uint64_t(x) * uint64_t(y)); }
+
 /// What extensions of narrow sums are. `through` is right only where such a sum does not wrap.
 enum class Extensions { terms, through };
 

@@ -96,7 +96,7 @@ class Exchanges {
   bool exchange(const SharedAccess &first, const SharedAccess &second) const {
     if (first.isStore == second.isStore || areOfOneLane(first, second))
       return false;
-    const int64_t apart = first.constant - second.constant;
+    const int64_t apart = minus(first.constant, second.constant);
     const auto overlap = [&](int64_t distance) {
       return -first.bytes < distance && distance < second.bytes;
     };
@@ -114,7 +114,7 @@ class Exchanges {
     const std::vector<int64_t> &offsets = *first.shape.offsets;
     for (size_t i = 0; i < offsets.size(); ++i)
       for (size_t k = 0; k < offsets.size(); ++k)
-        if (i != k && overlap(apart + offsets[i] - offsets[k]))
+        if (i != k && overlap(minus(apart, minus(offsets[k], offsets[i]))))
           return true;
     return false;
   }

@@ -21,14 +21,15 @@ struct Sum {
   bool isUpperBound = false; ///< the address is this, or lower
 
   void add(std::pair<const Value *, int64_t> key, int64_t times) {
-    if ((terms[key] += times) == 0)
+    int64_t &all = terms[key];
+    if ((all = total(all, times)) == 0)
       terms.erase(key);
   }
   Sum operator-(const Sum &other) const {
     Sum r = *this;
-    r.constant -= other.constant;
+    r.constant = minus(r.constant, other.constant);
     for (const auto &[key, times] : other.terms)
-      r.add(key, -times);
+      r.add(key, minus(0, times));
     return r;
   }
 };
@@ -40,7 +41,7 @@ const Value *startOf(const llvm::PHINode &phi, int64_t times, bool &isUpperBound
   for (const Value *in : phi.incoming_values()) {
     LinearSum moved = sumOf(in);
     moved.add(&phi, -1);
-    if (moved.terms.empty() && moved.constant * times <= 0) {
+    if (moved.terms.empty() && (moved.constant == 0 || moved.constant<0 == times> 0)) {
       isLowered |= moved.constant != 0;
     } else if (in != start) {
       if (start)
@@ -166,16 +167,19 @@ bool LookBack::endsOnlyLookBack(const llvm::Instruction &write) const {
         if (polling.isEmptySet() || writing.isEmptySet())
           return false;
         auto value = [](const llvm::APInt &n) { return int64_t(n.getZExtValue()); };
-        span += times > 0
-                    ? times * (value(polling.getUnsignedMax()) - value(writing.getUnsignedMin()))
-                    : times * (value(polling.getUnsignedMin()) - value(writing.getUnsignedMax()));
+        const int64_t apart =
+            times > 0 ? value(polling.getUnsignedMax()) - value(writing.getUnsignedMin())
+                      : value(polling.getUnsignedMin()) - value(writing.getUnsignedMax());
+        int64_t bytes = 0;
+        if (llvm::MulOverflow(times, apart, bytes) || llvm::AddOverflow(span, bytes, span))
+          return false;
       } else if (auto *value = llvm::dyn_cast<llvm::Instruction>(key.first);
                  value && !shapes_.isUniform(value)) {
         return false;
       }
     }
-    const uint64_t bytes = layout.getTypeStoreSize(read->getType());
-    if (below.constant > -(span + int64_t(bytes)))
+    const auto bytes = int64_t(layout.getTypeStoreSize(read->getType()).getFixedValue());
+    if (llvm::AddOverflow(span, bytes, span) || span == INT64_MIN || below.constant > -span)
       return false;
   }
   return !reads.empty();

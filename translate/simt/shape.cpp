@@ -104,7 +104,7 @@ std::optional<int64_t> ShapeAnalysis::step(const llvm::Value *v) const {
     return std::nullopt;
   const int64_t step = (*of.offsets)[1];
   for (unsigned l = 0; l < gang_.lanes; ++l)
-    if ((*of.offsets)[l] != int64_t(l) * step)
+    if (uint64_t((*of.offsets)[l]) != l * uint64_t(step))
       return std::nullopt;
   return step;
 }
@@ -340,9 +340,20 @@ Shape ShapeAnalysis::evaluateGep(const llvm::Instruction &i) const {
       return varying();
     isConditional |= s.isConditional;
     for (unsigned l = 0; l < gang_.lanes; ++l)
-      offsets[l] += at(s, l) * scale.getSExtValue();
+      offsets[l] =
+          int64_t(uint64_t(offsets[l]) + uint64_t(at(s, l)) * uint64_t(scale.getSExtValue()));
   }
-  return make(std::move(offsets), 0, widthOf(&i), isConditional);
+  return makePlaces(std::move(offsets), 0, widthOf(&i), isConditional);
+}
+
+/// Lanes of which no two could be in one object are at places of their own, of which nothing is
+/// known: so that all that compares places may compute with their distances.
+Shape ShapeAnalysis::makePlaces(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
+                                bool isConditional) const {
+  constexpr int64_t kFar = int64_t(1) << 47; // half of what addresses reach
+  const bool areFar = width == 64 && std::any_of(offsets.begin(), offsets.end(),
+                                                 [](int64_t o) { return o >= kFar || o <= -kFar; });
+  return areFar ? varying() : make(std::move(offsets), alignment, width, isConditional);
 }
 
 Shape ShapeAnalysis::evaluatePhi(const llvm::PHINode &phi) const {
@@ -530,7 +541,8 @@ Shape ShapeAnalysis::evaluate(const llvm::Instruction &i) const {
     if (width == 0 || width > 64 ||
         (i.getOpcode() != I::Trunc && widthOf(i.getOperand(0)) != width))
       return varying();
-    return make(*s.offsets, s.alignment, width, s.isConditional);
+    return i.getType()->isPointerTy() ? makePlaces(*s.offsets, s.alignment, width, s.isConditional)
+                                      : make(*s.offsets, s.alignment, width, s.isConditional);
   }
   case I::SExt:
   case I::ZExt:

@@ -141,6 +141,8 @@ class ShapeAnalysis {
   bool holdsForBase(const llvm::OverflowingBinaryOperator &, bool isSigned) const;
   Shape make(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
              bool isConditional) const;
+  Shape makePlaces(std::vector<int64_t> offsets, unsigned alignment, unsigned width,
+                   bool isConditional) const;
   void branchDiverges(const llvm::BasicBlock *);
   /// `seeds`: where lanes that part in the blocks `partAt` go first.
   void propagateJoins(llvm::ArrayRef<const llvm::BasicBlock *> seeds,

@@ -41,7 +41,8 @@ llvm::Value *Accesses::wrapsWithin(const Value *index, bool isSigned) {
                                     : (isSigned ? llvm::Intrinsic::sadd_with_overflow
                                                 : llvm::Intrinsic::uadd_with_overflow);
     Value *r = b_.CreateBinaryIntrinsic(
-        id, scalar, llvm::ConstantInt::get(scalar->getType(), uint64_t(isDown ? -step : step)));
+        id, scalar,
+        llvm::ConstantInt::get(scalar->getType(), isDown ? 0 - uint64_t(step) : uint64_t(step)));
     wraps = b_.CreateOr(wraps, b_.CreateExtractValue(r, 1));
   }
   return wraps;

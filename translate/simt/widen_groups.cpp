@@ -140,7 +140,7 @@ llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, 
   if (auto known = groupStarts_.find({sum.key(), group}); isKept && known != groupStarts_.end()) {
     for (Value *start : known->second.pointers)
       starts.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), start,
-                                             uint64_t(sum.constant - known->second.bytes)));
+                                             uint64_t(minus(sum.constant, known->second.bytes))));
     return starts;
   }
   starts =

@@ -115,7 +115,7 @@ Accesses::Siblings Accesses::loadsNear(const llvm::LoadInst &load) const {
     const LinearSum at = sumOf(other->getPointerOperand());
     if (at.key() == own.key() && shapes_.shape(other->getPointerOperand()).offsets ==
                                      shapes_.shape(load.getPointerOperand()).offsets)
-      siblings[at.constant - own.constant].push_back(other);
+      siblings[minus(at.constant, own.constant)].push_back(other);
   }
   return siblings;
 }
@@ -477,7 +477,7 @@ bool Accesses::storeRows(const llvm::StoreInst &store, const Address &a) {
   const llvm::SmallVector<const llvm::StoreInst *> all = last->second;
   const unsigned n = unsigned(all.size());
   const int64_t start =
-      sumOf(all[0]->getPointerOperand()).constant - sumOf(store.getPointerOperand()).constant;
+      minus(sumOf(all[0]->getPointerOperand()).constant, sumOf(store.getPointerOperand()).constant);
   Value *to = orDummy(pointers(a), n * uint64_t(size), -start);
   llvm::SmallVector<Value *> wides;
   for (const llvm::StoreInst *one : all)
@@ -515,8 +515,8 @@ void Accesses::storeStructures(const llvm::StoreInst &store, const Address &a,
   Value *own = stores.empty() ? vector(store.getValueOperand()) : nullptr;
   int64_t at = (*a.offsets)[0];
   if (!own)
-    at -=
-        sumOf(store.getPointerOperand()).constant - sumOf(stores[0]->getPointerOperand()).constant;
+    at = minus(at, minus(sumOf(store.getPointerOperand()).constant,
+                         sumOf(stores[0]->getPointerOperand()).constant));
   Value *to = b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t(at));
   llvm::SmallVector<Value *> blended, who;
   for (unsigned lane = 0; lane < lanes_; lane += each) {

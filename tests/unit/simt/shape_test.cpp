@@ -117,6 +117,20 @@ TEST(Shape, IndexWithUnknownBaseExtendsOnCondition) {
   EXPECT_TRUE(a["e"].isConditional);
 }
 
+TEST(Shape, StepsAreModulo64BitsAndPlacesFarApartAreLanesOwn) {
+  Analysed a = analyse("%x = call i32 @ptx.sreg.tid.x()\n%w = zext i32 %x to i64\n"
+                       "%hash = mul i64 %w, -7046029254386353131\n%high = shl i64 %w, 62\n"
+                       "%far = inttoptr i64 %high to ptr\n"
+                       "%wraps = getelementptr [2305843009213693952 x i64], ptr null, i64 %w\n"
+                       "%near = getelementptr [512 x i64], ptr null, i64 %w\nret void",
+                       32, {32, 1, 1});
+  EXPECT_EQ(a.shapes->step(named(*a.lane.kernel, "hash")), -7046029254386353131);
+  EXPECT_EQ(a.shapes->step(named(*a.lane.kernel, "high")), int64_t(1) << 62);
+  EXPECT_TRUE(a["far"].isVarying());
+  EXPECT_TRUE(a["wraps"].isUniform());
+  EXPECT_EQ(a.shapes->step(named(*a.lane.kernel, "near")), 4096);
+}
+
 TEST(Divergence, PhiAtTheJoinOfADivergentBranchVaries) {
   Analysed a = analyse(
       "%x = call i32 @ptx.sreg.tid.x()\n%c = icmp ult i32 %x, 7\nbr i1 %c, label %t, label %j\n"
