@@ -50,7 +50,7 @@ struct Statement {
     localStore,
     localLoad,
     call,     ///< r[to] = recursive function of a, b
-    exchange, ///< through shared memory, between two barriers
+    exchange, ///< through shared memory, between two barriers, of the threads that are still there
     shuffle,  ///< r[to] ^= of another thread of the warp, or votes; whole warps only
     choice,   ///< if (condition) body else other
     loop,
@@ -128,6 +128,10 @@ class RandomKernel {
   uint32_t grid_ = 1, parameter_ = 0;
   uint32_t wrapStart_ = 0; ///< index of thread 0 in the wrapped region, and of guarded stores
   std::array<uint32_t, 3> block_{};
+  /// Words of shared memory are filled before anything else, with a barrier behind it or without:
+  /// threads that end leave theirs as it was.
+  enum class SharedStart : uint8_t { none, filled, filledAndMet } sharedStart_ = SharedStart::none;
+  static uint32_t startOfShared(uint32_t tid) { return tid * 40503u + 9; }
   /// Threads are numbered along y first, as no warp is: there are no operations of warps, and
   /// nothing whose order somebody might see.
   bool countsAlongY_ = false;

@@ -59,6 +59,21 @@ class Draw {
     return all;
   }
 
+  /// if (place >= bound) return; as kernels begin.
+  Statement guard(uint32_t threads) {
+    Statement s;
+    s.kind = Statement::finish;
+    s.condition = condition();
+    if (!oneIn(4)) {
+      const bool isOfBlock = oneIn(3);
+      s.condition.kind = Condition::below;
+      s.condition.a = {isOfBlock ? Source::thread : Source::global, 0};
+      s.condition.b = {Source::constant, oneIn(6) ? below(2) : below(threads + 4)};
+      s.condition.isNegated = !oneIn(8);
+    }
+    return s;
+  }
+
  private:
   Statement statement(unsigned depth, unsigned loops, bool isTop, bool mayFinish) {
     using S = Statement;
@@ -79,8 +94,8 @@ class Draw {
       s.kind = S::leave;
     else if (mayFinish && oneIn(24))
       s.kind = S::finish;
-    else if (isTop && !mayFinish && oneIn(6))
-      s.kind = hasWholeWarps_ && oneIn(2) ? S::shuffle : S::exchange;
+    else if (isTop && oneIn(mayFinish ? 3 : 6))
+      s.kind = hasWholeWarps_ && !mayFinish && oneIn(2) ? S::shuffle : S::exchange;
     // Rows are what makes lanes go along y.
     if (isInAnyOrder_ && (s.kind == S::atomic || s.kind == S::finish || s.kind == S::storeOwn))
       s.kind = oneIn(2) ? S::storeRow : S::loadRow;
@@ -126,6 +141,11 @@ RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
   draw.setThreads(blockThreads(), countsAlongY_);
   const bool mayFinish = draw.oneIn(3);
   body_ = draw.list(2 + draw.below(2), 0, true, mayFinish);
+  if (!mayFinish || countsAlongY_)
+    return;
+  for (unsigned n = draw.below(3); n-- > 0;)
+    body_.insert(body_.begin() + draw.below(unsigned(body_.size()) / 2 + 1), draw.guard(threads()));
+  sharedStart_ = draw.oneIn(2) ? SharedStart::filled : SharedStart::filledAndMet;
 }
 
 Tiling RandomKernel::tiling(const Statement &s) const {

@@ -77,9 +77,12 @@ class Interpreter {
           thread.r[n] = (thread.global + 1) * 2654435761u >> 3 * n;
         threads.push_back(thread);
       }
+      std::vector<uint32_t> shared(k_.blockThreads());
+      for (uint32_t t = 0; t < shared.size(); ++t)
+        shared[t] = RandomKernel::startOfShared(t);
       for (const Statement &s : k_.body_)
         if (s.kind == Statement::exchange)
-          exchange(s, threads);
+          exchange(s, threads, shared);
         else if (s.kind == Statement::shuffle)
           shuffle(s, threads);
         else
@@ -134,13 +137,14 @@ class Interpreter {
     return is != c.isNegated;
   }
 
-  void exchange(const Statement &s, std::vector<Thread> &threads) {
+  void exchange(const Statement &s, std::vector<Thread> &threads, std::vector<uint32_t> &shared) {
     const uint32_t n = uint32_t(threads.size());
-    std::vector<uint32_t> shared(n);
     for (Thread &t : threads)
-      shared[t.tid] = value(s.a, t);
+      if (t.flow == Flow::on)
+        shared[t.tid] = value(s.a, t);
     for (Thread &t : threads)
-      t.r[s.to] ^= shared[(t.tid * (1 + s.form) + s.constant) % n];
+      if (t.flow == Flow::on)
+        t.r[s.to] ^= shared[(t.tid * (1 + s.form) + s.constant) % n];
   }
 
   void shuffle(const Statement &s, std::vector<Thread> &threads) {

@@ -10,6 +10,8 @@ class Writer {
   explicit Writer(const RandomKernel &kernel) : k_(kernel) {}
 
   std::string write() {
+    if (k_.sharedStart_ != RandomKernel::SharedStart::none)
+      fillShared();
     for (const Statement &s : k_.body_)
       one(s);
     for (unsigned n = 0; n < 6; ++n) { // what is left in registers
@@ -466,10 +468,26 @@ class Writer {
     return "[" + at + "]";
   }
 
-  void exchange(const Statement &s) {
-    const std::string at = temporary(), t = temporary();
+  /// The address of the thread's word of shared memory.
+  std::string sharedPlace() {
+    const std::string at = temporary();
     line("mov.u32 " + at + ", shared");
     line("mad.lo.u32 " + at + ", %lin, 4, " + at);
+    return at;
+  }
+
+  void fillShared() {
+    const std::string at = sharedPlace(), t = temporary();
+    const uint32_t first = RandomKernel::startOfShared(0);
+    line("mad.lo.u32 " + t + ", %lin, " + std::to_string(RandomKernel::startOfShared(1) - first) +
+         ", " + std::to_string(first));
+    line("st.shared.u32 [" + at + "], " + t);
+    if (k_.sharedStart_ == RandomKernel::SharedStart::filledAndMet)
+      line("bar.sync 0");
+  }
+
+  void exchange(const Statement &s) {
+    const std::string at = sharedPlace(), t = temporary();
     line("st.shared.u32 [" + at + "], " + inRegister(s.a));
     line("bar.sync 0");
     line("mad.lo.u32 " + t + ", %lin, " + std::to_string(1 + s.form) + ", " +
