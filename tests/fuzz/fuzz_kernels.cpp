@@ -50,7 +50,8 @@ std::string problemOf(const RandomKernel &kernel, const std::string &text, const
   std::string problem;
   const device::KernelInfo &info = module->kernels()[0];
   const device::Variant variant = module->compile(info, launch, outcome);
-  if (variant.kernel && setting.lanes != 1 && variant.needs.lanes != setting.lanes)
+  if (variant.kernel && setting.lanes != 1 && variant.needs.lanes != setting.lanes &&
+      !(kernel.mayNeedThreads() && variant.needs.lanes == 1))
     problem = "runs at W = " + std::to_string(variant.needs.lanes) + ": " + variant.reason;
   if (variant.kernel)
     outcome = module->launch(info, variant, launch);

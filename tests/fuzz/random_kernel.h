@@ -98,6 +98,9 @@ class RandomKernel {
   uint32_t grid() const { return grid_; }
   std::array<uint32_t, 3> block() const { return block_; }
   uint32_t parameter() const { return parameter_; }
+  /// Threads end in the middle of divergent control, and others meet at a barrier: where that is
+  /// entangled, gangs of one lane are right.
+  bool mayNeedThreads() const { return sharedStart_ != SharedStart::none; }
   std::string text() const;
   /// 32-bit words of memory before the launch; the kernel `k` takes their address and parameter().
   std::vector<uint32_t> memory() const;
