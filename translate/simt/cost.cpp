@@ -259,7 +259,7 @@ constinit const Limits kLimits = {
     .rounds = {.instructions = 512},
     .unify = {.instructions = 512},
     // The CTA asks as much as two gangs do.
-    .ctaVersions = {.gangs = 4},
+    .ctaVersions = {.gangs = 4, .depth = 8},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
     // a half threads have few rounds (`reduce`).
     .jam = {.repeated = 2000, .rowBytes = 1024, .manyThreads = 3 << 19},

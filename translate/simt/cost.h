@@ -81,6 +81,7 @@ struct Limits {
   /// One choice of version for a CTA without barriers (cta_versions.cpp).
   struct CtaVersions {
     unsigned gangs; ///< from how many on the CTA is asked first
+    unsigned depth; ///< of what follows from a gang's number
   } ctaVersions;
   /// Gangs in lockstep (jam.cpp).
   struct Jam {

@@ -1,5 +1,9 @@
 #include "translate/simt/cta_versions.h"
 
+#include <llvm/ADT/MapVector.h>
+#include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/Analysis/SimplifyQuery.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
@@ -20,21 +24,25 @@ using llvm::Instruction;
 using llvm::Value;
 using namespace llvm::PatternMatch;
 
-/// What is asked about all gangs at once, by the values of the first and of the last.
+/// What is asked about all gangs at once: by values that rise in everything that differs from gang
+/// to gang, of the least and of the most of each. A gang's own lie between.
 class CtaTest {
  public:
-  CtaTest(llvm::Function &full, unsigned lastFirstThread)
-      : full_(full), lastFirstThread_(lastFirstThread) {}
+  CtaTest(llvm::Function &full, unsigned gangs, unsigned lanes)
+      : full_(&full), gangs_(gangs), lanes_(lanes) {}
 
   /// Adds that `condition` holds in all gangs. False, and nothing added, where that cannot be told.
   bool add(Value *condition) {
-    const size_t terms = terms_.size(), numbers = numbers_.size(), quotients = quotients_.size();
-    if (addTerm(condition) && !isTooLong())
+    const size_t terms = terms_.size(), orders = orders_.size(), sums = sums_.size(),
+                 products = products_.size(), quotients = quotients_.size();
+    if (addTerm(condition, true) && !isTooLong())
       return true;
     terms_.truncate(terms);
-    numbers_.truncate(numbers);
+    orders_.truncate(orders);
+    sums_.truncate(sums);
+    products_.truncate(products);
     quotients_.truncate(quotients);
-    rises_.clear(); // what was noted of them is gone
+    moves_.clear(); // what was noted of them is gone
     return false;
   }
 
@@ -43,34 +51,54 @@ class CtaTest {
 
   /// The function that asks, before `full`.
   llvm::Function *emit() {
-    auto *type = llvm::FunctionType::get(llvm::Type::getInt1Ty(full_.getContext()),
-                                         full_.getFunctionType()->params(), false);
+    auto *type = llvm::FunctionType::get(llvm::Type::getInt1Ty(full_->getContext()),
+                                         full_->getFunctionType()->params(), false);
     auto *f = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                     full_.getName() + ".is.alike", full_.getParent());
-    describeAs(full_, *f);
+                                     full_->getName() + ".is.alike", full_->getParent());
+    describeAs(*full_, *f);
     f->addFnAttr(llvm::Attribute::AlwaysInline);
     llvm::IRBuilder<> b(BasicBlock::Create(f->getContext(), "", f));
     setLine(b, *f);
-    Evaluation first(full_, *f, b.getInt32(0)), last(full_, *f, b.getInt32(lastFirstThread_));
+    Evaluation least(*full_, *f), most(*full_, *f);
+    for (const auto &[v, ends] : ends_) {
+      least.take(v, ends.first);
+      most.take(v, ends.second);
+    }
     Value *all = b.getTrue();
     const auto require = [&](llvm::CmpInst::Predicate predicate, Value *x, Value *y) {
       all = b.CreateAnd(all, b.CreateICmp(predicate, x, y));
     };
-    for (Value *number : numbers_) { // none wraps or changes its sign on the way
-      require(llvm::CmpInst::ICMP_SLE, first.of(number, b), last.of(number, b));
-      require(llvm::CmpInst::ICMP_ULE, first.of(number, b), last.of(number, b));
+    const auto isUp = [&](Value *rise) {
+      require(llvm::CmpInst::ICMP_SGE, rise, llvm::Constant::getNullValue(rise->getType()));
+    };
+    const auto riseOf = [&](Value *v) { return b.CreateSub(most.of(v, b), least.of(v, b)); };
+    for (Value *sum : sums_)
+      isUp(riseOf(sum));
+    for (const auto &[x, times] : products_) {
+      Value *product = b.CreateBinaryIntrinsic(llvm::Intrinsic::umul_with_overflow, riseOf(x),
+                                               least.of(times, b));
+      all = b.CreateAnd(all, b.CreateNot(b.CreateExtractValue(product, 1)));
+      isUp(b.CreateExtractValue(product, 0));
     }
+    for (const auto &[v, isSigned] : orders_)
+      require(isSigned ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, least.of(v, b),
+              most.of(v, b));
     for (const Term &term : terms_) {
-      if (!term.compare) {
-        all = b.CreateAnd(all, first.of(term.condition, b));
+      if (term.predicate == llvm::CmpInst::BAD_ICMP_PREDICATE) {
+        Value *holds = (term.isLeftMost ? most : least).of(term.left, b);
+        all = b.CreateAnd(all, term.isNegated ? b.CreateNot(holds) : holds);
         continue;
       }
-      Value *x = term.compare->getOperand(0), *y = term.compare->getOperand(1);
-      if (term.compare->getPredicate() == llvm::CmpInst::ICMP_EQ)
-        for (Value *side : {x, y})
-          require(llvm::CmpInst::ICMP_EQ, first.of(side, b), last.of(side, b));
-      require(term.compare->getPredicate(), (term.isLeftOfLast ? last : first).of(x, b),
-              (term.isRightOfLast ? last : first).of(y, b));
+      if (term.predicate == llvm::CmpInst::ICMP_NE) { // lies not on the way
+        require(llvm::CmpInst::ICMP_UGT,
+                b.CreateSub(least.of(term.right, b), least.of(term.left, b)), riseOf(term.left));
+        continue;
+      }
+      if (term.predicate == llvm::CmpInst::ICMP_EQ)
+        for (Value *side : {term.left, term.right})
+          require(llvm::CmpInst::ICMP_EQ, least.of(side, b), most.of(side, b));
+      require(term.predicate, (term.isLeftMost ? most : least).of(term.left, b),
+              (term.isRightMost ? most : least).of(term.right, b));
     }
     b.CreateRet(b.CreateFreeze(all));
     return f;
@@ -79,19 +107,20 @@ class CtaTest {
   /// `quotient`, which a copy of `full` computes of its first thread, of the CTA's.
   static Value *ofCta(Value *quotient, llvm::Function &copy) {
     llvm::IRBuilder<> b(llvm::cast<Instruction>(quotient));
-    return Evaluation(copy, copy, b.getInt32(0)).of(quotient, b);
+    Evaluation first(copy, copy);
+    first.take(copy.getArg(kFirstThread), b.getInt32(0));
+    return first.of(quotient, b);
   }
 
  private:
-  /// Copies of what values are computed by, of a gang whose first thread is known.
+  /// Copies of what values are computed by, where some are known.
   class Evaluation {
    public:
-    Evaluation(llvm::Function &from, llvm::Function &to, Value *firstThread) {
+    Evaluation(llvm::Function &from, llvm::Function &to) : isSame_(&from == &to) {
       for (auto [argument, mapped] : llvm::zip(from.args(), to.args()))
         known_[&argument] = &mapped;
-      known_[from.getArg(kFirstThread)] = firstThread;
-      isSame_ = &from == &to;
     }
+    void take(const Value *v, Value *known) { known_[v] = known; }
     Value *of(Value *v, llvm::IRBuilder<> &b) {
       if (auto it = known_.find(v); it != known_.end())
         return it->second;
@@ -103,7 +132,10 @@ class CtaTest {
         operands.push_back(of(operand, b));
       if (isSame_ && std::equal(operands.begin(), operands.end(), i->value_op_begin()))
         return known_[v] = v;
+      if (match(i, m_DisjointOr(m_Value(), m_Value()))) // in every gang, but perhaps not here
+        return known_[v] = b.CreateAdd(operands[0], operands[1]);
       Instruction *copy = i->clone();
+      copy->dropPoisonGeneratingAnnotations(); // of numbers that no gang may have
       for (unsigned n = 0; n < operands.size(); ++n)
         copy->setOperand(n, operands[n]);
       return known_[v] = b.Insert(copy);
@@ -114,52 +146,74 @@ class CtaTest {
     bool isSame_;
   };
 
+  /// left predicate right, each of the least or of the most; without a predicate, `left` itself.
   struct Term {
-    Value *condition;
-    llvm::ICmpInst *compare = nullptr;                ///< null: the same for all gangs
-    bool isLeftOfLast = false, isRightOfLast = false; ///< else of the first gang
+    Value *left, *right = nullptr;
+    llvm::CmpInst::Predicate predicate = llvm::CmpInst::BAD_ICMP_PREDICATE;
+    bool isLeftMost = false, isRightMost = false, isNegated = false;
   };
 
-  bool addTerm(Value *condition) {
+  /// That `condition` is `wanted` everywhere.
+  bool addTerm(Value *condition, bool wanted) {
     Value *x, *y;
-    if (match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
-      return addTerm(x) && addTerm(y);
+    if (match(condition, m_Not(m_Value(x))))
+      return addTerm(x, !wanted);
     if (match(condition, m_Freeze(m_Value(x))))
-      return addTerm(x);
+      return addTerm(x, wanted);
     if (isUniform(condition)) {
-      terms_.push_back({condition});
+      terms_.push_back({.left = condition, .isNegated = !wanted});
       return true;
     }
+    if (wanted ? match(condition, m_LogicalAnd(m_Value(x), m_Value(y)))
+               : match(condition, m_LogicalOr(m_Value(x), m_Value(y))))
+      return addTerm(x, wanted) && addTerm(y, wanted);
+    if (!wanted && match(condition, m_ExtractValue<1>(m_Value(x))))
+      return addSum(condition, x);
     auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    if (!compare || !rises(compare->getOperand(0)) || !rises(compare->getOperand(1)))
-      return false;
-    x = compare->getOperand(0), y = compare->getOperand(1);
-    Term term{condition, compare};
-    using P = llvm::CmpInst::Predicate;
-    switch (compare->getPredicate()) {
-    case P::ICMP_EQ:
+    return compare && addComparison(*compare, wanted);
+  }
+
+  bool addComparison(const llvm::ICmpInst &compare, bool wanted) {
+    Value *x = compare.getOperand(0), *y = compare.getOperand(1);
+    Term term{.left = x,
+              .right = y,
+              .predicate = wanted ? compare.getPredicate() : compare.getInversePredicate()};
+    if (term.predicate == llvm::CmpInst::ICMP_EQ) {
+      if (!moves(x) || !moves(y))
+        return false;
       for (Value *side : {x, y})
         if (!isUniform(side) && llvm::isa<Instruction>(side))
           quotients_.push_back(side);
-      break;
-    case P::ICMP_SLT:
-    case P::ICMP_SLE:
-    case P::ICMP_ULT:
-    case P::ICMP_ULE:
-      term.isLeftOfLast = true;
-      break;
-    case P::ICMP_SGT:
-    case P::ICMP_SGE:
-    case P::ICMP_UGT:
-    case P::ICMP_UGE:
-      term.isRightOfLast = true;
-      if (match(x, m_Add(m_Specific(y), m_ConstantInt()))) // x + 31 >= x: does not wrap
-        term.isLeftOfLast = true;
-      break;
-    default:
-      return false;
+      terms_.push_back(term);
+      return true;
     }
+    if (term.predicate == llvm::CmpInst::ICMP_NE) {
+      if (isUniform(x))
+        std::swap(term.left, term.right);
+      terms_.push_back(term);
+      return x->getType()->isIntegerTy() && moves(term.left) && isUniform(term.right);
+    }
+    const bool isSigned = llvm::CmpInst::isSigned(term.predicate),
+               isBelow =
+                   llvm::ICmpInst::isLT(term.predicate) || llvm::ICmpInst::isLE(term.predicate),
+               isSum = !isBelow && match(x, m_Add(m_Specific(y), m_ConstantInt()));
+    term.isLeftMost = isBelow || isSum; // x + 31 >= x: does not wrap
+    term.isRightMost = !isBelow;
     terms_.push_back(term);
+    return (isSum || rises(x, isSigned)) && rises(y, isSigned);
+  }
+
+  /// That x + constant, or x - constant, does not wrap (`condition` says that it does).
+  bool addSum(Value *condition, Value *sum) {
+    auto *call = llvm::dyn_cast<llvm::WithOverflowInst>(sum);
+    const llvm::APInt *number;
+    if (!call || !match(call->getRHS(), m_APInt(number)) ||
+        !rises(call->getLHS(), call->isSigned()) ||
+        (call->getBinaryOp() != Instruction::Add && call->getBinaryOp() != Instruction::Sub))
+      return false;
+    const bool isUp =
+        (call->getBinaryOp() == Instruction::Add) != (call->isSigned() && number->isNegative());
+    terms_.push_back({.left = condition, .isLeftMost = isUp, .isNegated = true});
     return true;
   }
 
@@ -169,12 +223,19 @@ class CtaTest {
     if (!isNew)
       return it->second;
     ++steps_;
-    bool is = v != full_.getArg(kFirstThread) && v != full_.getArg(kGang);
+    bool is = v != full_->getArg(kFirstThread) && v != full_->getArg(kGang);
     if (auto *i = llvm::dyn_cast<Instruction>(v)) {
-      is = !isTooLong() && (isRepeatable(*i) || llvm::isa<llvm::FreezeInst>(i)) &&
+      is = !isTooLong() && (isRepeatable(*i) || llvm::isa<llvm::FreezeInst>(i)) && divides(*i) &&
            llvm::all_of(i->operands(), [&](const Value *operand) { return isUniform(operand); });
     }
     return uniform_[v] = is;
+  }
+
+  /// Whether it may be asked for where no gang might: nobody divides by zero.
+  bool divides(const Instruction &i) const {
+    return !i.isIntDivRem() ||
+           (!match(&i, m_SDiv(m_Value(), m_Value())) && !match(&i, m_SRem(m_Value(), m_Value())) &&
+            llvm::isKnownNonZero(i.getOperand(1), llvm::SimplifyQuery(full_->getDataLayout())));
   }
 
   /// A number above zero, for all gangs.
@@ -189,50 +250,143 @@ class CtaTest {
            isPositive(x) && isPositive(y);
   }
 
-  /// Whether no gang has less in `v` than one before it, as long as no number that is noted wraps,
-  /// or changes its sign.
-  bool rises(Value *v) {
-    if (isUniform(v) || v == full_.getArg(kFirstThread))
-      return true;
-    auto [it, isNew] = rises_.try_emplace(v, false);
-    return isNew ? rises_[v] = risesOfItself(v) : it->second;
+  /// What `v` is in gang `gang`, if that follows from the gang alone.
+  llvm::Constant *inGang(Value *v, unsigned gang, unsigned depth = 0) {
+    if (v == full_->getArg(kFirstThread))
+      return llvm::ConstantInt::get(v->getType(), gang * lanes_);
+    auto *i = llvm::dyn_cast<Instruction>(v);
+    if (!i || depth > kLimits.ctaVersions.depth || !v->getType()->isIntegerTy() ||
+        !(i->isBinaryOp() || i->isCast()))
+      return llvm::dyn_cast<llvm::ConstantInt>(v);
+    llvm::SmallVector<llvm::Constant *> operands;
+    for (Value *operand : i->operands())
+      if (llvm::Constant *known = inGang(operand, gang, depth + 1))
+        operands.push_back(known);
+      else
+        return nullptr;
+    return llvm::dyn_cast_or_null<llvm::ConstantInt>(
+        llvm::ConstantFoldInstOperands(i, operands, full_->getDataLayout()));
   }
-  bool risesOfItself(Value *v) {
+
+  /// Whether `v` follows from the gang alone; notes the least and the most of it.
+  bool isOfGang(Value *v) {
+    if (!inGang(v, 0))
+      return false;
+    llvm::ConstantInt *least = nullptr, *most = nullptr;
+    for (unsigned gang = 0; gang < gangs_; ++gang) {
+      auto *here = llvm::dyn_cast_or_null<llvm::ConstantInt>(inGang(v, gang));
+      if (!here || here->isNegative())
+        return false;
+      if (!least || here->getValue().ult(least->getValue()))
+        least = here;
+      if (!most || here->getValue().ugt(most->getValue()))
+        most = here;
+    }
+    ends_.insert({v, {least, most}});
+    return true;
+  }
+
+  /// Whether `v` is no less where nothing that it is made of is less: of integers, as many more,
+  /// modulo 2^bits, as are less than 2^(bits - 1); as long as what is noted holds.
+  bool moves(Value *v) {
+    if (isUniform(v))
+      return true;
+    auto [it, isNew] = moves_.try_emplace(v, false);
+    return isNew ? moves_[v] = movesOfItself(v) : it->second;
+  }
+  bool movesOfItself(Value *v) {
+    if (isOfGang(v))
+      return true;
     auto *i = llvm::dyn_cast<Instruction>(v);
     if (!i || i->getType()->isVectorTy() || isTooLong())
       return false;
-    if (i->getType()->isIntegerTy())
-      numbers_.push_back(i);
     Value *x, *y;
-    const llvm::APInt *number;
-    if (match(i, m_And(m_Specific(full_.getArg(kFirstThread)), m_APInt(number))))
-      return number->isNegatedPowerOf2();
-    if (match(i, m_Add(m_Value(x), m_Value(y))) || match(i, m_DisjointOr(m_Value(x), m_Value(y))))
-      return rises(x) && rises(y);
-    if (match(i, m_ZExtOrSExt(m_Value(x))) || match(i, m_SIToFP(m_Value(x))) ||
-        match(i, m_UIToFP(m_Value(x))) || match(i, m_FPToSI(m_Value(x))) ||
-        match(i, m_FPToUI(m_Value(x))))
-      return rises(x);
+    if (auto *extreme = llvm::dyn_cast<llvm::MinMaxIntrinsic>(i))
+      return rises(extreme->getLHS(), extreme->isSigned()) &&
+             rises(extreme->getRHS(), extreme->isSigned());
+    if (match(i, m_Add(m_Value(x), m_Value(y))) || match(i, m_DisjointOr(m_Value(x), m_Value(y)))) {
+      if (!isUniform(x) && !isUniform(y))
+        sums_.push_back(i);
+      return moves(x) && moves(y);
+    }
+    if (match(i, m_Sub(m_Value(x), m_Value(y))))
+      return isUniform(y) && moves(x);
+    if (match(i, m_Mul(m_Value(x), m_Value(y)))) {
+      if (isUniform(x))
+        std::swap(x, y);
+      products_.emplace_back(x, y);
+      return isUniform(y) && moves(x);
+    }
     if (match(i, m_FMul(m_Value(x), m_Value(y))) || match(i, m_FDiv(m_Value(x), m_Value(y)))) {
       if (i->getOpcode() == Instruction::FMul && isPositive(x))
         std::swap(x, y);
-      return isPositive(y) && rises(x);
+      return isPositive(y) && moves(x);
     }
-    if (match(i, m_Shr(m_Value(x), m_Value(y))) || match(i, m_UDiv(m_Value(x), m_Value(y))))
-      return isUniform(y) && rises(x);
     if (match(i, m_Freeze(m_Value(x))))
-      return rises(x);
-    return false;
+      return moves(x);
+    switch (i->getOpcode()) {
+    case Instruction::LShr:
+    case Instruction::UDiv:
+      return isUniform(i->getOperand(1)) && divides(*i) && rises(i->getOperand(0), false);
+    case Instruction::AShr:
+      return isUniform(i->getOperand(1)) && rises(i->getOperand(0), true);
+    case Instruction::ZExt:
+    case Instruction::UIToFP:
+      return rises(i->getOperand(0), false);
+    case Instruction::SExt:
+    case Instruction::SIToFP:
+      return rises(i->getOperand(0), true);
+    case Instruction::FPToSI:
+    case Instruction::FPToUI:
+      sums_.push_back(i);
+      return moves(i->getOperand(0));
+    default:
+      return false;
+    }
+  }
+
+  /// Whether it moves, and is no less as a number, too; that it does not wrap is noted if need be.
+  bool rises(Value *v, bool isSigned) {
+    if (!moves(v))
+      return false;
+    if (!isUniform(v) && !ends_.contains(v) && !keepsOrder(*llvm::cast<Instruction>(v), isSigned))
+      orders_.emplace_back(v, isSigned);
+    return true;
+  }
+  /// Of what moves.
+  static bool keepsOrder(const Instruction &i, bool isSigned) {
+    if (auto *extreme = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&i))
+      return extreme->isSigned() == isSigned;
+    switch (i.getOpcode()) {
+    case Instruction::ZExt:
+      return true;
+    case Instruction::SExt:
+    case Instruction::AShr:
+    case Instruction::FPToSI:
+      return isSigned;
+    case Instruction::LShr:
+    case Instruction::UDiv:
+    case Instruction::FPToUI:
+      return !isSigned;
+    default:
+      return false;
+    }
   }
 
   bool isTooLong() const { return steps_ > kLimits.unify.instructions; }
 
-  llvm::Function &full_;
-  const unsigned lastFirstThread_;
+  llvm::Function *full_;
+  unsigned gangs_, lanes_;
   llvm::SmallVector<Term> terms_;
-  llvm::SmallVector<Value *> numbers_; ///< integers that rise
+  /// What is to be tested of values from the least to the most: that they do not wrap, with a sign
+  /// or without; that sums of two that move, and products of one with what is the same everywhere,
+  /// move by less than half of all numbers.
+  llvm::SmallVector<std::pair<Value *, bool>> orders_;
+  llvm::SmallVector<Value *> sums_;
+  llvm::SmallVector<std::pair<Value *, Value *>> products_;
+  llvm::MapVector<Value *, std::pair<Value *, Value *>> ends_; ///< of what gangs alone say
   llvm::SmallVector<Value *> quotients_;
-  llvm::DenseMap<const Value *, bool> uniform_, rises_;
+  llvm::DenseMap<const Value *, bool> uniform_, moves_;
   unsigned steps_ = 0; ///< values looked at
 };
 
@@ -261,15 +415,14 @@ std::optional<CtaVersion> versionForCtas(ModuleContext &context, llvm::Function 
                                          unsigned gangsPerCta) {
   if (gangsPerCta < kLimits.ctaVersions.gangs)
     return std::nullopt;
-  const unsigned lastFirstThread = (gangsPerCta - 1) * context.lanes;
-  CtaTest anyTest(full, lastFirstThread);
-  choicesIn(full, anyTest);
-  if (anyTest.quotients().empty())
-    return std::nullopt;
-  cleanUp(full, Tier::optimised); // what is asked about and what is used is one value
-  CtaTest test(full, lastFirstThread);
-  const llvm::SmallVector<BasicBlock *> choices = choicesIn(full, test);
-  if (test.quotients().empty())
+  CtaTest test(full, gangsPerCta, context.lanes);
+  llvm::SmallVector<BasicBlock *> choices = choicesIn(full, test);
+  if (!test.quotients().empty()) { // what is asked about and what is used is to be one value
+    cleanUp(full, Tier::optimised);
+    test = CtaTest(full, gangsPerCta, context.lanes);
+    choices = choicesIn(full, test);
+  }
+  if (choices.empty())
     return std::nullopt;
   llvm::ValueToValueMapTy map;
   CtaVersion version;

@@ -14,11 +14,11 @@ struct CtaVersion {
   llvm::Function *isRight = nullptr;
 };
 
-/// A kernel takes an index apart (`i / columns`, `i % columns`), and gangs whose lanes agree on the
-/// quotient take a version of their own, for which each divides. Where the quotient is mostly the
-/// same for all threads of a CTA, the CTA divides once: in the version for that, what depends on
-/// the quotient is the same in each round of the loop over gangs. Nothing where `full` begins with
-/// no such choice, or one that rises and falls from gang to gang.
+/// A kernel begins with choices of versions: gangs whose lanes are all below the bound, away from
+/// the edges, or agree on a quotient (`i / columns`) take one of their own. In most CTAs all gangs
+/// do: such a CTA asks once, for all of them, and its gangs ask nothing. A quotient that all gangs
+/// share is divided once. Nothing where `full` begins with no choice that can be asked about by the
+/// least and the most that its numbers are in the CTA.
 std::optional<CtaVersion> versionForCtas(ModuleContext &, llvm::Function &full,
                                          unsigned gangsPerCta);
 
