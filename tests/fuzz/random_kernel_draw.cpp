@@ -16,6 +16,8 @@ class Draw {
     isInAnyOrder_ = countsAlongY;
   }
 
+  void leaveOutBarriers() { hasBarriers_ = false; }
+
   unsigned below(unsigned n) { return unsigned(random_() % n); }
   bool oneIn(unsigned n) { return below(n) == 0; }
   uint32_t word() { return uint32_t(random_()); }
@@ -69,6 +71,8 @@ class Draw {
       s.condition.kind = Condition::below;
       s.condition.a = {isOfBlock ? Source::thread : Source::global, 0};
       s.condition.b = {Source::constant, oneIn(6) ? below(2) : below(threads + 4)};
+      if (oneIn(4))
+        s.condition.b = {Source::parameter, 0};
       s.condition.isNegated = !oneIn(8);
     }
     return s;
@@ -94,7 +98,7 @@ class Draw {
       s.kind = S::leave;
     else if (mayFinish && oneIn(24))
       s.kind = S::finish;
-    else if (isTop && oneIn(mayFinish ? 3 : 6))
+    else if (isTop && hasBarriers_ && oneIn(mayFinish ? 3 : 6))
       s.kind = hasWholeWarps_ && !mayFinish && oneIn(2) ? S::shuffle : S::exchange;
     // Rows are what makes lanes go along y.
     if (isInAnyOrder_ && (s.kind == S::atomic || s.kind == S::finish || s.kind == S::storeOwn))
@@ -121,7 +125,7 @@ class Draw {
   }
 
   std::mt19937_64 random_;
-  bool hasWholeWarps_ = false, isInAnyOrder_ = false;
+  bool hasWholeWarps_ = false, isInAnyOrder_ = false, hasBarriers_ = true;
 };
 
 } // namespace
@@ -133,12 +137,22 @@ RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
       {16, 8, 1}, {8, 8, 1},   {100, 1, 1}, {5, 1, 1},  {24, 1, 1}, {32, 2, 1},  {17, 3, 1},
       {31, 1, 1}, {16, 5, 1},  {40, 1, 1},  {12, 1, 1}, {8, 3, 1},  {63, 1, 1},  {4, 32, 1},
       {3, 20, 1}, {256, 1, 1}, {32, 8, 1},  {64, 4, 1}};
+  // As most kernels are: a guard, many warps, no barrier.
+  const bool isGuarded = draw.oneIn(6);
   block_ = kBlocks[draw.below(std::size(kBlocks))];
+  while (isGuarded && (blockThreads() < 128 || blockThreads() % 32 != 0))
+    block_ = kBlocks[draw.below(std::size(kBlocks))];
   grid_ = 1 + draw.below(3);
   parameter_ = draw.oneIn(3) ? draw.below(200) : draw.word();
   wrapStart_ = 65536 - draw.below(2 * threads() + 2);
-  countsAlongY_ = block_[1] > 1 && draw.oneIn(3);
+  countsAlongY_ = !isGuarded && block_[1] > 1 && draw.oneIn(3);
   draw.setThreads(blockThreads(), countsAlongY_);
+  if (isGuarded) {
+    draw.leaveOutBarriers();
+    body_ = draw.list(2, 0, true, /*mayFinish=*/true);
+    body_.insert(body_.begin(), draw.guard(threads()));
+    return;
+  }
   const bool mayFinish = draw.oneIn(3);
   body_ = draw.list(2 + draw.below(2), 0, true, mayFinish);
   if (!mayFinish || countsAlongY_)
