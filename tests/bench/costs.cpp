@@ -64,6 +64,7 @@ LOOP(compress512, WIDE, SET_UP_WIDE,
 LOOP(compressStore512, WIDE, SET_UP_WIDE, "vpcompressd %%zmm3, 64(%[m])%{%%k1%}\n")
 LOOP(shuffle512, WIDE, SET_UP_WIDE, "vpermd %%zmm1, %%zmm3, %%zmm2\n")
 LOOP(divide512, WIDE, SET_UP_WIDE, "vdivps %%zmm4, %%zmm4, %%zmm2\n")
+LOOP(divideDoubles512, WIDE, SET_UP_WIDE, "vdivpd %%zmm4, %%zmm4, %%zmm2\n")
 LOOP(convert512, WIDE, SET_UP_WIDE, "vcvttps2dq %%zmm4, %%zmm2\n")
 LOOP(
     gatherLatency512, WIDE, SET_UP_WIDE "vpxord %%zmm2, %%zmm2, %%zmm2\n",
@@ -78,6 +79,7 @@ LOOP(chosenStore256, "avx2", SET_UP_AVX2 "lea 128(%[p]), %%rcx\nmov $2, %%eax\n"
      "lea 64(%[m]), %%rdx\ntest $2, %%eax\ncmove %%rcx, %%rdx\nvpextrd $1, %%xmm3, (%%rdx)\n")
 LOOP(shuffle256, "avx2", SET_UP_AVX2, "vpermd %%ymm1, %%ymm3, %%ymm2\n")
 LOOP(divide256, "avx2", SET_UP_AVX2, "vdivps %%ymm4, %%ymm4, %%ymm2\n")
+LOOP(divideDoubles256, "avx2", SET_UP_AVX2, "vdivpd %%ymm4, %%ymm4, %%ymm2\n")
 LOOP(convert256, "avx2", SET_UP_AVX2, "vcvttps2dq %%ymm4, %%ymm2\n")
 LOOP(gatherLatency256, "avx2", SET_UP_AVX2 "vpxor %%ymm2, %%ymm2, %%ymm2\n",
      "vmovdqa %%ymm5, %%ymm6\nvpgatherdd %%ymm6, (%[m],%%ymm2), %%ymm4\nvmovdqa %%ymm4, %%ymm2\n")
@@ -110,6 +112,7 @@ constexpr Operation kOperations[] = {
     {"laneExtraction", &OperationCosts::laneExtraction, extract, nullptr, 1, 1},
     {"shuffle", &OperationCosts::shuffle, shuffle256, shuffle512, 1, 1},
     {"floatDivision", &OperationCosts::floatDivision, divide256, divide512, 1, 1},
+    {"doubleDivision", &OperationCosts::doubleDivision, divideDoubles256, divideDoubles512, 1, 1},
     {"division32", &OperationCosts::division32, divide32, nullptr, 1, 1},
     {"division64", &OperationCosts::division64, divide64, nullptr, 1, 1},
     {"conversion", &OperationCosts::conversion, convert256, convert512, 1, 1},

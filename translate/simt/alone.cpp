@@ -102,8 +102,11 @@ AloneCosts AloneCost::of(const Instruction &i) const {
     const float one = i.getType()->getScalarSizeInBits() > 32 ? costs.division64 : costs.division32;
     return {lanes * one / 4, one};
   }
-  if (isDivision(i))
-    return {registers(i) * costs.floatDivision, 2 * costs.floatDivision};
+  if (isDivision(i)) {
+    const float one =
+        i.getType()->getScalarSizeInBits() > 32 ? costs.doubleDivision : costs.floatDivision;
+    return {registers(i) * one, 2 * one};
+  }
   return {registers(i) / 2, 1};
 }
 

@@ -40,6 +40,7 @@ constexpr OperationCosts kZen4Wide = {
     .extractionBetweenUpdates = 14,
     .shuffle = 1,
     .floatDivision = 6,
+    .doubleDivision = 10,
     .division32 = 13,
     .division64 = 13,
     .conversion = 1,
@@ -52,6 +53,7 @@ constexpr OperationCosts with(OperationCosts costs, float gather, float floatDiv
                               float conversion, float gatherLatency) {
   costs.gather = gather;
   costs.floatDivision = floatDivision;
+  costs.doubleDivision = 1.6f * floatDivision; // at every width of every model
   costs.conversion = conversion;
   costs.gatherLatency = gatherLatency;
   return costs;
@@ -80,6 +82,7 @@ constexpr OperationCosts kSkylakeXWide = {
     .extractionBetweenUpdates = 1,
     .shuffle = 1,
     .floatDivision = 10,
+    .doubleDivision = 16,
     .division32 = 26,
     .division64 = 42,
     .conversion = 0.5f,
@@ -230,7 +233,8 @@ constinit const Limits kLimits = {
     // lanes: 8.7, 2.4, 2.0
     // and 1.8 of the loops' time; 1.7, 1.1, 1.0 and 0.8; 0.79, 0.76, 0.81 and 0.86, where the last
     // few have a round or two left. As much code again as kernels have in such loops.
-    .stragglers = {.lanes = 6, .copied = 512},
+    .stragglers =
+        {.lanes = 6, .copied = 512, .perCycle = 2, .floatLatency = 4, .productLatency = 3},
     // One by one of gangs' time, and what the model says a gang takes of one by one (Zen 3, AVX2):
     // `csrScalar` of bench_kinds 0.55 and 1.2, page rank over 4 to 15 neighbours 0.42 and 1.05,
     // triangles by merging 0.43 and 1.6, structures of eight words added in memory 0.48 and 2.2;

@@ -35,6 +35,9 @@ struct Limits {
   struct Stragglers {
     unsigned lanes;  ///< so many may be few
     unsigned copied; ///< instructions of all loops of a kernel
+    /// Of one lane: instructions in a cycle where they do not wait for each other, and cycles from
+    /// a sum or product of floats, and of a product of integers, to what wants it.
+    float perCycle, floatLatency, productLatency;
   } stragglers;
   /// Kernels whose lanes are better off one by one (one_lane.cpp).
   struct OneLane {

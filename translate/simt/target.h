@@ -23,6 +23,7 @@ struct OperationCosts {
   float extractionBetweenUpdates;
   float shuffle;        ///< of 32-bit elements across a register, by a variable
   float floatDivision;  ///< a register of f32
+  float doubleDivision; ///< a register of f64
   float division32;     ///< a pair of integers: latency
   float division64;     ///< the same, of 64 bits
   float conversion;     ///< a register of f32 to s32

@@ -49,10 +49,10 @@ TEST(Target, EveryCostOfEveryModelIsThere) {
   for (CpuLevel level : kLevels)
     for (const ModelName &name : modelNames()) {
       const OperationCosts c = targetFor(level, name.model).costs;
-      for (float cost :
-           {c.gather, c.scatter, c.maskedLoad, c.maskedStore, c.compress, c.compressStore,
-            c.laneExtraction, c.extractionBetweenUpdates, c.shuffle, c.floatDivision, c.division32,
-            c.division64, c.conversion, c.lockedUpdate, c.gatherLatency, c.extractLatency})
+      for (float cost : {c.gather, c.scatter, c.maskedLoad, c.maskedStore, c.compress,
+                         c.compressStore, c.laneExtraction, c.extractionBetweenUpdates, c.shuffle,
+                         c.floatDivision, c.doubleDivision, c.division32, c.division64,
+                         c.conversion, c.lockedUpdate, c.gatherLatency, c.extractLatency})
         EXPECT_GT(cost, 0) << name.llvm;
       EXPECT_LE(c.gather, c.gatherLatency) << name.llvm;
     }
