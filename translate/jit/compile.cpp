@@ -23,6 +23,7 @@
 #include "translate/jit/jit.h"
 #include "translate/jit/known_masks.h"
 #include "translate/jit/lane_tests.h"
+#include "translate/jit/masks_in_registers.h"
 #include "translate/jit/min_max.h"
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
@@ -372,6 +373,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
         testLanesByRegisters(function, target.vectorBytes());
       }
       takeRowConditionsApart(function);
+      if (!target.hasMaskRegisters())
+        keepMasksInRegisters(function, target.vectorBytes());
       blocks.isOrdered |= orderForRegisters(function, target.vectorBytes(), target.vectorRegisters);
     }
   if (!effort.isBaseline() && in.entry == simt::EntryPoint::ctaRange)
