@@ -78,8 +78,9 @@ struct Target {
   /// Vector registers for values that live through a loop; the others are for what it computes.
   unsigned registersForLoops() const;
   /// Vector registers' worth of values that may live at once where a few of them are spilled; more
-  /// where most operations are those of floats, which take longer than a spill.
-  unsigned registersAtOnce(bool isMostlyFloat) const;
+  /// where most operations are those of floats, which take longer than a spill, and where none
+  /// is carried through a loop.
+  unsigned registersAtOnce(bool isMostlyFloat, bool isAnyCarried) const;
   /// The same where several gangs run in lockstep and share what is the same for all of them.
   unsigned registersForLockstep() const;
   /// How much of `.shared` memory is kept in registers from one gang to the next.

@@ -43,10 +43,17 @@ class DifferingValues {
     if (type->isVoidTy() || !shapes_.shape(&i).isVarying() || rows_.contains(&i) ||
         (type->isIntOrPtrTy() && !differs(sumOf(&i, Extensions::through))))
       return 0;
-    return type->getPrimitiveSizeInBits() > 32 ? 2 : 1;
+    return isWideProduct(i) ? 4 : type->getPrimitiveSizeInBits() > 32 ? 2 : 1;
   }
 
  private:
+  /// Of two 32-bit numbers: made in halves, of odd and of even lanes.
+  static bool isWideProduct(const llvm::Instruction &i) {
+    return i.getOpcode() == llvm::Instruction::Mul && i.getType()->isIntegerTy(64) &&
+           llvm::all_of(i.operands(), [](const llvm::Value *v) {
+             return llvm::isa<llvm::ZExtInst, llvm::SExtInst, llvm::ConstantInt>(v);
+           });
+  }
   bool differs(const LinearSum &sum) const {
     return llvm::any_of(sum.terms, [&](const auto &term) {
       return shapes_.shape(term.first).isVarying() && !rows_.contains(term.first);
@@ -180,7 +187,7 @@ unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
   const unsigned perRegister = target.vectorBits / 32;
   const unsigned atOnce =
       target.hasMaskRegisters() ? 0 : mostLive(shapes, differing, aroundBarriers);
-  const unsigned room = target.registersAtOnce(isMostlyFloat(shapes));
+  const unsigned room = target.registersAtOnce(isMostlyFloat(shapes), live > 0);
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&
          (live * (lanes / perRegister) > target.registersForLoops() ||
