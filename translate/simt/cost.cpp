@@ -318,7 +318,9 @@ constinit const Limits kLimits = {
                .agreed = 8,
                .nested = 4,
                .walked = 256,
-               .clamped = 24},
+               .clamped = 24,
+               .blocksBack = 4,
+               .edgeSteps = 6},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,

@@ -151,6 +151,7 @@ struct Limits {
     unsigned nested;    ///< bounds that cut off what others have
     unsigned walked;    ///< blocks that threads walk along which have returned
     unsigned clamped;   ///< indices that are cut off by bounds, of one version
+    unsigned blocksBack, edgeSteps; ///< to a condition that tells a value; from it to what it makes
   } search;
   /// Optimising and generating code (jit).
   struct Code {

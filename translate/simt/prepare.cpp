@@ -255,6 +255,7 @@ llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
 void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   llvm::EliminateUnreachableBlocks(f);
   foldBlockShape(f, gang);
+  restoreEdgeValues(f);
   cancelTermsOfAddresses(f);
   llvm::BasicBlock *exit = unifyReturns(f);
   redirectStops(f, exit);

@@ -26,6 +26,9 @@ void normaliseLoops(llvm::Function &);
 /// Addresses of a sum in which something cancels out become what is left (cancelled_terms.cpp).
 void cancelTermsOfAddresses(llvm::Function &);
 
+/// What was put in for a value where a condition tells it, is that value again (edge_values.cpp).
+void restoreEdgeValues(llvm::Function &);
+
 /// Indices that a guarded block moves on, and that are asked for under the same guard only, are
 /// moved on for all lanes (guarded_indices.cpp). Loops are in LCSSA form.
 void moveGuardedIndices(llvm::Function &);
