@@ -64,9 +64,10 @@ class CtaTest {
       least.take(v, ends.first);
       most.take(v, ends.second);
     }
-    Value *all = b.getTrue();
+    Value *all = b.getTrue(); // of answers each by itself: some ask for what another one rules out
+    const auto hold = [&](Value *answer) { all = b.CreateAnd(all, b.CreateFreeze(answer)); };
     const auto require = [&](llvm::CmpInst::Predicate predicate, Value *x, Value *y) {
-      all = b.CreateAnd(all, b.CreateICmp(predicate, x, y));
+      hold(b.CreateICmp(predicate, x, y));
     };
     const auto isUp = [&](Value *rise) {
       require(llvm::CmpInst::ICMP_SGE, rise, llvm::Constant::getNullValue(rise->getType()));
@@ -77,7 +78,7 @@ class CtaTest {
     for (const auto &[x, times] : products_) {
       Value *product = b.CreateBinaryIntrinsic(llvm::Intrinsic::umul_with_overflow, riseOf(x),
                                                least.of(times, b));
-      all = b.CreateAnd(all, b.CreateNot(b.CreateExtractValue(product, 1)));
+      hold(b.CreateNot(b.CreateExtractValue(product, 1)));
       isUp(b.CreateExtractValue(product, 0));
     }
     for (const auto &[v, isSigned] : orders_)
@@ -86,7 +87,7 @@ class CtaTest {
     for (const Term &term : terms_) {
       if (term.predicate == llvm::CmpInst::BAD_ICMP_PREDICATE) {
         Value *holds = (term.isLeftMost ? most : least).of(term.left, b);
-        all = b.CreateAnd(all, term.isNegated ? b.CreateNot(holds) : holds);
+        hold(term.isNegated ? b.CreateNot(holds) : holds);
         continue;
       }
       if (term.predicate == llvm::CmpInst::ICMP_NE) { // lies not on the way
@@ -100,7 +101,7 @@ class CtaTest {
       require(term.predicate, (term.isLeftMost ? most : least).of(term.left, b),
               (term.isRightMost ? most : least).of(term.right, b));
     }
-    b.CreateRet(b.CreateFreeze(all));
+    b.CreateRet(all);
     return f;
   }
 
@@ -134,6 +135,12 @@ class CtaTest {
         return known_[v] = v;
       if (match(i, m_DisjointOr(m_Value(), m_Value()))) // in every gang, but perhaps not here
         return known_[v] = b.CreateAdd(operands[0], operands[1]);
+      if (const unsigned op = i->getOpcode();
+          !isSame_ && (op == Instruction::FPToSI || op == Instruction::FPToUI)) // in range in gangs
+        return known_[v] =
+                   b.CreateIntrinsic(op == Instruction::FPToSI ? llvm::Intrinsic::fptosi_sat
+                                                               : llvm::Intrinsic::fptoui_sat,
+                                     {i->getType(), operands[0]->getType()}, {operands[0]});
       Instruction *copy = i->clone();
       copy->dropPoisonGeneratingAnnotations(); // of numbers that no gang may have
       for (unsigned n = 0; n < operands.size(); ++n)
@@ -225,17 +232,31 @@ class CtaTest {
     ++steps_;
     bool is = v != full_->getArg(kFirstThread) && v != full_->getArg(kGang);
     if (auto *i = llvm::dyn_cast<Instruction>(v)) {
-      is = !isTooLong() && (isRepeatable(*i) || llvm::isa<llvm::FreezeInst>(i)) && divides(*i) &&
+      is = !isTooLong() && (isRepeatable(*i) || llvm::isa<llvm::FreezeInst>(i)) && isSafe(*i) &&
            llvm::all_of(i->operands(), [&](const Value *operand) { return isUniform(operand); });
     }
     return uniform_[v] = is;
   }
 
-  /// Whether it may be asked for where no gang might: nobody divides by zero.
-  bool divides(const Instruction &i) const {
+  /// Whether it may be asked for where no gang might: nobody divides by zero, nor reads what may
+  /// not be there (a table that ends where threads return).
+  bool isSafe(const Instruction &i) const {
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+      return isOfLaunch(*load);
     return !i.isIntDivRem() ||
            (!match(&i, m_SDiv(m_Value(), m_Value())) && !match(&i, m_SRem(m_Value(), m_Value())) &&
             llvm::isKnownNonZero(i.getOperand(1), llvm::SimplifyQuery(full_->getDataLayout())));
+  }
+  /// From the launch's record, or the parameters that it points to.
+  bool isOfLaunch(const llvm::LoadInst &load) const {
+    const auto recordOf = [&](const llvm::LoadInst &from) {
+      llvm::APInt offset(64, 0);
+      return from.getPointerOperand()->stripAndAccumulateConstantOffsets(
+          full_->getDataLayout(), offset, /*AllowNonInbounds=*/true);
+    };
+    const Value *record = recordOf(load);
+    auto *of = llvm::dyn_cast<llvm::LoadInst>(record);
+    return llvm::isa<llvm::Argument>(of ? recordOf(*of) : record);
   }
 
   /// A number above zero, for all gangs.
@@ -327,7 +348,7 @@ class CtaTest {
     switch (i->getOpcode()) {
     case Instruction::LShr:
     case Instruction::UDiv:
-      return isUniform(i->getOperand(1)) && divides(*i) && rises(i->getOperand(0), false);
+      return isUniform(i->getOperand(1)) && isSafe(*i) && rises(i->getOperand(0), false);
     case Instruction::AShr:
       return isUniform(i->getOperand(1)) && rises(i->getOperand(0), true);
     case Instruction::ZExt:
