@@ -152,13 +152,9 @@ class JoinedMasks {
     if (isa<FreezeInst>(i))
       return ir.CreateFreeze(of(0));
     if (auto *choice = dyn_cast<SelectInst>(&i)) {
-      if (!choice->getCondition()->getType()->isVectorTy())
-        return ir.CreateSelect(choice->getCondition(), of(1), of(2));
-      if (match(choice->getFalseValue(), m_Zero()))
-        return ir.CreateAnd(of(0), ir.CreateFreeze(of(1)));
-      if (match(choice->getTrueValue(), m_AllOnes()))
-        return ir.CreateOr(of(0), ir.CreateFreeze(of(2)));
-      return ir.CreateSelect(ir.CreateIsNeg(of(0)), of(1), of(2));
+      Value *condition = choice->getCondition();
+      return ir.CreateSelect(condition->getType()->isVectorTy() ? ir.CreateIsNeg(of(0)) : condition,
+                             of(1), of(2));
     }
     return ir.CreateBinOp(cast<BinaryOperator>(i).getOpcode(), of(0), of(1));
   }
