@@ -1,6 +1,5 @@
 #include "translate/jit/lane_tests.h"
 
-#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -8,6 +7,8 @@
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <optional>
+
+#include "translate/jit/register_parts.h"
 
 namespace ptxrun::jit {
 
@@ -66,25 +67,12 @@ unsigned comparedBits(const Value *conditions) {
   return bits == comparedBits(i->getOperand(1)) ? bits : 0;
 }
 
-/// `count` elements from `first` on.
-Value *part(IRBuilder<> &ir, Value *v, unsigned first, unsigned count) {
-  if (Value *element = getSplatValue(v); element && isa<Constant>(v))
-    return ConstantVector::getSplat(ElementCount::getFixed(count), cast<Constant>(element));
-  return ir.CreateShuffleVector(v, createSequentialMask(first, count, 0));
-}
-
 /// The conditions of `count` lanes from `first` on, as numbers of the elements' width.
 Value *conditionsOf(IRBuilder<> &ir, Value *conditions, unsigned first, unsigned count,
                     IntegerType *number) {
   auto *i = cast<Instruction>(conditions);
-  auto *type = FixedVectorType::get(number, count);
-  if (auto *compare = dyn_cast<CmpInst>(i)) {
-    Value *met = ir.CreateCmp(compare->getPredicate(), part(ir, i->getOperand(0), first, count),
-                              part(ir, i->getOperand(1), first, count));
-    if (auto *made = dyn_cast<Instruction>(met))
-      made->copyIRFlags(compare);
-    return ir.CreateSExt(met, type);
-  }
+  if (auto *compare = dyn_cast<CmpInst>(i))
+    return comparedAsNumbers(ir, *compare, first, FixedVectorType::get(number, count));
   const auto of = [&](Value *operand) { return conditionsOf(ir, operand, first, count, number); };
   Value *negated;
   if (match(i, m_Not(m_Value(negated))))

@@ -7,6 +7,8 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "translate/jit/register_parts.h"
+
 namespace ptxrun::jit {
 
 using namespace llvm;
@@ -127,12 +129,6 @@ class JoinedMasks {
   FixedVectorType *numbers(LLVMContext &c) const {
     return FixedVectorType::get(Type::getIntNTy(c, bits_), each());
   }
-  Value *part(IRBuilder<> &ir, Value *v, unsigned k) const {
-    if (auto *constant = dyn_cast<Constant>(v))
-      if (Constant *element = constant->getSplatValue())
-        return ConstantVector::getSplat(ElementCount::getFixed(each()), element);
-    return ir.CreateShuffleVector(v, createSequentialMask(k * each(), each(), 0));
-  }
   Parts partsOf(Instruction &i) {
     IRBuilder<> ir(&i);
     Parts made;
@@ -141,13 +137,8 @@ class JoinedMasks {
     return made;
   }
   Value *partOf(IRBuilder<> &ir, Instruction &i, unsigned k) {
-    if (auto *compare = dyn_cast<CmpInst>(&i)) {
-      Value *met = ir.CreateCmp(compare->getPredicate(), part(ir, i.getOperand(0), k),
-                                part(ir, i.getOperand(1), k));
-      if (auto *own = dyn_cast<Instruction>(met))
-        own->copyIRFlags(compare);
-      return ir.CreateSExt(met, numbers(i.getContext()));
-    }
+    if (auto *compare = dyn_cast<CmpInst>(&i))
+      return comparedAsNumbers(ir, *compare, k * each(), numbers(i.getContext()));
     const auto of = [&](unsigned operand) { return operandsPart(ir, i.getOperand(operand), k); };
     if (isa<FreezeInst>(i))
       return ir.CreateFreeze(of(0));
@@ -161,7 +152,7 @@ class JoinedMasks {
   Value *operandsPart(IRBuilder<> &ir, Value *v, unsigned k) {
     if (auto *i = dyn_cast<Instruction>(v); i && contains(i))
       return parts_[i][k];
-    return ir.CreateSExt(part(ir, v, k), numbers(v->getContext()));
+    return ir.CreateSExt(part(ir, v, k * each(), each()), numbers(v->getContext()));
   }
 
   /// The mask to one who is none of them.
@@ -208,9 +199,9 @@ class JoinedMasks {
   const unsigned lanes_, vectorBits_;
   unsigned bits_ = 32; ///< of an element of the numbers
   SmallSetVector<Instruction *, 16> masks_;
-  unsigned words_ = 0, longs_ = 0,
-           others_ = 0;                        ///< of what they are made of and for, by their width
-  DenseMap<const Instruction *, Parts> parts_; ///< in each register
+  /// Of what they are made of and made for, by its width.
+  unsigned words_ = 0, longs_ = 0, others_ = 0;
+  DenseMap<const Instruction *, Parts> parts_;   ///< in each register
   DenseMap<const Instruction *, Value *> bytes_; ///< what goes elsewhere
 };
 

@@ -185,10 +185,9 @@ unsigned Target::registersForLoops() const { return vectorRegisters * 7 / 8; }
 /// In straight code more lanes wait for memory together, so some of it may be spilled: as much
 /// again as there are registers (`sobel8`, `base64` and `upsample2` of bench_kinds_avx2 take 0.75
 /// to 0.9 of the time), a quarter of them where loops carry values as well (`aesRounds`,
-/// `optionPaths`). Floats wait for each other, too, four cycles at a time, which spills fill: half
-/// as much again
-/// (`exponentials`, `cubicRoots`, `fft2`, `powers` take 0.8 of the time; with more,
-/// `exponentialsDouble` and `fft4` lose what these gain).
+/// `optionPaths`). Floats wait for each other, too, four cycles at a time, which spills fill: one
+/// and a half times as many as there are registers (`exponentials`, `cubicRoots`, `fft2`, `powers`
+/// take 0.8 of the time; with more, `exponentialsDouble` and `fft4` lose what these gain).
 unsigned Target::registersAtOnce(bool isMostlyFloat, bool isAnyCarried) const {
   return isMostlyFloat  ? vectorRegisters * 5 / 2
          : isAnyCarried ? vectorRegisters * 5 / 4

@@ -1,7 +1,6 @@
 #include "translate/simt/cta_versions.h"
 
 #include <llvm/ADT/MapVector.h>
-#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/Analysis/SimplifyQuery.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
@@ -272,30 +271,17 @@ class CtaTest {
   }
 
   /// What `v` is in gang `gang`, if that follows from the gang alone.
-  llvm::Constant *inGang(Value *v, unsigned gang, unsigned depth = 0) {
-    if (v == full_->getArg(kFirstThread))
-      return llvm::ConstantInt::get(v->getType(), gang * lanes_);
-    auto *i = llvm::dyn_cast<Instruction>(v);
-    if (!i || depth > kLimits.ctaVersions.depth || !v->getType()->isIntegerTy() ||
-        !(i->isBinaryOp() || i->isCast()))
-      return llvm::dyn_cast<llvm::ConstantInt>(v);
-    llvm::SmallVector<llvm::Constant *> operands;
-    for (Value *operand : i->operands())
-      if (llvm::Constant *known = inGang(operand, gang, depth + 1))
-        operands.push_back(known);
-      else
-        return nullptr;
-    return llvm::dyn_cast_or_null<llvm::ConstantInt>(
-        llvm::ConstantFoldInstOperands(i, operands, full_->getDataLayout()));
+  llvm::ConstantInt *inGang(Value *v, unsigned gang) const {
+    Value *first = full_->getArg(kFirstThread);
+    auto *number = llvm::ConstantInt::get(first->getContext(), llvm::APInt(32, gang * lanes_));
+    return foldedWith(v, first, number, kLimits.ctaVersions.depth);
   }
 
   /// Whether `v` follows from the gang alone; notes the least and the most of it.
   bool isOfGang(Value *v) {
-    if (!inGang(v, 0))
-      return false;
     llvm::ConstantInt *least = nullptr, *most = nullptr;
     for (unsigned gang = 0; gang < gangs_; ++gang) {
-      auto *here = llvm::dyn_cast_or_null<llvm::ConstantInt>(inGang(v, gang));
+      llvm::ConstantInt *here = inGang(v, gang);
       if (!here || here->isNegative())
         return false;
       if (!least || here->getValue().ult(least->getValue()))

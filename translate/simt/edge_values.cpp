@@ -7,9 +7,7 @@
 //
 // Then lanes, though neighbours, have addresses of which nothing is known. On the edge from `far` x
 // would be 0 as well: it is computed ahead, for both.
-#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/Dominators.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 
@@ -48,42 +46,6 @@ std::optional<Known> knownOn(BasicBlock *from, BasicBlock *to) {
   return std::nullopt;
 }
 
-/// The instructions that make `x` of `v` and of constants, operands first; false where there are
-/// others, or they may not be computed ahead.
-bool collect(Value *x, Value *v, llvm::SmallVectorImpl<Instruction *> &steps) {
-  if (x == v || llvm::isa<llvm::ConstantInt>(x))
-    return true;
-  auto *i = llvm::dyn_cast<Instruction>(x);
-  if (!i || !(i->isBinaryOp() || i->isCast()) || i->isIntDivRem() || !i->getType()->isIntegerTy() ||
-      steps.size() >= kLimits.search.edgeSteps)
-    return false;
-  for (Value *operand : i->operands())
-    if (!collect(operand, v, steps))
-      return false;
-  if (!llvm::is_contained(steps, i))
-    steps.push_back(i);
-  return true;
-}
-
-/// What the last of `steps` is where `v` is `number`.
-llvm::Constant *valueAt(llvm::ArrayRef<Instruction *> steps, const Known &known) {
-  llvm::DenseMap<Value *, llvm::Constant *> values{{known.v, known.number}};
-  llvm::Constant *last = known.number;
-  for (Instruction *step : steps) {
-    llvm::SmallVector<llvm::Constant *> operands;
-    for (Value *operand : step->operands())
-      if (auto it = values.find(operand); it != values.end())
-        operands.push_back(it->second);
-      else
-        operands.push_back(llvm::cast<llvm::Constant>(operand));
-    last = llvm::ConstantFoldInstOperands(step, operands, step->getDataLayout());
-    if (!last)
-      return nullptr;
-    values[step] = last;
-  }
-  return last;
-}
-
 /// One value from everywhere else, and from `far` the number that it is there.
 bool restore(llvm::PHINode &phi, const llvm::DominatorTree &dominators) {
   if (phi.getNumIncomingValues() != 2 || !phi.getType()->isIntegerTy())
@@ -96,22 +58,13 @@ bool restore(llvm::PHINode &phi, const llvm::DominatorTree &dominators) {
     return false;
   const std::optional<Known> known = knownOn(phi.getIncomingBlock(far), phi.getParent());
   Instruction *end = above->getBlock()->getTerminator();
-  llvm::SmallVector<Instruction *> steps;
-  if (!known || !dominators.dominates(known->v, end) || !collect(x, known->v, steps) ||
-      valueAt(steps, *known) != number)
+  if (!known || !dominators.dominates(known->v, end) ||
+      foldedWith(x, known->v, known->number, kLimits.search.edgeSteps) != number)
     return false;
-  llvm::DenseMap<Value *, Value *> own;
-  Value *last = known->v;
-  for (Instruction *step : steps) {
-    Instruction *copy = step->clone();
-    copy->dropPoisonGeneratingAnnotations();
-    for (llvm::Use &use : copy->operands())
-      if (Value *mapped = own.lookup(use.get()))
-        use.set(mapped);
-    copy->insertBefore(end);
-    last = own[step] = copy;
-  }
-  phi.replaceAllUsesWith(last);
+  Value *everywhere = computedBefore(x, end, dominators);
+  if (!everywhere)
+    return false;
+  phi.replaceAllUsesWith(everywhere);
   phi.eraseFromParent();
   return true;
 }

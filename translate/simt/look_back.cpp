@@ -41,7 +41,7 @@ const Value *startOf(const llvm::PHINode &phi, int64_t times, bool &isUpperBound
   for (const Value *in : phi.incoming_values()) {
     LinearSum moved = sumOf(in);
     moved.add(&phi, -1);
-    if (moved.terms.empty() && (moved.constant == 0 || moved.constant<0 == times> 0)) {
+    if (moved.terms.empty() && (moved.constant == 0 || (moved.constant < 0) == (times > 0))) {
       isLowered |= moved.constant != 0;
     } else if (in != start) {
       if (start)

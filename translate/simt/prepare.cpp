@@ -1,6 +1,7 @@
 #include "translate/simt/prepare.h"
 
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
@@ -204,6 +205,25 @@ bool isLoadOfParameter(const llvm::Instruction &i) {
 bool isSpeculatable(const llvm::Instruction &i) {
   return isLoadOfParameter(i) || (!llvm::isa<llvm::PHINode>(i) && !i.mayReadOrWriteMemory() &&
                                   llvm::isSafeToSpeculativelyExecute(&i));
+}
+
+llvm::ConstantInt *foldedWith(llvm::Value *v, const llvm::Value *known, llvm::ConstantInt *number,
+                              unsigned depth) {
+  if (v == known)
+    return number;
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (!i)
+    return llvm::dyn_cast<llvm::ConstantInt>(v);
+  if (depth == 0 || !v->getType()->isIntegerTy() || !(i->isBinaryOp() || i->isCast()))
+    return nullptr;
+  llvm::SmallVector<llvm::Constant *> operands;
+  for (llvm::Value *operand : i->operands())
+    if (llvm::Constant *folded = foldedWith(operand, known, number, depth - 1))
+      operands.push_back(folded);
+    else
+      return nullptr;
+  return llvm::dyn_cast_or_null<llvm::ConstantInt>(
+      llvm::ConstantFoldInstOperands(i, operands, i->getDataLayout()));
 }
 
 /// Instructions to be copied so that `v` is known at `at`, in the order of their ways from `v`;

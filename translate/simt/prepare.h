@@ -40,6 +40,11 @@ void describeAs(const llvm::Function &source, llvm::Function &made);
 /// May be computed where nobody asked for it: touches no memory, has no effect, never faults.
 bool isSpeculatable(const llvm::Instruction &);
 
+/// What `v`, an integer, is where `known` is `number`; null where that does not follow, within
+/// `depth` levels of arithmetic.
+llvm::ConstantInt *foldedWith(llvm::Value *v, const llvm::Value *known, llvm::ConstantInt *number,
+                              unsigned depth);
+
 /// `v` as it is before `at`: itself or a copy that is made there, with copies of what it is made
 /// of, at most `most` instructions in all; what their flags promise may not hold there, and is left
 /// out. Null, and nothing is made, where it needs more, or what is not known there.

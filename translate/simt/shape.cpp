@@ -13,6 +13,7 @@
 
 #include "translate/lower/lane_module.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/local_rows.h"
 #include "translate/simt/words.h"
 
@@ -340,8 +341,7 @@ Shape ShapeAnalysis::evaluateGep(const llvm::Instruction &i) const {
       return varying();
     isConditional |= s.isConditional;
     for (unsigned l = 0; l < gang_.lanes; ++l)
-      offsets[l] =
-          int64_t(uint64_t(offsets[l]) + uint64_t(at(s, l)) * uint64_t(scale.getSExtValue()));
+      offsets[l] = total(offsets[l], product(at(s, l), scale.getSExtValue()));
   }
   return makePlaces(std::move(offsets), 0, widthOf(&i), isConditional);
 }

@@ -86,7 +86,7 @@ class LinearStarts {
       return std::nullopt;
     x->scalar = b_.CreateAdd(x->scalar, y->scalar);
     for (auto [to, from] : llvm::zip(x->constants, y->constants))
-      to = int64_t(uint64_t(to) + uint64_t(from));
+      to = total(to, from);
     x->products.append(y->products);
     return x;
   }
