@@ -22,6 +22,7 @@
 #include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/known_masks.h"
+#include "translate/jit/lane_accesses.h"
 #include "translate/jit/lane_tests.h"
 #include "translate/jit/masks_in_registers.h"
 #include "translate/jit/min_max.h"
@@ -342,6 +343,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   if (std::string wrong = whatIsWrong(in); !wrong.empty())
     return make_error<lower::InternalError>("jit", std::move(wrong));
   Module &module = *in.module;
+  accessLanesInPlace(module, target, in.tier == Tier::baseline);
   const Effort effort = measure(module, in.tier);
   const CodeGenOptLevel codegen = codegenLevel(effort);
   BorrowedTarget machine(target.level, codegen);
@@ -352,6 +354,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   placeEntries(module);
 
   optimise(module, *machine, effort);
+  accessLanesByCalls(module, target);
   if (!effort.isBaseline() && !effort.isLarge())
     for (Function &function : module)
       keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters(),

@@ -104,6 +104,7 @@ class Collectives : protected Accesses {
   Value *placeInWarp(Value *own, const Warp &);
   Value *takeOwn(Value *whole, const Warp &);
   Value *permute(Value *whole, Value *index);
+  Value *permuteRegisters(Value *whole, Value *index);
   Value *laneNumbers();
   Value *gatherPointers(llvm::StringRef operation, Value *own, Value *members);
   Value *emitWarpOperation(const llvm::CallBase &, const Word &);

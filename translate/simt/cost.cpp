@@ -319,7 +319,8 @@ constinit const Limits kLimits = {
                .walked = 256,
                .clamped = 24,
                .blocksBack = 4,
-               .edgeSteps = 6},
+               .edgeSteps = 6,
+               .halfSteps = 6},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,
              .huge = 100000,
@@ -327,6 +328,8 @@ constinit const Limits kLimits = {
              .freezes = 128,
              .inlined = 400,
              .unrolled = 32,
+             .lanesOften = 6144,
+             .lanesOnce = 256,
              .recomputed = 4,
              .selected = 500,
              .longBlock = 1000,

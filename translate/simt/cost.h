@@ -152,14 +152,17 @@ struct Limits {
     unsigned walked;    ///< blocks that threads walk along which have returned
     unsigned clamped;   ///< indices that are cut off by bounds, of one version
     unsigned blocksBack, edgeSteps; ///< to a condition that tells a value; from it to what it makes
+    unsigned halfSteps; ///< sums that an index goes through in the upper half of a register
   } search;
   /// Optimising and generating code (jit).
   struct Code {
-    size_t large, huge;  ///< instructions of a module from which on less is tried
-    unsigned ways;       ///< that meet in a block; from more on InstCombine is left out
-    unsigned freezes;    ///< of a function; more are nothing to InstCombine
-    unsigned inlined;    ///< instructions of a body that is copied into two entry points
-    unsigned unrolled;   ///< instructions of a loop that may vanish by unrolling
+    size_t large, huge; ///< instructions of a module from which on less is tried
+    unsigned ways;      ///< that meet in a block; from more on InstCombine is left out
+    unsigned freezes;   ///< of a function; more are nothing to InstCombine
+    unsigned inlined;   ///< instructions of a body that is copied into two entry points
+    unsigned unrolled;  ///< instructions of a loop that may vanish by unrolling
+    uint64_t lanesOften,
+        lanesOnce;       ///< of gathers and scatters that are no calls, in and out of loops
     unsigned recomputed; ///< instructions on end that are done again behind a suspension
     size_t selected;     ///< instructions that are selected together
     uint64_t longBlock;  ///< machine instructions, or about that

@@ -393,6 +393,19 @@ bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
 }
 
 /// As many as keep what lives through their loops in registers, and read lines long enough.
+/// Instructions that it becomes: a gather or scatter that is not the CPU's own is taken apart.
+static size_t sizeOf(const llvm::Instruction &i, const Target &target) {
+  const auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  const auto id = access ? access->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
+  if (id != llvm::Intrinsic::masked_gather && id != llvm::Intrinsic::masked_scatter)
+    return 1;
+  const bool isGather = id == llvm::Intrinsic::masked_gather;
+  auto *type = llvm::cast<llvm::FixedVectorType>(isGather ? i.getType()
+                                                          : access->getArgOperand(0)->getType());
+  const unsigned perLane = 3; // its pointer, its value, the access
+  return target.gathers(type->getScalarSizeInBits()) ? 1 : perLane * type->getNumElements();
+}
+
 unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
   const Target &target = context_.target;
   unsigned most = 1;
@@ -406,7 +419,8 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
   size_t repeated = 0;
   for (const BasicBlock &b : f_)
     for (const llvm::Instruction &i : b)
-      repeated += !uniformity_->isUniform(&i) || i.mayHaveSideEffects();
+      if (!uniformity_->isUniform(&i) || i.mayHaveSideEffects())
+        repeated += sizeOf(i, target);
   for (unsigned n : {8u, 4u, 2u})
     if (gangsPerCta % n == 0 && n * most <= target.registersForLockstep() &&
         n * repeated <= kLimits.jam.repeated &&

@@ -275,6 +275,7 @@ llvm::Value *computedBefore(llvm::Value *v, llvm::Instruction *at,
 void prepareFunction(llvm::Function &f, const GangShape &gang, bool isKernel) {
   llvm::EliminateUnreachableBlocks(f);
   foldBlockShape(f, gang);
+  restoreShiftedIndices(f);
   restoreEdgeValues(f);
   cancelTermsOfAddresses(f);
   llvm::BasicBlock *exit = unifyReturns(f);

@@ -29,6 +29,9 @@ void cancelTermsOfAddresses(llvm::Function &);
 /// What was put in for a value where a condition tells it, is that value again (edge_values.cpp).
 void restoreEdgeValues(llvm::Function &);
 
+/// Extensions of 32 bits that are written as shifts are extensions again (shifted_indices.cpp).
+void restoreShiftedIndices(llvm::Function &);
+
 /// Indices that a guarded block moves on, and that are asked for under the same guard only, are
 /// moved on for all lanes (guarded_indices.cpp). Loops are in LCSSA form.
 void moveGuardedIndices(llvm::Function &);

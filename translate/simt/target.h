@@ -55,6 +55,8 @@ struct Target {
   /// Whether a gather or scatter under a mask is one instruction. Elsewhere LLVM makes a branch of
   /// each lane's bit.
   bool hasMaskedGather() const { return hasMaskRegisters(); }
+  /// Whether one of elements of `bits` is.
+  bool gathers(unsigned bits) const { return hasMaskedGather() && (bits == 32 || bits == 64); }
   /// Whether registers are two halves, and a shuffle across both takes another instruction.
   bool hasCheapHalves() const { return vectorBits == 256 && !hasMaskRegisters(); }
   /// Elements from one lane's to the next one's, from where on loads and stores of single elements

@@ -284,7 +284,7 @@ llvm::Value *Accesses::placesOfAll(const Places &places) {
 /// Whether values of all lanes' places are to be had by one instruction for each register.
 bool Accesses::areGathered(const llvm::Type &type) const {
   const unsigned bits = unsigned(type.getPrimitiveSizeInBits().getFixedValue());
-  return context_.target.hasMaskedGather() && !type.isVectorTy() && (bits == 32 || bits == 64);
+  return !type.isVectorTy() && context_.target.gathers(bits);
 }
 
 /// What lanes find at their places, and make of it, all at once; each exchange tells whether it is

@@ -3,6 +3,7 @@
 // Collectives are computed on whole warps, as 32-lane vectors. At W = 32 the gang is the warp.
 // Narrower gangs exchange their lanes' values through ptxrun_warp_gather first, compute the same
 // and keep their own part.
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
@@ -134,6 +135,31 @@ llvm::Value *Collectives::laneNumbers() {
   return llvm::ConstantVector::get(n);
 }
 
+/// whole[index[lane]], where a register has eight lanes: what each of the four would give, chosen
+/// by the upper bits of the index.
+llvm::Value *Collectives::permuteRegisters(Value *whole, Value *index) {
+  constexpr unsigned kLanes = 8, kRegisters = kWarp / kLanes;
+  auto part = [&](Value *v, unsigned k) {
+    return b_.CreateShuffleVector(v, llvm::createSequentialMask(k * kLanes, kLanes, 0));
+  };
+  llvm::SmallVector<Value *> results;
+  for (unsigned k = 0; k < kRegisters; ++k) {
+    Value *places = part(index, k);
+    auto hasBit = [&](unsigned bit) {
+      Value *upper = b_.CreateShl(places, 31 - bit);
+      return b_.CreateICmpSLT(upper, llvm::Constant::getNullValue(upper->getType()));
+    };
+    auto from = [&](unsigned source) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {part(whole, source), places});
+    };
+    Value *isOdd = hasBit(3);
+    Value *low = b_.CreateSelect(isOdd, from(1), from(0)),
+          *high = b_.CreateSelect(isOdd, from(3), from(2));
+    results.push_back(b_.CreateSelect(hasBit(4), high, low));
+  }
+  return llvm::concatenateVectors(b_, results);
+}
+
 /// whole[index[lane]] for every lane.
 llvm::Value *Collectives::permute(Value *whole, Value *index) {
   if (auto *c = llvm::dyn_cast<llvm::Constant>(index)) {
@@ -156,6 +182,8 @@ llvm::Value *Collectives::permute(Value *whole, Value *index) {
     };
     return b_.CreateShuffleVector(half(low), half(high), both);
   }
+  if (context_.target.level >= CpuLevel::avx2)
+    return permuteRegisters(whole, index);
   auto *array = entryAlloca(vec(b_.getInt32Ty(), kWarp), "permute");
   b_.CreateStore(whole, array);
   Value *result = llvm::PoisonValue::get(whole->getType());
@@ -206,8 +234,10 @@ llvm::Value *Collectives::emitShuffle(const llvm::CallBase &call, const Word &wo
                                   : b_.CreateOr(minLane, b_.CreateAnd(b, b_.CreateNot(segment)));
     isInside = b_.CreateICmpSLE(j, maxLane);
   }
-  j = b_.CreateSelect(isInside, j, lane);
-  Value *d = permute(warp.values, j);
+  // By a constant distance: how far lanes may go need not be known.
+  Value *d = llvm::isa<llvm::Constant>(j) && !llvm::isa<llvm::Constant>(isInside)
+                 ? b_.CreateSelect(isInside, permute(warp.values, j), warp.values)
+                 : permute(warp.values, b_.CreateSelect(isInside, j, lane));
   Value *result = llvm::PoisonValue::get(wide(&call));
   result = b_.CreateInsertValue(result, takeOwn(d, warp), 0);
   return b_.CreateInsertValue(result, takeOwn(isInside, warp), 1);

@@ -503,14 +503,14 @@ llvm::Value *Accesses::orDummy(Value *pointers, uint64_t size, int64_t before) {
   return b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, at));
 }
 
-/// What a gather or scatter moves for each lane; null where lanes go one by one. Gathers are the
-/// CPU's own, or have no mask: where LLVM makes a branch of each lane's bit, lanes that part by
-/// chance (comparisons of keys) cost a misprediction each. Baseline code gathers short vectors,
-/// too, as the fewest instructions.
+/// What a gather or scatter moves for each lane; null where lanes go one by one here. Those that
+/// are not the CPU's own are taken apart in the end (jit/lane_accesses.h). Baseline code gathers
+/// short vectors, too, as the fewest instructions.
 llvm::Type *Accesses::gatheredAs(llvm::Type *type, size_t lanes) {
   const auto bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
-  const bool isOwn = context_.target.hasMaskedGather();
-  if ((bits != 32 && bits != 64) || lanes <= lanes_ / 4 || !(isOwn || !mask()))
+  const bool isOwn = context_.target.gathers(bits);
+  const bool isOfMost = lanes == lanes_ || ((isOwn || !mask()) && lanes > lanes_ / 4);
+  if (!isOfMost || !llvm::isPowerOf2_32(bits) || bits < 8 || bits > 64 || type->isPointerTy())
     return nullptr;
   if (!type->isVectorTy())
     return type;

@@ -54,8 +54,8 @@ llvm::Constant *Accesses::wrappedAccess(const IndexExtension &e,
 /// One vector instruction for all lanes takes longer to generate code for, but leaves the registers
 /// alone.
 bool Accesses::isGatherSmall(const llvm::Type *type) const {
-  return context_.target.hasMaskedGather() && !isBaseline() && !type->isVectorTy() &&
-         (type->getScalarSizeInBits() == 32 || type->getScalarSizeInBits() == 64);
+  return !isBaseline() && !type->isVectorTy() &&
+         context_.target.gathers(type->getScalarSizeInBits());
 }
 
 /// Where a wide value lies while its lanes are served one by one.

@@ -1,0 +1,312 @@
+#include "translate/jit/lane_accesses.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include "translate/simt/cost.h"
+
+namespace ptxrun::jit {
+
+using namespace llvm;
+
+namespace {
+
+/// What a gather or scatter is made of.
+struct LaneAccess {
+  bool isStore;
+  Value *values, *pointers, *mask; ///< `values`: null for a gather
+  FixedVectorType *type;
+  Align align;
+
+  explicit LaneAccess(IntrinsicInst &i)
+      : isStore(i.getIntrinsicID() == Intrinsic::masked_scatter),
+        values(isStore ? i.getArgOperand(0) : nullptr), pointers(i.getArgOperand(isStore ? 1 : 0)),
+        mask(i.getArgOperand(isStore ? 3 : 2)),
+        type(cast<FixedVectorType>(isStore ? values->getType() : i.getType())),
+        align(cast<ConstantInt>(i.getArgOperand(isStore ? 2 : 1))->getAlignValue()) {}
+
+  unsigned lanes() const { return type->getNumElements(); }
+  bool isOfAll() const {
+    auto *c = dyn_cast<Constant>(mask);
+    return c && c->isAllOnesValue();
+  }
+};
+
+/// A gather or scatter that is not the CPU's own; what a gather gives to lanes that are not active
+/// is nobody's.
+bool isLaneAccess(const Instruction &i, const simt::Target &target) {
+  auto *intrinsic = dyn_cast<IntrinsicInst>(&i);
+  if (!intrinsic || (intrinsic->getIntrinsicID() != Intrinsic::masked_gather &&
+                     intrinsic->getIntrinsicID() != Intrinsic::masked_scatter))
+    return false;
+  const bool isStore = intrinsic->getIntrinsicID() == Intrinsic::masked_scatter;
+  const unsigned bits =
+      (isStore ? intrinsic->getArgOperand(0)->getType() : i.getType())->getScalarSizeInBits();
+  return !target.gathers(bits) && (isStore || isa<UndefValue>(intrinsic->getArgOperand(3)));
+}
+
+SmallVector<IntrinsicInst *> laneAccesses(Function &function, const simt::Target &target) {
+  SmallVector<IntrinsicInst *> found;
+  for (Instruction &i : instructions(function))
+    if (isLaneAccess(i, target))
+      found.push_back(cast<IntrinsicInst>(&i));
+  return found;
+}
+
+AllocaInst *inFrame(Function &function, Type *type, Align align, const Twine &name) {
+  return new AllocaInst(type, 0, nullptr, align, name, function.getEntryBlock().begin());
+}
+
+/// Each lane at its place, lanes that are not active at one that is nobody's.
+void accessInPlace(IntrinsicInst &i, AllocaInst *nobody) {
+  const LaneAccess access(i);
+  IRBuilder<> ir(&i);
+  Value *pointers = access.pointers;
+  if (!access.isOfAll())
+    pointers = ir.CreateSelect(access.mask, pointers, ir.CreateVectorSplat(access.lanes(), nobody));
+  Value *result = PoisonValue::get(access.type);
+  for (unsigned lane = 0; lane < access.lanes(); ++lane) {
+    Value *to = ir.CreateExtractElement(pointers, lane);
+    if (access.isStore)
+      ir.CreateAlignedStore(ir.CreateExtractElement(access.values, lane), to, access.align);
+    else
+      result = ir.CreateInsertElement(
+          result, ir.CreateAlignedLoad(access.type->getElementType(), to, access.align), lane);
+  }
+  if (!access.isStore)
+    i.replaceAllUsesWith(result);
+  i.eraseFromParent();
+}
+
+/// Places of lanes as one pointer and numbers of 32 bits, which they are often made of.
+struct Indexed {
+  Value *base = nullptr;
+  Value *index = nullptr; ///< of a GEP over `of`; extended with its sign
+  Type *of = nullptr;
+};
+
+/// `index` of a GEP as what lanes differ by, of 32 bits, and what is alike, null for nothing.
+std::optional<std::pair<Value *, Value *>> narrowIndex(Value *index) {
+  using namespace PatternMatch;
+  Value *narrow, *alike, *other;
+  if (match(index, m_c_Add(m_Value(other), m_OneUse(m_SExt(m_Value(narrow))))) &&
+      (alike = getSplatValue(other)))
+    return narrow->getType()->getScalarType()->isIntegerTy(32)
+               ? std::optional(std::pair(narrow, alike))
+               : std::nullopt;
+  if (!match(index, m_SExt(m_Value(narrow))) ||
+      !narrow->getType()->getScalarType()->isIntegerTy(32))
+    return std::nullopt;
+  return std::pair(narrow, static_cast<Value *>(nullptr));
+}
+
+Indexed indexedBy(IRBuilder<> &ir, const LaneAccess &access) {
+  auto *gep = dyn_cast<GetElementPtrInst>(access.pointers);
+  if (!gep || gep->getNumIndices() != 1 || gep->getPointerOperandType()->isVectorTy())
+    return {};
+  const auto index = narrowIndex(gep->getOperand(1));
+  if (!index)
+    return {};
+  Value *base = gep->getPointerOperand();
+  if (index->second)
+    base = ir.CreateGEP(gep->getSourceElementType(), base, index->second);
+  return {base, index->first, gep->getSourceElementType()};
+}
+
+/// The functions that do it for one kind of access each:
+///   void scatter(ptr pointers, ptr values, i32 mask)
+///   void gather(ptr pointers, ptr values, i32 mask)
+/// or, in `pointers`' place, a pointer and indices (Indexed). They leave vector registers alone: in
+/// a kernel's code a hundred values may wait there.
+class LaneFunctions {
+ public:
+  explicit LaneFunctions(Module &module) : module_(module) {}
+
+  Function *of(const LaneAccess &access, const Indexed &indexed, const Function &caller) {
+    auto *element = cast<IntegerType>(access.type->getElementType());
+    std::string name;
+    raw_string_ostream out(name);
+    out << (access.isStore ? "scatter." : "gather.") << access.lanes() << '.' << *element << '.'
+        << access.align.value();
+    if (indexed.base)
+      out << ".at." << module_.getDataLayout().getTypeAllocSize(indexed.of).getFixedValue();
+    if (Function *made = module_.getFunction(name))
+      return made;
+    IRBuilder<> ir(module_.getContext());
+    SmallVector<Type *> arguments(indexed.base ? 3 : 2, ir.getPtrTy());
+    arguments.push_back(ir.getInt32Ty());
+    auto *function = Function::Create(FunctionType::get(ir.getVoidTy(), arguments, false),
+                                      GlobalValue::InternalLinkage, name, module_);
+    for (const char *of : {"target-cpu", "tune-cpu", "probe-stack", "stack-probe-size"})
+      if (caller.hasFnAttribute(of))
+        function->addFnAttr(caller.getFnAttribute(of));
+    function->setCallingConv(CallingConv::PreserveAll);
+    function->addFnAttr(Attribute::NoInline);
+    function->addFnAttr(Attribute::NoUnwind);
+    Body(*function, access, indexed.of).write();
+    return function;
+  }
+
+ private:
+  /// All lanes on end, or those that are active from bit to bit.
+  struct Body {
+    Function &function;
+    const LaneAccess &access;
+    Type *indexed; ///< null: pointers
+
+    Body(Function &function, const LaneAccess &access, Type *indexed)
+        : function(function), access(access), indexed(indexed) {}
+
+    void write() {
+      LLVMContext &c = function.getContext();
+      auto block = [&](const char *called) { return BasicBlock::Create(c, called, &function); };
+      BasicBlock *entry = block("entry"), *all = block("all"), *some = block("some"),
+                 *each = block("each"), *done = block("done");
+      Value *mask = function.getArg(function.arg_size() - 1);
+      IRBuilder<> ir(entry);
+      ir.CreateCondBr(ir.CreateICmpEQ(mask, allOf(ir, access)), all, some);
+      ir.SetInsertPoint(all);
+      for (unsigned lane = 0; lane < access.lanes(); ++lane)
+        move(ir, ir.getInt64(lane));
+      ir.CreateRetVoid();
+      ir.SetInsertPoint(some);
+      ir.CreateCondBr(ir.CreateIsNull(mask), done, each);
+      ir.SetInsertPoint(each);
+      PHINode *left = ir.CreatePHI(ir.getInt32Ty(), 2);
+      left->addIncoming(mask, some);
+      Value *lane = ir.CreateIntrinsic(Intrinsic::cttz, {ir.getInt32Ty()}, {left, ir.getTrue()});
+      move(ir, ir.CreateZExt(lane, ir.getInt64Ty()));
+      Value *next = ir.CreateAnd(left, ir.CreateSub(left, ir.getInt32(1)));
+      left->addIncoming(next, each);
+      ir.CreateCondBr(ir.CreateIsNull(next), done, each);
+      ir.SetInsertPoint(done);
+      ir.CreateRetVoid();
+    }
+
+    Value *place(IRBuilder<> &ir, Value *lane) {
+      if (!indexed)
+        return ir.CreateLoad(ir.getPtrTy(), ir.CreateGEP(ir.getPtrTy(), function.getArg(0), lane));
+      Value *index =
+          ir.CreateLoad(ir.getInt32Ty(), ir.CreateGEP(ir.getInt32Ty(), function.getArg(1), lane));
+      return ir.CreateGEP(indexed, function.getArg(0), ir.CreateSExt(index, ir.getInt64Ty()));
+    }
+    void move(IRBuilder<> &ir, Value *lane) {
+      Type *element = access.type->getElementType();
+      Value *own = ir.CreateGEP(element, function.getArg(function.arg_size() - 2), lane);
+      Value *shared = place(ir, lane);
+      if (access.isStore)
+        ir.CreateAlignedStore(ir.CreateLoad(element, own), shared, access.align);
+      else
+        ir.CreateStore(ir.CreateAlignedLoad(element, shared, access.align), own);
+    }
+  };
+
+ public:
+  static Value *allOf(IRBuilder<> &ir, const LaneAccess &access) {
+    return ir.getInt32(maskTrailingOnes<uint32_t>(access.lanes()));
+  }
+
+ private:
+  Module &module_;
+};
+
+/// Where a function leaves what it hands over.
+class Buffers {
+ public:
+  explicit Buffers(Function &function) : function_(function) {}
+  enum Role { places, values };
+  AllocaInst *of(Type *type, Role role) {
+    AllocaInst *&buffer = buffers_[{type, role}];
+    if (!buffer)
+      buffer = inFrame(function_, type, Align(64), "lanes");
+    return buffer;
+  }
+
+ private:
+  Function &function_;
+  DenseMap<std::pair<Type *, unsigned>, AllocaInst *> buffers_;
+};
+
+/// The same number of bits as integers: those go through registers that are not vectors.
+FixedVectorType *asIntegers(FixedVectorType *type) {
+  return FixedVectorType::get(IntegerType::get(type->getContext(), type->getScalarSizeInBits()),
+                              type->getNumElements());
+}
+
+void accessByCall(IntrinsicInst &i, LaneFunctions &functions, Buffers &buffers) {
+  LaneAccess access(i);
+  IRBuilder<> ir(&i);
+  const auto put = [&](Value *v, Buffers::Role role) {
+    AllocaInst *buffer = buffers.of(v->getType(), role);
+    ir.CreateAlignedStore(v, buffer, buffer->getAlign());
+    return buffer;
+  };
+  Type *const type = access.type;
+  access.type = asIntegers(access.type);
+  const Indexed indexed = indexedBy(ir, access);
+  SmallVector<Value *> arguments;
+  if (indexed.base)
+    arguments.push_back(indexed.base);
+  arguments.push_back(put(indexed.base ? indexed.index : access.pointers, Buffers::places));
+  AllocaInst *values = access.isStore
+                           ? put(ir.CreateBitCast(access.values, access.type), Buffers::values)
+                           : buffers.of(access.type, Buffers::values);
+  arguments.push_back(values);
+  arguments.push_back(
+      access.isOfAll() ? LaneFunctions::allOf(ir, access)
+                       : ir.CreateZExt(ir.CreateBitCast(access.mask, ir.getIntNTy(access.lanes())),
+                                       ir.getInt32Ty()));
+  Function *function = functions.of(access, indexed, *i.getFunction());
+  ir.CreateCall(function, arguments)->setCallingConv(function->getCallingConv());
+  if (!access.isStore)
+    i.replaceAllUsesWith(ir.CreateAlignedLoad(type, values, values->getAlign()));
+  Value *const pointers = access.pointers;
+  i.eraseFromParent();
+  RecursivelyDeleteTriviallyDeadInstructions(pointers); // what `indexed` does without
+}
+
+} // namespace
+
+void accessLanesInPlace(Module &module, const simt::Target &target, bool isBaseline) {
+  const auto &limits = simt::kLimits.code;
+  uint64_t often = isBaseline ? limits.lanesOnce : limits.lanesOften, once = limits.lanesOnce;
+  for (Function &function : module) {
+    const SmallVector<IntrinsicInst *> accesses = laneAccesses(function, target);
+    if (accesses.empty())
+      continue;
+    const DominatorTree dominators(function);
+    const LoopInfo loops(dominators);
+    AllocaInst *nobody = nullptr;
+    for (IntrinsicInst *i : accesses) {
+      const uint64_t lanes = LaneAccess(*i).lanes();
+      uint64_t &left = loops.getLoopFor(i->getParent()) ? often : once;
+      if (lanes > left)
+        continue;
+      left -= lanes;
+      if (!nobody)
+        nobody = inFrame(function, ArrayType::get(Type::getInt8Ty(module.getContext()), 8),
+                         Align(8), "nobody");
+      accessInPlace(*i, nobody);
+    }
+  }
+}
+
+void accessLanesByCalls(Module &module, const simt::Target &target) {
+  LaneFunctions functions(module);
+  SmallVector<Function *> callers;
+  for (Function &function : module)
+    callers.push_back(&function);
+  for (Function *function : callers) {
+    Buffers buffers(*function);
+    for (IntrinsicInst *i : laneAccesses(*function, target))
+      accessByCall(*i, functions, buffers);
+  }
+}
+
+} // namespace ptxrun::jit
