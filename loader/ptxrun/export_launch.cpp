@@ -57,7 +57,8 @@ class LaunchExport {
       return word(at);
     std::string text = "{";
     for (uint64_t i = 0; i < parameter.bytes;) {
-      const bool isWord = (parameter.offset + i) % 8 == 0 && i + 8 <= parameter.bytes;
+      // Fields are at their natural alignment; a pointer is so in the launch, too.
+      const bool isWord = i % 8 == 0 && (parameter.offset + i) % 8 == 0 && i + 8 <= parameter.bytes;
       text += (i ? ", " : "") +
               (isWord ? field(at + i) : "u8 " + std::to_string(static_cast<uint8_t>(at[i])));
       i += isWord ? 8 : 1;

@@ -303,6 +303,41 @@ def digest(sample):
     expect(wrong.returncode == 2, "a wrong word", wrong)
 
 
+def check_structures():
+    """A structure whose words of 8 bytes lie at multiples of 4 only: exported, it has its bytes where they were."""
+    names = {end: os.path.join(FOLDER, "words." + end) for end in ("ptx", "toml", "rec")}
+    open(names["ptx"], "w").write(""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry words(.param .u64 to, .param .u32 between, .param .align 4 .b8 of[20])
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %rd;
+  ld.param.u64 %rd, [to];
+  ld.param.u32 %r1, [of];
+  ld.param.u32 %r2, [of+4];
+  ld.param.u32 %r3, [of+8];
+  ld.param.u32 %r4, [of+12];
+  ld.param.u32 %r5, [of+16];
+  st.global.v4.u32 [%rd], {%r1, %r2, %r3, %r4};
+  st.global.u32 [%rd+16], %r5;
+  ret;
+}
+""")
+    expected = '[[expect]]\nbuffer = "to"\nvalue = "i * 3 + 1"\n'
+    open(names["toml"], "w").write('module = "words.ptx"\n[buffers]\nto = "u32[5]"\n[[launch]]\nkernel = "words"\n'
+                                   'arguments = ["to", 7, "{u32 1, u32 4, u32 7, u32 10, u32 13}"]\n' + expected)
+    expect(run("run", names["toml"], "--record", names["rec"]).returncode == 0, "a structure of words")
+    again = os.path.join(FOLDER, "again.toml")
+    expect(run("replay", names["rec"], "--launch", "0", "--export", again).returncode == 0, "is exported")
+    text = open(again).read()
+    buffer = re.search(r"^(m[0-9]+) =", text, re.M)
+    # Exported buffers are bytes.
+    open(again, "a").write(f'[[expect]]\nbuffer = "{buffer[1]}"\nvalue = "i % 4 == 0 ? i / 4 * 3 + 1 : 0"\n')
+    ran = run("run", again)
+    expect(ran.returncode == 0, "and runs with the same result", ran)
+
+
 def tools(sample):
     run("run", sample, "-q", "--record", REC)
     text = open(sample.replace(".toml", ".ptx")).read()
@@ -319,6 +354,7 @@ def tools(sample):
     exported = os.path.join(FOLDER, "launch.toml")
     expect(run("replay", REC, "--launch", "0", "--export", exported).returncode == 0, "export")
     expect(run("run", exported).returncode == 0, "the exported launch runs")
+    check_structures()
     cut = os.path.join(FOLDER, "cut.rec")
     for command in (["trim", REC, "-o", cut, "--to", "0"], ["pack", REC, "-o", cut]):
         expect(run("capture", *command).returncode == 0, command[0])
