@@ -12,9 +12,11 @@ using namespace llvm;
 
 namespace {
 
+constexpr unsigned kGang = 32; // lanes at most
+
 /// What a masked store is made of.
 struct Masked {
-  Value *values, *to, *mask; ///< `mask`: an i32 with a bit for each lane, zeros above
+  Value *values, *to, *mask; ///< `mask`: a bit for each lane
   Align align;
   unsigned lanes, bytes; ///< `bytes`: of an element
 
@@ -25,8 +27,12 @@ struct Masked {
     lanes = type->getNumElements();
     bytes = type->getScalarSizeInBits() / 8;
     IRBuilder<> ir(&store);
-    mask = ir.CreateZExtOrTrunc(ir.CreateBitCast(store.getArgOperand(3), ir.getIntNTy(lanes)),
-                                ir.getInt32Ty());
+    mask = ir.CreateBitCast(store.getArgOperand(3), ir.getIntNTy(lanes));
+  }
+  /// The bits of `count` lanes from `first` on, an i32 with zeros above.
+  Value *bits(IRBuilder<> &ir, unsigned first, unsigned count) const {
+    Value *from = ir.CreateZExtOrTrunc(ir.CreateLShr(mask, first), ir.getInt32Ty());
+    return ir.CreateAnd(from, maskTrailingOnes<uint32_t>(count));
   }
   Value *place(IRBuilder<> &ir, unsigned lane) const {
     return ir.CreateConstGEP1_64(ir.getInt8Ty(), to, uint64_t(lane) * bytes);
@@ -35,11 +41,11 @@ struct Masked {
 };
 
 /// for `count` lanes from `first`: store %v[lane], (bits & 1 << lane ? its place : nobody)
-void storeEachLane(IRBuilder<> &ir, const Masked &store, unsigned first, unsigned count,
-                   Value *nobody) {
+void storeEachLane(IRBuilder<> &ir, const Masked &store, Value *bits, unsigned first,
+                   unsigned count, Value *nobody) {
   for (unsigned lane = first; lane < first + count; ++lane) {
     Value *isStored =
-        ir.CreateICmpNE(ir.CreateAnd(store.mask, uint64_t(1) << lane), ir.getInt32(0));
+        ir.CreateICmpNE(ir.CreateAnd(bits, uint64_t(1) << (lane - first)), ir.getInt32(0));
     ir.CreateAlignedStore(ir.CreateExtractElement(store.values, lane),
                           ir.CreateSelect(isStored, store.place(ir, lane), nobody),
                           store.alignOf(lane));
@@ -47,19 +53,27 @@ void storeEachLane(IRBuilder<> &ir, const Masked &store, unsigned first, unsigne
 }
 
 /// A register's lanes at once where all are stored, else each: lanes part mostly at the ends of
-/// rows. Whether any is stored is not asked as well, which mostly would be a matter of luck.
-void storeRegister(Instruction *before, const Masked &store, unsigned first, unsigned count,
+/// rows. Whether any is stored is not asked as well, which mostly would be a matter of luck. Of
+/// several elements for each lane, parted registers are as slow as the CPU is: in code that many
+/// instructions for each of a dozen registers would be too long.
+void storeRegister(IntrinsicInst *before, const Masked &store, unsigned first, unsigned count,
                    Value *nobody) {
   IRBuilder<> ir(before);
-  const uint64_t all = maskTrailingOnes<uint64_t>(count) << first;
-  Value *areAll = ir.CreateICmpEQ(ir.CreateAnd(store.mask, all), ir.getInt32(uint32_t(all)));
+  Value *bits = store.bits(ir, first, count);
+  Value *areAll = ir.CreateICmpEQ(bits, ir.getInt32(maskTrailingOnes<uint32_t>(count)));
   Instruction *whole, *parted;
   SplitBlockAndInsertIfThenElse(areAll, before->getIterator(), &whole, &parted);
+  const auto part = [&](IRBuilder<> &at, Value *v) {
+    return at.CreateShuffleVector(v, createSequentialMask(first, count, 0));
+  };
   IRBuilder<> atOnce(whole), byEach(parted);
-  atOnce.CreateAlignedStore(
-      atOnce.CreateShuffleVector(store.values, createSequentialMask(first, count, 0)),
-      store.place(atOnce, first), store.alignOf(first));
-  storeEachLane(byEach, store, first, count, nobody);
+  atOnce.CreateAlignedStore(part(atOnce, store.values), store.place(atOnce, first),
+                            store.alignOf(first));
+  if (store.lanes <= kGang)
+    storeEachLane(byEach, store, bits, first, count, nobody);
+  else
+    byEach.CreateMaskedStore(part(byEach, store.values), store.place(byEach, first),
+                             store.alignOf(first), part(byEach, before->getArgOperand(3)));
 }
 
 /// Whether it takes longer as one instruction than lane by lane.
@@ -68,7 +82,7 @@ bool isSlowStore(const IntrinsicInst &store, const simt::Target &target) {
     return false;
   auto *type = cast<FixedVectorType>(store.getArgOperand(0)->getType());
   const unsigned bits = type->getScalarSizeInBits(), lanes = type->getNumElements();
-  if (bits < 32 || !target.hasMaskedAccess(bits) || lanes > 32)
+  if (bits < 32 || !target.hasMaskedAccess(bits))
     return false;
   const unsigned registers = target.registersFor(uint64_t(bits) * lanes);
   return target.costs.maskedStore * float(registers) > target.costs.chosenStore * float(lanes);
