@@ -147,6 +147,8 @@ class LaneFunctions {
       if (caller.hasFnAttribute(of))
         function->addFnAttr(caller.getFnAttribute(of));
     function->setCallingConv(CallingConv::PreserveAll);
+    // Not among the code that has lines: what goes wrong in it is its caller's.
+    function->setSection(".text.lanes");
     function->addFnAttr(Attribute::NoInline);
     function->addFnAttr(Attribute::NoUnwind);
     Body(*function, access, indexed.of).write();

@@ -67,7 +67,7 @@ class LoadedKernel final : public Kernel {
 
   ~LoadedKernel() override {
     if (isListenerTold_ && codeListener().onUnload)
-      codeListener().onUnload(pointer(range_.begin), pointer(range_.end));
+      codeListener().onUnload(pointer(range_.textBegin), pointer(range_.textEnd));
     if (dylib_)
       cantFail(session_->getExecutionSession().removeJITDylib(*dylib_));
   }
@@ -98,7 +98,7 @@ class LoadedKernel final : public Kernel {
     dylib_->removeGenerator(generator);
     range_ = takeCodeRange(*dylib_);
     if (codeListener().onLoad)
-      codeListener().onLoad(pointer(range_.begin), pointer(range_.end));
+      codeListener().onLoad(pointer(range_.textBegin), pointer(range_.textEnd));
     isListenerTold_ = true;
     return Error::success();
   }
