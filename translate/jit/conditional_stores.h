@@ -7,7 +7,8 @@
 //
 // Without registers for masks some CPUs take a store under one apart into microcode: eighteen
 // cycles (Zen 3), behind which nothing else begins; twice that where the line is not in the first
-// cache. Eight plain stores take half.
+// cache. Eight plain stores take half. Of several elements for each lane, registers that are parted
+// are stored under their masks all the same.
 #pragma once
 #include <llvm/IR/Function.h>
 

@@ -392,9 +392,8 @@ bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
   return true;
 }
 
-/// As many as keep what lives through their loops in registers, and read lines long enough.
 /// Instructions that it becomes: a gather or scatter that is not the CPU's own is taken apart.
-static size_t sizeOf(const llvm::Instruction &i, const Target &target) {
+size_t sizeOf(const llvm::Instruction &i, const Target &target) {
   const auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
   const auto id = access ? access->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
   if (id != llvm::Intrinsic::masked_gather && id != llvm::Intrinsic::masked_scatter)
@@ -406,6 +405,7 @@ static size_t sizeOf(const llvm::Instruction &i, const Target &target) {
   return target.gathers(type->getScalarSizeInBits()) ? 1 : perLane * type->getNumElements();
 }
 
+/// As many as keep what lives through their loops in registers, and read lines long enough.
 unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
   const Target &target = context_.target;
   unsigned most = 1;
