@@ -52,9 +52,9 @@ llvm::Expected<std::shared_ptr<Kernel>> load(ObjectCode, const VariableResolver 
 /// the first load().
 void registerRuntimeSymbol(std::string_view name, const void *address);
 
-/// Told of the code of each kernel that load() maps, as far as it has lines, and of its end. What it
-/// calls besides (jit/lane_accesses.h) is in sections of its own. Set once, before the
-/// first load().
+/// Told of the code of each kernel that load() maps, as far as it has lines, and of its end. What
+/// it calls besides (jit/lane_accesses.h) is in sections of its own. Set once, before the first
+/// load().
 struct CodeListener {
   std::function<void(const void *begin, const void *end)> onLoad;
   std::function<void(const void *begin, const void *end)> onUnload;
