@@ -1,10 +1,11 @@
 #include "translate/jit/conditional_stores.h"
 
-#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "translate/jit/register_parts.h"
 
 namespace ptxrun::jit {
 
@@ -63,17 +64,15 @@ void storeRegister(IntrinsicInst *before, const Masked &store, unsigned first, u
   Value *areAll = ir.CreateICmpEQ(bits, ir.getInt32(maskTrailingOnes<uint32_t>(count)));
   Instruction *whole, *parted;
   SplitBlockAndInsertIfThenElse(areAll, before->getIterator(), &whole, &parted);
-  const auto part = [&](IRBuilder<> &at, Value *v) {
-    return at.CreateShuffleVector(v, createSequentialMask(first, count, 0));
-  };
   IRBuilder<> atOnce(whole), byEach(parted);
-  atOnce.CreateAlignedStore(part(atOnce, store.values), store.place(atOnce, first),
+  atOnce.CreateAlignedStore(part(atOnce, store.values, first, count), store.place(atOnce, first),
                             store.alignOf(first));
   if (store.lanes <= kGang)
     storeEachLane(byEach, store, bits, first, count, nobody);
   else
-    byEach.CreateMaskedStore(part(byEach, store.values), store.place(byEach, first),
-                             store.alignOf(first), part(byEach, before->getArgOperand(3)));
+    byEach.CreateMaskedStore(part(byEach, store.values, first, count), store.place(byEach, first),
+                             store.alignOf(first),
+                             part(byEach, before->getArgOperand(3), first, count));
 }
 
 /// Whether it takes longer as one instruction than lane by lane.

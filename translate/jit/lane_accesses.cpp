@@ -9,6 +9,7 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "translate/jit/quiet_calls.h"
 #include "translate/simt/cost.h"
 
 namespace ptxrun::jit {
@@ -24,7 +25,7 @@ struct LaneAccess {
   FixedVectorType *type;
   Align align;
 
-  explicit LaneAccess(IntrinsicInst &i)
+  explicit LaneAccess(const IntrinsicInst &i)
       : isStore(i.getIntrinsicID() == Intrinsic::masked_scatter),
         values(isStore ? i.getArgOperand(0) : nullptr), pointers(i.getArgOperand(isStore ? 1 : 0)),
         mask(i.getArgOperand(isStore ? 3 : 2)),
@@ -38,17 +39,14 @@ struct LaneAccess {
   }
 };
 
-/// A gather or scatter that is not the CPU's own; what a gather gives to lanes that are not active
-/// is nobody's.
+/// A gather or scatter that is not the CPU's own.
 bool isLaneAccess(const Instruction &i, const simt::Target &target) {
   auto *intrinsic = dyn_cast<IntrinsicInst>(&i);
   if (!intrinsic || (intrinsic->getIntrinsicID() != Intrinsic::masked_gather &&
                      intrinsic->getIntrinsicID() != Intrinsic::masked_scatter))
     return false;
-  const bool isStore = intrinsic->getIntrinsicID() == Intrinsic::masked_scatter;
-  const unsigned bits =
-      (isStore ? intrinsic->getArgOperand(0)->getType() : i.getType())->getScalarSizeInBits();
-  return !target.gathers(bits) && (isStore || isa<UndefValue>(intrinsic->getArgOperand(3)));
+  const auto bits = unsigned(LaneAccess(*intrinsic).type->getScalarSizeInBits());
+  return !target.gathers(bits);
 }
 
 SmallVector<IntrinsicInst *> laneAccesses(Function &function, const simt::Target &target) {
@@ -57,6 +55,14 @@ SmallVector<IntrinsicInst *> laneAccesses(Function &function, const simt::Target
     if (isLaneAccess(i, target))
       found.push_back(cast<IntrinsicInst>(&i));
   return found;
+}
+
+/// What a gather gives: to lanes that are not active what it says, if that is anything (InstCombine
+/// takes zeros that somebody chose for them into it).
+void replaceGather(IntrinsicInst &i, const LaneAccess &access, IRBuilder<> &ir, Value *loaded) {
+  Value *others = i.getArgOperand(3);
+  i.replaceAllUsesWith(isa<UndefValue>(others) ? loaded
+                                               : ir.CreateSelect(access.mask, loaded, others));
 }
 
 AllocaInst *inFrame(Function &function, Type *type, Align align, const Twine &name) {
@@ -80,7 +86,7 @@ void accessInPlace(IntrinsicInst &i, AllocaInst *nobody) {
           result, ir.CreateAlignedLoad(access.type->getElementType(), to, access.align), lane);
   }
   if (!access.isStore)
-    i.replaceAllUsesWith(result);
+    replaceGather(i, access, ir, result);
   i.eraseFromParent();
 }
 
@@ -141,16 +147,10 @@ class LaneFunctions {
     IRBuilder<> ir(module_.getContext());
     SmallVector<Type *> arguments(indexed.base ? 3 : 2, ir.getPtrTy());
     arguments.push_back(ir.getInt32Ty());
-    auto *function = Function::Create(FunctionType::get(ir.getVoidTy(), arguments, false),
-                                      GlobalValue::InternalLinkage, name, module_);
-    for (const char *of : {"target-cpu", "tune-cpu", "probe-stack", "stack-probe-size"})
-      if (caller.hasFnAttribute(of))
-        function->addFnAttr(caller.getFnAttribute(of));
-    function->setCallingConv(CallingConv::PreserveAll);
+    Function *function = createQuietFunction(FunctionType::get(ir.getVoidTy(), arguments, false),
+                                             name, module_, caller);
     // Not among the code that has lines: what goes wrong in it is its caller's.
     function->setSection(".text.lanes");
-    function->addFnAttr(Attribute::NoInline);
-    function->addFnAttr(Attribute::NoUnwind);
     Body(*function, access, indexed.of).write();
     return function;
   }
@@ -267,7 +267,7 @@ void accessByCall(IntrinsicInst &i, LaneFunctions &functions, Buffers &buffers) 
   Function *function = functions.of(access, indexed, *i.getFunction());
   ir.CreateCall(function, arguments)->setCallingConv(function->getCallingConv());
   if (!access.isStore)
-    i.replaceAllUsesWith(ir.CreateAlignedLoad(type, values, values->getAlign()));
+    replaceGather(i, access, ir, ir.CreateAlignedLoad(type, values, values->getAlign()));
   Value *const pointers = access.pointers;
   i.eraseFromParent();
   RecursivelyDeleteTriviallyDeadInstructions(pointers); // what `indexed` does without

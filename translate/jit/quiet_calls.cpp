@@ -18,15 +18,8 @@ namespace {
 /// as C functions expect, and not once more on the way out, as LLVM would do for one of its own.
 Function *quietFormOf(Function &entry, const Function &caller, CpuLevel level) {
   Module &module = *entry.getParent();
-  auto *quiet = Function::Create(entry.getFunctionType(), GlobalValue::InternalLinkage,
-                                 entry.getAddressSpace(), entry.getName() + ".quiet", &module);
-  quiet->setCallingConv(CallingConv::PreserveAll);
-  // The caller's CPU: what is saved are registers of its level.
-  for (const char *name : {"target-cpu", "tune-cpu", "probe-stack", "stack-probe-size"})
-    if (caller.hasFnAttribute(name))
-      quiet->addFnAttr(caller.getFnAttribute(name));
-  quiet->addFnAttr(Attribute::NoUnwind);
-  quiet->addFnAttr(Attribute::NoInline);
+  Function *quiet =
+      createQuietFunction(entry.getFunctionType(), entry.getName() + ".quiet", module, caller);
   quiet->addFnAttr(Attribute::Cold);
   quiet->addFnAttr("target-features", "-vzeroupper");
   IRBuilder<> ir(BasicBlock::Create(module.getContext(), "entry", quiet));
@@ -42,6 +35,19 @@ Function *quietFormOf(Function &entry, const Function &caller, CpuLevel level) {
 }
 
 } // namespace
+
+Function *createQuietFunction(FunctionType *type, const Twine &name, Module &module,
+                              const Function &caller) {
+  auto *quiet = Function::Create(type, GlobalValue::InternalLinkage, name, module);
+  quiet->setCallingConv(CallingConv::PreserveAll);
+  // The caller's CPU: what is saved are registers of its level.
+  for (const char *attribute : {"target-cpu", "tune-cpu", "probe-stack", "stack-probe-size"})
+    if (caller.hasFnAttribute(attribute))
+      quiet->addFnAttr(caller.getFnAttribute(attribute));
+  quiet->addFnAttr(Attribute::NoUnwind);
+  quiet->addFnAttr(Attribute::NoInline);
+  return quiet;
+}
 
 void keepRegistersInSlowCalls(Module &module, CpuLevel level) {
   MapVector<Function *, Function *> quiet;

@@ -18,5 +18,9 @@ namespace ptxrun::jit {
 
 /// `level` is below AVX-512.
 void keepRegistersInSlowCalls(llvm::Module &, CpuLevel level);
+/// A function of the module's own, still empty, that leaves its callers' registers alone; `caller`
+/// is one of them.
+llvm::Function *createQuietFunction(llvm::FunctionType *, const llvm::Twine &name, llvm::Module &,
+                                    const llvm::Function &caller);
 
 } // namespace ptxrun::jit
