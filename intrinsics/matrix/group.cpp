@@ -79,36 +79,48 @@ void prepareA(const WarpOperation &w, const ByteProducts &ofBytes, const uint32_
     unpackNibbles(isSigned(o.a), true, w.registersA, registers, bytes);
     registers = bytes;
   }
-  if (isWords(w))
-    return prepareIntegerRows(ofBytes, registers, reinterpret_cast<int32_t *>(out));
-  prepareRows(o.a, o.k, registers, out);
-  prepareExponents(w.sum, Role::a, 16u * o.k, out);
+  return prepareIntegerRows(ofBytes, registers, reinterpret_cast<int32_t *>(out));
 }
 
 /// Blocks of columns, which lie one behind the other; prepared ones `pitch` apart.
 void prepareB(const WarpOperation &w, const ByteProducts &ofBytes, unsigned blocks,
               const uint32_t *registers, float *out, size_t pitch) {
-  const Operation &o = w.operation;
   const unsigned ofBlock = blockRegistersB(w);
   const auto integers = [&](const uint32_t *words, float *to, unsigned count) {
     prepareIntegerColumns(ofBytes, words, reinterpret_cast<int32_t *>(to), count, pitch);
   };
-  if (isWords(w) && !isNibbles(w) && !isBits(w))
+  if (!isNibbles(w) && !isBits(w))
     return integers(registers, out, blocks);
   for (unsigned i = 0; i < blocks; ++i, registers += ofBlock * kWarpLanes, out += pitch) {
     if (isBits(w)) {
       prepareBitColumns(depthOf(w), registers, reinterpret_cast<int32_t *>(out));
       continue;
     }
-    if (isNibbles(w)) {
-      alignas(64) uint32_t bytes[8 * kWarpLanes];
-      unpackNibbles(isSigned(o.b), false, ofBlock, registers, bytes);
-      integers(bytes, out, 1);
-      continue;
-    }
-    prepareColumns(o.b, o.k, registers, out);
-    prepareExponents(w.sum, Role::b, 8u * o.k, out);
+    alignas(64) uint32_t bytes[8 * kWarpLanes];
+    unpackNibbles(isSigned(w.operation.b), false, ofBlock, registers, bytes);
+    integers(bytes, out, 1);
   }
+}
+
+/// `count` fragments of floats.
+void prepareFloatsA(const WarpOperation &w, unsigned count, const uint32_t *registers, float *out,
+                    size_t pitch) {
+  const Operation &o = w.operation;
+  prepareRows(o.a, o.k, registers, groupRegistersA(w), count, out, pitch);
+  for (unsigned i = 0; i < count && w.sum.method == Sum::Method::fused; ++i)
+    prepareExponents(w.sum, Role::a, 16u * o.k, out + i * pitch);
+}
+
+/// `count` fragments of floats, of `blocks` blocks each and what may lie behind them.
+void prepareFloatsB(const WarpOperation &w, unsigned count, unsigned blocks,
+                    const uint32_t *registers, float *out, size_t pitch) {
+  const Operation &o = w.operation;
+  const unsigned ofBlock = blockRegistersB(w), all = count * blocks,
+                 atOnce = w.registersB == blocks * ofBlock ? all : blocks;
+  for (unsigned i = 0; i < all; i += atOnce, registers += w.registersB * kWarpLanes)
+    prepareColumns(o.b, o.k, registers, ofBlock, atOnce, out + i * pitch, pitch);
+  for (unsigned i = 0; i < all && w.sum.method == Sum::Method::fused; ++i)
+    prepareExponents(w.sum, Role::b, 8u * o.k, out + i * pitch);
 }
 
 /// The instructions of one block of accumulators, in their order.
@@ -197,15 +209,21 @@ void multiplyGroup(const WarpGroup &group, const uint32_t *in, float *const *acc
   float *own = scratch.get(sizeOfRows + columnsInAll * (isBInPlace ? 8 : t.columnPitch));
   float *columns = own + sizeOfRows;
   t.rows = isAInPlace ? reinterpret_cast<const float *>(in) : own;
-  for (unsigned i = 0; i < group.rows; ++i, in += groupRegistersA(w) * kWarpLanes)
-    if (!isAInPlace)
-      prepareA(w, ofBytes, in, own + i * t.rowPitch);
+  const bool areFloats = !isWords(w);
+  const size_t sizeOfA = groupRegistersA(w) * size_t{kWarpLanes};
+  if (areFloats)
+    prepareFloatsA(w, group.rows, in, own, t.rowPitch);
+  for (unsigned i = 0; i < group.rows && !areFloats && !isAInPlace; ++i)
+    prepareA(w, ofBytes, in + i * sizeOfA, own + i * t.rowPitch);
+  in += group.rows * sizeOfA;
   t.columns = columns;
   if (isBInPlace) {
     auto *sums = reinterpret_cast<int32_t *>(columns);
     sumIntegerColumns(ofBytes, in, columnsInAll, sums);
     t.columnSums = sums;
     t.columns = reinterpret_cast<const float *>(in);
+  } else if (areFloats) {
+    prepareFloatsB(w, group.columns, blocks, in, columns, t.columnPitch);
   } else {
     // One fragment after the other: those of wmma have registers behind their blocks'.
     for (unsigned i = 0; i < group.columns; ++i, in += w.registersB * kWarpLanes)

@@ -7,6 +7,7 @@
 // where the whole sum is exact; cutting f64 mantissas or one magic addition rounds it.
 #include "intrinsics/matrix/tile.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -168,8 +169,9 @@ size_t roundInVectors(float *values, size_t count) {
   return HWY_DYNAMIC_DISPATCH(nearestHalves)(values, count);
 }
 
-void prepareRows(Element element, unsigned k, const Pieces (&halves)[2], float *out) {
-  HWY_DYNAMIC_DISPATCH(rows)(element, k, halves, out);
+void prepareRows(Element element, unsigned k, const Pieces *halves, unsigned count, float *out,
+                 size_t pitch) {
+  HWY_DYNAMIC_DISPATCH(rows)(element, k, halves, count, out, pitch);
 }
 
 void prepareColumns(Element element, unsigned k, const Pieces *blocks, unsigned count, float *out,
@@ -202,22 +204,45 @@ constexpr uint32_t kRegisterBytes = 128;
 constexpr auto kPlacesOfRows = placesOnEnd(2 * kRegisterBytes),
                kPlacesOfColumns = placesOnEnd(kRegisterBytes);
 
+constexpr unsigned kMostAtOnce = 16; ///< fragments
+
 } // namespace
 
-void prepareRows(Element element, unsigned k, const uint32_t *registers, float *out) {
+void prepareRows(Element element, unsigned k, const uint32_t *registers, unsigned step,
+                 unsigned count, float *out, size_t pitch) {
+  Pieces halves[2 * kMostAtOnce];
   const auto *bytes = reinterpret_cast<const char *>(registers);
-  const Pieces halves[2] = {{bytes, kPlacesOfRows.data()},
-                            {bytes + kRegisterBytes, kPlacesOfRows.data()}};
-  prepareRows(element, k, halves, out);
+  for (unsigned done = 0, now; done < count; done += now, out += now * pitch) {
+    now = std::min(count - done, kMostAtOnce);
+    for (unsigned i = 0; i < 2 * now; i += 2, bytes += step * size_t{kRegisterBytes})
+      for (unsigned half = 0; half < 2; ++half)
+        halves[i + half] = {bytes + half * kRegisterBytes, kPlacesOfRows.data(), true};
+    prepareRows(element, k, halves, now, out, pitch);
+  }
+}
+
+void prepareColumns(Element element, unsigned k, const uint32_t *registers, unsigned step,
+                    unsigned count, float *out, size_t pitch) {
+  Pieces blocks[kMostAtOnce];
+  const auto *bytes = reinterpret_cast<const char *>(registers);
+  for (unsigned done = 0, now; done < count; done += now, out += now * pitch) {
+    now = std::min(count - done, kMostAtOnce);
+    for (unsigned i = 0; i < now; ++i, bytes += step * size_t{kRegisterBytes})
+      blocks[i] = {bytes, kPlacesOfColumns.data(), true};
+    prepareColumns(element, k, blocks, now, out, pitch);
+  }
+}
+
+void prepareRows(Element element, unsigned k, const uint32_t *registers, float *out) {
+  prepareRows(element, k, registers, 0, 1, out, 0);
 }
 
 void prepareColumns(Element element, unsigned k, const uint32_t *registers, float *out) {
-  const Pieces block = onEnd(registers);
-  prepareColumns(element, k, &block, 1, out, 0);
+  prepareColumns(element, k, registers, 0, 1, out, 0);
 }
 
 Pieces onEnd(const void *block) {
-  return {static_cast<const char *>(block), kPlacesOfColumns.data()};
+  return {static_cast<const char *>(block), kPlacesOfColumns.data(), true};
 }
 
 void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) {

@@ -58,11 +58,19 @@ void prepareColumns(Element, unsigned k, const uint32_t *registers, float *colum
 struct Pieces {
   const char *base;
   const uint32_t *places; ///< [piece][row], in bytes
+  bool areOnEnd = false;  ///< the 8 of each piece
 };
 /// Of pieces that lie one behind the other, those of 8 rows for each 16 bytes of k.
 Pieces onEnd(const void *block);
-/// The same of pieces, of `count` blocks, prepared ones `pitch` floats apart.
-void prepareRows(Element, unsigned k, const Pieces (&halves)[2], float *rows);
+/// The same of `count` fragments, `step` registers apart, prepared ones `pitch` floats.
+void prepareRows(Element, unsigned k, const uint32_t *registers, unsigned step, unsigned count,
+                 float *rows, size_t pitch);
+void prepareColumns(Element, unsigned k, const uint32_t *registers, unsigned step, unsigned count,
+                    float *columns, size_t pitch);
+/// The same of pieces, of `count` fragments of two halves or blocks, prepared ones `pitch` floats
+/// apart.
+void prepareRows(Element, unsigned k, const Pieces *halves, unsigned count, float *rows,
+                 size_t pitch);
 void prepareColumns(Element, unsigned k, const Pieces *blocks, unsigned count, float *columns,
                     size_t pitch);
 /// Plain matrices out of pieces: number i of row r to out[r * pitch + i]; number i of column c to

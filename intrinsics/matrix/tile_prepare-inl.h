@@ -34,8 +34,7 @@ HWY_INLINE ByteFormat byteFormat(Element element) {
 }
 
 /// The f16 whose `scale`-fold a format's numbers are, of those numbers in words of 16 bits.
-HWY_INLINE hn::Vec<Numbers16> halvesOfBytes(const ByteFormat &f, hn::Vec<Numbers16> in) {
-  const Numbers16 d;
+template <class D> HWY_INLINE hn::Vec<D> halvesOfBytes(D d, const ByteFormat &f, hn::Vec<D> in) {
   const auto magnitude = hn::And(in, hn::Set(d, f.magnitude));
   const auto bits = hn::Or(hn::ShiftLeftSame(hn::And(in, hn::Set(d, f.sign)), f.signUp),
                            hn::ShiftLeftSame(magnitude, f.magnitudeUp));
@@ -54,7 +53,7 @@ HWY_INLINE hn::Vec<D> numbersAt(D d, const ByteFormat &format, const Pieces &p, 
   if constexpr (width == Width::byte) {
     const hn::Rebind<uint8_t, D> bytes;
     const uint8_t *from = pieceOf(p, run / 2, row) + run % 2 * 8;
-    return halvesOfBytes(format, hn::PromoteTo(d, hn::LoadU(bytes, from)));
+    return halvesOfBytes(d, format, hn::PromoteTo(d, hn::LoadU(bytes, from)));
   } else {
     const EightNumbers eight;
     const auto load = [&](size_t piece) {
@@ -133,14 +132,118 @@ HWY_INLINE void transposeRuns(hn::Vec<Numbers16> (&x)[8]) {
 struct RowLayout {
   size_t row, run, four;
 };
+constexpr RowLayout kPanelRows = {4, 64, 32};
 /// Where 8 columns go: number i of column c to out[i * pitch + c], or, `isPanel`, to the even ones'
 /// half or the odd ones'.
 struct ColumnLayout {
   size_t pitch;
   bool isPanel;
-  size_t columnAt(size_t place) const { return isPanel ? place % 4 * 2 + place / 4 : place; }
+  constexpr size_t columnAt(size_t place) const {
+    return isPanel ? place % 4 * 2 + place / 4 : place;
+  }
 };
 
+#if HWY_TARGET <= HWY_AVX3 // a vector has a piece of four rows
+
+using LongNumbers = hn::FixedTag<uint16_t, 32>;
+using LongFloats = hn::FixedTag<float, 16>;
+
+/// 8 k of four rows from `row` on.
+template <Width width>
+HWY_INLINE hn::Vec<LongNumbers> numbersOfFour(const ByteFormat &format, const Pieces &p, size_t row,
+                                              size_t run) {
+  const LongNumbers d;
+  const hn::Half<LongNumbers> two;
+  const size_t piece = width == Width::byte ? run / 2 : run;
+  const auto at = [&](size_t i) {
+    return reinterpret_cast<const uint16_t *>(pieceOf(p, piece, row + i));
+  };
+  hn::Vec<LongNumbers> in;
+  if (p.areOnEnd) {
+    in = hn::LoadU(d, at(0));
+  } else {
+    const EightNumbers one;
+    in = hn::Combine(d, hn::Combine(two, hn::LoadU(one, at(3)), hn::LoadU(one, at(2))),
+                     hn::Combine(two, hn::LoadU(one, at(1)), hn::LoadU(one, at(0))));
+  }
+  if constexpr (width == Width::byte) {
+    const hn::FixedTag<uint8_t, 64> bytes;
+    const auto packed = hn::BitCast(bytes, in), zero = hn::Zero(bytes);
+    const auto wide = run % 2 == 0 ? hn::InterleaveLower(bytes, packed, zero)
+                                   : hn::InterleaveUpper(bytes, packed, zero);
+    in = halvesOfBytes(d, format, hn::BitCast(d, wide));
+  }
+  return in;
+}
+
+template <Width width>
+HWY_INLINE hn::Vec<LongFloats> floatsOf(const ByteFormat &format,
+                                        hn::Vec<hn::Half<LongNumbers>> numbers) {
+  const LongFloats d;
+  if constexpr (width == Width::bfloat) {
+    const hn::RebindToUnsigned<LongFloats> words;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, numbers)));
+  } else {
+    const hn::Rebind<hwy::float16_t, LongFloats> halves;
+    const auto floats = hn::PromoteTo(d, hn::BitCast(halves, numbers));
+    return width == Width::byte ? hn::Mul(floats, hn::Set(d, format.scale)) : floats;
+  }
+}
+
+/// Where a number is that goes to place i % 8 of k = first + i / 8: of two vectors of four columns.
+struct ColumnsByK {
+  HWY_ALIGN uint16_t of[2][32];
+  constexpr explicit ColumnsByK(ColumnLayout to) : of{} {
+    for (size_t k = 0; k < 8; ++k)
+      for (size_t place = 0; place < 8; ++place) {
+        const size_t column = to.columnAt(place);
+        of[k / 4][k % 4 * 8 + place] = uint16_t(column / 4 * 32 + column % 4 * 8 + k);
+      }
+  }
+};
+
+template <Width width>
+HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p,
+                          const ColumnLayout &to, float *out) {
+  static constexpr ColumnsByK kPanel(ColumnLayout{8, true}), kPlain(ColumnLayout{8, false});
+  const LongNumbers d;
+  const hn::FixedTag<float, 8> eight;
+  const ColumnsByK &order = to.isPanel ? kPanel : kPlain;
+  for (size_t run = 0; run < k / 8; ++run) {
+    const auto low = numbersOfFour<width>(format, p, 0, run),
+               high = numbersOfFour<width>(format, p, 4, run);
+    for (const auto &of : order.of) {
+      const hn::Vec<LongNumbers> byK{
+          _mm512_permutex2var_epi16(low.raw, hn::Load(d, of).raw, high.raw)};
+      for (const auto &two : {hn::LowerHalf(byK), hn::UpperHalf(hn::Half<LongNumbers>(), byK)}) {
+        const auto floats = floatsOf<width>(format, two);
+        hn::StoreU(hn::LowerHalf(floats), eight, out);
+        hn::StoreU(hn::UpperHalf(eight, floats), eight, out + to.pitch);
+        out += 2 * to.pitch;
+      }
+    }
+  }
+}
+
+/// Rows in panels: number i of row r to out[i / 4 * 32 + r * 4 + i % 4].
+template <Width width>
+HWY_INLINE void panelRowsOf(const ByteFormat &format, size_t k, const Pieces &p, float *out) {
+  const LongFloats d;
+  const hn::FixedTag<uint64_t, 8> fours;
+  HWY_ALIGN static constexpr uint64_t kFirstAndSecond[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+  for (size_t run = 0; run < k / 8; ++run, out += 64)
+    for (size_t row = 0; row < 8; row += 4) {
+      const auto numbers = hn::BitCast(fours, numbersOfFour<width>(format, p, row, run));
+      const auto parted =
+          hn::BitCast(LongNumbers(),
+                      hn::TableLookupLanes(numbers, hn::SetTableIndices(fours, kFirstAndSecond)));
+      hn::StoreU(floatsOf<width>(format, hn::LowerHalf(parted)), d, out + row * 4);
+      hn::StoreU(floatsOf<width>(format, hn::UpperHalf(hn::Half<LongNumbers>(), parted)), d,
+                 out + 32 + row * 4);
+    }
+}
+
+#else
 template <Width width>
 HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p,
                           const ColumnLayout &to, float *out) {
@@ -162,9 +265,15 @@ HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p,
   }
 }
 
+#endif
+
 template <Width width>
 HWY_INLINE void rowsOf(const ByteFormat &format, size_t k, const Pieces &p, const RowLayout &to,
                        float *out) {
+#if HWY_TARGET <= HWY_AVX3
+  if (to.four == kPanelRows.four)
+    return panelRowsOf<width>(format, k, p, out);
+#endif
   const Numbers16 d;
   const size_t runs = k / 8;
   for (size_t run = 0; run < runs; run += kRuns, out += kRuns * to.run)
@@ -230,9 +339,9 @@ HWY_INLINE void columnBlock(Element element, size_t k, const Pieces &p, const Co
   }
 }
 
-void rows(Element element, size_t k, const Pieces *halves, float *out) {
-  for (size_t half = 0; half < 2; ++half)
-    rowBlock(element, k, halves[half], {4, 64, 32}, out + half * 8 * k);
+void rows(Element element, size_t k, const Pieces *halves, size_t count, float *out, size_t pitch) {
+  for (size_t half = 0; half < 2 * count; ++half)
+    rowBlock(element, k, halves[half], kPanelRows, out + half / 2 * pitch + half % 2 * 8 * k);
 }
 
 void columns(Element element, size_t k, const Pieces *blocks, size_t count, float *out,

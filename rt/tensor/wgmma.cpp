@@ -247,11 +247,9 @@ void prepareRowsOfWarps(const WgmmaOperands &o, uint64_t descriptor, TensorScrat
   const abi::WgmmaForm &form = o.form;
   if (!isBytes(form)) {
     const Operand a(descriptor, o.window, form.elementA(), form.isTransposedA, 4 * kRows, scratch);
-    for (unsigned warp = 0; warp < 4; ++warp, rows += pitch) {
-      const matrix::Pieces halves[2] = {a.blocks()[2 * warp], a.blocks()[2 * warp + 1]};
-      matrix::prepareRows(form.elementA(), form.k, halves, rows);
+    matrix::prepareRows(form.elementA(), form.k, a.blocks(), 4, rows, pitch);
+    for (unsigned warp = 0; warp < 4; ++warp, rows += pitch)
       finishA(form, tiles, rows);
-    }
     return;
   }
   readFragments(descriptor, o.window, form.elementA(), form.isTransposedA, 4 * kRows, scratch,

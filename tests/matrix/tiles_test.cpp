@@ -163,7 +163,7 @@ TEST(Tiles, ArePreparedFromScatteredPieces) {
       std::vector<float> rows(16 * k), columns(2 * 8 * k + 5), plainRows(16 * (k + 3)),
           plainColumns(k * 21);
       const Pieces halves[2] = {of, of}, blocks[2] = {of, of};
-      prepareRows(element, k, halves, rows.data());
+      prepareRows(element, k, halves, 1, rows.data(), 0);
       prepareColumns(element, k, blocks, 2, columns.data(), 8 * k + 5);
       decodeRows(element, k, blocks, 2, plainRows.data(), k + 3);
       decodeColumns(element, k, blocks, 2, plainColumns.data(), 21);
