@@ -11,9 +11,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 #include <vector>
 
 #include "intrinsics/lane/formats.h"
@@ -21,6 +19,7 @@
 #include "intrinsics/matrix/decode.h"
 #include "intrinsics/matrix/float_buffer.h"
 #include "intrinsics/matrix/fused.h"
+#include "intrinsics/matrix/targets.h"
 #include "intrinsics/matrix/vnni.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -87,24 +86,6 @@ HWY_EXPORT(bitTiles);
 HWY_EXPORT(nibbles);
 HWY_EXPORT(twoOfFour);
 HWY_EXPORT(integerTile);
-
-namespace {
-
-/// PTXRUN_CPU holds for this code too.
-std::string_view wantedLevel() {
-  const char *value = std::getenv("PTXRUN_CPU");
-  return value ? value : "";
-}
-
-bool limitTargets() {
-  const std::string_view level = wantedLevel();
-  if (level == "avx2" || level == "sse4")
-    hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL | (level == "sse4" ? HWY_AVX2 : 0));
-  return true;
-}
-[[maybe_unused]] const bool areTargetsLimited = limitTargets();
-
-} // namespace
 
 void fuseOneByOne(const Sum &sum, const Tile &t, size_t row, size_t rows, size_t column,
                   size_t columns) {
@@ -252,8 +233,7 @@ void prepareExponents(const Sum &sum, Role role, size_t count, float *prepared) 
 
 bool spreadsRows() {
   // Intel's have two ports for vectors of 64 bytes, and one of them is the only one that shuffles.
-  static const bool is = (wantedLevel().empty() || wantedLevel() == "avx512") &&
-                         __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f");
+  static const bool is = usesLongVectors() && __builtin_cpu_is("intel");
   return is;
 }
 
@@ -276,7 +256,7 @@ bool multiplyChosen(const Sum &sum, unsigned products, const float *rows, const 
 
 ByteUnit byteUnit(size_t products) {
   constexpr size_t kLeastForTiles = 16; // they have to be set up
-  static const bool isWide = wantedLevel().empty() || wantedLevel() == "avx512";
+  const bool isWide = usesLongVectors();
   if (isWide && products >= kLeastForTiles && hasAmx())
     return ByteUnit::amx;
   static const bool isVnni = isWide && hasVnni();

@@ -87,6 +87,8 @@ void setFunctionAttributes(Module &module, const simt::Target &target) {
     function.removeFnAttr(
         "target-features"); // bitcode of intrinsics carries its own compiler's list
     function.addFnAttr("target-cpu", levelCpu(target.level));
+    if (const std::string &features = levelFeatures(target.level); !features.empty())
+      function.addFnAttr("target-features", features);
     function.addFnAttr("tune-cpu", tuneCpu());
     function.addFnAttr(Attribute::NoUnwind);
     function.setUWTableKind(UWTableKind::None);

@@ -81,7 +81,7 @@ const std::string &buildId() {
 
 std::string codeFingerprint(CpuLevel level) {
   return "ptxrun " + buildId() + "; LLVM " LLVM_VERSION_STRING "; " + levelCpu(level) +
-         "; tuned for " + tuneCpu();
+         levelFeatures(level) + "; tuned for " + tuneCpu();
 }
 
 } // namespace ptxrun::jit

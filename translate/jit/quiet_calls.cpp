@@ -21,7 +21,9 @@ Function *quietFormOf(Function &entry, const Function &caller, CpuLevel level) {
   Function *quiet =
       createQuietFunction(entry.getFunctionType(), entry.getName() + ".quiet", module, caller);
   quiet->addFnAttr(Attribute::Cold);
-  quiet->addFnAttr("target-features", "-vzeroupper");
+  const StringRef features = quiet->getFnAttribute("target-features").getValueAsString();
+  quiet->addFnAttr("target-features",
+                   (features + (features.empty() ? "" : ",") + "-vzeroupper").str());
   IRBuilder<> ir(BasicBlock::Create(module.getContext(), "entry", quiet));
   SmallVector<Value *> arguments;
   for (Argument &argument : quiet->args())
@@ -41,7 +43,8 @@ Function *createQuietFunction(FunctionType *type, const Twine &name, Module &mod
   auto *quiet = Function::Create(type, GlobalValue::InternalLinkage, name, module);
   quiet->setCallingConv(CallingConv::PreserveAll);
   // The caller's CPU: what is saved are registers of its level.
-  for (const char *attribute : {"target-cpu", "tune-cpu", "probe-stack", "stack-probe-size"})
+  for (const char *attribute :
+       {"target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"})
     if (caller.hasFnAttribute(attribute))
       quiet->addFnAttr(caller.getFnAttribute(attribute));
   quiet->addFnAttr(Attribute::NoUnwind);

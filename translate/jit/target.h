@@ -14,9 +14,11 @@ inline constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
 inline constexpr const char *kDataLayout =
     "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
 
-/// The CPU whose instruction set a level may use: features beyond it are never used, so any CPU of
-/// the level runs the code.
+/// The CPU whose instruction set a level may use.
 const char *levelCpu(CpuLevel);
+/// What this CPU has beyond it and code may use, too (LLVM's list, possibly empty): part of the
+/// fingerprint, so that no other CPU is given the code.
+const std::string &levelFeatures(CpuLevel);
 /// The CPU to schedule for; the choice among instructions of the level cannot change a result.
 const std::string &tuneCpu();
 

@@ -10,6 +10,7 @@
 
 #include "tests/unit/jit/gang_fixture.h"
 #include "translate/jit/jit.h"
+#include "translate/jit/target.h"
 #include "translate/lower/fatal_errors.h"
 
 namespace ptxrun::test {
@@ -284,6 +285,15 @@ TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(good, 20);
+}
+
+TEST(Target, WhatACpuHasBeyondItsLevelIsPartOfTheFingerprint) {
+  EXPECT_EQ(jit::levelFeatures(CpuLevel::sse4), "");
+  EXPECT_EQ(jit::levelFeatures(CpuLevel::avx2), "");
+  const std::string &features = jit::levelFeatures(CpuLevel::avx512);
+  const std::string level = jit::levelCpu(CpuLevel::avx512);
+  EXPECT_NE(jit::codeFingerprint(CpuLevel::avx512).find(level + features + ";"), std::string::npos);
+  EXPECT_EQ(features.find("bf16"), std::string::npos) << "flushes subnormal numbers";
 }
 
 TEST(Kernel, FatalErrorsOfLlvmAreInternalErrors) {
