@@ -233,6 +233,7 @@ class EarlyReturn {
   };
 
   void change() {
+    foldPhisOfOne();
     BasicBlock *fork = fork_->getParent();
     condition_ = fork_->getCondition();
     isTrueForOthers_ = fork_->getSuccessor(0) == first_;
@@ -258,6 +259,17 @@ class EarlyReturn {
       leaveOut(w, line);
     promoteSlots(f_, slots_);
     normaliseLoops(f_);
+  }
+
+  /// Blocks with one way in may get others, from where work is left out. There is what carried phis
+  /// pass on.
+  void foldPhisOfOne() {
+    for (BasicBlock *b : behind_)
+      for (llvm::PHINode &phi : llvm::make_early_inc_range(b->phis()))
+        if (phi.getNumIncomingValues() == 1 && carried_.remove(&phi)) {
+          phi.replaceAllUsesWith(phi.getIncomingValue(0));
+          phi.eraseFromParent();
+        }
   }
 
   /// bar.red over who goes on: no one walks alone. Returns where the others start.
