@@ -200,8 +200,6 @@ class Accesses : protected ValueMap {
                                       llvm::function_ref<Value *(unsigned, unsigned)> piece);
   using Siblings = std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>>;
   Siblings loadsNear(const llvm::LoadInst &) const;
-  llvm::SmallVector<Value *> transposeBlocks(llvm::SmallVector<Value *> rows);
-  llvm::SmallVector<Value *> transposeElements(llvm::SmallVector<Value *> rows);
   bool loadRows(const llvm::LoadInst &, const Address &);
   llvm::SmallVector<const llvm::StoreInst *> storesNear(const llvm::StoreInst &, int64_t size,
                                                         int64_t n) const;

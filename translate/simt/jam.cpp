@@ -6,6 +6,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/ProfDataUtils.h>
@@ -15,6 +16,7 @@
 
 #include <optional>
 
+#include "translate/simt/across_gangs.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
@@ -93,7 +95,7 @@ class Jam {
 
   unsigned run(unsigned gangsPerCta) {
     analyse();
-    if (sharing_.empty() || !plan())
+    if ((sharing_.empty() && across_.empty()) || !plan())
       return 1;
     for (auto &[branch, meeting] : hammocks_)
       isolate(branch, meeting);
@@ -105,7 +107,7 @@ class Jam {
       emit();
     return count_;
   }
-  bool isForStrides() const { return isForStrides_; }
+  bool isForStrides() const { return isForStrides_ && !sharing_.empty(); }
 
  private:
   /// Blocks that gangs run through one after the other.
@@ -134,7 +136,21 @@ class Jam {
     for (auto &[block, counts] : same_)
       numSame += counts.size();
     if (numSame > std::exchange(numSame_, numSame))
-      analyse(); // with what they agree on
+      return analyse(); // with what they agree on
+    across_.clear();
+    if (sharing_.empty() && loops_->empty() && context_.passes.isOn(Pass::acrossGangs))
+      findAcross();
+  }
+
+  void findAcross() {
+    GangSteps steps(*f_.getArg(kFirstThread), context_.lanes, *uniformity_);
+    for (BasicBlock &b : f_)
+      for (llvm::Instruction &i : b)
+        if (std::optional<AcrossGangs> a = steps.across(i))
+          across_.push_back(*a);
+    // Where there is a version for whole gangs, it is the one that counts.
+    if (llvm::any_of(across_, [](const AcrossGangs &a) { return a.isOfWholeGangs(); }))
+      llvm::erase_if(across_, [](const AcrossGangs &a) { return !a.isOfWholeGangs(); });
   }
 
   /// Has something for each lane.
@@ -257,19 +273,21 @@ class Jam {
   }
 
   bool plan();
+  std::optional<unsigned> likelyWay(const llvm::BranchInst &) const;
   std::optional<Hammock> hammockAt(BasicBlock *) const;
   std::optional<Hammock> hammockAroundLoop(BasicBlock *) const;
   std::optional<Hammock> hammock(BasicBlock *branch, const BasicBlock *meeting) const;
-  bool isBeforeAllEffects(const BasicBlock *) const;
+  bool isBeforeAllEffects(const llvm::Instruction &) const;
   unsigned gangsThatFit(unsigned gangsPerCta) const;
   void isolate(BasicBlock *branch, BasicBlock *meeting);
   void emit();
+  void emitAcross(const AcrossGangs &, bool mayPart);
   void repeat(BasicBlock &);
   void repeatHammock(const Hammock &);
   Value *allTake(llvm::BranchInst &, unsigned way, llvm::IRBuilder<> &);
   void agree(llvm::BranchInst &);
-  void followTogether(BasicBlock &, unsigned likely, BasicBlock *apart);
-  BasicBlock *emitApart();
+  void followTogether(BasicBlock &, unsigned likely);
+  BasicBlock *apart();
   Value *of(unsigned gang, Value *v) const {
     auto it = copies_[gang].find(v);
     return it == copies_[gang].end() ? v : static_cast<Value *>(it->second);
@@ -281,6 +299,7 @@ class Jam {
   std::optional<llvm::LoopInfo> loops_;
   std::optional<CtaUniformity> uniformity_;
   llvm::SmallVector<const llvm::Loop *> sharing_;
+  llvm::SmallVector<AcrossGangs> across_;                       ///< where no loop wants lockstep
   std::vector<std::pair<BasicBlock *, BasicBlock *>> hammocks_; // branch, meeting
   std::vector<std::pair<BasicBlock *, unsigned>> together_;     // branch, likely successor
   llvm::DenseSet<const BasicBlock *>
@@ -289,6 +308,7 @@ class Jam {
   llvm::MapVector<const BasicBlock *, llvm::SmallVector<llvm::ExtractElementInst *>> same_;
   size_t numSame_ = 0;
   bool isForStrides_ = false;
+  BasicBlock *apart_ = nullptr;
   uint64_t rowBytes_ = 0; // of one gang in a loop that strides far
   unsigned count_ = 1;
   std::vector<llvm::DenseMap<Value *, Value *>> copies_; // per gang; nothing for gang 0
@@ -309,7 +329,10 @@ bool Jam::plan() {
     std::optional<Hammock> h = isForMore ? std::nullopt : hammockAt(b);
     if (!h && !isForMore)
       h = hammockAroundLoop(b);
-    if (h) {
+    const auto isAcross = [&](const AcrossGangs &a) {
+      return llvm::is_contained(h->blocks, a.access->getParent());
+    };
+    if (h && !llvm::any_of(across_, isAcross)) {
       // Those inside, found before, are passed with it.
       auto isInside = [&](const auto &branch) {
         return llvm::is_contained(h->blocks, branch.first);
@@ -323,14 +346,14 @@ bool Jam::plan() {
       covered.insert(h->blocks.begin(), h->blocks.end());
       continue;
     }
-    uint64_t onTrue, onFalse;
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
-    if (!branch || !llvm::extractBranchWeights(*branch, onTrue, onFalse))
+    const std::optional<unsigned> likely = branch ? likelyWay(*branch) : std::nullopt;
+    if (!likely)
       return false;
     const bool isLoopEnd = llvm::any_of(
         sharing_, [&](const llvm::Loop *l) { return l->contains(b) && l->isLoopExiting(b); });
-    if (!isLoopEnd && !context_.hasBarriers && isBeforeAllEffects(b)) {
-      together_.push_back({b, onTrue >= onFalse ? 0 : 1});
+    if (!isLoopEnd && !context_.hasBarriers && isBeforeAllEffects(*branch)) {
+      together_.push_back({b, *likely});
     } else if (generalVersion(*branch)) {
       agreed_.insert(b);
       analyse();
@@ -341,6 +364,19 @@ bool Jam::plan() {
   }
   return llvm::none_of(f_,
                        [&](const BasicBlock &b) { return !covered.contains(&b) && updates(b); });
+}
+
+/// Where gangs are expected to go: as branch weights say, or to the accesses that want lockstep.
+std::optional<unsigned> Jam::likelyWay(const llvm::BranchInst &branch) const {
+  if (uint64_t onTrue, onFalse; llvm::extractBranchWeights(branch, onTrue, onFalse))
+    return onTrue >= onFalse ? 0 : 1;
+  for (unsigned n = 0; n < branch.getNumSuccessors() && !across_.empty(); ++n)
+    if (const BasicBlock *way = branch.getSuccessor(n);
+        way->getSinglePredecessor() && llvm::all_of(across_, [&](const AcrossGangs &a) {
+          return dominators_->dominates(way, a.access->getParent());
+        }))
+      return n;
+  return std::nullopt;
 }
 
 std::optional<Jam::Hammock> Jam::hammockAt(BasicBlock *branch) const {
@@ -377,9 +413,13 @@ std::optional<Jam::Hammock> Jam::hammock(BasicBlock *branch, const BasicBlock *m
   return h;
 }
 
-/// Nothing has been written where control comes to the end of `end`.
-bool Jam::isBeforeAllEffects(const BasicBlock *end) const {
-  llvm::SmallVector<const BasicBlock *> stack{end};
+/// Nothing has been written where control comes to `place`.
+bool Jam::isBeforeAllEffects(const llvm::Instruction &place) const {
+  const BasicBlock *end = place.getParent();
+  for (const llvm::Instruction &i : llvm::make_range(end->begin(), place.getIterator()))
+    if (i.mayHaveSideEffects())
+      return false;
+  llvm::SmallVector<const BasicBlock *> stack(llvm::pred_begin(end), llvm::pred_end(end));
   llvm::DenseSet<const BasicBlock *> seen;
   while (!stack.empty()) {
     const BasicBlock *b = stack.pop_back_val();
@@ -421,6 +461,10 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
     for (const llvm::Instruction &i : b)
       if (!uniformity_->isUniform(&i) || i.mayHaveSideEffects())
         repeated += sizeOf(i, target);
+  if (sharing_.empty()) {
+    const unsigned n = gangsForAcross(across_.front(), context_.lanes, gangsPerCta, target);
+    return n != 0 && n * repeated <= kLimits.jam.repeated ? n : 1;
+  }
   for (unsigned n : {8u, 4u, 2u})
     if (gangsPerCta % n == 0 && n * most <= target.registersForLockstep() &&
         n * repeated <= kLimits.jam.repeated &&
@@ -444,6 +488,9 @@ void Jam::emit() {
   for (unsigned gang = 1; gang < count_; ++gang)
     copies_[gang][f_.getArg(kFirstThread)] =
         b.CreateAdd(f_.getArg(kFirstThread), b.getInt32(gang * context_.lanes), "", true, true);
+  std::vector<bool> mayPart; // at accesses across gangs
+  for (const AcrossGangs &a : across_)
+    mayPart.push_back(!context_.hasBarriers && isBeforeAllEffects(*a.access));
   std::vector<Hammock> hammocks;
   llvm::DenseSet<const BasicBlock *> passed;
   for (auto &[branch, meeting] : hammocks_) {
@@ -462,14 +509,29 @@ void Jam::emit() {
   for (auto &[i, gang] : made_)
     for (llvm::Use &u : i->operands())
       u.set(of(gang, u.get()));
+  for (auto [n, a] : llvm::enumerate(across_))
+    emitAcross(a, mayPart[n]);
   for (const BasicBlock *b : agreed_)
     agree(*llvm::cast<llvm::BranchInst>(const_cast<llvm::Instruction *>(b->getTerminator())));
-  if (together_.empty())
-    return;
-  BasicBlock *apart = emitApart();
   for (auto &[branch, likely] : together_)
-    followTogether(*branch, likely, apart);
-  llvm::removeUnreachableBlocks(f_);
+    followTogether(*branch, likely);
+  if (!together_.empty())
+    llvm::removeUnreachableBlocks(f_);
+}
+
+void Jam::emitAcross(const AcrossGangs &a, bool mayPart) {
+  if (gangsForAcross(a, context_.lanes, count_, context_.target) != count_)
+    return;
+  llvm::SmallVector<llvm::IntrinsicInst *> ofGangs{a.access};
+  for (unsigned gang = 1; gang < count_; ++gang)
+    ofGangs.push_back(llvm::cast<llvm::IntrinsicInst>(of(gang, a.access)));
+  BasicBlock *block = a.access->getParent();
+  BasicBlock *behind = accessAcross(a, ofGangs, context_.target, mayPart ? apart() : nullptr);
+  if (agreed_.erase(block))
+    agreed_.insert(behind);
+  for (auto &[branch, likely] : together_)
+    if (branch == block)
+      branch = behind;
 }
 
 /// For the other gangs, behind each instruction, what they do not share.
@@ -567,21 +629,23 @@ void Jam::agree(llvm::BranchInst &branch) {
 }
 
 /// Goes on where all gangs take the likely way.
-void Jam::followTogether(BasicBlock &block, unsigned likely, BasicBlock *apart) {
+void Jam::followTogether(BasicBlock &block, unsigned likely) {
   auto *branch = llvm::cast<llvm::BranchInst>(block.getTerminator());
   llvm::IRBuilder<> b(branch);
   Value *all = allTake(*branch, likely, b);
   BasicBlock *on = branch->getSuccessor(likely), *off = branch->getSuccessor(1 - likely);
   off->removePredecessor(&block);
   llvm::MDNode *weights = llvm::MDBuilder(f_.getContext()).createLikelyBranchWeights();
-  b.CreateCondBr(all, on, apart, weights);
+  b.CreateCondBr(all, on, apart(), weights);
   branch->eraseFromParent();
 }
 
 /// One gang after the other through the body for one.
-BasicBlock *Jam::emitApart() {
-  auto *apart = BasicBlock::Create(f_.getContext(), "apart", &f_);
-  llvm::IRBuilder<> b(apart);
+BasicBlock *Jam::apart() {
+  if (apart_)
+    return apart_;
+  apart_ = BasicBlock::Create(f_.getContext(), "apart", &f_);
+  llvm::IRBuilder<> b(apart_);
   setLine(b, f_);
   for (unsigned gang = 0; gang < count_; ++gang) {
     llvm::SmallVector<Value *> arguments;
@@ -590,7 +654,7 @@ BasicBlock *Jam::emitApart() {
     b.CreateCall(&full_, arguments)->addFnAttr(llvm::Attribute::NoInline);
   }
   b.CreateRetVoid();
-  return apart;
+  return apart_;
 }
 
 /// Whether it is worth a closer look.
@@ -603,6 +667,14 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
         if (llvm::isa<llvm::LoadInst>(i) && i.getType()->isVectorTy())
           return true;
   return false;
+}
+
+bool hasGatherOrScatter(const llvm::Function &f) {
+  return llvm::any_of(llvm::instructions(f), [](const llvm::Instruction &i) {
+    auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+    return access && (access->getIntrinsicID() == llvm::Intrinsic::masked_gather ||
+                      access->getIntrinsicID() == llvm::Intrinsic::masked_scatter);
+  });
 }
 
 /// `v` as it will be when `of` is `becomes`: what the loop computes of it, computed again. Null
@@ -680,7 +752,8 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
 
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
   // In lockstep, what another gang has stored would be lost to plain updates that LLVM takes apart.
-  if (gangsPerCta < 2 || context.hasPlainUpdates || !hasLoopWithVectorLoads(full))
+  if (gangsPerCta < 2 || context.hasPlainUpdates ||
+      !(hasLoopWithVectorLoads(full) || hasGatherOrScatter(full)))
     return {};
   cleanUp(full, Tier::optimised);
   if (hasOtherCalls(full))

@@ -7,6 +7,7 @@
 #include "translate/simt/accesses.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/pieces.h"
+#include "translate/simt/transposes.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -187,48 +188,6 @@ bool Accesses::loadSomeOfStructures(const llvm::LoadInst &load, const Address &a
   return true;
 }
 
-/// n registers of n blocks of 16 bytes, transposed; n is 1, 2 or 4.
-llvm::SmallVector<llvm::Value *> Accesses::transposeBlocks(llvm::SmallVector<Value *> rows) {
-  auto pick = [&](Value *x, Value *y, llvm::ArrayRef<int> blocks) {
-    const int each = int(elementCount(x) / blocks.size());
-    llvm::SmallVector<int> order;
-    for (int block : blocks)
-      for (int e = 0; e < each; ++e)
-        order.push_back(block * each + e);
-    return b_.CreateShuffleVector(x, y, order);
-  };
-  if (rows.size() == 1)
-    return rows;
-  if (rows.size() == 4)
-    rows = {pick(rows[0], rows[1], {0, 1, 4, 5}), pick(rows[2], rows[3], {0, 1, 4, 5}),
-            pick(rows[0], rows[1], {2, 3, 6, 7}), pick(rows[2], rows[3], {2, 3, 6, 7})};
-  const int places[] = {0, 2, 4, 6, 1, 3, 5, 7}, two[] = {0, 2, 1, 3};
-  const llvm::ArrayRef<int> order = rows.size() == 2 ? llvm::ArrayRef(two) : llvm::ArrayRef(places);
-  llvm::SmallVector<Value *> out;
-  for (unsigned k = 0; k < rows.size(); k += 2)
-    for (bool isOdd : {false, true})
-      out.push_back(pick(rows[k], rows[k + 1], order.slice(isOdd ? rows.size() : 0, rows.size())));
-  return out;
-}
-
-/// The same for the elements in every block: n registers whose blocks have n elements.
-llvm::SmallVector<llvm::Value *> Accesses::transposeElements(llvm::SmallVector<Value *> rows) {
-  const unsigned n = unsigned(rows.size());
-  for (unsigned round = n; round > 1; round /= 2) {
-    llvm::SmallVector<Value *> next;
-    for (unsigned k = 0; k < n / 2; ++k)
-      for (unsigned half : {0u, n / 2}) {
-        llvm::SmallVector<int> order;
-        for (unsigned first = half, all = elementCount(rows[k]); first < all; first += n)
-          for (unsigned e = first; e < first + n / 2; ++e)
-            order.append({int(e), int(all + e)});
-        next.push_back(b_.CreateShuffleVector(rows[k], rows[k + n / 2], order));
-      }
-    rows = next;
-  }
-  return rows;
-}
-
 /// Lanes that each read 16 bytes or a register's width on end, wherever they are, by several loads:
 /// one load per lane, and a transposition. It costs what one gather of a quarter of the bytes does.
 /// False where the loads nearby are not so.
@@ -278,12 +237,12 @@ bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
       llvm::SmallVector<Value *> rows;
       for (unsigned block = 0; block < blocks; ++block)
         rows.push_back(row(lane + block * perBlock + k));
-      rows = wide ? transposeBlocks(rows) : llvm::SmallVector<Value *>{concatenate(rows)};
+      rows = wide ? transposeBlocks(b_, rows) : llvm::SmallVector<Value *>{concatenate(rows)};
       for (unsigned place = 0; place < places.size(); ++place)
         places[place].push_back(rows[place]);
     }
     for (unsigned place = 0; place < places.size(); ++place)
-      for (auto [k, element] : llvm::enumerate(transposeElements(places[place])))
+      for (auto [k, element] : llvm::enumerate(transposeElements(b_, places[place])))
         parts[place * perBlock + k].push_back(element);
   }
   for (unsigned k = 0; k < perRow; ++k) {

@@ -1,0 +1,344 @@
+#include "translate/simt/across_gangs.h"
+
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <algorithm>
+
+#include "translate/simt/pieces.h"
+#include "translate/simt/transposes.h"
+
+namespace ptxrun::simt {
+
+using llvm::Instruction;
+using llvm::Value;
+using namespace llvm::PatternMatch;
+
+namespace {
+
+bool isScatter(const llvm::IntrinsicInst &i) {
+  return i.getIntrinsicID() == llvm::Intrinsic::masked_scatter;
+}
+
+llvm::FixedVectorType *accessType(const llvm::IntrinsicInst &i) {
+  return llvm::cast<llvm::FixedVectorType>(isScatter(i) ? i.getArgOperand(0)->getType()
+                                                        : i.getType());
+}
+
+Value *pointersOf(const llvm::IntrinsicInst &i) { return i.getArgOperand(isScatter(i) ? 1 : 0); }
+
+Value *maskOf(const llvm::IntrinsicInst &i) { return i.getArgOperand(isScatter(i) ? 3 : 2); }
+
+llvm::Align alignmentOf(const llvm::IntrinsicInst &i) {
+  return llvm::cast<llvm::ConstantInt>(i.getArgOperand(isScatter(i) ? 2 : 1))->getAlignValue();
+}
+
+/// The constant of a scalar, or of all elements of a vector.
+const llvm::APInt *constantOf(const Value *v) {
+  const llvm::APInt *c = nullptr;
+  return match(v, m_APInt(c)) && c->getSignificantBits() <= 64 ? c : nullptr;
+}
+
+} // namespace
+
+unsigned AcrossGangs::elementBytes() const {
+  return accessType(*access)->getScalarSizeInBits() / 8;
+}
+
+bool AcrossGangs::isOfWholeGangs() const { return match(maskOf(*access), m_AllOnes()); }
+
+std::optional<AcrossGangs> GangSteps::across(Instruction &i) {
+  auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  if (!access ||
+      (access->getIntrinsicID() != llvm::Intrinsic::masked_gather && !isScatter(*access)))
+    return std::nullopt;
+  const llvm::FixedVectorType *type = accessType(*access);
+  const unsigned bits = type->getScalarSizeInBits();
+  if (type->getNumElements() != lanes_ || type->getElementType()->isPointerTy() ||
+      (bits != 32 && bits != 64))
+    return std::nullopt;
+  known_.clear();
+  numbers_.clear();
+  const std::optional<Step> step = stepOf(pointersOf(*access));
+  if (!step || step->by != bits / 8 ||
+      llvm::any_of(numbers_, [](const AcrossGangs::Number &n) { return n.step < 0; }))
+    return std::nullopt;
+  return AcrossGangs{access, numbers_};
+}
+
+std::optional<GangSteps::Step> GangSteps::stepOf(Value *v) {
+  if (v == &firstThread_)
+    return Step{lanes_, true};
+  if (gangs_.isUniform(v))
+    return Step{0, false};
+  const auto [it, isNew] = known_.try_emplace(v);
+  if (!isNew)
+    return it->second; // or itself, in a loop: unknown
+  const std::optional<Step> found = find(v);
+  return known_[v] = found;
+}
+
+std::optional<GangSteps::Step> GangSteps::find(Value *v) {
+  auto *i = llvm::dyn_cast<Instruction>(v);
+  if (!i)
+    return std::nullopt;
+  if (auto *binary = llvm::dyn_cast<llvm::BinaryOperator>(i))
+    return findOfBinary(*binary);
+  switch (i->getOpcode()) {
+  case Instruction::IntToPtr:
+  case Instruction::PtrToInt:
+  case Instruction::Freeze:
+  case Instruction::Trunc:
+    return stepOf(i->getOperand(0));
+  case Instruction::SExt:
+  case Instruction::ZExt: {
+    std::optional<Step> of = stepOf(i->getOperand(0));
+    if (of && of->by != 0 && !of->isSmall)
+      numbers_.push_back({i->getOperand(0), i->getOpcode() == Instruction::SExt, of->by});
+    return of;
+  }
+  case Instruction::InsertElement: // the first step of a splat
+    return match(i->getOperand(2), m_ZeroInt()) && llvm::isa<llvm::PoisonValue>(i->getOperand(0))
+               ? stepOf(i->getOperand(1))
+               : std::nullopt;
+  case Instruction::ShuffleVector:
+    return llvm::cast<llvm::ShuffleVectorInst>(i)->isZeroEltSplat() ? stepOf(i->getOperand(0))
+                                                                    : std::nullopt;
+  case Instruction::GetElementPtr: {
+    auto *gep = llvm::cast<llvm::GetElementPtrInst>(i);
+    const std::optional<Step> base = stepOf(gep->getPointerOperand());
+    if (!base || gep->getNumIndices() != 1 ||
+        gep->getOperand(1)->getType()->getScalarSizeInBits() != 64)
+      return std::nullopt;
+    const std::optional<Step> index = stepOf(gep->getOperand(1));
+    const auto size =
+        int64_t(gep->getDataLayout().getTypeAllocSize(gep->getSourceElementType()).getFixedValue());
+    return index ? std::optional(Step{base->by + index->by * size, false}) : std::nullopt;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<GangSteps::Step> GangSteps::findOfBinary(llvm::BinaryOperator &i) {
+  const std::optional<Step> left = stepOf(i.getOperand(0)), right = stepOf(i.getOperand(1));
+  if (!left || !right)
+    return std::nullopt;
+  const llvm::APInt *by = constantOf(i.getOperand(1));
+  const auto times = [&](int64_t factor) -> std::optional<Step> {
+    int64_t product = 0;
+    return __builtin_mul_overflow(left->by, factor, &product) ? std::nullopt
+                                                              : std::optional(Step{product, false});
+  };
+  switch (i.getOpcode()) {
+  case Instruction::Add:
+    return Step{left->by + right->by, false};
+  case Instruction::Sub:
+    return Step{left->by - right->by, false};
+  case Instruction::Or:
+    return llvm::cast<llvm::PossiblyDisjointInst>(i).isDisjoint()
+               ? std::optional(Step{left->by + right->by, false})
+               : std::nullopt;
+  case Instruction::Mul:
+    if (by)
+      return times(by->getSExtValue());
+    return left->by == 0 && right->by == 0 ? std::optional(Step{0, false}) : std::nullopt;
+  case Instruction::Shl:
+    return by && by->ult(32) ? times(int64_t{1} << by->getZExtValue()) : std::nullopt;
+  case Instruction::And: // of what is a multiple, or of what is left of it
+    if (by && by->isMask() && left->by % int64_t(by->getZExtValue() + 1) == 0)
+      return Step{0, left->isSmall};
+    if (by && by->isNegatedPowerOf2() && left->by % -by->getSExtValue() == 0)
+      return Step{left->by, left->isSmall};
+    return std::nullopt;
+  case Instruction::LShr:
+    return by && by->ult(32) && left->isSmall && left->by % (int64_t{1} << by->getZExtValue()) == 0
+               ? std::optional(Step{left->by >> by->getZExtValue(), true})
+               : std::nullopt;
+  case Instruction::UDiv:
+    return by && by->isStrictlyPositive() && left->isSmall && left->by % by->getSExtValue() == 0
+               ? std::optional(Step{left->by / by->getSExtValue(), true})
+               : std::nullopt;
+  case Instruction::URem:
+    return by && by->isStrictlyPositive() && left->isSmall && left->by % by->getSExtValue() == 0
+               ? std::optional(Step{0, true})
+               : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+namespace {
+
+/// Elements of a register of as many gangs, or lanes.
+unsigned registerElements(const AcrossGangs &a, unsigned lanes, unsigned gangs,
+                          const Target &target) {
+  return std::min({target.preferredBits / 8 / a.elementBytes(), lanes, gangs});
+}
+
+/// Moves what only `to` needs of the block before it there.
+void sinkInto(llvm::BasicBlock &to, llvm::BasicBlock &from) {
+  for (Instruction &i : llvm::make_early_inc_range(llvm::reverse(from)))
+    if (!i.isTerminator() && !i.use_empty() && !i.mayReadOrWriteMemory() &&
+        !i.mayHaveSideEffects() && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(i) &&
+        llvm::all_of(i.users(), [&](const llvm::User *u) {
+          return llvm::cast<Instruction>(u)->getParent() == &to;
+        }))
+      i.moveBefore(to, to.begin());
+}
+
+/// Whether all lanes of all gangs take part, and none of the numbers wraps on the way from the
+/// first gang to the last.
+Value *areAllInLine(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs,
+                    llvm::IRBuilder<> &b) {
+  Value *lanes = maskOf(*a.access), *all = b.getTrue();
+  for (const llvm::IntrinsicInst *access : ofGangs.drop_front())
+    lanes = b.CreateAnd(lanes, maskOf(*access));
+  for (const AcrossGangs::Number &n : a.numbers) {
+    const unsigned bits = n.value->getType()->getScalarSizeInBits();
+    const llvm::APInt most =
+        (n.isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)) -
+        llvm::APInt(bits, uint64_t(n.step) * (ofGangs.size() - 1));
+    Value *bound = llvm::ConstantInt::get(n.value->getType(), most);
+    Value *isBelow = n.isSigned ? b.CreateICmpSLE(n.value, bound) : b.CreateICmpULE(n.value, bound);
+    (isBelow->getType()->isVectorTy() ? lanes : all) =
+        b.CreateAnd(isBelow->getType()->isVectorTy() ? lanes : all, isBelow);
+  }
+  return match(lanes, m_AllOnes()) ? all : b.CreateAnd(all, b.CreateAndReduce(lanes));
+}
+
+class Across {
+ public:
+  Across(llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs, unsigned each, llvm::IRBuilder<> &b)
+      : ofGangs_(ofGangs), each_(each), b_(b), element_(accessType(*ofGangs[0])->getElementType()),
+        lanes_(accessType(*ofGangs[0])->getNumElements()),
+        bytes_(element_->getPrimitiveSizeInBits() / 8), alignment_(alignmentOf(*ofGangs[0])) {}
+
+  void store() {
+    for (unsigned lane = 0; lane < lanes_; lane += each_)
+      for (unsigned gang = 0; gang < ofGangs_.size(); gang += each_) {
+        llvm::SmallVector<Value *> rows;
+        for (unsigned k = 0; k < each_; ++k)
+          rows.push_back(part(ofGangs_[gang + k]->getArgOperand(0), lane));
+        for (auto [k, ofLane] : llvm::enumerate(transpose(b_, rows)))
+          b_.CreateAlignedStore(ofLane, place(lane + unsigned(k), gang), alignment_);
+      }
+  }
+
+  /// What each gang loads.
+  llvm::SmallVector<Value *> load() {
+    llvm::SmallVector<Value *> loaded(ofGangs_.size(), nullptr);
+    for (unsigned lane = 0; lane < lanes_; lane += each_)
+      for (unsigned gang = 0; gang < ofGangs_.size(); gang += each_) {
+        llvm::SmallVector<Value *> rows;
+        for (unsigned k = 0; k < each_; ++k)
+          rows.push_back(b_.CreateAlignedLoad(llvm::FixedVectorType::get(element_, each_),
+                                              place(lane + k, gang), alignment_));
+        for (auto [k, ofGang] : llvm::enumerate(transpose(b_, rows)))
+          loaded[gang + k] = joined(loaded[gang + k], ofGang, lane);
+      }
+    return loaded;
+  }
+
+ private:
+  Value *part(Value *whole, unsigned first) {
+    if (each_ == lanes_)
+      return whole;
+    llvm::SmallVector<int> order;
+    for (unsigned k = 0; k < each_; ++k)
+      order.push_back(int(first + k));
+    return b_.CreateShuffleVector(whole, order);
+  }
+
+  /// `registers` of the lanes before `first`, with those from there on.
+  Value *joined(Value *registers, Value *next, unsigned first) {
+    if (each_ == lanes_)
+      return next;
+    llvm::SmallVector<int> widen(lanes_, -1), order;
+    for (unsigned k = 0; k < each_; ++k)
+      widen[k] = int(k);
+    Value *wide = b_.CreateShuffleVector(next, widen);
+    if (!registers)
+      return wide;
+    for (unsigned l = 0; l < lanes_; ++l)
+      order.push_back(l < first ? int(l) : l < first + each_ ? int(lanes_ + l - first) : -1);
+    return b_.CreateShuffleVector(registers, wide, order);
+  }
+
+  Value *place(unsigned lane, unsigned gang) {
+    Value *at = b_.CreateExtractElement(pointersOf(*ofGangs_[0]), lane);
+    return b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(gang) * bytes_);
+  }
+
+  llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs_;
+  unsigned each_;
+  llvm::IRBuilder<> &b_;
+  llvm::Type *element_;
+  unsigned lanes_;
+  uint64_t bytes_;
+  llvm::Align alignment_;
+};
+
+} // namespace
+
+unsigned gangsForAcross(const AcrossGangs &a, unsigned lanes, unsigned gangsPerCta,
+                        const Target &target) {
+  const unsigned bytes = a.elementBytes();
+  for (unsigned gangs = target.lineBytes / bytes; gangs * bytes >= 16; gangs /= 2)
+    if (const unsigned each = registerElements(a, lanes, gangs, target);
+        gangsPerCta % gangs == 0 && gangs % each == 0 && lanes % each == 0 && each * bytes >= 16)
+      return gangs;
+  return 0;
+}
+
+llvm::BasicBlock *accessAcross(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs,
+                               const Target &target, llvm::BasicBlock *otherwise) {
+  const unsigned each = registerElements(a, accessType(*a.access)->getNumElements(),
+                                         unsigned(ofGangs.size()), target);
+  llvm::IRBuilder<> b(a.access);
+  llvm::MDNode *weights = llvm::MDBuilder(b.getContext()).createLikelyBranchWeights();
+  Value *areAllInLine = simt::areAllInLine(a, ofGangs, b);
+  llvm::BasicBlock *before = a.access->getParent();
+  Instruction *across = a.access, *apart = nullptr;
+  llvm::BasicBlock *behind = nullptr;
+  if (otherwise) {
+    behind = llvm::SplitBlock(before, a.access);
+    llvm::ReplaceInstWithInst(before->getTerminator(),
+                              llvm::BranchInst::Create(behind, otherwise, areAllInLine));
+    before->getTerminator()->setMetadata(llvm::LLVMContext::MD_prof, weights);
+  } else {
+    llvm::SplitBlockAndInsertIfThenElse(areAllInLine, a.access->getIterator(), &across, &apart,
+                                        weights);
+    behind = across->getSuccessor(0);
+  }
+  b.SetInsertPoint(across);
+  b.SetCurrentDebugLocation(a.access->getDebugLoc());
+  Across accesses(ofGangs, each, b);
+  llvm::SmallVector<Value *> loaded;
+  if (isScatter(*a.access))
+    accesses.store();
+  else
+    loaded = accesses.load();
+  for (auto [gang, value] : llvm::enumerate(loaded)) {
+    llvm::IntrinsicInst *old = ofGangs[gang];
+    auto *phi =
+        otherwise ? nullptr : llvm::PHINode::Create(value->getType(), 2, "", behind->begin());
+    old->replaceAllUsesWith(phi ? phi : value);
+    if (phi) {
+      phi->addIncoming(value, across->getParent());
+      phi->addIncoming(old, apart->getParent());
+    }
+  }
+  for (llvm::IntrinsicInst *access : ofGangs)
+    if (otherwise)
+      access->eraseFromParent();
+    else
+      access->moveBefore(apart);
+  if (!otherwise)
+    sinkInto(*apart->getParent(), *before);
+  return behind;
+}
+
+} // namespace ptxrun::simt
