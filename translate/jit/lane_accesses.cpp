@@ -11,42 +11,18 @@
 
 #include "translate/jit/quiet_calls.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/lane_access.h"
 
 namespace ptxrun::jit {
 
 using namespace llvm;
+using simt::LaneAccess;
 
 namespace {
 
-/// What a gather or scatter is made of.
-struct LaneAccess {
-  bool isStore;
-  Value *values, *pointers, *mask; ///< `values`: null for a gather
-  FixedVectorType *type;
-  Align align;
-
-  explicit LaneAccess(const IntrinsicInst &i)
-      : isStore(i.getIntrinsicID() == Intrinsic::masked_scatter),
-        values(isStore ? i.getArgOperand(0) : nullptr), pointers(i.getArgOperand(isStore ? 1 : 0)),
-        mask(i.getArgOperand(isStore ? 3 : 2)),
-        type(cast<FixedVectorType>(isStore ? values->getType() : i.getType())),
-        align(cast<ConstantInt>(i.getArgOperand(isStore ? 2 : 1))->getAlignValue()) {}
-
-  unsigned lanes() const { return type->getNumElements(); }
-  bool isOfAll() const {
-    auto *c = dyn_cast<Constant>(mask);
-    return c && c->isAllOnesValue();
-  }
-};
-
 /// A gather or scatter that is not the CPU's own.
 bool isLaneAccess(const Instruction &i, const simt::Target &target) {
-  auto *intrinsic = dyn_cast<IntrinsicInst>(&i);
-  if (!intrinsic || (intrinsic->getIntrinsicID() != Intrinsic::masked_gather &&
-                     intrinsic->getIntrinsicID() != Intrinsic::masked_scatter))
-    return false;
-  const auto bits = unsigned(LaneAccess(*intrinsic).type->getScalarSizeInBits());
-  return !target.gathers(bits);
+  return LaneAccess::is(i) && !target.gathers(LaneAccess(cast<IntrinsicInst>(i)).elementBits());
 }
 
 SmallVector<IntrinsicInst *> laneAccesses(Function &function, const simt::Target &target) {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "translate/simt/pieces.h"
+#include "translate/simt/lane_access.h"
 #include "translate/simt/transposes.h"
 
 namespace ptxrun::simt {
@@ -18,54 +18,43 @@ using namespace llvm::PatternMatch;
 
 namespace {
 
-bool isScatter(const llvm::IntrinsicInst &i) {
-  return i.getIntrinsicID() == llvm::Intrinsic::masked_scatter;
-}
-
-llvm::FixedVectorType *accessType(const llvm::IntrinsicInst &i) {
-  return llvm::cast<llvm::FixedVectorType>(isScatter(i) ? i.getArgOperand(0)->getType()
-                                                        : i.getType());
-}
-
-Value *pointersOf(const llvm::IntrinsicInst &i) { return i.getArgOperand(isScatter(i) ? 1 : 0); }
-
-Value *maskOf(const llvm::IntrinsicInst &i) { return i.getArgOperand(isScatter(i) ? 3 : 2); }
-
-llvm::Align alignmentOf(const llvm::IntrinsicInst &i) {
-  return llvm::cast<llvm::ConstantInt>(i.getArgOperand(isScatter(i) ? 2 : 1))->getAlignValue();
-}
-
 /// The constant of a scalar, or of all elements of a vector.
 const llvm::APInt *constantOf(const Value *v) {
   const llvm::APInt *c = nullptr;
-  return match(v, m_APInt(c)) && c->getSignificantBits() <= 64 ? c : nullptr;
+  return match(v, m_APInt(c)) && c->getSignificantBits() <= 40 ? c : nullptr;
 }
 
 } // namespace
 
-unsigned AcrossGangs::elementBytes() const {
-  return accessType(*access)->getScalarSizeInBits() / 8;
-}
+unsigned AcrossGangs::elementBytes() const { return LaneAccess(*access).elementBits() / 8; }
 
-bool AcrossGangs::isOfWholeGangs() const { return match(maskOf(*access), m_AllOnes()); }
+bool AcrossGangs::isOfWholeGangs() const { return LaneAccess(*access).isOfAll(); }
 
 std::optional<AcrossGangs> GangSteps::across(Instruction &i) {
-  auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  if (!access ||
-      (access->getIntrinsicID() != llvm::Intrinsic::masked_gather && !isScatter(*access)))
+  if (!LaneAccess::is(i))
     return std::nullopt;
-  const llvm::FixedVectorType *type = accessType(*access);
-  const unsigned bits = type->getScalarSizeInBits();
-  if (type->getNumElements() != lanes_ || type->getElementType()->isPointerTy() ||
+  auto *access = llvm::cast<llvm::IntrinsicInst>(&i);
+  const LaneAccess parts(*access);
+  const unsigned bits = parts.elementBits();
+  if (parts.lanes() != lanes_ || parts.type->getElementType()->isPointerTy() ||
       (bits != 32 && bits != 64))
     return std::nullopt;
   known_.clear();
   numbers_.clear();
-  const std::optional<Step> step = stepOf(pointersOf(*access));
-  if (!step || step->by != bits / 8 ||
-      llvm::any_of(numbers_, [](const AcrossGangs::Number &n) { return n.step < 0; }))
+  const std::optional<Step> step = stepOf(parts.pointers);
+  const auto mayGoUp = [](const AcrossGangs::Number &n) { // as far as any number of gangs takes it
+    const unsigned width = std::min(n.value->getType()->getScalarSizeInBits(), 32u);
+    return n.step > 0 && n.step <= (int64_t{1} << (width - 1)) / 128;
+  };
+  if (!step || step->by != bits / 8 || !llvm::all_of(numbers_, mayGoUp))
     return std::nullopt;
   return AcrossGangs{access, numbers_};
+}
+
+std::optional<GangSteps::Step> GangSteps::times(const Step &step, int64_t factor) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(step.by, factor, &product) ? std::nullopt
+                                                           : std::optional(Step{product, false});
 }
 
 std::optional<GangSteps::Step> GangSteps::stepOf(Value *v) {
@@ -76,7 +65,9 @@ std::optional<GangSteps::Step> GangSteps::stepOf(Value *v) {
   const auto [it, isNew] = known_.try_emplace(v);
   if (!isNew)
     return it->second; // or itself, in a loop: unknown
-  const std::optional<Step> found = find(v);
+  std::optional<Step> found = find(v);
+  if (constexpr int64_t kFar = int64_t{1} << 40; found && std::abs(found->by) > kFar)
+    found.reset();
   return known_[v] = found;
 }
 
@@ -115,7 +106,8 @@ std::optional<GangSteps::Step> GangSteps::find(Value *v) {
     const std::optional<Step> index = stepOf(gep->getOperand(1));
     const auto size =
         int64_t(gep->getDataLayout().getTypeAllocSize(gep->getSourceElementType()).getFixedValue());
-    return index ? std::optional(Step{base->by + index->by * size, false}) : std::nullopt;
+    const std::optional<Step> offset = index ? times(*index, size) : std::nullopt;
+    return offset ? std::optional(Step{base->by + offset->by, false}) : std::nullopt;
   }
   default:
     return std::nullopt;
@@ -127,11 +119,6 @@ std::optional<GangSteps::Step> GangSteps::findOfBinary(llvm::BinaryOperator &i) 
   if (!left || !right)
     return std::nullopt;
   const llvm::APInt *by = constantOf(i.getOperand(1));
-  const auto times = [&](int64_t factor) -> std::optional<Step> {
-    int64_t product = 0;
-    return __builtin_mul_overflow(left->by, factor, &product) ? std::nullopt
-                                                              : std::optional(Step{product, false});
-  };
   switch (i.getOpcode()) {
   case Instruction::Add:
     return Step{left->by + right->by, false};
@@ -143,12 +130,13 @@ std::optional<GangSteps::Step> GangSteps::findOfBinary(llvm::BinaryOperator &i) 
                : std::nullopt;
   case Instruction::Mul:
     if (by)
-      return times(by->getSExtValue());
+      return times(*left, by->getSExtValue());
     return left->by == 0 && right->by == 0 ? std::optional(Step{0, false}) : std::nullopt;
   case Instruction::Shl:
-    return by && by->ult(32) ? times(int64_t{1} << by->getZExtValue()) : std::nullopt;
+    return by && by->ult(32) ? times(*left, int64_t{1} << by->getZExtValue()) : std::nullopt;
   case Instruction::And: // of what is a multiple, or of what is left of it
-    if (by && by->isMask() && left->by % int64_t(by->getZExtValue() + 1) == 0)
+    if (by && by->isMask() && by->getActiveBits() < 40 &&
+        left->by % int64_t(by->getZExtValue() + 1) == 0)
       return Step{0, left->isSmall};
     if (by && by->isNegatedPowerOf2() && left->by % -by->getSExtValue() == 0)
       return Step{left->by, left->isSmall};
@@ -193,9 +181,9 @@ void sinkInto(llvm::BasicBlock &to, llvm::BasicBlock &from) {
 /// first gang to the last.
 Value *areAllInLine(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs,
                     llvm::IRBuilder<> &b) {
-  Value *lanes = maskOf(*a.access), *all = b.getTrue();
+  Value *lanes = LaneAccess(*a.access).mask, *all = b.getTrue();
   for (const llvm::IntrinsicInst *access : ofGangs.drop_front())
-    lanes = b.CreateAnd(lanes, maskOf(*access));
+    lanes = b.CreateAnd(lanes, LaneAccess(*access).mask);
   for (const AcrossGangs::Number &n : a.numbers) {
     const unsigned bits = n.value->getType()->getScalarSizeInBits();
     const llvm::APInt most =
@@ -212,30 +200,32 @@ Value *areAllInLine(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> 
 class Across {
  public:
   Across(llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs, unsigned each, llvm::IRBuilder<> &b)
-      : ofGangs_(ofGangs), each_(each), b_(b), element_(accessType(*ofGangs[0])->getElementType()),
-        lanes_(accessType(*ofGangs[0])->getNumElements()),
-        bytes_(element_->getPrimitiveSizeInBits() / 8), alignment_(alignmentOf(*ofGangs[0])) {}
+      : each_(each), b_(b), first_(*ofGangs[0]), element_(first_.type->getElementType()),
+        lanes_(first_.lanes()) {
+    for (const llvm::IntrinsicInst *access : ofGangs)
+      values_.push_back(LaneAccess(*access).values);
+  }
 
   void store() {
     for (unsigned lane = 0; lane < lanes_; lane += each_)
-      for (unsigned gang = 0; gang < ofGangs_.size(); gang += each_) {
+      for (unsigned gang = 0; gang < values_.size(); gang += each_) {
         llvm::SmallVector<Value *> rows;
         for (unsigned k = 0; k < each_; ++k)
-          rows.push_back(part(ofGangs_[gang + k]->getArgOperand(0), lane));
+          rows.push_back(part(values_[gang + k], lane));
         for (auto [k, ofLane] : llvm::enumerate(transpose(b_, rows)))
-          b_.CreateAlignedStore(ofLane, place(lane + unsigned(k), gang), alignment_);
+          b_.CreateAlignedStore(ofLane, place(lane + unsigned(k), gang), first_.align);
       }
   }
 
   /// What each gang loads.
   llvm::SmallVector<Value *> load() {
-    llvm::SmallVector<Value *> loaded(ofGangs_.size(), nullptr);
+    llvm::SmallVector<Value *> loaded(values_.size(), nullptr);
     for (unsigned lane = 0; lane < lanes_; lane += each_)
-      for (unsigned gang = 0; gang < ofGangs_.size(); gang += each_) {
+      for (unsigned gang = 0; gang < values_.size(); gang += each_) {
         llvm::SmallVector<Value *> rows;
         for (unsigned k = 0; k < each_; ++k)
           rows.push_back(b_.CreateAlignedLoad(llvm::FixedVectorType::get(element_, each_),
-                                              place(lane + k, gang), alignment_));
+                                              place(lane + k, gang), first_.align));
         for (auto [k, ofGang] : llvm::enumerate(transpose(b_, rows)))
           loaded[gang + k] = joined(loaded[gang + k], ofGang, lane);
       }
@@ -268,17 +258,16 @@ class Across {
   }
 
   Value *place(unsigned lane, unsigned gang) {
-    Value *at = b_.CreateExtractElement(pointersOf(*ofGangs_[0]), lane);
-    return b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(gang) * bytes_);
+    Value *at = b_.CreateExtractElement(first_.pointers, lane);
+    return b_.CreateConstGEP1_64(element_, at, gang);
   }
 
-  llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs_;
   unsigned each_;
   llvm::IRBuilder<> &b_;
+  LaneAccess first_;
   llvm::Type *element_;
   unsigned lanes_;
-  uint64_t bytes_;
-  llvm::Align alignment_;
+  llvm::SmallVector<Value *> values_; ///< of each gang; null for gathers
 };
 
 } // namespace
@@ -295,8 +284,8 @@ unsigned gangsForAcross(const AcrossGangs &a, unsigned lanes, unsigned gangsPerC
 
 llvm::BasicBlock *accessAcross(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs,
                                const Target &target, llvm::BasicBlock *otherwise) {
-  const unsigned each = registerElements(a, accessType(*a.access)->getNumElements(),
-                                         unsigned(ofGangs.size()), target);
+  const unsigned each =
+      registerElements(a, LaneAccess(*a.access).lanes(), unsigned(ofGangs.size()), target);
   llvm::IRBuilder<> b(a.access);
   llvm::MDNode *weights = llvm::MDBuilder(b.getContext()).createLikelyBranchWeights();
   Value *areAllInLine = simt::areAllInLine(a, ofGangs, b);
@@ -317,7 +306,7 @@ llvm::BasicBlock *accessAcross(const AcrossGangs &a, llvm::ArrayRef<llvm::Intrin
   b.SetCurrentDebugLocation(a.access->getDebugLoc());
   Across accesses(ofGangs, each, b);
   llvm::SmallVector<Value *> loaded;
-  if (isScatter(*a.access))
+  if (LaneAccess(*a.access).isStore)
     accesses.store();
   else
     loaded = accesses.load();

@@ -45,6 +45,7 @@ class GangSteps {
     int64_t by;
     bool isSmall; ///< a number that stays far below the bounds of its type
   };
+  static std::optional<Step> times(const Step &, int64_t factor);
   std::optional<Step> stepOf(llvm::Value *);
   std::optional<Step> find(llvm::Value *);
   std::optional<Step> findOfBinary(llvm::BinaryOperator &);

@@ -20,6 +20,7 @@
 #include "translate/simt/cost.h"
 #include "translate/simt/cta_uniform.h"
 #include "translate/simt/entry_builder.h"
+#include "translate/simt/lane_access.h"
 #include "translate/simt/shape.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/words.h"
@@ -434,15 +435,11 @@ bool Jam::isBeforeAllEffects(const llvm::Instruction &place) const {
 
 /// Instructions that it becomes: a gather or scatter that is not the CPU's own is taken apart.
 size_t sizeOf(const llvm::Instruction &i, const Target &target) {
-  const auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  const auto id = access ? access->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
-  if (id != llvm::Intrinsic::masked_gather && id != llvm::Intrinsic::masked_scatter)
+  if (!LaneAccess::is(i))
     return 1;
-  const bool isGather = id == llvm::Intrinsic::masked_gather;
-  auto *type = llvm::cast<llvm::FixedVectorType>(isGather ? i.getType()
-                                                          : access->getArgOperand(0)->getType());
+  const LaneAccess access(llvm::cast<llvm::IntrinsicInst>(i));
   const unsigned perLane = 3; // its pointer, its value, the access
-  return target.gathers(type->getScalarSizeInBits()) ? 1 : perLane * type->getNumElements();
+  return target.gathers(access.elementBits()) ? 1 : perLane * access.lanes();
 }
 
 /// As many as keep what lives through their loops in registers, and read lines long enough.
@@ -669,14 +666,6 @@ bool hasLoopWithVectorLoads(llvm::Function &f) {
   return false;
 }
 
-bool hasGatherOrScatter(const llvm::Function &f) {
-  return llvm::any_of(llvm::instructions(f), [](const llvm::Instruction &i) {
-    auto *access = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-    return access && (access->getIntrinsicID() == llvm::Intrinsic::masked_gather ||
-                      access->getIntrinsicID() == llvm::Intrinsic::masked_scatter);
-  });
-}
-
 /// `v` as it will be when `of` is `becomes`: what the loop computes of it, computed again. Null
 /// where that might trap (a division).
 Value *asItWillBe(Value *v, const FarStep &of, Value *becomes, const llvm::Loop &loop,
@@ -753,7 +742,7 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
 Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerCta) {
   // In lockstep, what another gang has stored would be lost to plain updates that LLVM takes apart.
   if (gangsPerCta < 2 || context.hasPlainUpdates ||
-      !(hasLoopWithVectorLoads(full) || hasGatherOrScatter(full)))
+      !(hasLoopWithVectorLoads(full) || llvm::any_of(llvm::instructions(full), LaneAccess::is)))
     return {};
   cleanUp(full, Tier::optimised);
   if (hasOtherCalls(full))
