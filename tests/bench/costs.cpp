@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -135,18 +136,21 @@ double nanosecondsOf(void (*body)(uint64_t)) {
   return best;
 }
 
-CpuLevel levelOfHost() {
+/// The host's, or AVX2 where PTXRUN_CPU says so.
+CpuLevel levelInUse() {
   const auto features = llvm::sys::getHostCPUFeatures();
-  return features.lookup("avx512vl") && features.lookup("avx512dq") ? CpuLevel::avx512
-         : features.lookup("avx2")                                  ? CpuLevel::avx2
-                                                                    : CpuLevel::sse4;
+  const char *wanted = std::getenv("PTXRUN_CPU");
+  const bool mayBeWide = !wanted || std::strcmp(wanted, "avx2") != 0;
+  return mayBeWide && features.lookup("avx512vl") && features.lookup("avx512dq") ? CpuLevel::avx512
+         : features.lookup("avx2")                                               ? CpuLevel::avx2
+                                                                                 : CpuLevel::sse4;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   const bool isTable = argc > 1 && !std::strcmp(argv[1], "--table");
-  const CpuLevel level = levelOfHost();
+  const CpuLevel level = levelInUse();
   if (level == CpuLevel::sse4) {
     std::fprintf(stderr, "costs: AVX2 is needed\n");
     return 2;

@@ -237,6 +237,9 @@ void *blasFunction(const char *name) {
   static void *const library = [] {
     // Its threads would wait in a loop, which counts as time of whatever is measured next.
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    // On CPUs that are newer than it is it takes SSE's kernels, a sixth as fast.
+    if (__builtin_cpu_supports("avx512f"))
+      setenv("OPENBLAS_CORETYPE", "SkylakeX", /*overwrite=*/0);
     void *opened = dlopen("libopenblas.so.0", RTLD_NOW);
     opened = opened ? opened : dlopen("libopenblas.so", RTLD_NOW);
     if (!opened)
