@@ -190,7 +190,9 @@ Value *areAllInLine(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> 
         (n.isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)) -
         llvm::APInt(bits, uint64_t(n.step) * (ofGangs.size() - 1));
     Value *bound = llvm::ConstantInt::get(n.value->getType(), most);
-    Value *isBelow = n.isSigned ? b.CreateICmpSLE(n.value, bound) : b.CreateICmpULE(n.value, bound);
+    // Lanes that take no part may hold anything.
+    Value *isBelow = b.CreateFreeze(n.isSigned ? b.CreateICmpSLE(n.value, bound)
+                                               : b.CreateICmpULE(n.value, bound));
     (isBelow->getType()->isVectorTy() ? lanes : all) =
         b.CreateAnd(isBelow->getType()->isVectorTy() ? lanes : all, isBelow);
   }
