@@ -66,6 +66,21 @@ HWY_INLINE hn::Vec<D> numbersAt(D d, const ByteFormat &format, const Pieces &p, 
   }
 }
 
+#if HWY_TARGET < HWY_SSE4
+template <Width width, class D>
+HWY_INLINE hn::Vec<D> floatsOf(D d, const ByteFormat &format,
+                               hn::Vec<hn::Rebind<uint16_t, D>> numbers) {
+  if constexpr (width == Width::bfloat) {
+    const hn::RebindToUnsigned<D> words;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, numbers)));
+  } else {
+    const hn::Rebind<hwy::float16_t, D> halves;
+    const auto floats = hn::PromoteTo(d, hn::BitCast(halves, numbers));
+    return width == Width::byte ? hn::Mul(floats, hn::Set(d, format.scale)) : floats;
+  }
+}
+#endif
+
 /// The same as floats, 8 of them, at `low` the first four and at `high` the others.
 template <Width width>
 HWY_INLINE void storeEightFloats(const ByteFormat &format, hn::Vec<EightNumbers> numbers,
@@ -82,16 +97,7 @@ HWY_INLINE void storeEightFloats(const ByteFormat &format, hn::Vec<EightNumbers>
   (void)four;
 #else
   const hn::FixedTag<float, 8> d;
-  hn::Vec<decltype(d)> floats;
-  if constexpr (width == Width::bfloat) {
-    const hn::FixedTag<uint32_t, 8> words;
-    floats = hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, numbers)));
-  } else {
-    const hn::Rebind<hwy::float16_t, decltype(d)> halves;
-    floats = hn::PromoteTo(d, hn::BitCast(halves, numbers));
-  }
-  if constexpr (width == Width::byte)
-    floats = hn::Mul(floats, hn::Set(d, format.scale));
+  const auto floats = floatsOf<width>(d, format, numbers);
   if (high == low + 4)
     return hn::StoreU(floats, d, low);
   hn::StoreU(hn::LowerHalf(four, floats), four, low);
@@ -176,20 +182,6 @@ HWY_INLINE hn::Vec<LongNumbers> numbersOfFour(const ByteFormat &format, const Pi
   return in;
 }
 
-template <Width width>
-HWY_INLINE hn::Vec<LongFloats> floatsOf(const ByteFormat &format,
-                                        hn::Vec<hn::Half<LongNumbers>> numbers) {
-  const LongFloats d;
-  if constexpr (width == Width::bfloat) {
-    const hn::RebindToUnsigned<LongFloats> words;
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, numbers)));
-  } else {
-    const hn::Rebind<hwy::float16_t, LongFloats> halves;
-    const auto floats = hn::PromoteTo(d, hn::BitCast(halves, numbers));
-    return width == Width::byte ? hn::Mul(floats, hn::Set(d, format.scale)) : floats;
-  }
-}
-
 /// Where a number is that goes to place i % 8 of k = first + i / 8: of two vectors of four columns.
 struct ColumnsByK {
   HWY_ALIGN uint16_t of[2][32];
@@ -216,7 +208,7 @@ HWY_INLINE void columnsOf(const ByteFormat &format, size_t k, const Pieces &p,
       const hn::Vec<LongNumbers> byK{
           _mm512_permutex2var_epi16(low.raw, hn::Load(d, of).raw, high.raw)};
       for (const auto &two : {hn::LowerHalf(byK), hn::UpperHalf(hn::Half<LongNumbers>(), byK)}) {
-        const auto floats = floatsOf<width>(format, two);
+        const auto floats = floatsOf<width>(LongFloats(), format, two);
         hn::StoreU(hn::LowerHalf(floats), eight, out);
         hn::StoreU(hn::UpperHalf(eight, floats), eight, out + to.pitch);
         out += 2 * to.pitch;
@@ -237,8 +229,8 @@ HWY_INLINE void panelRowsOf(const ByteFormat &format, size_t k, const Pieces &p,
       const auto parted =
           hn::BitCast(LongNumbers(),
                       hn::TableLookupLanes(numbers, hn::SetTableIndices(fours, kFirstAndSecond)));
-      hn::StoreU(floatsOf<width>(format, hn::LowerHalf(parted)), d, out + row * 4);
-      hn::StoreU(floatsOf<width>(format, hn::UpperHalf(hn::Half<LongNumbers>(), parted)), d,
+      hn::StoreU(floatsOf<width>(d, format, hn::LowerHalf(parted)), d, out + row * 4);
+      hn::StoreU(floatsOf<width>(d, format, hn::UpperHalf(hn::Half<LongNumbers>(), parted)), d,
                  out + 32 + row * 4);
     }
 }

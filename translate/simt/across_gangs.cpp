@@ -1,11 +1,13 @@
 #include "translate/simt/across_gangs.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "translate/simt/lane_access.h"
 #include "translate/simt/transposes.h"
@@ -142,17 +144,16 @@ std::optional<GangSteps::Step> GangSteps::findOfBinary(llvm::BinaryOperator &i) 
       return Step{left->by, left->isSmall};
     return std::nullopt;
   case Instruction::LShr:
-    return by && by->ult(32) && left->isSmall && left->by % (int64_t{1} << by->getZExtValue()) == 0
-               ? std::optional(Step{left->by >> by->getZExtValue(), true})
-               : std::nullopt;
   case Instruction::UDiv:
-    return by && by->isStrictlyPositive() && left->isSmall && left->by % by->getSExtValue() == 0
-               ? std::optional(Step{left->by / by->getSExtValue(), true})
-               : std::nullopt;
-  case Instruction::URem:
-    return by && by->isStrictlyPositive() && left->isSmall && left->by % by->getSExtValue() == 0
-               ? std::optional(Step{0, true})
-               : std::nullopt;
+  case Instruction::URem: {
+    const bool isShift = i.getOpcode() == Instruction::LShr;
+    if (!by || !left->isSmall || (isShift ? by->uge(32) : !by->isStrictlyPositive()))
+      return std::nullopt;
+    const int64_t divisor = isShift ? int64_t{1} << by->getZExtValue() : by->getSExtValue();
+    if (left->by % divisor != 0)
+      return std::nullopt;
+    return Step{i.getOpcode() == Instruction::URem ? 0 : left->by / divisor, true};
+  }
   default:
     return std::nullopt;
   }
@@ -221,7 +222,7 @@ class Across {
 
   /// What each gang loads.
   llvm::SmallVector<Value *> load() {
-    llvm::SmallVector<Value *> loaded(values_.size(), nullptr);
+    std::vector<llvm::SmallVector<Value *>> parts(values_.size());
     for (unsigned lane = 0; lane < lanes_; lane += each_)
       for (unsigned gang = 0; gang < values_.size(); gang += each_) {
         llvm::SmallVector<Value *> rows;
@@ -229,34 +230,19 @@ class Across {
           rows.push_back(b_.CreateAlignedLoad(llvm::FixedVectorType::get(element_, each_),
                                               place(lane + k, gang), first_.align));
         for (auto [k, ofGang] : llvm::enumerate(transpose(b_, rows)))
-          loaded[gang + k] = joined(loaded[gang + k], ofGang, lane);
+          parts[gang + k].push_back(ofGang);
       }
+    llvm::SmallVector<Value *> loaded;
+    for (const auto &ofGang : parts)
+      loaded.push_back(llvm::concatenateVectors(b_, ofGang));
     return loaded;
   }
 
  private:
   Value *part(Value *whole, unsigned first) {
-    if (each_ == lanes_)
-      return whole;
-    llvm::SmallVector<int> order;
-    for (unsigned k = 0; k < each_; ++k)
-      order.push_back(int(first + k));
-    return b_.CreateShuffleVector(whole, order);
-  }
-
-  /// `registers` of the lanes before `first`, with those from there on.
-  Value *joined(Value *registers, Value *next, unsigned first) {
-    if (each_ == lanes_)
-      return next;
-    llvm::SmallVector<int> widen(lanes_, -1), order;
-    for (unsigned k = 0; k < each_; ++k)
-      widen[k] = int(k);
-    Value *wide = b_.CreateShuffleVector(next, widen);
-    if (!registers)
-      return wide;
-    for (unsigned l = 0; l < lanes_; ++l)
-      order.push_back(l < first ? int(l) : l < first + each_ ? int(lanes_ + l - first) : -1);
-    return b_.CreateShuffleVector(registers, wide, order);
+    return each_ == lanes_
+               ? whole
+               : b_.CreateShuffleVector(whole, llvm::createSequentialMask(first, each_, 0));
   }
 
   Value *place(unsigned lane, unsigned gang) {
@@ -312,23 +298,23 @@ llvm::BasicBlock *accessAcross(const AcrossGangs &a, llvm::ArrayRef<llvm::Intrin
     accesses.store();
   else
     loaded = accesses.load();
-  for (auto [gang, value] : llvm::enumerate(loaded)) {
-    llvm::IntrinsicInst *old = ofGangs[gang];
-    auto *phi =
-        otherwise ? nullptr : llvm::PHINode::Create(value->getType(), 2, "", behind->begin());
-    old->replaceAllUsesWith(phi ? phi : value);
-    if (phi) {
-      phi->addIncoming(value, across->getParent());
-      phi->addIncoming(old, apart->getParent());
+  if (otherwise) {
+    for (auto [gang, access] : llvm::enumerate(ofGangs)) {
+      if (!loaded.empty())
+        access->replaceAllUsesWith(loaded[gang]);
+      access->eraseFromParent();
     }
+    return behind;
+  }
+  for (auto [gang, value] : llvm::enumerate(loaded)) {
+    auto *phi = llvm::PHINode::Create(value->getType(), 2, "", behind->begin());
+    ofGangs[gang]->replaceAllUsesWith(phi);
+    phi->addIncoming(value, across->getParent());
+    phi->addIncoming(ofGangs[gang], apart->getParent());
   }
   for (llvm::IntrinsicInst *access : ofGangs)
-    if (otherwise)
-      access->eraseFromParent();
-    else
-      access->moveBefore(apart);
-  if (!otherwise)
-    sinkInto(*apart->getParent(), *before);
+    access->moveBefore(apart);
+  sinkInto(*apart->getParent(), *before);
   return behind;
 }
 
