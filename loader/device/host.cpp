@@ -15,4 +15,6 @@ Host host() {
   return found;
 }
 
+std::span<const std::string> tunings() { return jit::tunings(); }
+
 } // namespace ptxrun::device

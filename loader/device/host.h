@@ -1,5 +1,6 @@
 // What generated code runs on, for people who ask.
 #pragma once
+#include <span>
 #include <string>
 
 namespace ptxrun::device {
@@ -13,5 +14,8 @@ struct Host {
 
 /// Read from the processor and the environment.
 Host host();
+
+/// What PTXRUN_TUNE takes.
+std::span<const std::string> tunings();
 
 } // namespace ptxrun::device

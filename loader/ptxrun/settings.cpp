@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "loader/capture/recorder.h"
+#include "loader/device/host.h"
 #include "loader/device/launch_settings.h"
 #include "loader/machine/device_info.h"
 #include "loader/ptxrun/hints.h"
@@ -36,6 +37,16 @@ std::string ofSwitch(std::string_view value) {
 std::string ofCpu(std::string_view value) {
   return value.empty() || isOneOf(value, {"sse4", "avx2", "avx512"}) ? ""
                                                                      : "takes sse4, avx2 or avx512";
+}
+
+std::string ofTune(std::string_view value) {
+  const std::span<const std::string> names = device::tunings();
+  if (value.empty() || std::ranges::find(names, value) != names.end())
+    return {};
+  std::string text = "takes " + names.front();
+  for (const std::string &name : names.subspan(1))
+    text += (&name == &names.back() ? " or " : ", ") + name;
+  return text;
 }
 
 std::string ofTiers(std::string_view value) {

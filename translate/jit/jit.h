@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -67,8 +68,10 @@ CpuLevel cpuLevel();
 /// The CPU's best, whatever PTXRUN_CPU says.
 CpuLevel bestCpuLevel();
 const char *levelName(CpuLevel);
-/// This CPU's model at the level in use.
+/// This CPU's model, or that of PTXRUN_TUNE, at the level in use.
 const simt::Target &hostTarget();
+/// The names that PTXRUN_TUNE takes: LLVM's, of the CPUs whose costs are known, and "generic".
+std::span<const std::string> tunings();
 
 /// What the bytes of an object depend on besides the module: CPU level, tuning, versions of LLVM
 /// and of ptxrun itself.

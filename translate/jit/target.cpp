@@ -6,6 +6,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <mutex>
@@ -52,6 +53,25 @@ CpuLevel chooseLevel() {
   return best;
 }
 
+/// LLVM's name of the CPU whose costs decide: the host's, or what PTXRUN_TUNE says.
+std::string chooseTuning() {
+  const char *wanted = std::getenv("PTXRUN_TUNE");
+  if (!wanted || !*wanted)
+    return llvm::sys::getHostCPUName().str();
+  const std::span<const std::string> names = tunings();
+  if (std::ranges::find(names, wanted) != names.end())
+    return wanted;
+  const std::string host = llvm::sys::getHostCPUName().str();
+  llvm::errs() << "ptxrun: warning: PTXRUN_TUNE=" << wanted << " is none of "
+               << llvm::join(names, ", ") << "; using " << host << "\n";
+  return host;
+}
+
+const std::string &chosenTuning() {
+  static const std::string name = chooseTuning();
+  return name;
+}
+
 const llvm::Target &nativeTarget() {
   static const llvm::Target *target = [] {
     LLVMInitializeX86TargetInfo();
@@ -91,9 +111,18 @@ CpuLevel cpuLevel() {
 CpuLevel bestCpuLevel() { return bestLevel(); }
 
 const simt::Target &hostTarget() {
-  static const simt::Target target =
-      simt::targetFor(cpuLevel(), simt::findModel(llvm::sys::getHostCPUName()));
+  static const simt::Target target = simt::targetFor(cpuLevel(), simt::findModel(chosenTuning()));
   return target;
+}
+
+std::span<const std::string> tunings() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"generic"};
+    for (const simt::ModelName &name : simt::modelNames())
+      all.emplace_back(name.llvm);
+    return all;
+  }();
+  return names;
 }
 
 const char *levelName(CpuLevel level) {
@@ -134,9 +163,8 @@ const std::string &levelFeatures(CpuLevel level) {
 
 const std::string &tuneCpu() {
   static const std::string name = [] {
-    const llvm::StringRef host = llvm::sys::getHostCPUName();
-    const std::string_view model = simt::tuningOf(simt::findModel(host));
-    return model.empty() ? host.str() : std::string(model);
+    const std::string_view model = simt::tuningOf(hostTarget().model);
+    return model.empty() ? chosenTuning() : std::string(model);
   }();
   return name;
 }

@@ -93,6 +93,7 @@ TEST_F(Doctor, FindsVariablesWithTyposAndBadValues) {
   expectProblem("PTXRUN_SUMARY=1", "variable", "did you mean PTXRUN_SUMMARY?");
   expectProblem("PTXRUN_WHATEVER=1", "variable", "PTXRUN_WHATEVER is no variable of ptxrun");
   expectProblem("PTXRUN_CPU=avx", "variable", "takes sse4, avx2 or avx512");
+  expectProblem("PTXRUN_TUNE=zen", "variable", "takes generic, znver3, znver4");
   expectProblem("PTXRUN_LANES=7", "variable", "takes 1, 8, 16 or 32");
   expectProblem("PTXRUN_SM=1.0", "variable", "takes a compute capability");
   expectProblem("PTXRUN_MEMORY=lots", "variable", "takes bytes");
@@ -102,7 +103,8 @@ TEST_F(Doctor, FindsVariablesWithTyposAndBadValues) {
   expectProblem("PTXRUN_SCHEDULE=sometimes", "variable", "sometimes");
   expectProblem("PTXRUN_RECORD=/nowhere/a.rec", "variable", "folder that does not exist");
   EXPECT_FALSE(
-      ask("PTXRUN_CPU=sse4 PTXRUN_LANES=8 PTXRUN_SM=sm_90a PTXRUN_MEMORY=96M PTXRUN_TIERS=baseline "
+      ask("PTXRUN_CPU=sse4 PTXRUN_TUNE=znver3 PTXRUN_LANES=8 PTXRUN_SM=sm_90a PTXRUN_MEMORY=96M "
+          "PTXRUN_TIERS=baseline "
           "PTXRUN_ASYNC=seed:7 PTXRUN_MATRIX=exact PTXRUN_SCHEDULE=seed:3 PTXRUN_SUMMARY=1")
           .has("variable"));
 }
