@@ -23,6 +23,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "translate/jit/loop_counters.h"
 #include "translate/lower/analyses.h"
 
 namespace ptxrun::jit {
@@ -251,6 +252,7 @@ FunctionPassManager passesFor(const Effort &effort) {
   if (!effort.isLarge())
     passes.addPass(GVNPass(GVNOptions().setPRE(false).setLoadPRE(true)));
   passes.addPass(UnrollShortLoops());
+  passes.addPass(JoinCounters());
   passes.addPass(DSEPass());
   passes.addPass(ADCEPass());
   passes.addPass(

@@ -698,8 +698,13 @@ Value *asItWillBe(Value *v, const FarStep &of, Value *becomes, const llvm::Loop 
 
 /// Loads of gangs in lockstep that step far fetch ahead what they read some rounds later. What the
 /// gangs that follow will read there is left: lines so many rounds apart share few sets of the
-/// caches, and would be gone when those gangs come.
-void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
+/// caches, and would be gone when those gangs come. Where CPUs take few lines at once, those of the
+/// first gangs; the others lie behind them.
+void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned gangs, const Target &target) {
+  auto linesOf = [&](const llvm::LoadInst &load) {
+    const uint64_t bytes = f.getDataLayout().getTypeStoreSize(load.getType()).getFixedValue();
+    return unsigned((bytes + target.lineBytes - 1) / target.lineBytes);
+  };
   llvm::DominatorTree dominators(f);
   llvm::LoopInfo loops(dominators);
   for (const llvm::Loop *loop : loops.getLoopsInPreorder()) {
@@ -722,7 +727,15 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
       continue;
     for (llvm::Instruction *fetch : fetches)
       fetch->eraseFromParent();
-    for (auto &[load, step] : loads) {
+    unsigned lines = 0;
+    for (auto &[load, step] : loads)
+      lines += linesOf(*load);
+    const unsigned fetched =
+        lines <= target.linesAhead ? gangs : std::max(1u, gangs * target.linesAhead / lines);
+    for (auto [n, access] : llvm::enumerate(loads)) {
+      auto &[load, step] = access;
+      if (n % gangs >= fetched)
+        continue;
       llvm::IRBuilder<> b(load);
       Value *far = b.CreateAdd(
           step.phi, b.CreateMul(step.by, llvm::ConstantInt::get(step.by->getType(), rounds)));
@@ -730,9 +743,8 @@ void fetchNextRounds(llvm::Function &f, unsigned rounds, unsigned lineBytes) {
       Value *at = asItWillBe(load->getPointerOperand(), step, far, *loop, known, b);
       if (!at)
         continue; // what has been made of it is cleaned up
-      const uint64_t bytes = f.getDataLayout().getTypeStoreSize(load->getType()).getFixedValue();
-      for (uint64_t line = 0; line < bytes; line += lineBytes)
-        fetchAhead(b, at, int64_t(line));
+      for (unsigned line = 0; line < linesOf(*load); ++line)
+        fetchAhead(b, at, int64_t(line) * target.lineBytes);
     }
   }
 }
@@ -753,8 +765,8 @@ Jammed jamGangs(ModuleContext &context, llvm::Function &full, unsigned gangsPerC
   Jam jam(context, full, *copy);
   if (const unsigned gangs = jam.run(gangsPerCta); gangs > 1) {
     if (jam.isForStrides())
-      fetchNextRounds(*copy, std::max(1u, kLimits.accesses.gangsAhead / gangs),
-                      context.target.lineBytes);
+      fetchNextRounds(*copy, std::max(1u, kLimits.accesses.gangsAhead / gangs), gangs,
+                      context.target);
     return {copy, gangs, jam.isForStrides()};
   }
   copy->eraseFromParent();

@@ -44,6 +44,7 @@ struct Target {
   /// Results of so many bytes, which nobody reads at once, are best stored past the caches; 0:
   /// none.
   uint64_t streamedFrom;
+  unsigned linesAhead; ///< how many the CPU takes at once of what is fetched ahead
   OperationCosts costs;
 
   unsigned vectorBytes() const { return vectorBits / 8; }
