@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "translate/simt/cost.h"
 #include "translate/simt/lane_access.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/transposes.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 
@@ -162,9 +165,32 @@ std::optional<GangSteps::Step> GangSteps::findOfBinary(llvm::BinaryOperator &i) 
 namespace {
 
 /// Elements of a register of as many gangs, or lanes.
-unsigned registerElements(const AcrossGangs &a, unsigned lanes, unsigned gangs,
-                          const Target &target) {
-  return std::min({target.preferredBits / 8 / a.elementBytes(), lanes, gangs});
+unsigned registerElements(unsigned bytes, unsigned lanes, unsigned gangs, const Target &target) {
+  return std::min({target.preferredBits / 8 / bytes, lanes, gangs});
+}
+
+/// The thread's number along the block's second axis.
+bool isSecondNumber(const Value &v) {
+  auto *i = llvm::dyn_cast<Instruction>(&v);
+  if (!i)
+    return false;
+  const Word word = wordAt(*i);
+  return word.kind == Word::Kind::threadIndex && word.axis == 1;
+}
+
+bool isMadeOfSecondNumber(const Value &v) {
+  llvm::SmallVector<const Value *> stack{&v};
+  llvm::SmallPtrSet<const Value *, 16> seen;
+  while (!stack.empty()) {
+    const Value *each = stack.pop_back_val();
+    auto *i = llvm::dyn_cast<Instruction>(each);
+    if (!i || !seen.insert(i).second)
+      continue;
+    if (isSecondNumber(*i) || seen.size() > kLimits.search.operands)
+      return true;
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return false;
 }
 
 /// Moves what only `to` needs of the block before it there.
@@ -260,20 +286,38 @@ class Across {
 
 } // namespace
 
-unsigned gangsForAcross(const AcrossGangs &a, unsigned lanes, unsigned gangsPerCta,
-                        const Target &target) {
-  const unsigned bytes = a.elementBytes();
+llvm::SmallVector<unsigned, 3> gangsForAcross(unsigned bytes, unsigned lanes, unsigned gangsPerCta,
+                                              const Target &target) {
+  llvm::SmallVector<unsigned, 3> numbers;
   for (unsigned gangs = target.lineBytes / bytes; gangs * bytes >= 16; gangs /= 2)
-    if (const unsigned each = registerElements(a, lanes, gangs, target);
+    if (const unsigned each = registerElements(bytes, lanes, gangs, target);
         gangsPerCta % gangs == 0 && gangs % each == 0 && lanes % each == 0 && each * bytes >= 16)
-      return gangs;
-  return 0;
+      numbers.push_back(gangs);
+  return numbers;
+}
+
+bool mayGoAcross(const Instruction &access, const ShapeAnalysis &shapes, const Target &target) {
+  const Value *place = llvm::getLoadStorePointerOperand(&access);
+  const auto [x, y, z] = shapes.block();
+  const unsigned bits =
+      llvm::getLoadStoreType(const_cast<Instruction *>(&access))->getScalarSizeInBits();
+  // Gangs are rows, and the next gang the next row.
+  if (!place || (bits != 32 && bits != 64) || x != shapes.lanes() || shapes.areGangsRows() ||
+      !shapes.loops().empty() || gangsForAcross(bits / 8, x, y * z, target).empty())
+    return false;
+  int64_t step = 0;
+  for (const auto &[value, times] : sumOf(place, Extensions::through).terms)
+    if (isSecondNumber(*value))
+      step = times;
+    else if (isMadeOfSecondNumber(*value))
+      return false;
+  return step == bits / 8;
 }
 
 llvm::BasicBlock *accessAcross(const AcrossGangs &a, llvm::ArrayRef<llvm::IntrinsicInst *> ofGangs,
                                const Target &target, llvm::BasicBlock *otherwise) {
-  const unsigned each =
-      registerElements(a, LaneAccess(*a.access).lanes(), unsigned(ofGangs.size()), target);
+  const unsigned each = registerElements(a.elementBytes(), LaneAccess(*a.access).lanes(),
+                                         unsigned(ofGangs.size()), target);
   llvm::IRBuilder<> b(a.access);
   llvm::MDNode *weights = llvm::MDBuilder(b.getContext()).createLikelyBranchWeights();
   Value *areAllInLine = simt::areAllInLine(a, ofGangs, b);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "translate/simt/cta_uniform.h"
+#include "translate/simt/shape.h"
 #include "translate/simt/target.h"
 
 namespace ptxrun::simt {
@@ -57,11 +58,16 @@ class GangSteps {
   llvm::SmallVector<AcrossGangs::Number, 2> numbers_; ///< of the access at hand
 };
 
-/// How many gangs at once give whole registers, and no more than a line; 0: no such number divides
-/// `gangsPerCta`.
-unsigned gangsForAcross(const AcrossGangs &, unsigned lanes, unsigned gangsPerCta, const Target &);
+/// Numbers of gangs that give whole registers of elements of so many bytes, and no more than a
+/// line, and that divide `gangsPerCta`; the most comes first.
+llvm::SmallVector<unsigned, 3> gangsForAcross(unsigned elementBytes, unsigned lanes,
+                                              unsigned gangsPerCta, const Target &);
 
-/// The same access of as many gangs as gangsForAcross() says, one behind the other, the first of
+/// Whether the load or store of one thread will be such an access, as far as its address tells: to
+/// leave it alone until then. `shapes`: of the kernel.
+bool mayGoAcross(const llvm::Instruction &, const ShapeAnalysis &shapes, const Target &);
+
+/// The same access of as many gangs as gangsForAcross() allows, one behind the other, the first of
 /// them `a`'s: loads or stores of each lane and a transposition, if all lanes take part and no
 /// number wraps; else as they are, or, if that is given, nothing more but `otherwise`. Returns
 /// where what was behind them is.

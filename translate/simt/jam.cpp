@@ -279,6 +279,7 @@ class Jam {
   std::optional<Hammock> hammockAroundLoop(BasicBlock *) const;
   std::optional<Hammock> hammock(BasicBlock *branch, const BasicBlock *meeting) const;
   bool isBeforeAllEffects(const llvm::Instruction &) const;
+  llvm::SmallVector<const BasicBlock *> blocksTogether() const;
   unsigned gangsThatFit(unsigned gangsPerCta) const;
   void isolate(BasicBlock *branch, BasicBlock *meeting);
   void emit();
@@ -442,6 +443,20 @@ size_t sizeOf(const llvm::Instruction &i, const Target &target) {
   return target.gathers(access.elementBits()) ? 1 : perLane * access.lanes();
 }
 
+/// Those that gangs which stay together may come to.
+llvm::SmallVector<const BasicBlock *> Jam::blocksTogether() const {
+  llvm::SmallVector<const BasicBlock *> blocks{&f_.getEntryBlock()};
+  llvm::DenseSet<const BasicBlock *> seen{blocks.front()};
+  for (size_t n = 0; n < blocks.size(); ++n) {
+    const auto parting =
+        llvm::find_if(together_, [&](const auto &branch) { return branch.first == blocks[n]; });
+    for (auto [way, next] : llvm::enumerate(llvm::successors(blocks[n])))
+      if ((parting == together_.end() || way == parting->second) && seen.insert(next).second)
+        blocks.push_back(next);
+  }
+  return blocks;
+}
+
 /// As many as keep what lives through their loops in registers, and read lines long enough.
 unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
   const Target &target = context_.target;
@@ -454,13 +469,16 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
     most = std::max(most, live);
   }
   size_t repeated = 0;
-  for (const BasicBlock &b : f_)
-    for (const llvm::Instruction &i : b)
+  for (const BasicBlock *b : blocksTogether())
+    for (const llvm::Instruction &i : *b)
       if (!uniformity_->isUniform(&i) || i.mayHaveSideEffects())
         repeated += sizeOf(i, target);
   if (sharing_.empty()) {
-    const unsigned n = gangsForAcross(across_.front(), context_.lanes, gangsPerCta, target);
-    return n != 0 && n * repeated <= kLimits.jam.repeated ? n : 1;
+    for (unsigned n :
+         gangsForAcross(across_.front().elementBytes(), context_.lanes, gangsPerCta, target))
+      if (n * repeated <= kLimits.jam.repeated)
+        return n;
+    return 1;
   }
   for (unsigned n : {8u, 4u, 2u})
     if (gangsPerCta % n == 0 && n * most <= target.registersForLockstep() &&
@@ -517,7 +535,8 @@ void Jam::emit() {
 }
 
 void Jam::emitAcross(const AcrossGangs &a, bool mayPart) {
-  if (gangsForAcross(a, context_.lanes, count_, context_.target) != count_)
+  if (!llvm::is_contained(gangsForAcross(a.elementBytes(), context_.lanes, count_, context_.target),
+                          count_))
     return;
   llvm::SmallVector<llvm::IntrinsicInst *> ofGangs{a.access};
   for (unsigned gang = 1; gang < count_; ++gang)

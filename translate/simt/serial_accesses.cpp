@@ -21,6 +21,7 @@
 #include <map>
 #include <set>
 
+#include "translate/simt/across_gangs.h"
 #include "translate/simt/alone.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/guesses.h"
@@ -66,7 +67,7 @@ class Apart {
       if (const Value *place = placeOf(*i);
           !shapes_.step(place) && shapes_.shape(place).isVarying() &&
           !mayBeNeighbours(linearAddress(place, shapes_).index, shapes_) &&
-          !groups_.offsetsOf(place))
+          !groups_.offsetsOf(place) && !mayGoAcross(*i, shapes_, target_))
         apart.insert(i);
     return apart;
   }
