@@ -230,7 +230,8 @@ constinit const Limits kLimits = {
                  .perStore = 16,
                  .roundsLog2 = 4,
                  .deepestLoop = 4,
-                 .rounds = 16},
+                 .rounds = 16,
+                 .rerolled = 16},
     // 32 lanes at AVX2: two registers instead of four; four extensions and two moves of halves.
     .narrowing = {.ofEach = 2, .ofExtension = 6},
     // A test per pair of place and range stands before the loop: worth it for a handful.

@@ -17,6 +17,7 @@ struct Limits {
     unsigned roundsLog2;  ///< of a loop, as accesses in it count; of each level ...
     unsigned deepestLoop; ///< ... down to here
     unsigned rounds;      ///< versions of a kernel
+    unsigned rerolled;    ///< copies in an unrolled loop (rerolled_loops.cpp)
   } versions;
   /// 32-bit arithmetic that is done in 16 (narrow_integers.cpp): registers saved and taken.
   struct Narrowing {

@@ -256,6 +256,11 @@ Instruction *mayBeSame(const ShapeAnalysis &shapes, Instruction &i) {
 
 } // namespace
 
+void wantNoVersionFor(Instruction &i) {
+  for (const char *tried : {kTried, kTurnsTried})
+    i.setMetadata(tried, llvm::MDNode::get(i.getContext(), {}));
+}
+
 bool addTurnsForFewValues(const ShapeAnalysis &shapes, llvm::Function &f, const GangShape &gang,
                           unsigned &copied, llvm::DenseSet<const BasicBlock *> &rests) {
   for (BasicBlock *block : shapes.order())

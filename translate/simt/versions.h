@@ -20,6 +20,8 @@ void expectFirst(llvm::BranchInst *, const llvm::DebugLoc &line);
 bool addVersionForSameValue(const ShapeAnalysis &, llvm::Function &, const GangShape &,
                             unsigned &copied, llvm::DenseSet<const llvm::BasicBlock *> &general,
                             llvm::function_ref<bool(const llvm::BasicBlock *)> isIn);
+/// Adds none for this one: nothing that counts depends on it.
+void wantNoVersionFor(llvm::Instruction &);
 /// Such values in these blocks.
 llvm::SmallVector<llvm::Instruction *> quotients(const ShapeAnalysis &,
                                                  llvm::ArrayRef<llvm::BasicBlock *>);

@@ -22,6 +22,7 @@
 #include "translate/simt/prepare.h"
 #include "translate/simt/regions.h"
 #include "translate/simt/repeated_stores.h"
+#include "translate/simt/rerolled_loops.h"
 #include "translate/simt/rounds.h"
 #include "translate/simt/rows.h"
 #include "translate/simt/serial_accesses.h"
@@ -213,6 +214,7 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
     });
   if (gang.lanes == 1 || context.options.tier != Tier::optimised)
     return {};
+  passes.run(Pass::reroll, [&] { rerollLoops(kernel, gang); });
   passes.run(Pass::localRows, [&] {
     for (llvm::Function *f : functions)
       layOutLocalRows(*f, gang.lanes);
