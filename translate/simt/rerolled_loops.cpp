@@ -6,15 +6,17 @@
 //           if (n >= 4)
 //             do body(k), body(k + 32), body(k + 64), body(k + 96), k += 128; while (k < end)
 //
-// Where lanes have n rounds and n - 1, they part in the first loop, and have no rows in the second:
-// what was one row of `end` that is no multiple of 128 would be gathered, lane by lane. Gangs for
-// which both loops together do what one loop would take that one:
+// or the unrolled loop first, and what is left behind it. Where lanes have n rounds and n - 1, they
+// part in the one loop, and have no rows in the other: what was one row of an `end` that is no
+// multiple of 128 would be gathered, lane by lane. Gangs for which both loops together do what one
+// loop would take that one:
 //
 //     do body(k), k += 32; while (k < end)
 //
-// That the second loop does what four rounds of the first do is seen from the code: its values are
-// the same operations on addresses and numbers that are equal as sums. That both together have the
-// rounds of the one is asked at run time, for all lanes at once (`isRight`).
+// That the unrolled loop does what four rounds of the other one do is seen from the code: its
+// values are the same operations on addresses and numbers that are equal as sums; so are the
+// numbers of rounds. That no number wraps which is extended on the way, as sums do not show, is
+// asked at run time, for all lanes at once (isRight).
 #include "translate/simt/rerolled_loops.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -30,6 +32,7 @@
 #include <tuple>
 #include <vector>
 
+#include "translate/lower/bits_of.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/prepare.h"
@@ -45,22 +48,20 @@ using llvm::PHINode;
 using llvm::Value;
 using namespace llvm::PatternMatch;
 
-/// sum + perRound * t + perTurn * u: in round t of the first loop; of the second loop, which has
-/// begun in round t, in its turn u.
+/// sum + perRound * r + perTurn * u, in round r of the loop of what is left and turn u of the
+/// unrolled one. In the loop behind the other one both count.
 struct Form {
   LinearSum sum;
   int64_t perRound = 0, perTurn = 0;
 };
 
-/// A number that is extended, but for constants: what it is the sum of before the first round, and
-/// what each adds. Sums of it are extended as if it could not wrap.
+/// A number of 32 bits that is extended: times * counter + offset + least to most, where it does
+/// not wrap. `offset` is of numbers with signs.
 struct Extended {
-  LinearSum::Terms terms;
-  unsigned bits;
+  LinearSum::Terms offset;
+  int64_t times;
   bool isSigned;
-  int64_t perRound;
-  int64_t least, most; ///< what is added to it, wherever it is extended
-  const Value *standsFor;
+  int64_t least, most; ///< in all places where it is extended
 };
 
 bool isLoopOfOneBlock(const llvm::Loop &loop) {
@@ -111,6 +112,8 @@ Value *beforeTheWay(Value *v) {
   return v;
 }
 
+bool isZero(const Value *v) { return llvm::PatternMatch::match(v, m_ZeroInt()); }
+
 /// `branch` goes to `side` if and only if the answer holds.
 struct Comparison {
   llvm::CmpInst::Predicate predicate;
@@ -125,25 +128,27 @@ std::optional<Comparison> comparisonFor(const llvm::BranchInst &branch, const Ba
                     c->getOperand(1)};
 }
 
-/// A loop of what is left, and the unrolled one behind it.
+/// A loop of what is left, and the unrolled one, before it or behind it.
 class Pair {
  public:
-  Pair(const llvm::Loop &unrolled, const ShapeAnalysis &shapes)
-      : shapes_(shapes), unrolled_(unrolled), many_(*unrolled.getHeader()) {}
+  Pair(const llvm::Loop &second, const ShapeAnalysis &shapes) : shapes_(shapes), second_(&second) {}
 
   /// Nothing is changed.
   bool find() {
-    return findBlocks() && hasOnlyAccesses(*one_, storesOfOne_) &&
-           hasOnlyAccesses(many_, storesOfMany_) && findCounts() && hasRows() && doTheSame() &&
-           findResults() && isAskable();
+    return findBlocks() && findCounts() && hasOnlyAccesses(*one_, storesOfOne_) &&
+           hasOnlyAccesses(*many_, storesOfMany_) && hasRows() && doTheSame() && findResults() &&
+           isAskable();
   }
 
   void rewrite();
 
  private:
   bool findBlocks();
-  static bool hasOnlyAccesses(BasicBlock &, std::vector<Instruction *> &stores);
   bool findCounts();
+  bool findWhatIsLeft();
+  bool findCounter();
+  bool hasTurns();
+  static bool hasOnlyAccesses(BasicBlock &, std::vector<Instruction *> &stores);
   bool hasRows();
   bool doTheSame();
   bool findResults();
@@ -156,15 +161,17 @@ class Pair {
   bool areEqual(const Form &ofOne, const Form &ofMany, unsigned copy, unsigned bits) const;
   bool match(Value *ofOne, Value *ofMany, unsigned copy);
   bool matchOperations(Instruction &ofOne, Instruction &ofMany, unsigned copy);
+  bool areLinked(PHINode &ofOne, PHINode &ofMany);
   bool isLoadedInOrder(const Instruction &ofOne, const Instruction &ofMany, unsigned copy) const;
 
   bool isInside(const Value *v) const {
     auto *i = llvm::dyn_cast<Instruction>(v);
     return i && inside_.contains(i->getParent());
   }
+  bool isUnrolledFirst() const { return many_ == first_->getHeader(); }
   Value *startOf(const PHINode &phi) const {
-    const llvm::Loop &loop = phi.getParent() == one_ ? *left_ : unrolled_;
-    return phi.getIncomingValueForBlock(loop.getLoopPreheader());
+    const llvm::Loop *loop = phi.getParent() == first_->getHeader() ? first_ : second_;
+    return phi.getIncomingValueForBlock(loop->getLoopPreheader());
   }
   static Value *nextOf(const PHINode &phi) { return phi.getIncomingValueForBlock(phi.getParent()); }
   /// What each round adds to it.
@@ -180,35 +187,31 @@ class Pair {
     return isComputableBefore(v, choice_, shapes_.dominators(), kLimits.search.operands);
   }
   Value *before(Value *v) const { return computedBefore(v, choice_, shapes_.dominators()); }
-  Value *exactly(Value *v, llvm::IRBuilder<> &, llvm::DenseMap<Value *, Value *> &made) const;
-  LinearSum offsetOf(const Extended &) const;
-  bool isDistanceToEnd(Value *);
-  bool isNumberOfRounds(Value *);
-  bool areCountedAlike();
+  Value *initially(Value *, llvm::IRBuilder<> *, llvm::DenseMap<Value *, Value *> &made);
   bool isBelowEnd();
   Value *isRight(llvm::IRBuilder<> &);
   void settle(Value *test) const;
 
   const ShapeAnalysis &shapes_;
-  const llvm::Loop &unrolled_;
-  BasicBlock &many_;                                ///< the unrolled loop
-  const llvm::Loop *left_ = nullptr;                ///< the loop of what is left
-  BasicBlock *one_ = nullptr;                       ///< its block
-  llvm::BranchInst *choice_ = nullptr;              ///< around it
-  BasicBlock *joined_ = nullptr;                    ///< behind it
-  llvm::BranchInst *enough_ = nullptr;              ///< around the unrolled loop
+  const llvm::Loop *first_ = nullptr, *second_;
+  BasicBlock *one_ = nullptr;                       ///< the loop of what is left
+  BasicBlock *many_ = nullptr;                      ///< the unrolled loop
+  llvm::BranchInst *choice_ = nullptr;              ///< around the first loop
+  BasicBlock *joined_ = nullptr;                    ///< behind that
+  llvm::BranchInst *next_ = nullptr;                ///< around the second loop
   BasicBlock *behind_ = nullptr;                    ///< all of them
   llvm::SmallPtrSet<const BasicBlock *, 8> inside_; ///< from `choice_` to `behind_`
-  Value *rounds_ = nullptr;                         ///< of the loop of what is left
-  PHINode *counter_ = nullptr;                      ///< of `one_`: compared with `end_`
-  Value *end_ = nullptr;
-  llvm::CmpInst::Predicate goesOn_ = llvm::CmpInst::BAD_ICMP_PREDICATE;
-  int64_t step_ = 0; ///< of the counter
+  Value *left_ = nullptr;                           ///< rounds of `one_`
+  Value *rounds_ = nullptr;                         ///< of both together
+  Value *start_ = nullptr, *end_ = nullptr;         ///< of the counter
+  int64_t step_ = 0;                                ///< and what each round adds to it
   unsigned copies_ = 0;
   std::vector<Instruction *> storesOfOne_, storesOfMany_;
   std::set<std::tuple<Value *, Value *, unsigned>> matched_;
+  std::set<std::pair<PHINode *, PHINode *>> linked_; ///< which are one number
   std::map<Value *, std::optional<Form>> forms_;
-  std::vector<Extended> extended_;
+  std::vector<Extended> extended_;            ///< which must not wrap
+  llvm::SmallPtrSet<const Value *, 8> exact_; ///< where they are extended
   std::vector<Instruction *> invariants_;
   std::map<Value *, Value *> standsFor_;
   /// What is known of operations of `one_`, and not of the same ones of `many_`.
@@ -217,25 +220,24 @@ class Pair {
 };
 
 bool Pair::findBlocks() {
-  BasicBlock *way = unrolled_.getLoopPreheader();
-  enough_ = choiceBefore(way);
-  if (!enough_)
+  BasicBlock *way = second_->getLoopPreheader();
+  next_ = choiceBefore(way);
+  if (!next_)
     return false;
-  behind_ = meetingOf(unrolled_.getExitBlock(), otherSide(*enough_, way));
-  joined_ = enough_->getParent();
+  behind_ = meetingOf(second_->getExitBlock(), otherSide(*next_, way));
+  joined_ = next_->getParent();
   choiceBefore(joined_); // to where it begins
   if (!behind_ || !joined_->hasNPredecessors(2))
     return false;
   for (BasicBlock *p : llvm::predecessors(joined_))
     for (BasicBlock *b = p; b; b = isEmpty(*b) ? b->getSinglePredecessor() : nullptr) {
       const llvm::Loop *loop = shapes_.loops().getLoopFor(b);
-      if (loop && loop->getHeader() == b && isLoopOfOneBlock(*loop) && loop != &unrolled_)
-        left_ = loop;
+      if (loop && loop->getHeader() == b && isLoopOfOneBlock(*loop) && loop != second_)
+        first_ = loop;
     }
-  if (!left_ || meetingOf(left_->getExitBlock(), joined_) != joined_)
+  if (!first_ || meetingOf(first_->getExitBlock(), joined_) != joined_)
     return false;
-  one_ = left_->getHeader();
-  way = left_->getLoopPreheader();
+  way = first_->getLoopPreheader();
   choice_ = choiceBefore(way);
   if (!choice_ || meetingOf(otherSide(*choice_, way), joined_) != joined_)
     return false;
@@ -244,6 +246,152 @@ bool Pair::findBlocks() {
     if (BasicBlock *b = stack.pop_back_val(); b != behind_ && inside_.insert(b).second)
       stack.append(llvm::succ_begin(b), llvm::succ_end(b));
   return true;
+}
+
+bool Pair::findCounts() {
+  for (auto [one, many] : {std::pair(first_, second_), std::pair(second_, first_)}) {
+    one_ = one->getHeader();
+    many_ = many->getHeader();
+    if (findWhatIsLeft())
+      return findCounter() && hasTurns();
+  }
+  return false;
+}
+
+/// The loop of what is left counts it down, and stands behind a test for it.
+bool Pair::findWhatIsLeft() {
+  const auto toOne = comparisonFor(*llvm::cast<llvm::BranchInst>(one_->getTerminator()), one_);
+  const llvm::Loop &loop = isUnrolledFirst() ? *second_ : *first_;
+  BasicBlock *way = loop.getLoopPreheader();
+  llvm::BranchInst *around = choiceBefore(way);
+  const auto toLeft = comparisonFor(*around, way);
+  left_ = nullptr;
+  if (!toOne || toOne->predicate != llvm::CmpInst::ICMP_NE || !isZero(toOne->y) || !toLeft ||
+      toLeft->predicate != llvm::CmpInst::ICMP_NE || !isZero(toLeft->y))
+    return false;
+  for (PHINode &phi : one_->phis())
+    if (nextOf(phi) == toOne->x) {
+      LinearSum rest = sumOf(startOf(phi));
+      const std::optional<int64_t> step = stepOf(phi);
+      rest.add(toLeft->x, step == 1 ? 1 : -1);
+      if ((step == 1 || step == -1) && rest.terms.empty() && rest.constant == 0)
+        left_ = toLeft->x;
+    }
+  const llvm::APInt *mask = nullptr;
+  if (!left_ || !llvm::PatternMatch::match(left_, m_And(m_Value(rounds_), m_APInt(mask))) ||
+      !mask->isMask() || mask->ugt(kLimits.versions.rerolled - 1))
+    return false;
+  copies_ = unsigned(mask->getZExtValue()) + 1;
+  return true;
+}
+
+/// All rounds are (end - 1 - start) / step + 1, of a number that both loops step.
+bool Pair::findCounter() {
+  const LinearSum sum = sumOf(rounds_);
+  if (sum.constant != 1 || sum.terms.empty())
+    return false;
+  // What is divided by the step.
+  Value *divided = nullptr;
+  const llvm::APInt *by = nullptr;
+  step_ = 1;
+  if (sum.terms.size() == 1 && sum.terms[0].second == 1 &&
+      llvm::PatternMatch::match(const_cast<Value *>(sum.terms[0].first),
+                                m_Shr(m_Value(divided), m_APInt(by))) &&
+      by->ult(20))
+    step_ = int64_t{1} << by->getZExtValue();
+  Value *distance = divided && step_ > 1 ? divided : rounds_;
+  const Form *f = formOf(distance);
+  const unsigned bits = widthOf(distance);
+  if (!f || (bits != 32 && bits != 64))
+    return false;
+  for (PHINode &phi : first_->getHeader()->phis()) {
+    if (widthOf(&phi) != bits || phi.getType()->isPointerTy() ||
+        stepOf(phi) != (isUnrolledFirst() ? copies_ : 1) * step_)
+      continue;
+    start_ = startOf(phi);
+    const Form *start = formOf(start_);
+    if (!start || !shapes_.shape(start_).hasOffsets())
+      continue;
+    LinearSum end = f->sum;
+    end.add(start->sum, 1);
+    end.constant += distance == rounds_ ? 0 : 1;
+    if (end.terms.size() != 1 || end.terms[0].second != 1 || end.constant != 0)
+      continue;
+    end_ = const_cast<Value *>(end.terms[0].first);
+    // The first round is done in any case.
+    if (auto *greater = llvm::dyn_cast<llvm::MinMaxIntrinsic>(end_);
+        greater && greater->getIntrinsicID() == llvm::Intrinsic::smax)
+      for (auto [x, y] : {std::pair(greater->getLHS(), greater->getRHS()),
+                          std::pair(greater->getRHS(), greater->getLHS())}) {
+        const Form *second = formOf(y);
+        if (!second)
+          continue;
+        LinearSum away = second->sum;
+        away.add(start->sum, -1);
+        if (away.terms.empty() && llvm::SignExtend64(uint64_t(away.constant), bits) == step_)
+          end_ = x;
+      }
+    if (!isInside(end_) && shapes_.isUniform(end_)) {
+      forms_.clear(); // by the counter from now on
+      return formOf(start_) != nullptr;
+    }
+  }
+  return false;
+}
+
+/// The unrolled loop comes where there are rounds enough for it, and goes on as long as there are.
+bool Pair::hasTurns() {
+  const llvm::Loop &loop = isUnrolledFirst() ? *first_ : *second_;
+  BasicBlock *way = loop.getLoopPreheader();
+  llvm::BranchInst *around = choiceBefore(way);
+  // rounds - 1 < copies - 1, or what is divided by the step: less than so many steps
+  const auto isTooFew = comparisonFor(*around, otherSide(*around, way));
+  const llvm::APInt *bound = nullptr;
+  if (!isTooFew || isTooFew->predicate != llvm::CmpInst::ICMP_ULT ||
+      !llvm::PatternMatch::match(isTooFew->y, m_APInt(bound)) ||
+      *bound != uint64_t(step_) * (copies_ - 1))
+    return false;
+  const Form *tested = formOf(isTooFew->x), *rounds = formOf(rounds_);
+  Value *divided = nullptr;
+  const LinearSum all = sumOf(rounds_);
+  if (step_ > 1) {
+    llvm::PatternMatch::match(const_cast<Value *>(all.terms[0].first),
+                              m_Shr(m_Value(divided), m_Value()));
+    rounds = formOf(divided);
+  }
+  if (!tested || !rounds || widthOf(isTooFew->x) != widthOf(start_))
+    return false;
+  LinearSum difference = tested->sum;
+  difference.add(rounds->sum, -1);
+  if (!difference.terms.empty() || difference.constant != (step_ > 1 ? 0 : -1))
+    return false;
+
+  const auto goesOn = comparisonFor(*llvm::cast<llvm::BranchInst>(many_->getTerminator()), many_);
+  if (!goesOn)
+    return false;
+  if (goesOn->predicate == llvm::CmpInst::ICMP_SLT && goesOn->y == end_) {
+    const Form *next = formOf(goesOn->x), *start = formOf(start_);
+    if (!next || !start || next->perTurn != copies_ * step_ ||
+        next->perRound != (isUnrolledFirst() ? 0 : step_))
+      return false;
+    LinearSum away = next->sum;
+    away.add(start->sum, -1);
+    return away.terms.empty() && away.constant == copies_ * step_;
+  }
+  if (goesOn->predicate != llvm::CmpInst::ICMP_NE || !llvm::isa<llvm::ConstantInt>(goesOn->y))
+    return false;
+  // last - first == (rounds - left) * step / copies
+  for (PHINode &phi : many_->phis())
+    if (nextOf(phi) == goesOn->x)
+      if (const std::optional<int64_t> step = stepOf(phi); step && std::abs(*step) == copies_) {
+        LinearSum turns = sumOf(goesOn->y);
+        turns.add(sumOf(startOf(phi)), -1);
+        turns.add(all, *step < 0 ? 1 : -1);
+        turns.add(left_, *step < 0 ? -1 : 1);
+        return turns.terms.empty() &&
+               llvm::SignExtend64(uint64_t(turns.constant), widthOf(&phi)) == 0;
+      }
+  return false;
 }
 
 bool Pair::hasOnlyAccesses(BasicBlock &block, std::vector<Instruction *> &stores) {
@@ -264,50 +412,8 @@ bool Pair::hasOnlyAccesses(BasicBlock &block, std::vector<Instruction *> &stores
   return true;
 }
 
-/// The loop of what is left counts its rounds down; the other one goes on below a bound.
-bool Pair::findCounts() {
-  const auto toOne = comparisonFor(*llvm::cast<llvm::BranchInst>(one_->getTerminator()), one_);
-  const auto toMany = comparisonFor(*llvm::cast<llvm::BranchInst>(many_.getTerminator()), &many_);
-  if (!toOne || toOne->predicate != llvm::CmpInst::ICMP_NE ||
-      !llvm::PatternMatch::match(toOne->y, m_ZeroInt()) || !toMany)
-    return false;
-  for (PHINode &phi : one_->phis())
-    if (nextOf(phi) == toOne->x && stepOf(phi) == -1)
-      rounds_ = startOf(phi);
-  BasicBlock *way = left_->getLoopPreheader();
-  choiceBefore(way);
-  const auto toLeft = comparisonFor(*choice_, way);
-  if (!rounds_ || !toLeft || toLeft->predicate != llvm::CmpInst::ICMP_NE || toLeft->x != rounds_ ||
-      !llvm::PatternMatch::match(toLeft->y, m_ZeroInt()))
-    return false;
-  goesOn_ = toMany->predicate;
-  Value *counted = toMany->x;
-  end_ = toMany->y;
-  if (!isInside(counted)) {
-    std::swap(counted, end_);
-    goesOn_ = llvm::CmpInst::getSwappedPredicate(goesOn_);
-  }
-  if ((goesOn_ != llvm::CmpInst::ICMP_SLT && goesOn_ != llvm::CmpInst::ICMP_ULT) ||
-      isInside(end_) || !counted->getType()->isIntegerTy())
-    return false;
-  const unsigned bits = counted->getType()->getIntegerBitWidth();
-  const Form *f = bits == 32 || bits == 64 ? formOf(counted) : nullptr;
-  if (!f || f->perRound <= 0 || f->perTurn % f->perRound != 0)
-    return false;
-  step_ = f->perRound;
-  const int64_t copies = f->perTurn / f->perRound;
-  if (copies < 2 || copies > kLimits.versions.rerolled || step_ > (1 << 20))
-    return false;
-  copies_ = unsigned(copies);
-  for (PHINode &phi : one_->phis())
-    if (nextOf(phi)->getType() == counted->getType())
-      if (const Form *next = formOf(nextOf(phi)); next && areEqual(*next, *f, copies_ - 1, bits))
-        counter_ = &phi;
-  return counter_ && shapes_.shape(startOf(*counter_)).hasOffsets() && shapes_.isUniform(end_);
-}
-
-/// Lanes have elements side by side as far as their counters do, which they would not in the
-/// unrolled loop.
+/// Lanes have elements side by side as far as their counters do, which they would not in the second
+/// loop.
 bool Pair::hasRows() {
   return llvm::any_of(*one_, [&](Instruction &i) {
     Value *place = llvm::getLoadStorePointerOperand(&i);
@@ -317,12 +423,12 @@ bool Pair::hasRows() {
   });
 }
 
-/// The number of `one_` that is `joined` with what it was before.
+/// The number of the first loop that is `joined` with what it was before.
 PHINode *Pair::changedBy(const Value &joined) const {
   auto *phi = llvm::dyn_cast<PHINode>(&joined);
   if (!phi || phi->getParent() != joined_)
     return nullptr;
-  for (PHINode &p : one_->phis())
+  for (PHINode &p : first_->getHeader()->phis())
     for (unsigned n : {0u, 1u})
       if (beforeTheWay(phi->getIncomingValue(n)) == nextOf(p) &&
           beforeTheWay(phi->getIncomingValue(1 - n)) == startOf(p))
@@ -342,25 +448,22 @@ Value *Pair::invariant(Value *v) {
   return standsFor_[v] = found;
 }
 
-Value *Pair::findInvariant(Instruction &of) {
-  Instruction *i = &of;
-  if (llvm::isa<PHINode>(i) || !isSpeculatable(*i) || i->mayReadOrWriteMemory())
+Value *Pair::findInvariant(Instruction &i) {
+  if (llvm::isa<PHINode>(i) || !isSpeculatable(i) || i.mayReadOrWriteMemory())
     return nullptr;
   llvm::SmallVector<Value *> operands;
-  for (Value *operand : i->operands())
-    if (Value *known = llvm::isa<llvm::Instruction>(operand) ? invariant(operand) : operand)
+  for (Value *operand : i.operands())
+    if (Value *known = invariant(operand))
       operands.push_back(known);
     else
       return nullptr;
   for (Instruction *other : invariants_)
-    if (other == i || (other->isSameOperationAs(i) &&
-                       llvm::all_of(llvm::zip(other->operands(), operands), [&](const auto &pair) {
-                         Value *of = std::get<0>(pair).get();
-                         return (isInside(of) ? invariant(of) : of) == std::get<1>(pair);
-                       })))
+    if (other->isSameOperationAs(&i) &&
+        llvm::equal(other->operands(), operands,
+                    [&](const llvm::Use &x, Value *y) { return invariant(x.get()) == y; }))
       return other;
-  invariants_.push_back(i);
-  return i;
+  invariants_.push_back(&i);
+  return &i;
 }
 
 const Form *Pair::formOf(Value *v) {
@@ -400,7 +503,7 @@ std::optional<Form> Pair::formOfTerm(Value *v) {
     return f;
   }
   PHINode *stepping = phi->getParent() == joined_ ? changedBy(*phi) : phi;
-  if (!stepping || (stepping->getParent() != one_ && stepping->getParent() != &many_))
+  if (!stepping || (stepping->getParent() != one_ && stepping->getParent() != many_))
     return std::nullopt;
   const std::optional<int64_t> step = stepOf(*stepping);
   const Form *start = step ? formOf(startOf(*stepping)) : nullptr;
@@ -411,51 +514,76 @@ std::optional<Form> Pair::formOfTerm(Value *v) {
   return f;
 }
 
+/// By the counter, which knows no wrapping, and what is the same for all lanes.
 std::optional<Form> Pair::formOfExtension(llvm::CastInst &cast) {
   const Form *of = formOf(cast.getOperand(0));
-  if (!of || (of->perTurn != 0 && (copies_ == 0 || of->perTurn != copies_ * of->perRound)))
+  if (!of)
     return std::nullopt;
   Form f;
   f.perRound = of->perRound;
   f.perTurn = of->perTurn;
-  if (of->sum.terms.empty() && of->perRound == 0) {
-    f.sum.constant = of->sum.constant;
+  const int64_t perRound = f.perRound ? f.perRound : f.perTurn / copies_;
+  if ((f.perTurn != 0 && f.perTurn != perRound * copies_) || perRound % step_ != 0)
+    return std::nullopt;
+  if (!end_ || widthOf(start_) != 32 || widthOf(cast.getOperand(0)) != 32) {
+    Value *same = perRound == 0 ? invariant(&cast) : nullptr;
+    if (!same)
+      return std::nullopt;
+    f.sum.add(same, 1);
     return f;
   }
-  const unsigned bits = cast.getOperand(0)->getType()->getIntegerBitWidth();
+  const LinearSum &counter = formOf(start_)->sum;
+  int64_t times = perRound / step_;
+  if (perRound == 0)
+    for (const auto &[term, n] : of->sum.terms)
+      if (!shapes_.isUniform(term))
+        for (const auto &[other, k] : counter.terms)
+          if (other == term)
+            times = n / k;
+  LinearSum offset = of->sum;
+  offset.add(counter, -times);
+  const bool isFit = llvm::all_of(offset.terms, [&](const auto &term) {
+    return widthOf(term.first) == 32 && !term.first->getType()->isPointerTy() &&
+           shapes_.isUniform(term.first) && isKnown(const_cast<Value *>(term.first)) &&
+           std::abs(term.second) < (int64_t{1} << 24);
+  });
+  if (!isFit || times < 0 || times >= (1 << 24))
+    return std::nullopt;
+  const int64_t constant = llvm::SignExtend64<32>(uint64_t(offset.constant));
   const bool isSigned = llvm::isa<llvm::SExtInst>(cast);
-  const int64_t constant = llvm::SignExtend64(uint64_t(of->sum.constant), bits);
   auto same = llvm::find_if(extended_, [&](const Extended &e) {
-    return e.terms == of->sum.key() && e.bits == bits && e.isSigned == isSigned;
+    return e.offset == offset.key() && e.times == times && e.isSigned == isSigned;
   });
   if (same == extended_.end())
-    same = extended_.insert(
-        same, {of->sum.key(), bits, isSigned, of->perRound, constant, constant, &cast});
-  same->perRound = std::max(same->perRound, of->perRound);
+    same = extended_.insert(same, {offset.key(), times, isSigned, constant, constant});
   same->least = std::min(same->least, constant);
   same->most = std::max(same->most, constant);
-  f.sum.add(same->standsFor, 1);
+  exact_.insert(&cast);
+  f.sum = offset;
   f.sum.constant = constant;
+  f.sum.add(start_, times);
   return f;
 }
 
 bool Pair::areEqual(const Form &ofOne, const Form &ofMany, unsigned copy, unsigned bits) const {
   const int64_t away = minus(ofMany.sum.constant, total(ofOne.sum.constant, ofOne.perRound * copy));
-  return ofMany.perRound == ofOne.perRound && ofMany.perTurn == copies_ * ofOne.perRound &&
-         ofOne.perTurn == 0 && llvm::SignExtend64(uint64_t(away), bits) == 0 &&
-         ofOne.sum.key() == ofMany.sum.key();
+  const int64_t perTurn = copies_ * ofOne.perRound;
+  return ofMany.perTurn == perTurn &&
+         (isUnrolledFirst() ? ofOne.perTurn == perTurn && ofMany.perRound == 0
+                            : ofOne.perTurn == 0 && ofMany.perRound == ofOne.perRound) &&
+         llvm::SignExtend64(uint64_t(away), bits) == 0 && ofOne.sum.key() == ofMany.sum.key();
 }
 
-/// What `ofOne` is in round t + copy of the loop of what is left, `ofMany` is in the turn of the
-/// unrolled loop that begins in round t.
+/// What `ofOne` is `copy` rounds after a turn of the unrolled loop would begin, `ofMany` is in that
+/// turn.
 bool Pair::match(Value *ofOne, Value *ofMany, unsigned copy) {
-  if (ofOne->getType() != ofMany->getType())
-    return false;
+  ofOne = lower::bitsOf(ofOne);
+  ofMany = lower::bitsOf(ofMany);
   if (!matched_.insert({ofOne, ofMany, copy}).second)
     return true; // or found not to be so, which ends all
   if (Value *same = invariant(ofOne))
-    return same == invariant(ofMany);
-  if (const unsigned bits = widthOf(ofOne))
+    return same == invariant(ofMany); // of one type then
+  if (const unsigned bits = widthOf(ofOne); bits != 0 && bits == widthOf(ofMany))
     if (const Form *f = formOf(ofOne), *g = f ? formOf(ofMany) : nullptr;
         g && areEqual(*f, *g, copy, bits))
       return true;
@@ -463,16 +591,30 @@ bool Pair::match(Value *ofOne, Value *ofMany, unsigned copy) {
     if (copy > 0)
       return match(nextOf(*phi), ofMany, copy - 1);
     auto *first = llvm::dyn_cast<PHINode>(ofMany);
-    return first && first->getParent() == &many_ &&
-           changedBy(*beforeTheWay(startOf(*first))) == phi;
+    return first && areLinked(*phi, *first);
   }
   auto *i = llvm::dyn_cast<Instruction>(ofOne), *j = llvm::dyn_cast<Instruction>(ofMany);
-  return i && j && i->getParent() == one_ && j->getParent() == &many_ &&
+  return i && j && i->getParent() == one_ && j->getParent() == many_ &&
          matchOperations(*i, *j, copy);
 }
 
+/// One number, that both loops change: the second one goes on where the first one has ended.
+bool Pair::areLinked(PHINode &ofOne, PHINode &ofMany) {
+  if (ofOne.getParent() != one_ || ofMany.getParent() != many_)
+    return false;
+  PHINode &first = isUnrolledFirst() ? ofMany : ofOne, &second = isUnrolledFirst() ? ofOne : ofMany;
+  if (changedBy(*beforeTheWay(startOf(second))) != &first)
+    return false;
+  return !linked_.insert({&ofOne, &ofMany}).second ||
+         match(nextOf(ofOne), nextOf(ofMany), copies_ - 1);
+}
+
 bool Pair::matchOperations(Instruction &ofOne, Instruction &ofMany, unsigned copy) {
-  if (!ofOne.isSameOperationAs(&ofMany))
+  auto *x = llvm::dyn_cast<llvm::CmpInst>(&ofOne), *y = llvm::dyn_cast<llvm::CmpInst>(&ofMany);
+  const bool isSwapped = x && y && x->getPredicate() != y->getPredicate() &&
+                         x->getPredicate() == y->getSwappedPredicate() &&
+                         x->getOperand(0)->getType() == y->getOperand(0)->getType();
+  if (!isSwapped && !ofOne.isSameOperationAs(&ofMany))
     return false;
   if (llvm::isa<llvm::LoadInst>(ofOne) && !isLoadedInOrder(ofOne, ofMany, copy))
     return false;
@@ -484,18 +626,25 @@ bool Pair::matchOperations(Instruction &ofOne, Instruction &ofMany, unsigned cop
   for (auto [kind, node] : known)
     if (ofMany.getMetadata(kind) != node)
       notKnown_.push_back({&ofOne, kind});
-  if (ofOne.isCommutative() && ofOne.getNumOperands() >= 2) {
-    const auto saved = matched_;
-    if (match(ofOne.getOperand(0), ofMany.getOperand(1), copy) &&
-        match(ofOne.getOperand(1), ofMany.getOperand(0), copy) &&
-        std::equal(ofOne.op_begin() + 2, ofOne.op_end(), ofMany.op_begin() + 2,
-                   [&](Value *x, Value *y) { return match(x, y, copy); }))
-      return true;
-    matched_ = saved;
-  }
-  return llvm::all_of(llvm::zip(ofOne.operands(), ofMany.operands()), [&](const auto &pair) {
-    return match(std::get<0>(pair).get(), std::get<1>(pair).get(), copy);
-  });
+  const auto matchAll = [&](unsigned first, unsigned second) {
+    for (unsigned n = 0; n < ofOne.getNumOperands(); ++n)
+      if (!match(ofOne.getOperand(n),
+                 ofMany.getOperand(n == 0   ? first
+                                   : n == 1 ? second
+                                            : n),
+                 copy))
+        return false;
+    return true;
+  };
+  if (!ofOne.isCommutative() || isSwapped)
+    return isSwapped ? matchAll(1, 0) : matchAll(0, 1);
+  const auto matched = matched_;
+  const auto linked = linked_;
+  if (matchAll(1, 0))
+    return true;
+  matched_ = matched;
+  linked_ = linked;
+  return matchAll(0, 1);
 }
 
 /// Behind as many stores as in one loop.
@@ -524,26 +673,32 @@ bool Pair::doTheSame() {
 }
 
 bool Pair::findResults() {
-  BasicBlock *ofMany = unrolled_.getExitBlock(), *around = enough_->getParent();
-  while (ofMany->getSingleSuccessor() != behind_)
-    ofMany = ofMany->getSingleSuccessor();
-  BasicBlock *way = unrolled_.getLoopPreheader();
+  BasicBlock *ofSecond = second_->getExitBlock(), *around = next_->getParent();
+  while (ofSecond->getSingleSuccessor() != behind_)
+    ofSecond = ofSecond->getSingleSuccessor();
+  BasicBlock *way = second_->getLoopPreheader();
   choiceBefore(way);
-  for (BasicBlock *b = otherSide(*enough_, way); b != behind_; b = b->getSingleSuccessor())
+  for (BasicBlock *b = otherSide(*next_, way); b != behind_; b = b->getSingleSuccessor())
     around = b;
   for (PHINode &phi : behind_->phis()) {
-    Value *behindMany = beforeTheWay(phi.getIncomingValueForBlock(ofMany));
-    Value *behindOne = beforeTheWay(phi.getIncomingValueForBlock(around));
-    if (!isInside(behindMany)) {
-      if (behindMany != behindOne)
+    Value *behindSecond = beforeTheWay(phi.getIncomingValueForBlock(ofSecond));
+    Value *behindFirst = beforeTheWay(phi.getIncomingValueForBlock(around));
+    if (!isInside(behindSecond)) {
+      if (behindSecond != behindFirst)
         return false;
-      results_.push_back({&phi, behindMany});
+      results_.push_back({&phi, behindSecond});
       continue;
     }
-    PHINode *of = changedBy(*behindOne);
-    if (!of || !match(nextOf(*of), behindMany, copies_ - 1))
+    PHINode *first = changedBy(*behindFirst), *second = nullptr;
+    for (PHINode &p : second_->getHeader()->phis())
+      if (nextOf(p) == behindSecond && beforeTheWay(startOf(p)) == behindFirst)
+        second = &p;
+    if (!first || !second)
       return false;
-    results_.push_back({&phi, nextOf(*of)});
+    PHINode &ofOne = isUnrolledFirst() ? *second : *first;
+    if (!areLinked(ofOne, isUnrolledFirst() ? *first : *second))
+      return false;
+    results_.push_back({&phi, nextOf(ofOne)});
   }
   // Nothing else of it is used elsewhere.
   for (const BasicBlock *b : inside_)
@@ -557,198 +712,102 @@ bool Pair::findResults() {
   return true;
 }
 
-/// What is left of it when as many counters as it goes up with are taken away.
-LinearSum Pair::offsetOf(const Extended &e) const {
-  LinearSum offset;
-  offset.terms = e.terms;
-  offset.constant = e.least;
-  offset.add(forms_.at(startOf(*counter_))->sum, -(e.perRound / step_));
-  return offset;
-}
-
-/// All that has to be asked is known before the loops, and what moves with the counter lies at a
-/// distance from it that is the same for all lanes.
+/// All that has to be asked, and where the loop begins, is known before the loops.
 bool Pair::isAskable() {
-  if (!formOf(startOf(*counter_)))
-    return false;
-  llvm::erase_if(extended_, [](const Extended &e) { return e.perRound == 0 && e.least == e.most; });
-  for (const Extended &e : extended_) {
-    if (e.bits != 32 || widthOf(counter_) != 32 || e.perRound <= 0 || e.perRound % step_ != 0)
-      return false;
-    for (const auto &[term, times] : offsetOf(e).terms)
-      if (widthOf(term) != e.bits || term->getType()->isPointerTy() || !shapes_.isUniform(term) ||
-          !isKnown(const_cast<Value *>(term)))
-        return false;
-  }
-  return isKnown(rounds_) && isKnown(end_) && isKnown(enough_->getCondition()) &&
-         isKnown(startOf(*counter_)) &&
-         llvm::all_of(one_->phis(), [&](const PHINode &phi) { return isKnown(startOf(phi)); });
-}
-
-/// end - 1 - first, or step - 1 where that is less, as long as there is a first round.
-bool Pair::isDistanceToEnd(Value *v) {
-  const Form *f = formOf(v), *first = formOf(startOf(*counter_)), *end = formOf(end_);
-  if (!f || !first || !end)
-    return false;
-  const unsigned bits = widthOf(counter_);
-  const auto isConstant = [&](const LinearSum &sum, int64_t constant) {
-    return sum.terms.empty() &&
-           llvm::SignExtend64(uint64_t(minus(sum.constant, constant)), bits) == 0;
-  };
-  LinearSum rest = f->sum;
-  rest.add(first->sum, 1);
-  LinearSum toEnd = rest;
-  toEnd.add(end->sum, -1);
-  if (widthOf(v) != bits || f->perRound != 0 || isConstant(toEnd, -1))
-    return widthOf(v) == bits && f->perRound == 0;
-  if (rest.terms.size() != 1 || rest.terms[0].second != 1 ||
-      !isConstant({{}, rest.constant, 0}, -1))
-    return false;
-  auto *greater = llvm::dyn_cast<llvm::MinMaxIntrinsic>(rest.terms[0].first);
-  if (!greater || greater->getIntrinsicID() != llvm::Intrinsic::smax)
-    return false;
-  Value *x = greater->getLHS(), *y = greater->getRHS();
-  const Form *second = formOf(x == end_ ? y : x);
-  if (!second || (x != end_ && y != end_))
-    return false;
-  LinearSum away = second->sum;
-  away.add(first->sum, -1);
-  return isConstant(away, step_);
-}
-
-bool Pair::isNumberOfRounds(Value *v) {
-  Value *distance = v;
-  const llvm::APInt *by = nullptr;
-  const LinearSum sum = sumOf(v);
-  if (sum.constant != 1 || sum.terms.size() != 1 || sum.terms[0].second != 1)
-    return false;
-  return llvm::PatternMatch::match(const_cast<Value *>(sum.terms[0].first),
-                                   m_Shr(m_Value(distance), m_APInt(by))) &&
-         by->ult(31) && int64_t{1} << by->getZExtValue() == step_ && isDistanceToEnd(distance);
-}
-
-/// Whether what is left, and whether the unrolled loop comes, follows from the counter's rounds.
-bool Pair::areCountedAlike() {
-  const llvm::APInt *mask = nullptr, *bound = nullptr;
-  Value *all = nullptr;
-  if (!llvm::isPowerOf2_32(copies_) ||
-      !llvm::PatternMatch::match(rounds_, m_And(m_Value(all), m_APInt(mask))) ||
-      *mask != copies_ - 1 || !isNumberOfRounds(all))
-    return false;
-  BasicBlock *way = unrolled_.getLoopPreheader();
-  choiceBefore(way);
-  const auto around = comparisonFor(*enough_, otherSide(*enough_, way));
-  return around && around->predicate == llvm::CmpInst::ICMP_ULT &&
-         llvm::PatternMatch::match(around->y, m_APInt(bound)) &&
-         *bound == uint64_t(step_) * (copies_ - 1) && isDistanceToEnd(around->x);
+  llvm::DenseMap<Value *, Value *> made;
+  return isKnown(end_) && isKnown(start_) && llvm::all_of(one_->phis(), [&](const PHINode &phi) {
+           return initially(startOf(phi), nullptr, made) != nullptr;
+         });
 }
 
 /// Whether there is a first round, as the way to the loops tells.
 bool Pair::isBelowEnd() {
-  const Form *first = formOf(startOf(*counter_));
+  const Form *start = formOf(start_);
   const BasicBlock *b = choice_->getParent();
   for (const BasicBlock *before = b; (before = b->getSinglePredecessor()); b = before) {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(before->getTerminator());
     const auto known = branch && branch->isConditional() ? comparisonFor(*branch, b) : std::nullopt;
     if (!known || known->predicate != llvm::CmpInst::ICMP_SLT || known->y != end_)
       continue;
-    if (const Form *x = formOf(known->x); x && x->perRound == 0 &&
-                                          x->sum.key() == first->sum.key() &&
-                                          x->sum.constant == first->sum.constant)
+    if (const Form *x = formOf(known->x); x && x->perRound == 0 && x->perTurn == 0 &&
+                                          x->sum.key() == start->sum.key() &&
+                                          x->sum.constant == start->sum.constant)
       return true;
   }
   return false;
 }
 
-/// Whether both loops together have the rounds that the counter says, and no number wraps that is
-/// extended on the way, for all lanes:
-///   0 <= first < end <= greatest - step;  n = (end - 1 - first) / step + 1;
-///   what is left is n % copies, and the unrolled loop comes where n >= copies.
+/// Whether the counter has the rounds that both loops have, and no number wraps that is extended on
+/// the way, for all lanes:
+///   0 <= start < end <= greatest - step
 Value *Pair::isRight(llvm::IRBuilder<> &b) {
-  auto *type = llvm::cast<llvm::IntegerType>(counter_->getType());
+  auto *type = llvm::cast<llvm::IntegerType>(start_->getType());
   const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(type, n); };
-  Value *first = b.CreateFreeze(before(startOf(*counter_))), *end = b.CreateFreeze(before(end_));
-  llvm::SmallVector<Value *> tests{b.CreateICmpSGE(first, number(0))};
+  Value *start = b.CreateFreeze(before(start_)), *end = b.CreateFreeze(before(end_));
+  Value *isInRange = b.CreateICmpSGE(start, number(0));
   if (!isBelowEnd())
-    tests.push_back(b.CreateICmpSLT(first, end));
-  if (!areCountedAlike()) {
-    Value *rounds = b.CreateAdd(
-        b.CreateUDiv(b.CreateSub(b.CreateSub(end, number(1)), first), number(uint64_t(step_))),
-        number(1));
-    BasicBlock *way = unrolled_.getLoopPreheader();
-    choiceBefore(way);
-    Value *isEnough = b.CreateFreeze(before(enough_->getCondition()));
-    if (enough_->getSuccessor(0) != way)
-      isEnough = b.CreateNot(isEnough);
-    Value *left = b.CreateFreeze(before(rounds_));
-    Value *expected = b.CreateURem(rounds, number(copies_));
-    llvm::Type *wide = left->getType()->getIntegerBitWidth() > type->getBitWidth()
-                           ? left->getType()
-                           : static_cast<llvm::Type *>(type);
-    tests.push_back(b.CreateICmpEQ(b.CreateZExt(left, wide), b.CreateZExt(expected, wide)));
-    tests.push_back(b.CreateICmpEQ(isEnough, b.CreateICmpUGE(rounds, number(copies_))));
-  }
-  Value *all = callWord(b, Op::all, b.getInt1Ty(), b.CreateAnd(tests));
+    isInRange = b.CreateAnd(isInRange, b.CreateICmpSLT(start, end));
+  Value *all = callWord(b, Op::all, b.getInt1Ty(), isInRange);
   const llvm::APInt greatest = llvm::APInt::getSignedMaxValue(type->getBitWidth());
   all = b.CreateAnd(all,
                     b.CreateICmpSLE(end, llvm::ConstantInt::get(type, greatest - uint64_t(step_))));
+  // In 64 bits, where numbers of 32 do not wrap.
+  const auto wide = [&](Value *v) { return b.CreateSExt(v, b.getInt64Ty()); };
   for (const Extended &e : extended_) {
-    const LinearSum offset = offsetOf(e);
-    Value *sum = number(uint64_t(offset.constant));
-    for (const auto &[term, times] : offset.terms)
-      sum = b.CreateAdd(sum, b.CreateMul(b.CreateFreeze(before(const_cast<Value *>(term))),
-                                         number(uint64_t(times))));
-    // Sums of 64 bits: no factor is greater than 2^20, but for those of constants.
-    Value *times = b.getInt64(uint64_t(e.perRound / step_));
-    Value *last = b.CreateAdd(b.CreateSExt(end, b.getInt64Ty()), b.getInt64(uint64_t(step_)));
-    Value *most =
-        b.CreateAdd(b.CreateAdd(b.CreateMul(last, times), b.CreateSExt(sum, b.getInt64Ty())),
-                    b.getInt64(uint64_t(e.most - e.least)));
+    Value *offset = b.getInt64(0);
+    for (const auto &[term, times] : e.offset)
+      offset =
+          b.CreateAdd(offset, b.CreateMul(wide(b.CreateFreeze(before(const_cast<Value *>(term)))),
+                                          b.getInt64(uint64_t(times))));
+    Value *last = b.CreateMul(b.CreateAdd(wide(end), b.getInt64(uint64_t(step_))),
+                              b.getInt64(uint64_t(e.times)));
+    Value *least = b.CreateAdd(offset, b.getInt64(uint64_t(e.least)));
+    Value *most = b.CreateAdd(b.CreateAdd(offset, last), b.getInt64(uint64_t(e.most)));
+    all =
+        b.CreateAnd(all, b.CreateICmpSGE(least, b.getInt64(e.isSigned ? uint64_t(INT32_MIN) : 0)));
     all = b.CreateAnd(all, b.CreateICmpSLE(most, b.getInt64(uint64_t(INT32_MAX))));
-    if (!e.isSigned)
-      all = b.CreateAnd(all, b.CreateICmpSGE(sum, number(0)));
   }
   return all;
 }
 
-/// `v`, which is known before the loops, of numbers that are known not to wrap where isRight().
-Value *Pair::exactly(Value *v, llvm::IRBuilder<> &b, llvm::DenseMap<Value *, Value *> &made) const {
+/// `v` as it is where no round has been done, if isRight(). Without a builder, nothing is made, and
+/// null says that it is not known.
+Value *Pair::initially(Value *v, llvm::IRBuilder<> *b, llvm::DenseMap<Value *, Value *> &made) {
+  v = beforeTheWay(v);
+  if (auto *phi = llvm::dyn_cast<PHINode>(v); phi && phi->getParent() == joined_) {
+    PHINode *changed = changedBy(*phi);
+    return changed ? initially(startOf(*changed), b, made) : nullptr;
+  }
   auto *i = llvm::dyn_cast<Instruction>(v);
-  if (!i || !isSpeculatable(*i) || i->mayReadOrWriteMemory() ||
-      (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst>(i)))
-    return before(v);
+  const bool isRemade =
+      i && llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst>(i) &&
+      isSpeculatable(*i);
+  if (!isRemade)
+    return !isKnown(v) ? nullptr : b ? before(v) : v;
   if (auto known = made.find(v); known != made.end())
     return known->second;
-  Instruction *copy = nullptr;
-  const auto take = [&](unsigned operand, Value *with) {
-    if (!copy)
-      copy = i->clone();
-    copy->setOperand(operand, with);
-  };
-  const bool isExtended = llvm::isa<llvm::SExtInst, llvm::ZExtInst>(i) &&
-                          llvm::any_of(extended_, [&](const Extended &e) {
-                            const auto of = forms_.find(i->getOperand(0));
-                            return of != forms_.end() && of->second &&
-                                   e.isSigned == llvm::isa<llvm::SExtInst>(i) &&
-                                   of->second->sum.key() == e.terms;
-                          });
-  if (isExtended)
-    take(0, before(i->getOperand(0)));
-  else
-    for (const llvm::Use &operand : i->operands())
-      if (Value *with = exactly(operand.get(), b, made); with != operand.get())
-        take(operand.getOperandNo(), with);
-  if (!copy)
-    return made[v] = before(v);
+  llvm::SmallVector<Value *> operands;
+  for (Value *operand : i->operands()) {
+    operands.push_back(initially(operand, b, made));
+    if (!operands.back())
+      return made[v] = nullptr;
+  }
+  const bool isExact = exact_.contains(i);
+  if (!b || (!isExact && !isInside(i) &&
+             std::equal(operands.begin(), operands.end(), i->value_op_begin())))
+    return made[v] = v;
+  Instruction *copy = i->clone();
+  for (auto [n, operand] : llvm::enumerate(operands))
+    copy->setOperand(unsigned(n), operand);
   copy->dropPoisonGeneratingFlags();
-  if (isExtended)
+  if (isExact)
     copy->setMetadata(kExact, llvm::MDNode::get(copy->getContext(), {}));
-  return made[v] = b.Insert(copy);
+  return made[v] = b->Insert(copy);
 }
 
 /// Numbers of rounds, on which lanes need not agree any more.
 void Pair::settle(Value *test) const {
-  llvm::SmallVector<Value *> stack{test, rounds_, enough_->getCondition()};
+  llvm::SmallVector<Value *> stack{test, left_, choice_->getCondition(), next_->getCondition()};
   llvm::SmallPtrSet<Value *, 32> seen;
   while (!stack.empty()) {
     auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
@@ -764,45 +823,52 @@ void Pair::rewrite() {
   b.SetCurrentDebugLocation(choice_->getDebugLoc());
   Value *test = isRight(b);
   settle(test);
-  llvm::ValueToValueMapTy map;
-  llvm::SmallVector<Value *> starts;
-  llvm::DenseMap<Value *, Value *> made;
-  for (PHINode &phi : one_->phis())
-    starts.push_back(exactly(startOf(phi), b, made));
-  Value *end = before(end_);
-  const BasicBlock *aheadOfLeft = left_->getLoopPreheader();
+  Value *start = before(start_), *end = before(end_);
   llvm::Function &f = *one_->getParent();
-  BasicBlock *from = choice_->getParent();
-  BasicBlock *rest = llvm::SplitBlock(from, choice_);
+  const BasicBlock *aheadOfOne = (isUnrolledFirst() ? second_ : first_)->getLoopPreheader();
+  llvm::SmallVector<Value *> starts; // before the block has a copy that leads to it
+  for (const PHINode &phi : one_->phis())
+    starts.push_back(startOf(phi));
+  BasicBlock *from = choice_->getParent(), *rest = llvm::SplitBlock(from, choice_);
   BasicBlock *ahead = BasicBlock::Create(f.getContext(), "rolled.ahead", &f, rest);
-  BasicBlock *rolled = llvm::CloneBasicBlock(one_, map, ".rolled", &f);
   BasicBlock *done = BasicBlock::Create(f.getContext(), "rolled.done", &f, rest);
   from->getTerminator()->eraseFromParent();
   expectFirst(llvm::BranchInst::Create(ahead, rest, test, from), choice_->getDebugLoc());
-  llvm::BranchInst::Create(rolled, ahead)->setDebugLoc(choice_->getDebugLoc());
+
+  llvm::ValueToValueMapTy map;
+  BasicBlock *rolled = llvm::CloneBasicBlock(one_, map, ".rolled", &f);
   for (Instruction &i : *rolled) {
     llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
     i.dropPoisonGeneratingFlags();
   }
   for (auto [i, kind] : notKnown_)
     llvm::cast<Instruction>(map[i])->setMetadata(kind, nullptr);
+  b.SetInsertPoint(ahead);
+  b.SetCurrentDebugLocation(choice_->getDebugLoc());
+  llvm::DenseMap<Value *, Value *> made;
   for (auto [n, phi] : llvm::enumerate(one_->phis())) {
     auto *copy = llvm::cast<PHINode>(map[&phi]);
     for (unsigned k : {0u, 1u})
-      if (copy->getIncomingBlock(k) == aheadOfLeft) {
+      if (copy->getIncomingBlock(k) == aheadOfOne) {
         copy->setIncomingBlock(k, ahead);
-        copy->setIncomingValue(k, starts[n]);
+        copy->setIncomingValue(k, initially(starts[n], &b, made));
       } else {
         copy->setIncomingBlock(k, rolled);
       }
   }
-  llvm::Instruction *last = rolled->getTerminator();
+  b.CreateBr(rolled);
+
+  auto *last = llvm::cast<llvm::BranchInst>(rolled->getTerminator());
+  Value *counted = last->getCondition();
   b.SetInsertPoint(last);
-  b.SetCurrentDebugLocation(many_.getTerminator()->getDebugLoc());
-  b.CreateCondBr(b.CreateICmp(goesOn_, map[nextOf(*counter_)], end), rolled, done);
-  Value *counted = llvm::cast<llvm::BranchInst>(last)->getCondition();
+  b.SetCurrentDebugLocation(many_->getTerminator()->getDebugLoc());
+  auto *counter = PHINode::Create(start->getType(), 2, "counter", rolled->begin());
+  Value *next = b.CreateAdd(counter, llvm::ConstantInt::get(start->getType(), uint64_t(step_)));
+  counter->addIncoming(start, ahead);
+  counter->addIncoming(next, rolled);
+  b.CreateCondBr(b.CreateICmpSLT(next, end), rolled, done);
   last->eraseFromParent();
-  llvm::BranchInst::Create(behind_, done)->setDebugLoc(many_.getTerminator()->getDebugLoc());
+  llvm::BranchInst::Create(behind_, done)->setDebugLoc(many_->getTerminator()->getDebugLoc());
   for (const auto &[phi, value] : results_) {
     auto copy = map.find(value);
     phi->addIncoming(copy == map.end() ? value : static_cast<Value *>(copy->second), done);
