@@ -32,8 +32,6 @@ int64_t truncateTo(int64_t value, unsigned width) {
   return int64_t(uint64_t(value) << (64 - width)) >> (64 - width);
 }
 
-uint64_t lowMask(unsigned bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
-
 uint8_t alignmentOf(const llvm::ConstantInt *c) {
   if (c->isZero())
     return kMaxAlignment;
@@ -163,7 +161,7 @@ Shape ShapeAnalysis::evaluateBits(const llvm::Instruction &i, const Shape &s, ui
   if (s.kind != Shape::Kind::offsets || !isDisjoint(s))
     return s.isUniform() ? uniform() : varying();
   unsigned a = s.alignment;
-  uint64_t low = lowMask(a >= kMaxAlignment ? 64 : a);
+  uint64_t low = bitsOfOffsets(s);
   std::vector<int64_t> offsets(gang_.lanes);
   for (unsigned l = 0; l < gang_.lanes; ++l) {
     uint64_t o = uint64_t(at(s, l));

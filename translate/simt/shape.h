@@ -46,6 +46,10 @@ struct Shape {
 
 /// Alignment of zero.
 inline constexpr uint8_t kMaxAlignment = 63;
+/// The bits of a value that its base leaves to the offsets: all of them where the base is zero.
+inline uint64_t bitsOfOffsets(const Shape &s) {
+  return s.alignment >= kMaxAlignment ? ~uint64_t{0} : (uint64_t{1} << s.alignment) - 1;
+}
 /// Bits of an integer or pointer as gangs compute with it (`.shared` pointers have 32); 0 for other
 /// types.
 unsigned widthOf(const llvm::Value *);

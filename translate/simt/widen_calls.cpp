@@ -76,7 +76,7 @@ llvm::Value *Collectives::isSomeEqual(const Value *left, const Value *right) {
   if (type->getBitWidth() > 64)
     return nullptr;
   const Shape shape = shapes_.shape(left);
-  const uint64_t low = llvm::maskTrailingOnes<uint64_t>(shape.alignment) & type->getBitMask();
+  const uint64_t low = bitsOfOffsets(shape) & type->getBitMask();
   const std::set<uint64_t> offsets(shape.offsets->begin(), shape.offsets->end());
   const auto *number = llvm::dyn_cast<llvm::ConstantInt>(right);
   if (number || shapes_.shape(right).alignment >= shape.alignment) {

@@ -82,9 +82,7 @@ llvm::Value *Widener::emitOffsets(const llvm::Instruction &i) {
     // base' = base op (c without the bits the offsets live in)
     if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1))) {
       Shape from = shapes_.shape(i.getOperand(0));
-      unsigned width = c->getBitWidth();
-      llvm::APInt low =
-          llvm::APInt::getLowBitsSet(width, std::min<unsigned>(from.alignment, width));
+      const llvm::APInt low = llvm::APInt(64, bitsOfOffsets(from)).zextOrTrunc(c->getBitWidth());
       if (i.getOpcode() == I::Or && llvm::cast<llvm::PossiblyDisjointInst>(&i)->isDisjoint())
         return b_.CreateAdd(operands[0], operands[1], i.getName());
       if (i.getOpcode() == I::Xor && !shapes_.isDisjoint(from)) // -1 - x

@@ -39,7 +39,7 @@ llvm::Constant *Collectives::lanesIfAny(const Value *condition, bool isNegated, 
   // left = base | offset; the base is a multiple of 2^alignment, which no offset reaches.
   const auto *number = llvm::dyn_cast<llvm::ConstantInt>(right);
   const bool isNarrow = number && number->getBitWidth() <= 64;
-  const uint64_t low = shape.alignment >= kMaxAlignment ? ~0ull : (1ull << shape.alignment) - 1;
+  const uint64_t low = bitsOfOffsets(shape);
   uint64_t from = 0, end = 0;
   if (predicate == llvm::CmpInst::ICMP_EQ && isNarrow) {
     from = number->getZExtValue() & low, end = from + 1;
