@@ -187,7 +187,7 @@ class Pair {
     return isComputableBefore(v, choice_, shapes_.dominators(), kLimits.search.operands);
   }
   Value *before(Value *v) const { return computedBefore(v, choice_, shapes_.dominators()); }
-  Value *initially(Value *, llvm::IRBuilder<> *, llvm::DenseMap<Value *, Value *> &made);
+  Value *initially(Value *, llvm::IRBuilder<> *, llvm::MapVector<Value *, Value *> &made);
   bool isBelowEnd();
   Value *isRight(llvm::IRBuilder<> &);
   void settle(Value *test) const;
@@ -245,7 +245,10 @@ bool Pair::findBlocks() {
   while (!stack.empty())
     if (BasicBlock *b = stack.pop_back_val(); b != behind_ && inside_.insert(b).second)
       stack.append(llvm::succ_begin(b), llvm::succ_end(b));
-  return true;
+  const auto hasEffects = [](const Instruction &i) { return i.mayHaveSideEffects(); };
+  return llvm::none_of(inside_, [&](const BasicBlock *b) {
+    return b != first_->getHeader() && b != second_->getHeader() && llvm::any_of(*b, hasEffects);
+  });
 }
 
 bool Pair::findCounts() {
@@ -369,10 +372,9 @@ bool Pair::hasTurns() {
   const auto goesOn = comparisonFor(*llvm::cast<llvm::BranchInst>(many_->getTerminator()), many_);
   if (!goesOn)
     return false;
-  if (goesOn->predicate == llvm::CmpInst::ICMP_SLT && goesOn->y == end_) {
+  if (goesOn->predicate == llvm::CmpInst::ICMP_SLT && goesOn->y == end_ && !isUnrolledFirst()) {
     const Form *next = formOf(goesOn->x), *start = formOf(start_);
-    if (!next || !start || next->perTurn != copies_ * step_ ||
-        next->perRound != (isUnrolledFirst() ? 0 : step_))
+    if (!next || !start || next->perTurn != copies_ * step_ || next->perRound != step_)
       return false;
     LinearSum away = next->sum;
     away.add(start->sum, -1);
@@ -714,7 +716,7 @@ bool Pair::findResults() {
 
 /// All that has to be asked, and where the loop begins, is known before the loops.
 bool Pair::isAskable() {
-  llvm::DenseMap<Value *, Value *> made;
+  llvm::MapVector<Value *, Value *> made;
   return isKnown(end_) && isKnown(start_) && llvm::all_of(one_->phis(), [&](const PHINode &phi) {
            return initially(startOf(phi), nullptr, made) != nullptr;
          });
@@ -772,7 +774,7 @@ Value *Pair::isRight(llvm::IRBuilder<> &b) {
 
 /// `v` as it is where no round has been done, if isRight(). Without a builder, nothing is made, and
 /// null says that it is not known.
-Value *Pair::initially(Value *v, llvm::IRBuilder<> *b, llvm::DenseMap<Value *, Value *> &made) {
+Value *Pair::initially(Value *v, llvm::IRBuilder<> *b, llvm::MapVector<Value *, Value *> &made) {
   v = beforeTheWay(v);
   if (auto *phi = llvm::dyn_cast<PHINode>(v); phi && phi->getParent() == joined_) {
     PHINode *changed = changedBy(*phi);
@@ -826,38 +828,38 @@ void Pair::rewrite() {
   Value *start = before(start_), *end = before(end_);
   llvm::Function &f = *one_->getParent();
   const BasicBlock *aheadOfOne = (isUnrolledFirst() ? second_ : first_)->getLoopPreheader();
-  llvm::SmallVector<Value *> starts; // before the block has a copy that leads to it
+  llvm::MapVector<Value *, Value *> made;
+  llvm::SmallVector<Value *> starts;
   for (const PHINode &phi : one_->phis())
-    starts.push_back(startOf(phi));
+    starts.push_back(initially(startOf(phi), &b, made));
   BasicBlock *from = choice_->getParent(), *rest = llvm::SplitBlock(from, choice_);
   BasicBlock *ahead = BasicBlock::Create(f.getContext(), "rolled.ahead", &f, rest);
   BasicBlock *done = BasicBlock::Create(f.getContext(), "rolled.done", &f, rest);
   from->getTerminator()->eraseFromParent();
   expectFirst(llvm::BranchInst::Create(ahead, rest, test, from), choice_->getDebugLoc());
+  for (auto [v, copy] : made) // which promise what holds there only
+    if (copy != v)
+      llvm::cast<Instruction>(copy)->moveBefore(*ahead, ahead->end());
 
   llvm::ValueToValueMapTy map;
   BasicBlock *rolled = llvm::CloneBasicBlock(one_, map, ".rolled", &f);
+  llvm::BranchInst::Create(rolled, ahead)->setDebugLoc(choice_->getDebugLoc());
   for (Instruction &i : *rolled) {
     llvm::RemapInstruction(&i, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
     i.dropPoisonGeneratingFlags();
   }
   for (auto [i, kind] : notKnown_)
     llvm::cast<Instruction>(map[i])->setMetadata(kind, nullptr);
-  b.SetInsertPoint(ahead);
-  b.SetCurrentDebugLocation(choice_->getDebugLoc());
-  llvm::DenseMap<Value *, Value *> made;
   for (auto [n, phi] : llvm::enumerate(one_->phis())) {
     auto *copy = llvm::cast<PHINode>(map[&phi]);
     for (unsigned k : {0u, 1u})
       if (copy->getIncomingBlock(k) == aheadOfOne) {
         copy->setIncomingBlock(k, ahead);
-        copy->setIncomingValue(k, initially(starts[n], &b, made));
+        copy->setIncomingValue(k, starts[n]);
       } else {
         copy->setIncomingBlock(k, rolled);
       }
   }
-  b.CreateBr(rolled);
-
   auto *last = llvm::cast<llvm::BranchInst>(rolled->getTerminator());
   Value *counted = last->getCondition();
   b.SetInsertPoint(last);
