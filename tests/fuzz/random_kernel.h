@@ -28,7 +28,7 @@ struct Condition {
 struct Statement {
   enum Kind : uint8_t {
     arithmetic, ///< r[to] = a op b
-    wide,       ///< r[to] = both halves of a * b + c, combined
+    wide,       ///< r[to] = both halves of a * b + c, or of three operations on a number of 64 bits
     floating,   ///< r[to] = a short float computation on a, b
     setPredicate,
     parts,  ///< r[to] = each half, or byte, of a and b by itself
@@ -67,6 +67,37 @@ struct Statement {
   /// Of a loop: a thread leaves it in every other round only, as b says which. So the only way out
   /// lies behind a condition.
   bool isLeftInTurns() const { return operation >= 11; }
+
+  /// Of wide: three operations on %tid.x, a, or a with its sign, one after the other.
+  bool isChain() const { return form >= 3; }
+  enum WideOperation : uint8_t {
+    inverse,
+    differing,
+    added,
+    takenFrom,
+    left,
+    right,
+    common,
+    either
+  };
+  WideOperation wideOperation(unsigned n) const {
+    if (form == 3 && n == 0)
+      return constant % 2 ? inverse : differing;
+    return WideOperation((operation + 5 * constant + 3 * n + (constant >> n)) % 8);
+  }
+  uint64_t wideConstant(unsigned n) const {
+    const uint64_t low = constant + 1 + n;
+    switch ((operation + n) % 4) {
+    case 0:
+      return low;
+    case 1:
+      return low << 32;
+    case 2:
+      return ~low;
+    default:
+      return uint64_t{1} << 63 | low;
+    }
+  }
 
   /// Of mapOwn: the same, but that the elements are those which it writes.
   Statement mapped() const {

@@ -24,6 +24,43 @@ uint32_t recursive(uint32_t a, uint32_t depth) {
   return depth == 0 ? a * 3 + 1 : recursive(a ^ depth, depth - 1) + a;
 }
 
+/// Of `wide`: numbers of 64 bits.
+uint32_t chain(const Statement &s, uint32_t a) {
+  uint64_t w = s.form == 5 ? uint64_t(int64_t(int32_t(a))) : a;
+  for (unsigned n = 0; n < 3; ++n) {
+    const uint64_t c = s.wideConstant(n), by = c % 40 + 1;
+    switch (s.wideOperation(n)) {
+    case Statement::inverse:
+      w = ~w;
+      break;
+    case Statement::differing:
+      w ^= c;
+      break;
+    case Statement::added:
+      w += c;
+      break;
+    case Statement::takenFrom:
+      w = c - w;
+      break;
+    case Statement::left:
+      w <<= by;
+      break;
+    case Statement::right:
+      w = s.constant % 2 ? uint64_t(int64_t(w) >> by) : w >> by;
+      break;
+    case Statement::common:
+      w &= c;
+      break;
+    case Statement::either:
+      w |= c;
+      break;
+    }
+  }
+  const uint64_t bound = s.wideConstant(3);
+  const bool isBelow = s.operation % 2 ? int64_t(w) < int64_t(bound) : w < bound;
+  return (uint32_t(w >> 32) ^ uint32_t(w)) + (isBelow ? 77 : 0);
+}
+
 uint32_t operate(unsigned operation, uint32_t a, uint32_t b, uint32_t constant) {
   switch (operation) {
   case 0:
@@ -307,6 +344,11 @@ class Interpreter {
       t.r[s.to] = operate(s.operation, a, b, s.constant);
       break;
     case S::wide: {
+      if (s.isChain()) {
+        const uint32_t x = k_.countsAlongY_ ? t.tid / k_.block_[1] : t.tid % k_.block_[0];
+        t.r[s.to] = chain(s, s.form == 3 ? x : a);
+        break;
+      }
       const uint64_t w = uint64_t(a) * b + value(s.c, t);
       t.r[s.to] = uint32_t(w >> 32) ^ uint32_t(w);
       break;

@@ -448,7 +448,52 @@ class Writer {
     line("add.u32 " + to + ", " + x + ", " + y);
   }
 
+  void chain(const Statement &s) {
+    const std::string w = wideTemporary(), a = temporary(), b = temporary();
+    line("mov.u32 " + a + ", " + (s.form == 3 ? "%tid.x" : inRegister(s.a)));
+    line((s.form == 5 ? "cvt.s64.s32 " : "cvt.u64.u32 ") + w + ", " + a);
+    for (unsigned n = 0; n < 3; ++n) {
+      const std::string constant = std::to_string(s.wideConstant(n)) + "U",
+                        by = std::to_string(s.wideConstant(n) % 40 + 1);
+      switch (s.wideOperation(n)) {
+      case Statement::inverse:
+        line("not.b64 " + w + ", " + w);
+        break;
+      case Statement::differing:
+        line("xor.b64 " + w + ", " + w + ", " + constant);
+        break;
+      case Statement::added:
+        line("add.u64 " + w + ", " + w + ", " + constant);
+        break;
+      case Statement::takenFrom:
+        line("sub.u64 " + w + ", " + constant + ", " + w);
+        break;
+      case Statement::left:
+        line("shl.b64 " + w + ", " + w + ", " + by);
+        break;
+      case Statement::right:
+        line((s.constant % 2 ? "shr.s64 " : "shr.u64 ") + w + ", " + w + ", " + by);
+        break;
+      case Statement::common:
+        line("and.b64 " + w + ", " + w + ", " + constant);
+        break;
+      case Statement::either:
+        line("or.b64 " + w + ", " + w + ", " + constant);
+        break;
+      }
+    }
+    const std::string q = newPredicate();
+    line((s.operation % 2 ? "setp.lt.s64 " : "setp.lt.u64 ") + q + ", " + w + ", " +
+         std::to_string(s.wideConstant(3)) + "U");
+    line("mov.b64 {" + a + ", " + b + "}, " + w);
+    line("xor.b32 " + a + ", " + a + ", " + b);
+    line("selp.u32 " + b + ", 77, 0, " + q);
+    line("add.u32 %r" + std::to_string(s.to) + ", " + a + ", " + b);
+  }
+
   void wide(const Statement &s) {
+    if (s.isChain())
+      return chain(s);
     const std::string w = wideTemporary(), high = wideTemporary(), a = temporary(), b = temporary();
     line("cvt.u64.u32 " + high + ", " + inRegister(s.c));
     const std::string left = inRegister(s.a), right = inRegister(s.b);
