@@ -329,6 +329,7 @@ constinit const Limits kLimits = {
                .clamped = 24,
                .blocksBack = 4,
                .edgeSteps = 6,
+               .matched = 4000,
                .halfSteps = 6},
     // Passes whose time grows faster than the code.
     .code = {.large = 20000,

@@ -64,6 +64,9 @@ struct Extended {
   int64_t least, most; ///< in all places where it is extended
 };
 
+/// Factors below it do not let sums of 64 bits wrap, of numbers of 32.
+constexpr int64_t kMostTimes = int64_t{1} << 24;
+
 bool isLoopOfOneBlock(const llvm::Loop &loop) {
   return loop.getNumBlocks() == 1 && loop.getLoopPreheader() && loop.getExitBlock() &&
          llvm::isa<llvm::BranchInst>(loop.getHeader()->getTerminator());
@@ -208,6 +211,7 @@ class Pair {
   unsigned copies_ = 0;
   std::vector<Instruction *> storesOfOne_, storesOfMany_;
   std::set<std::tuple<Value *, Value *, unsigned>> matched_;
+  unsigned steps_ = 0;                               ///< that this took
   std::set<std::pair<PHINode *, PHINode *>> linked_; ///< which are one number
   std::map<Value *, std::optional<Form>> forms_;
   std::vector<Extended> extended_;            ///< which must not wrap
@@ -315,14 +319,14 @@ bool Pair::findCounter() {
     const Form *start = formOf(start_);
     if (!start || !shapes_.shape(start_).hasOffsets())
       continue;
-    LinearSum end = f->sum;
-    end.add(start->sum, 1);
-    end.constant += distance == rounds_ ? 0 : 1;
-    if (end.terms.size() != 1 || end.terms[0].second != 1 || end.constant != 0)
+    LinearSum sumOfEnd = f->sum;
+    sumOfEnd.add(start->sum, 1);
+    sumOfEnd.constant += distance == rounds_ ? 0 : 1;
+    if (sumOfEnd.terms.size() != 1 || sumOfEnd.terms[0].second != 1 || sumOfEnd.constant != 0)
       continue;
-    end_ = const_cast<Value *>(end.terms[0].first);
+    auto *end = const_cast<Value *>(sumOfEnd.terms[0].first);
     // The first round is done in any case.
-    if (auto *greater = llvm::dyn_cast<llvm::MinMaxIntrinsic>(end_);
+    if (auto *greater = llvm::dyn_cast<llvm::MinMaxIntrinsic>(end);
         greater && greater->getIntrinsicID() == llvm::Intrinsic::smax)
       for (auto [x, y] : {std::pair(greater->getLHS(), greater->getRHS()),
                           std::pair(greater->getRHS(), greater->getLHS())}) {
@@ -332,9 +336,10 @@ bool Pair::findCounter() {
         LinearSum away = second->sum;
         away.add(start->sum, -1);
         if (away.terms.empty() && llvm::SignExtend64(uint64_t(away.constant), bits) == step_)
-          end_ = x;
+          end = x;
       }
-    if (!isInside(end_) && shapes_.isUniform(end_)) {
+    if (!isInside(end) && shapes_.isUniform(end)) {
+      end_ = end;
       forms_.clear(); // by the counter from now on
       return formOf(start_) != nullptr;
     }
@@ -362,7 +367,8 @@ bool Pair::hasTurns() {
                               m_Shr(m_Value(divided), m_Value()));
     rounds = formOf(divided);
   }
-  if (!tested || !rounds || widthOf(isTooFew->x) != widthOf(start_))
+  if (!tested || !rounds || tested->perRound != 0 || tested->perTurn != 0 ||
+      widthOf(isTooFew->x) != widthOf(start_))
     return false;
   LinearSum difference = tested->sum;
   difference.add(rounds->sum, -1);
@@ -547,9 +553,9 @@ std::optional<Form> Pair::formOfExtension(llvm::CastInst &cast) {
   const bool isFit = llvm::all_of(offset.terms, [&](const auto &term) {
     return widthOf(term.first) == 32 && !term.first->getType()->isPointerTy() &&
            shapes_.isUniform(term.first) && isKnown(const_cast<Value *>(term.first)) &&
-           std::abs(term.second) < (int64_t{1} << 24);
+           std::abs(term.second) < kMostTimes;
   });
-  if (!isFit || times < 0 || times >= (1 << 24))
+  if (!isFit || times < 0 || times >= kMostTimes)
     return std::nullopt;
   const int64_t constant = llvm::SignExtend64<32>(uint64_t(offset.constant));
   const bool isSigned = llvm::isa<llvm::SExtInst>(cast);
@@ -579,6 +585,8 @@ bool Pair::areEqual(const Form &ofOne, const Form &ofMany, unsigned copy, unsign
 /// What `ofOne` is `copy` rounds after a turn of the unrolled loop would begin, `ofMany` is in that
 /// turn.
 bool Pair::match(Value *ofOne, Value *ofMany, unsigned copy) {
+  if (++steps_ > kLimits.search.matched)
+    return false;
   ofOne = lower::bitsOf(ofOne);
   ofMany = lower::bitsOf(ofMany);
   if (!matched_.insert({ofOne, ofMany, copy}).second)
@@ -638,15 +646,17 @@ bool Pair::matchOperations(Instruction &ofOne, Instruction &ofMany, unsigned cop
         return false;
     return true;
   };
-  if (!ofOne.isCommutative() || isSwapped)
-    return isSwapped ? matchAll(1, 0) : matchAll(0, 1);
+  if (isSwapped)
+    return matchAll(1, 0);
+  if (!ofOne.isCommutative())
+    return matchAll(0, 1);
   const auto matched = matched_;
   const auto linked = linked_;
-  if (matchAll(1, 0))
+  if (matchAll(0, 1))
     return true;
   matched_ = matched;
   linked_ = linked;
-  return matchAll(0, 1);
+  return matchAll(1, 0);
 }
 
 /// Behind as many stores as in one loop.
