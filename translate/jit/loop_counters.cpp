@@ -115,7 +115,7 @@ class Joining {
   }
 
   void replace(const Counter &c, const Counter &first) {
-    const int64_t distance = c.distance - first.distance;
+    const int64_t distance = simt::minus(c.distance, first.distance);
     BasicBlock *header = first.phi->getParent();
     IRBuilder<> b(header, header->getFirstInsertionPt());
     replaceBy(*c.phi, *first.phi, distance, b);
