@@ -308,7 +308,7 @@ bool mayGoAcross(const Instruction &access, const ShapeAnalysis &shapes, const T
   int64_t step = 0;
   for (const auto &[value, times] : sumOf(place, Extensions::through).terms)
     if (isSecondNumber(*value))
-      step = times;
+      step = total(step, times);
     else if (isMadeOfSecondNumber(*value))
       return false;
   return step == bits / 8;

@@ -23,8 +23,6 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include <set>
-
 #include "translate/simt/unrolled_pair.h"
 #include "translate/simt/versions.h"
 #include "translate/simt/words.h"
@@ -202,25 +200,30 @@ void UnrolledPair::rewrite() {
   llvm::DeleteDeadPHIs(rolled);
 }
 
-bool rerollLoops(llvm::Function &f, const GangShape &gang) {
-  bool isChanged = false;
-  std::set<const BasicBlock *> seen;
-  for (bool isAny = true; isAny;) {
-    isAny = false;
-    const ShapeAnalysis shapes(f, gang, false);
-    for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
-      if (!isLoopOfOneBlock(*loop) || !seen.insert(loop->getHeader()).second)
-        continue;
-      UnrolledPair pair(*loop, shapes);
-      if (!pair.find())
-        continue;
-      pair.rewrite();
-      normaliseLoops(f);
-      isAny = isChanged = true;
-      break;
-    }
+static bool rerollOne(llvm::Function &f, const GangShape &gang) {
+  const ShapeAnalysis shapes(f, gang, false);
+  for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
+    if (!isLoopOfOneBlock(*loop))
+      continue;
+    UnrolledPair pair(*loop, shapes);
+    if (!pair.find())
+      continue;
+    pair.rewrite();
+    normaliseLoops(f);
+    return true;
   }
-  return isChanged;
+  return false;
+}
+
+bool rerollLoops(llvm::Function &f, const GangShape &gang) {
+  const auto leadsToItself = [](const BasicBlock &b) {
+    return llvm::is_contained(llvm::successors(&b), &b);
+  };
+  const auto pairs = unsigned(llvm::count_if(f, leadsToItself)) / 2;
+  unsigned rolled = 0;
+  while (rolled < pairs && rerollOne(f, gang))
+    ++rolled;
+  return rolled != 0;
 }
 
 } // namespace ptxrun::simt

@@ -73,11 +73,11 @@ std::optional<Comparison> comparisonFor(const llvm::BranchInst &branch, const Ba
 }
 
 bool UnrolledPair::findBlocks() {
-  BasicBlock *way = second_->getLoopPreheader();
-  next_ = choiceBefore(way);
+  toSecond_ = second_->getLoopPreheader();
+  next_ = choiceBefore(toSecond_);
   if (!next_)
     return false;
-  behind_ = meetingOf(second_->getExitBlock(), otherSide(*next_, way));
+  behind_ = meetingOf(second_->getExitBlock(), otherSide(*next_, toSecond_));
   joined_ = next_->getParent();
   choiceBefore(joined_); // to where it begins
   if (!behind_ || !joined_->hasNPredecessors(2))
@@ -90,10 +90,13 @@ bool UnrolledPair::findBlocks() {
     }
   if (!first_ || meetingOf(first_->getExitBlock(), joined_) != joined_)
     return false;
-  way = first_->getLoopPreheader();
-  choice_ = choiceBefore(way);
-  if (!choice_ || meetingOf(otherSide(*choice_, way), joined_) != joined_)
+  toFirst_ = first_->getLoopPreheader();
+  choice_ = choiceBefore(toFirst_);
+  if (!choice_ || meetingOf(otherSide(*choice_, toFirst_), joined_) != joined_)
     return false;
+  const BasicBlock *before = choice_->getParent()->getSinglePredecessor();
+  if (before && before->getTerminator()->hasMetadata(kVersion))
+    return false; // there is one loop beside them already
   llvm::SmallVector<BasicBlock *> stack(llvm::successors(choice_->getParent()));
   while (!stack.empty())
     if (BasicBlock *b = stack.pop_back_val(); b != behind_ && inside_.insert(b).second)
@@ -117,10 +120,8 @@ bool UnrolledPair::findCounts() {
 /// The loop of what is left counts it down, and stands behind a test for it.
 bool UnrolledPair::findWhatIsLeft() {
   const auto toOne = comparisonFor(*llvm::cast<llvm::BranchInst>(one_->getTerminator()), one_);
-  const llvm::Loop &loop = isUnrolledFirst() ? *second_ : *first_;
-  BasicBlock *way = loop.getLoopPreheader();
-  llvm::BranchInst *around = choiceBefore(way);
-  const auto toLeft = comparisonFor(*around, way);
+  const auto toLeft =
+      isUnrolledFirst() ? comparisonFor(*next_, toSecond_) : comparisonFor(*choice_, toFirst_);
   left_ = nullptr;
   if (!toOne || toOne->predicate != llvm::CmpInst::ICMP_NE || !isZero(toOne->y) || !toLeft ||
       toLeft->predicate != llvm::CmpInst::ICMP_NE || !isZero(toLeft->y))
@@ -155,11 +156,12 @@ bool UnrolledPair::findCounter() {
                                 m_Shr(m_Value(divided), m_APInt(by))) &&
       by->ult(20))
     step_ = int64_t{1} << by->getZExtValue();
-  Value *distance = divided && step_ > 1 ? divided : rounds_;
-  const Form *f = formOf(distance);
-  const unsigned bits = widthOf(distance);
+  const Form *f = formOf(step_ > 1 ? divided : rounds_);
+  const unsigned bits = widthOf(rounds_);
   if (!f || (bits != 32 && bits != 64))
     return false;
+  distance_ = f->sum;
+  distance_.constant -= step_ > 1 ? 0 : 1;
   for (PHINode &phi : first_->getHeader()->phis()) {
     if (widthOf(&phi) != bits || phi.getType()->isPointerTy() ||
         stepOf(phi) != (isUnrolledFirst() ? copies_ : 1) * step_)
@@ -168,9 +170,9 @@ bool UnrolledPair::findCounter() {
     const Form *start = formOf(start_);
     if (!start || !shapes_.shape(start_).hasOffsets())
       continue;
-    LinearSum sumOfEnd = f->sum;
+    LinearSum sumOfEnd = distance_;
     sumOfEnd.add(start->sum, 1);
-    sumOfEnd.constant += distance == rounds_ ? 0 : 1;
+    sumOfEnd.constant += 1;
     if (sumOfEnd.terms.size() != 1 || sumOfEnd.terms[0].second != 1 || sumOfEnd.constant != 0)
       continue;
     auto *end = const_cast<Value *>(sumOfEnd.terms[0].first);
@@ -198,30 +200,20 @@ bool UnrolledPair::findCounter() {
 
 /// The unrolled loop comes where there are rounds enough for it, and goes on as long as there are.
 bool UnrolledPair::hasTurns() {
-  const llvm::Loop &loop = isUnrolledFirst() ? *first_ : *second_;
-  BasicBlock *way = loop.getLoopPreheader();
-  llvm::BranchInst *around = choiceBefore(way);
-  // rounds - 1 < copies - 1, or what is divided by the step: less than so many steps
-  const auto isTooFew = comparisonFor(*around, otherSide(*around, way));
+  const auto isTooFew = isUnrolledFirst() ? comparisonFor(*choice_, otherSide(*choice_, toFirst_))
+                                          : comparisonFor(*next_, otherSide(*next_, toSecond_));
   const llvm::APInt *bound = nullptr;
   if (!isTooFew || isTooFew->predicate != llvm::CmpInst::ICMP_ULT ||
       !llvm::PatternMatch::match(isTooFew->y, m_APInt(bound)) ||
       *bound != uint64_t(step_) * (copies_ - 1))
     return false;
-  const Form *tested = formOf(isTooFew->x), *rounds = formOf(rounds_);
-  Value *divided = nullptr;
-  const LinearSum all = sumOf(rounds_);
-  if (step_ > 1) {
-    llvm::PatternMatch::match(const_cast<Value *>(all.terms[0].first),
-                              m_Shr(m_Value(divided), m_Value()));
-    rounds = formOf(divided);
-  }
-  if (!tested || !rounds || tested->perRound != 0 || tested->perTurn != 0 ||
+  const Form *tested = formOf(isTooFew->x);
+  if (!tested || tested->perRound != 0 || tested->perTurn != 0 ||
       widthOf(isTooFew->x) != widthOf(start_))
     return false;
   LinearSum difference = tested->sum;
-  difference.add(rounds->sum, -1);
-  if (!difference.terms.empty() || difference.constant != (step_ > 1 ? 0 : -1))
+  difference.add(distance_, -1);
+  if (!difference.terms.empty() || difference.constant != 0)
     return false;
 
   const auto goesOn = comparisonFor(*llvm::cast<llvm::BranchInst>(many_->getTerminator()), many_);
@@ -243,7 +235,7 @@ bool UnrolledPair::hasTurns() {
       if (const std::optional<int64_t> step = stepOf(phi); step && std::abs(*step) == copies_) {
         LinearSum turns = sumOf(goesOn->y);
         turns.add(sumOf(startOf(phi)), -1);
-        turns.add(all, *step < 0 ? 1 : -1);
+        turns.add(sumOf(rounds_), *step < 0 ? 1 : -1);
         turns.add(left_, *step < 0 ? -1 : 1);
         return turns.terms.empty() &&
                llvm::SignExtend64(uint64_t(turns.constant), widthOf(&phi)) == 0;
@@ -273,9 +265,7 @@ bool UnrolledPair::findResults() {
   BasicBlock *ofSecond = second_->getExitBlock(), *around = next_->getParent();
   while (ofSecond->getSingleSuccessor() != behind_)
     ofSecond = ofSecond->getSingleSuccessor();
-  BasicBlock *way = second_->getLoopPreheader();
-  choiceBefore(way);
-  for (BasicBlock *b = otherSide(*next_, way); b != behind_; b = b->getSingleSuccessor())
+  for (BasicBlock *b = otherSide(*next_, toSecond_); b != behind_; b = b->getSingleSuccessor())
     around = b;
   for (PHINode &phi : behind_->phis()) {
     Value *behindSecond = beforeTheWay(phi.getIncomingValueForBlock(ofSecond));

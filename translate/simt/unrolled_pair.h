@@ -123,17 +123,19 @@ class UnrolledPair {
 
   const ShapeAnalysis &shapes_;
   const llvm::Loop *first_ = nullptr, *second_;
-  llvm::BasicBlock *one_ = nullptr;                       ///< the loop of what is left
-  llvm::BasicBlock *many_ = nullptr;                      ///< the unrolled loop
-  llvm::BranchInst *choice_ = nullptr;                    ///< around the first loop
-  llvm::BasicBlock *joined_ = nullptr;                    ///< behind that
-  llvm::BranchInst *next_ = nullptr;                      ///< around the second loop
-  llvm::BasicBlock *behind_ = nullptr;                    ///< all of them
-  llvm::SmallPtrSet<const llvm::BasicBlock *, 8> inside_; ///< from `choice_` to `behind_`
-  llvm::Value *left_ = nullptr;                           ///< rounds of `one_`
-  llvm::Value *rounds_ = nullptr;                         ///< of both together
-  llvm::Value *start_ = nullptr, *end_ = nullptr;         ///< of the counter
-  int64_t step_ = 0;                                      ///< and what each round adds to it
+  llvm::BasicBlock *toFirst_ = nullptr, *toSecond_ = nullptr; ///< the branches' sides
+  llvm::BasicBlock *one_ = nullptr;                           ///< the loop of what is left
+  llvm::BasicBlock *many_ = nullptr;                          ///< the unrolled loop
+  llvm::BranchInst *choice_ = nullptr;                        ///< around the first loop
+  llvm::BasicBlock *joined_ = nullptr;                        ///< behind that
+  llvm::BranchInst *next_ = nullptr;                          ///< around the second loop
+  llvm::BasicBlock *behind_ = nullptr;                        ///< all of them
+  llvm::SmallPtrSet<const llvm::BasicBlock *, 8> inside_;     ///< from `choice_` to `behind_`
+  llvm::Value *left_ = nullptr;                               ///< rounds of `one_`
+  llvm::Value *rounds_ = nullptr;                             ///< of both together
+  llvm::Value *start_ = nullptr, *end_ = nullptr;             ///< of the counter
+  LinearSum distance_; ///< end - 1 - start, or step - 1 where that is more
+  int64_t step_ = 0;   ///< and what each round adds to it
   unsigned copies_ = 0;
   std::vector<llvm::Instruction *> storesOfOne_, storesOfMany_;
   std::set<std::tuple<llvm::Value *, llvm::Value *, unsigned>> matched_;
