@@ -228,11 +228,10 @@ static bool expandCases() {
       all.push_back(std::move(one));
       continue;
     }
-    std::string stem = one.file.substr(one.file.rfind('/') + 1);
-    stem.resize(stem.size() - 3);
+    const std::string stem = one.file.substr(0, one.file.size() - 3);
     for (const char *suffix : {"", ".O0"}) {
       Case copy = one;
-      copy.file = std::string(PTXRUN_KERNELS) + "/" + stem + suffix + ".ptx";
+      copy.file = stem + suffix + ".ptx";
       copy.variant = *suffix ? "O0" : "";
       all.push_back(std::move(copy));
     }

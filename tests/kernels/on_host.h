@@ -68,6 +68,7 @@ inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z,
 #define __launch_bounds__(...)
 #define DYNAMIC_SHARED(type, name) type *name = static_cast<type *>(onhost::dynamicShared())
 
+#pragma GCC visibility push(default) // kernels may come from a library of their own (draw.sh)
 namespace onhost {
 
 /// What a fiber sees as its own; switched with it.
@@ -224,6 +225,7 @@ bool addCase(const char *file, const char *name, void (*kernel)(P...), Shape gri
   }
 
 } // namespace onhost
+#pragma GCC visibility pop
 
 #define threadIdx (onhost::self.threadIdx)
 #define blockIdx (onhost::self.blockIdx)

@@ -42,6 +42,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
   passes.addPass(AddressPhisPass());
   passes.addPass(VariablePointersPass(/*isLast=*/false));
   passes.addPass(StoresAtMeetsPass());
+  passes.addPass(llvm::DCEPass()); // sums of addresses that nothing asks for any more
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(HalfFmasPass());
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
@@ -58,6 +59,7 @@ llvm::FunctionPassManager cleaning(Tier tier) {
   passes.addPass(AddressPhisPass());
   passes.addPass(VariablePointersPass(/*isLast=*/true));
   passes.addPass(StoresAtMeetsPass());
+  passes.addPass(llvm::DCEPass()); // sums of addresses that nothing asks for any more
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());

@@ -80,12 +80,16 @@ llvm::PreservedAnalyses StoresAtMeetsPass::run(llvm::Function &function,
   llvm::SmallVector<std::pair<llvm::StoreInst *, llvm::PHINode *>> stores;
   for (llvm::Instruction &i : llvm::instructions(function))
     if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
-      if (llvm::PHINode *place = placeOf(*store);
-          place && comesOnceFromEach(*place) && mayMoveUp(*store))
+      if (llvm::PHINode *place = placeOf(*store); place && comesOnceFromEach(*place))
         stores.push_back({store, place});
-  for (auto [store, place] : stores)
-    moveUp(*store, *place);
-  return stores.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+  bool changed = false;
+  for (auto [store, place] :
+       stores) // in order: of several in a block, one clears the way for the next
+    if (mayMoveUp(*store)) {
+      moveUp(*store, *place);
+      changed = true;
+    }
+  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
 } // namespace ptxrun::lower

@@ -52,6 +52,29 @@ TEST(Store, UnderAGuardIsBranchedAround) {
   EXPECT_EQ(k.count("br i1"), 1u);
 }
 
+// The two greatest numbers and their places, in two arrays, as compilers unroll it.
+TEST(Store, ToSeveralArraysWhereWaysMeetLeavesRegisters) {
+  std::string body = ".local .align 8 .b8 depot[16];\n"
+                     "mov.u64 %rd1, depot; add.u64 %rd2, %rd1, 4;\n"
+                     "add.u64 %rd3, %rd1, 8; add.u64 %rd4, %rd3, 4;\n"
+                     "st.local.v2.u32 [%rd2+-4], {0, 0}; st.local.v2.u32 [%rd4+-4], {0, 0};\n";
+  for (const char *number : {"1", "2", "3"}) {
+    const std::string n = number;
+    body += "ld.global.u32 %r1, [%rd31+4*" + n + "]; ld.local.u32 %r2, [%rd2];\n" +
+            "setp.le.u32 %p1, %r1, %r2; @%p1 bra next" + n + ";\n" +
+            "ld.local.u32 %r3, [%rd2+-4]; setp.le.u32 %p2, %r1, %r3;\n" +
+            "mov.u64 %rd5, %rd2; mov.u64 %rd6, %rd4; @%p2 bra put" + n + ";\n" +
+            "st.local.u32 [%rd2], %r3; ld.local.u32 %r4, [%rd4+-4]; st.local.u32 [%rd4], %r4;\n" +
+            "add.u64 %rd5, %rd2, -4; add.u64 %rd6, %rd4, -4;\n" + //
+            "put" + n + ":\nst.local.u32 [%rd5], %r1; mov.u32 %r5, " + n + ";\n" +
+            "st.local.u32 [%rd6], %r5;\nnext" + n + ":\n";
+  }
+  const Lowered k = lowerBody(body + "ld.local.v4.u32 {%r3, %r4, %r5, %r6}, [%rd1];\n"
+                                     "st.global.v4.u32 [%rd30], {%r3, %r4, %r5, %r6}; ret;");
+  EXPECT_FALSE(k.contains("alloca"));
+  EXPECT_EQ(k.count("store "), 1u);
+}
+
 // Two arrays in one variable, read at an index that is not known.
 constexpr const char *kFilledTable =
     ".local .align 8 .b8 depot[16];\nmov.u64 %rd1, depot;\n"
