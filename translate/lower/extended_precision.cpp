@@ -1,8 +1,7 @@
 // Extended-precision integer arithmetic (PTX ISA 9.7.2): the carry flag CC.CF between instructions.
 //
-// Programs mix the two families: NVIDIA's 128-bit division reads by `addc` what `sub.cc` left.
-// ptxas makes one adder of both, a - b = a + ~b + 1, so CC.CF = 1 says "carry" to add and "no
-// borrow" to sub.
+// Programs mix the two families: NVIDIA's 128-bit division reads by `addc` what `sub.cc` left. ptxas makes one adder of both,
+// a - b = a + ~b + 1, so CC.CF = 1 says "carry" to add and "no borrow" to sub.
 #include "translate/lower/lane_builder.h"
 
 namespace ptxrun::lower {

@@ -16,9 +16,9 @@ namespace {
 constexpr uint8_t kX = 1, kY = 2, kZ = 3;
 
 Value *isZero(LaneBuilder &b, SpecialRegister place) {
-  Value *any =
-      b.ir.CreateOr(b.ir.CreateOr(b.specialRegister(place, kX), b.specialRegister(place, kY)),
-                    b.specialRegister(place, kZ));
+  Value *any = b.ir.CreateOr(b.ir.CreateOr(b.specialRegister(place, kX),
+                                           b.specialRegister(place, kY)),
+                             b.specialRegister(place, kZ));
   return b.ir.CreateIsNull(any);
 }
 
@@ -48,7 +48,8 @@ void emitGridBarrier(LaneBuilder &b, Value *workspace) {
   const llvm::SyncScope::ID gpu = b.ir.getContext().getOrInsertSyncScopeID("gpu");
   llvm::BasicBlock *arrive = b.newBlock("grid.arrive"), *poll = b.newBlock("grid.poll"),
                    *leave = b.newBlock("grid.leave");
-  Value *count = b.ir.CreateIntToPtr(b.ir.CreateAdd(workspace, b.constant(64, 4)), b.ir.getPtrTy());
+  Value *count =
+      b.ir.CreateIntToPtr(b.ir.CreateAdd(workspace, b.constant(64, 4)), b.ir.getPtrTy());
 
   barSync(b);
   b.ir.CreateCondBr(isZero(b, SpecialRegister::tid), arrive, leave);
