@@ -330,7 +330,7 @@ class Kernel:
         unroll = r.choice(["", "", "", f"{margin}#pragma unroll 1\n", f"{margin}#pragma unroll 4\n"])
         start, step, bound, most = "0", "1", "n", 400
         kind = r.choice(["stride", "stride", "stride", "count", "count", "n", "down", "power", "row", "own"])
-        if self.rounds > 200 and kind in ("n", "down"):
+        if self.rounds > 4 and kind in ("n", "down"):
             kind = "count"
         if kind == "stride":
             start, low, by = r.choice([("tx", self.x, self.x), ("tid", self.threads, self.threads), ("g", self.all, self.all),
@@ -346,7 +346,7 @@ class Kernel:
             most = rounds = r.choice([2, 3, 4, 5, 8, 9, 16, 17])
             bound = str(most)
         elif kind == "own":
-            low, most = r.choice([("tid % 7", 6), ("tx & 3", 3), ("tid % 5 + 1", 5), ("(int)(g & 15)", 15)])
+            low, most = r.choice([("tid % 7", 6), ("(tx & 3)", 3), ("tid % 5 + 1", 5), ("(int)(g & 15)", 15)])
             bound, rounds = low, most
         elif kind == "row":
             k = r.choice([3, 4, 5, 8])
