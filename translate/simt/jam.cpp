@@ -6,6 +6,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/ProfDataUtils.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
