@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""draw.py SEED COUNT: kernels as people write them, drawn at random, as a .cu file for this folder on standard output.
+"""draw.py SEED COUNT [NAME]: kernels as people write them, drawn at random, as a .cu file for this folder on standard output.
 
 Blocks and grids of any shape; loops that stride by a block, a warp or a grid, downwards, by powers, over rows of their own, with
 counters of every width, left and gone on with early; conditions and switches; structures, local arrays, tiles in shared memory, bins
@@ -577,9 +577,10 @@ class Kernel:
 
 def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
+    name = sys.argv[3] if len(sys.argv) > 3 else "drawn"
     print(f"// Written by draw.py {seed} {count}.{STRUCTURES}")
     for k in range(count):
-        print(Kernel(seed + k, f"drawn{seed + k}").text())
+        print(Kernel(seed + k, f"{name}{seed + k}").text())
 
 
 main()

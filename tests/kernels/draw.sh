@@ -20,11 +20,11 @@ command -v nvcc >/dev/null || { echo "skipped: no nvcc"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 filter=
-for width in ${lanes//,/ }; do filter+=":Kernels/*.$width/drawn*"; done
+for width in ${lanes//,/ }; do filter+=":Kernels/*.$width/tried*"; done
 failed=0 launches=0
 for ((k = 0; k < count; ++k)); do
   number=$((seed + 20 * k)) file=$folder/drawn
-  python3 -B "$here/draw.py" $number 20 >"$file.cu" || exit 1
+  python3 -B "$here/draw.py" $number 20 tried >"$file.cu" || exit 1
   nvcc -ptx -w -std=c++17 -arch=sm_80 -fmad=false -include "$here/on_host.h" "$file.cu" -o "$file.ptx" || exit 1
   nvcc -ptx -w -std=c++17 -arch=sm_80 -fmad=false -Xcicc -O0 -include "$here/on_host.h" "$file.cu" -o "$file.O0.ptx" || exit 1
   "$clang" -x c++ -w -O1 -fwrapv -ffp-contract=off -std=c++20 -fPIC -shared -include "$here/on_host.h" "$file.cu" -o "$file.so" || exit 1
