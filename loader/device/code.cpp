@@ -25,8 +25,16 @@ constexpr uint64_t kWorthNs = 1'000'000;
 constexpr uint64_t kAskNs = 300'000;
 /// Neither sooner than this part of the baseline's compilation,
 constexpr uint64_t kAskShare = 64;
-/// and launches wait for it no sooner than this part.
-constexpr uint64_t kWaitShare = 16;
+/// and launches wait for it no sooner than they took a sixteenth of that, if it was 5 ms; of twice
+/// the time twice the share, and from kPatienceNs on all of it: better code of long kernels takes
+/// seconds, in which a program may have ended that goes on without it.
+constexpr uint64_t kPatienceNs = 80'000'000;
+
+uint64_t waitAfter(uint64_t baselineNs) {
+  const uint64_t share = std::min(baselineNs, kPatienceNs);
+  return std::max(kAskNs, uint64_t(double(baselineNs) * double(share) / double(kPatienceNs)));
+}
+
 } // namespace
 
 std::shared_ptr<const jit::Kernel> Source::compile(const std::string &kernel,
@@ -92,8 +100,7 @@ std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel, const
 Upgrade::Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key,
                  uint64_t baselineNs)
     : source_(std::move(source)), name_(std::move(kernel)), key_(key),
-      askNs_(std::max(kAskNs, baselineNs / kAskShare)),
-      waitNs_(std::max(kAskNs, baselineNs / kWaitShare)) {}
+      askNs_(std::max(kAskNs, baselineNs / kAskShare)), waitNs_(waitAfter(baselineNs)) {}
 
 void Upgrade::noteLaunch(uint64_t nanoseconds) {
   const uint64_t taken = launchNs_.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds;

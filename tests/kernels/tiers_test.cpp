@@ -133,9 +133,11 @@ TEST_F(Tiers, ShortLaunchesAskForNothingUntilThereAreMany) {
 
 // Who waited for the compiler long once does not wait longer still for a few short launches.
 TEST_F(Tiers, LaunchesWaitLaterWhereBaselineCodeTookLong) {
-  const device::Upgrade quick(nullptr, "", {}, 2'000'000), slow(nullptr, "", {}, 16'000'000'000);
+  const device::Upgrade quick(nullptr, "", {}, 2'000'000), usual(nullptr, "", {}, 20'000'000),
+      slow(nullptr, "", {}, 800'000'000);
   EXPECT_EQ(quick.waitNs(), 300'000u);
-  EXPECT_EQ(slow.waitNs(), 1'000'000'000u);
+  EXPECT_EQ(usual.waitNs(), 5'000'000u);
+  EXPECT_EQ(slow.waitNs(), 800'000'000u);
 }
 
 TEST_F(Tiers, CodeThatIsNotWaitedForComesFromTheBackground) {

@@ -161,6 +161,7 @@ struct Limits {
     size_t large, huge; ///< instructions of a module from which on less is tried
     unsigned ways;      ///< that meet in a block; from more on InstCombine is left out
     unsigned freezes;   ///< of a function; more are nothing to InstCombine
+    size_t wide;        ///< instructions of one thread, for gangs of more than a register
     unsigned inlined;   ///< instructions of a body that is copied into two entry points
     unsigned unrolled;  ///< instructions of a loop that may vanish by unrolling
     uint64_t lanesOften,

@@ -177,6 +177,15 @@ bool isMostlyFloat(const ShapeAnalysis &shapes) {
   return 2 * floats > all;
 }
 
+/// Few in long code, whose bodies for more lanes take long to compile, outgrow the first cache for
+/// instructions and keep most of what is in flight in memory.
+unsigned lanesForLength(const ShapeAnalysis &shapes, const Target &target) {
+  size_t instructions = 0;
+  for (const llvm::BasicBlock *b : shapes.order())
+    instructions += b->size();
+  return instructions > kLimits.code.wide ? std::max(8u, target.vectorBits / 32) : 32;
+}
+
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
 /// registers, and most of those that live at once where a gang of 32 has few registers for each.
 /// `shapes`: of the widest gang.
@@ -240,6 +249,9 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
              o.block[1] * o.block[2] > 1) {
     wanted = o.block[0] % 16 == 0 ? 16 : 8;
     reason = "rows that gangs of " + std::to_string(wanted) + " divide";
+  } else if (const unsigned few = lanesForLength(usual, target); few < 32 && threads % few == 0) {
+    wanted = few;
+    reason = "long code: " + std::to_string(few) + " lanes keep it short";
   } else if (unsigned fitting = lanesThatFit(usual, target);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
