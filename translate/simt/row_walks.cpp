@@ -61,8 +61,10 @@ unsigned lanesForRowWalks(const ShapeAnalysis &shapes, const Target &target) {
     if (!loop->isInnermost())
       continue;
     Walk walk;
-    if (!count(*loop, shapes, target.lineBytes, walk) || walk.loads == 0 || walk.stores == 0)
+    if (!count(*loop, shapes, target.lineBytes, walk) || walk.loads == 0)
       return 0;
+    if (walk.stores == 0)
+      continue; // by itself it reads rows as any other does (rows.cpp)
     const auto accesses = float(walk.loads + walk.stores);
     const bool isBusy = float(walk.work) > kLimits.rows.workPerAccess * accesses;
     lanes = std::max(lanes, isBusy ? 8u : 1u);

@@ -365,14 +365,15 @@ TEST(Width, CollectivesKeepTheWarpTogether) {
 /// vectors none.
 TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
   const auto lanesWith = [](const std::string &row, const std::string &work,
-                            const std::string &at = "%oa") {
+                            const std::string &at = "%oa",
+                            const std::string &before = "br label %start\nstart:\n") {
     return widened(
                "%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n"
                "%pin = getelementptr i8, ptr %params, i64 8\n%in = load i64, ptr %pin\n"
                "%pout = getelementptr i8, ptr %params, i64 16\n%out = load i64, ptr %pout\n" +
-                   row +
-                   "br label %loop\nloop:\n%k = phi i32 [ 0, %0 ], [ %l, %loop ]\n"
-                   "%s = phi float [ 0.0, %0 ], [ %t, %loop ]\n"
+                   row + before +
+                   "br label %loop\nloop:\n%k = phi i32 [ 0, %start ], [ %l, %loop ]\n"
+                   "%s = phi float [ 0.0, %start ], [ %t, %loop ]\n"
                    "%j = add i32 %first, %k\n%e = sext i32 %j to i64\n%o = shl i64 %e, 2\n"
                    "%ia = add i64 %in, %o\n%ip = inttoptr i64 %ia to ptr\n"
                    "%oa = add i64 %out, %o\n%op = inttoptr i64 " +
@@ -396,6 +397,36 @@ TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
   EXPECT_EQ(lanesWith("%first = mul i32 %x, 1024\n", little), 1u);
   EXPECT_GT(lanesWith(beside, little), 8u);        // neighbours
   EXPECT_GT(lanesWith(apart, little, "%out"), 8u); // writes no row
+  const std::string reads =                        // the first 12 elements
+      "br label %head\nhead:\n%h = phi i32 [ 0, %0 ], [ %hn, %head ]\n"
+      "%hs = phi float [ 0.0, %0 ], [ %hu, %head ]\n%hj = add i32 %first, %h\n"
+      "%he = sext i32 %hj to i64\n%ho = shl i64 %he, 2\n%ha = add i64 %in, %ho\n"
+      "%hp = inttoptr i64 %ha to ptr\n%hv = load float, ptr %hp, align 4\n"
+      "%hu = fadd float %hs, %hv\n%hn = add i32 %h, 1\n%hc = icmp ult i32 %hn, 12\n"
+      "br i1 %hc, label %head, label %start\nstart:\n";
+  EXPECT_EQ(lanesWith(apart, "%t = fmul float %u, %hu\n", "%oa", reads), 1u);
+  EXPECT_GT(lanesWith(beside, "%t = fmul float %u, %hu\n", "%oa", reads), 8u);
+}
+
+/// A register's worth, where more would be long code.
+TEST(Width, LongCodeHasFewLanes) {
+  const auto lanesOf = [](unsigned length, CpuLevel level) {
+    std::string body = "%base = load i64, ptr %params\n%x0 = call i32 @ptx.sreg.tid.x()\n";
+    for (unsigned k = 0; k < length; ++k) {
+      const std::string n = std::to_string(k);
+      body += "%x" + std::to_string(k + 1) + " = " + (k % 2 ? "xor" : "mul") + " i32 %x" + n +
+              ", " + std::to_string(2 * k + 77) + "\n";
+    }
+    body += "%e = zext i32 %x0 to i64\n%o = shl i64 %e, 2\n%a = add i64 %base, %o\n"
+            "%p = inttoptr i64 %a to ptr\nstore i32 %x" +
+            std::to_string(length) + ", ptr %p, align 4\nret void";
+    return widened(body, {.lanes = 0, .block = {128, 1, 1}, .level = level}).needs.lanes;
+  };
+  EXPECT_EQ(lanesOf(400, CpuLevel::avx2), 32u);
+  EXPECT_EQ(lanesOf(2000, CpuLevel::avx2), 8u);
+  EXPECT_EQ(lanesOf(2000, CpuLevel::sse4), 8u);
+  EXPECT_EQ(lanesOf(400, CpuLevel::avx512), 32u);
+  EXPECT_EQ(lanesOf(2000, CpuLevel::avx512), 16u);
 }
 
 TEST(Width, LockAmongLanesRunsThreadByThread) {
