@@ -116,6 +116,7 @@ class Accesses : protected ValueMap {
     Value *first = nullptr, *last = nullptr, *inFirst = nullptr, *active = nullptr;
   };
   unsigned lanesOfPiece(const Guess &) const;
+  bool mayTakePieces(const Guess &);
   Value *bitsInRow(const Guess &, unsigned firstLane, bool isOfFirst);
   Value *staysInRange(const Guess &, unsigned firstLane, bool isOfFirst);
   struct Pieces {

@@ -311,7 +311,8 @@ constinit const Limits kLimits = {
                  .inMemoryOrder = 1024,
                  .blending = 4,
                  // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
-                 .rowsOfGang = 3},
+                 .rowsOfGang = 3,
+                 .pieces = 128},
     // Sixteen registers less pointers and counters are for lanes ahead (`histogram`).
     .atomics = {.registers = 12, .dense = 4, .denseFrom = 8},
     // The time of the analyses; no kernel of tests/bench comes near.

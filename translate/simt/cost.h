@@ -130,6 +130,7 @@ struct Limits {
     size_t inMemoryOrder;       ///< instructions for a block's structures (memory_order.cpp)
     unsigned blending;          ///< operations on a register of a row that is blended and stored
     unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
+    unsigned pieces;            ///< of a kernel's accesses that are taken piece by piece
   } accesses;
   /// Read-modify-write (widen_atomics.cpp).
   struct Atomics {

@@ -6,6 +6,9 @@
 //               and what a row would have for the whole piece in one page of memory: two loads
 //     stores    each piece lies in one row, and all lanes are active: one store
 //
+// The first ones of a kernel: each is long code, and kernels with hundreds of such accesses compile
+// twice as long by them.
+//
 // One row after the other under masks, as with registers for them (widen_guessed.cpp), takes
 // longer: masks for all of the gang's registers are made of bits, for each row.
 #include <llvm/Analysis/VectorUtils.h>
@@ -18,6 +21,14 @@ using llvm::Value;
 
 unsigned Accesses::lanesOfPiece(const Guess &g) const {
   return std::min({8u, lanes_, context_.target.vectorBytes() / unsigned(g.size)});
+}
+
+/// Whether an access by pieces is within what the kernel can bear; then it is counted.
+bool Accesses::mayTakePieces(const Guess &g) {
+  const unsigned own = lanes_ / lanesOfPiece(g);
+  const bool isWithin = context_.pieces + own <= kLimits.accesses.pieces;
+  context_.pieces += isWithin ? own : 0;
+  return isWithin;
 }
 
 /// One bit for each lane of the piece from `l` on: it lies in the row of the piece's first lane, or
@@ -106,6 +117,8 @@ Value *Accesses::loadPiece(const llvm::LoadInst &load, const Piece &p, unsigned 
 }
 
 Value *Accesses::loadPiecesOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
+  if (!mayTakePieces(g))
+    return loadEach(load, pointers(a));
   const bool isMaskable = context_.target.hasMaskedAccess(plain(&load)->getScalarSizeInBits());
   const Pieces all = piecesOf(g, true, isMaskable);
   Block *inPieces = newBlock("load.pieces"), *each = newBlock("load.each"),
@@ -126,7 +139,7 @@ Value *Accesses::loadPiecesOrEach(const llvm::LoadInst &load, const Guess &g, co
 
 void Accesses::storePiecesOrEach(const llvm::StoreInst &store, const Guess &g, const Address &a,
                                  Value *v) {
-  if (lanesOfPiece(g) == lanes_)
+  if (lanesOfPiece(g) == lanes_ || !mayTakePieces(g))
     return storeEach(store, pointers(a), v);
   const Pieces all = piecesOf(g, false, false);
   Block *inPieces = newBlock("store.pieces"), *each = newBlock("store.each"),
