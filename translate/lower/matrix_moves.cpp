@@ -43,20 +43,22 @@ unsigned matrixCount(const Instruction &in) {
 }
 
 /// A fragment of the transposed matrix: d.lo = A[2 * (t % 4)][t / 4], d.hi the same of the next
-/// row, one half each of what two threads hold. Which ones depends on the lane alone: permutations.
+/// row. Of the bits that number an element, row r2 r1 r0 and column c2 c1 c0, thread r2 r1 r0 c2 c1
+/// holds those with c0 = 0 and 1: first r0 and c0 change places (threads of neighbouring rows
+/// exchange halves), then what is in thread r2 r1 x c2 c1 goes to c2 c1 x r2 r1.
 llvm::Value *transposed(LaneBuilder &b, llvm::Value *fragment) {
-  llvm::Value *lane = laneId(b);
-  llvm::Value *column = b.ir.CreateLShr(lane, 2);
-  llvm::Value *firstRow = b.ir.CreateShl(b.ir.CreateAnd(lane, 3), 1);
-  llvm::Value *holder = b.ir.CreateAdd(b.ir.CreateShl(firstRow, 2), b.ir.CreateLShr(column, 1));
-  llvm::Value *shift = b.ir.CreateShl(b.ir.CreateAnd(column, 1), 4);
-  llvm::Value *words[2];
-  for (unsigned k : {0u, 1u}) {
-    llvm::Value *both =
-        fromLane(b, fragment, b.ir.CreateAdd(holder, b.constant(32, uint64_t(4) * k)));
-    words[k] = b.ir.CreateLShr(both, shift);
-  }
-  return b.ir.CreateOr(b.ir.CreateAnd(words[0], 0xffff), b.ir.CreateShl(words[1], 16));
+  llvm::Value *lane = laneId(b), *row = b.ir.CreateLShr(lane, 2);
+  llvm::Value *neighbour = fromLane(b, fragment, b.ir.CreateXor(lane, 4));
+  llvm::Value *exchanged =
+      b.ir.CreateOr(b.ir.CreateShl(neighbour, 16), b.ir.CreateLShr(neighbour, 16));
+  llvm::Value *isOdd = b.ir.CreateAnd(row, 1);
+  llvm::Value *own = b.ir.CreateShl(b.constant(32, 0xffff), b.ir.CreateShl(isOdd, 4));
+  llvm::Value *halves =
+      b.ir.CreateOr(b.ir.CreateAnd(fragment, own), b.ir.CreateAnd(exchanged, b.ir.CreateNot(own)));
+  llvm::Value *columns = b.ir.CreateShl(b.ir.CreateAnd(lane, 3), 3);
+  llvm::Value *holder =
+      b.ir.CreateOr(b.ir.CreateOr(columns, b.ir.CreateAnd(lane, 4)), b.ir.CreateLShr(lane, 3));
+  return fromLane(b, halves, holder);
 }
 
 /// Where thread t's fragments of the matrices lie: one word of a row.

@@ -1,5 +1,9 @@
 #include "translate/simt/transposes.h"
 
+#include <llvm/ADT/SmallSet.h>
+
+#include <optional>
+
 #include "translate/simt/pieces.h"
 
 namespace ptxrun::simt {
@@ -62,6 +66,71 @@ llvm::SmallVector<Value *> transpose(llvm::IRBuilderBase &b, llvm::ArrayRef<Valu
     for (auto [block, column] : llvm::enumerate(transposeBlocks(b, places[place])))
       out[block * perBlock + place] = column;
   return out;
+}
+
+namespace {
+
+using Order = llvm::SmallVector<int>;
+
+/// Two registers whose elements' numbers differ in the bit `apart`, block of 16 bytes by block: the
+/// lower halves of both, interleaved element by element or pair by pair, and the upper ones (unpck).
+Order interleaved(unsigned count, unsigned apart, bool byPairs) {
+  Order order;
+  for (unsigned l = 0; l < count; ++l) {
+    const unsigned inBlock = l & 3, isUpper = (l & apart) != 0;
+    const unsigned isSecond = byPairs ? inBlock >> 1 : inBlock & 1;
+    const unsigned from = isUpper << 1 | (byPairs ? inBlock & 1 : inBlock >> 1);
+    order.push_back(int((l & ~(apart | 3u)) | isSecond * apart | from));
+  }
+  return order;
+}
+
+/// What `first` and then `second` come to.
+Order after(llvm::ArrayRef<int> first, llvm::ArrayRef<int> second) {
+  Order both;
+  for (int l : second)
+    both.push_back(first[size_t(l)]);
+  return both;
+}
+
+/// Whole registers of what `made` gives, so that all comes to `order`.
+std::optional<Order> registersOf(llvm::ArrayRef<int> made, llvm::ArrayRef<int> order,
+                                 unsigned perRegister) {
+  Order moved;
+  for (size_t to = 0; to < order.size(); to += perRegister) {
+    size_t from = 0;
+    while (from < made.size() && made.slice(from, perRegister) != order.slice(to, perRegister))
+      from += perRegister;
+    if (from == made.size())
+      return std::nullopt;
+    for (unsigned k = 0; k < perRegister; ++k)
+      moved.push_back(int(from + k));
+  }
+  return moved;
+}
+
+} // namespace
+
+llvm::SmallVector<Order> inSteps(llvm::ArrayRef<int> order, unsigned perRegister) {
+  const auto count = unsigned(order.size());
+  unsigned most = 0; // registers that one is made of
+  for (unsigned to = 0; to < count; to += perRegister) {
+    llvm::SmallSet<unsigned, 8> from;
+    for (unsigned k = 0; k < perRegister; ++k)
+      from.insert(unsigned(order[to + k]) / perRegister);
+    most = std::max(most, unsigned(from.size()));
+  }
+  llvm::SmallVector<Order> single{Order(order)}, steps;
+  if (most <= 2 || perRegister < 4)
+    return single;
+  for (unsigned apart = perRegister; apart < count; apart *= 2)
+    for (bool byPairs : {false, true})
+      steps.push_back(interleaved(count, apart, byPairs));
+  for (const Order &first : steps)
+    for (const Order &second : steps)
+      if (const auto last = registersOf(after(first, second), order, perRegister))
+        return {first, second, *last};
+  return single;
 }
 
 } // namespace ptxrun::simt

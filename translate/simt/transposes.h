@@ -15,4 +15,10 @@ llvm::SmallVector<llvm::Value *> transposeElements(llvm::IRBuilderBase &,
 llvm::SmallVector<llvm::Value *> transpose(llvm::IRBuilderBase &,
                                            llvm::ArrayRef<llvm::Value *> rows);
 
+/// order[l]: the element of a vector that place l is to have. As up to three such orders, one after
+/// the other, each of which interleaves elements of two registers of `perRegister` 32-bit elements
+/// (or moves whole registers): what LLVM makes of one order that takes a register from four is
+/// several times as long. Just the order itself where that is not so, or no such steps lead there.
+llvm::SmallVector<llvm::SmallVector<int>> inSteps(llvm::ArrayRef<int> order, unsigned perRegister);
+
 } // namespace ptxrun::simt

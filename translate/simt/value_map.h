@@ -110,6 +110,7 @@ class ValueMap {
   };
 
   llvm::AllocaInst *slotFor(const Value *);
+  Value *acrossBlocks(const Value *);
   void checkIncoming();
   Value *plainConstant(const llvm::Constant *);
   Value *kernelParams(const llvm::Argument &params);

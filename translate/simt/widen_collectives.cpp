@@ -10,6 +10,7 @@
 #include "translate/lower/matrix_forms.h"
 #include "translate/simt/collectives.h"
 #include "translate/simt/prepare.h"
+#include "translate/simt/transposes.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -167,7 +168,9 @@ llvm::Value *Collectives::permute(Value *whole, Value *index) {
     for (unsigned l = 0; l < kWarp; ++l)
       order.push_back(int(llvm::cast<llvm::ConstantInt>(c->getAggregateElement(l))->getZExtValue() &
                           (kWarp - 1)));
-    return b_.CreateShuffleVector(whole, order);
+    for (llvm::ArrayRef<int> step : inSteps(order, context_.target.vectorBits / 32))
+      whole = b_.CreateShuffleVector(whole, step);
+    return whole;
   }
   llvm::SmallVector<int> low, high, both;
   for (unsigned l = 0; l < kWarp; ++l) {

@@ -1,5 +1,6 @@
 // Values of the scalar function as scalars and vectors of the wide one, and the slots they cross
 // blocks in.
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
@@ -70,6 +71,15 @@ llvm::AllocaInst *ValueMap::slotFor(const Value *v) {
   if (auto *i = llvm::dyn_cast<llvm::Instruction>(v))
     beginsEmpty(slot, i->getParent(), llvm::PoisonValue::get(slot->getAllocatedType()));
   return slot;
+}
+
+/// A value that another block defined, from its slot; constants need none.
+llvm::Value *ValueMap::acrossBlocks(const Value *v) {
+  if (auto known = definitions_.find(v); known != definitions_.end())
+    if (auto *constant = llvm::dyn_cast<llvm::Constant>(known->second.value))
+      return constant;
+  llvm::AllocaInst *slot = slotFor(v);
+  return b_.CreateLoad(slot->getAllocatedType(), slot, v->getName());
 }
 
 /// In each round of the loop around `block`, where lanes go different ways, the slot begins with
@@ -147,11 +157,10 @@ llvm::Value *ValueMap::base(const Value *v) {
     return plainConstant(c);
   if (Value *known = locals_.bases.lookup(v))
     return known;
-  llvm::AllocaInst *slot = slotFor(v);
-  Value *loaded = b_.CreateLoad(slot->getAllocatedType(), slot, v->getName());
+  Value *here = acrossBlocks(v);
   if (!isOffMainLine_)
-    locals_.bases[v] = loaded;
-  return loaded;
+    locals_.bases[v] = here;
+  return here;
 }
 
 llvm::Value *ValueMap::splat(Value *scalar, llvm::Type *scalarType) {
@@ -222,13 +231,7 @@ llvm::Value *ValueMap::vector(const Value *v) {
     return exactVector(v);
   if (Value *known = locals_.vectors.lookup(v))
     return known;
-  Value *result;
-  if (s.isVarying()) {
-    llvm::AllocaInst *slot = slotFor(v);
-    result = b_.CreateLoad(slot->getAllocatedType(), slot, v->getName());
-  } else {
-    result = fromOffsets(base(v), s, v->getType());
-  }
+  Value *result = s.isVarying() ? acrossBlocks(v) : fromOffsets(base(v), s, v->getType());
   if (!isOffMainLine_)
     locals_.vectors[v] = result;
   return result;
@@ -436,6 +439,13 @@ llvm::Value *ValueMap::emitElementwise(const llvm::Instruction &i, llvm::ArrayRe
     return b_.CreateCast(llvm::cast<llvm::CastInst>(i).getOpcode(), op[0], result);
   if (llvm::isa<llvm::PHINode>(i) || i.isTerminator())
     return missing(llvm::Twine("no form on other operands: ") + i.getOpcodeName(), result);
+  // What is known of lanes (their numbers in a warp) shapes code: which lanes exchange values.
+  if (i.isBinaryOp() && i.getType()->isIntOrIntVectorTy())
+    if (auto *a = llvm::dyn_cast<llvm::Constant>(op[0]), *c = llvm::dyn_cast<llvm::Constant>(op[1]);
+        a && c)
+      if (llvm::Constant *folded =
+              llvm::ConstantFoldBinaryOpOperands(i.getOpcode(), a, c, i.getDataLayout()))
+        return folded;
   I *clone = i.clone();
   clone->mutateType(result);
   for (unsigned k = 0; k < op.size(); ++k)
