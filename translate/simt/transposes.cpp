@@ -73,7 +73,8 @@ namespace {
 using Order = llvm::SmallVector<int>;
 
 /// Two registers whose elements' numbers differ in the bit `apart`, block of 16 bytes by block: the
-/// lower halves of both, interleaved element by element or pair by pair, and the upper ones (unpck).
+/// lower halves of both, interleaved element by element or pair by pair, and the upper ones
+/// (unpck).
 Order interleaved(unsigned count, unsigned apart, bool byPairs) {
   Order order;
   for (unsigned l = 0; l < count; ++l) {
