@@ -299,12 +299,16 @@ class Kernel:
         name, type_ = r.choice(self.sums)
         if type_ in UNSIGNED:
             text = self.bits(r.randint(1, 3), type_)
-            return f"{margin}{name} = {name} * {r.choice([31, 33, 5])}u + {text};" if r.random() < 0.3 else f"{margin}{name} {r.choice('+-^')}= {text};"
+            if r.random() < 0.3:
+                return f"{margin}{name} = {name} * {r.choice([31, 33, 5])}u + {text};"
+            return f"{margin}{name} {r.choice('+-^')}= {text};"
         text = self.value(type_, r.randint(0, 2))
         if r.random() < 0.3 or self.rounds > 2000:
             return f"{margin}{name} = {name} * {r.choice(['0.5f', '0.25f', '-0.5f'])} + {text} * 0.5f;"
         text, found, *_ = self.load()
-        return f"{margin}{name} {r.choice('+-')}= ({type_}){text} * {r.choice(['1.0f', '0.5f'])};" if found == type_ else f"{margin}{name} = {self.value(type_, 1)} * 0.5f;"
+        if found == type_:
+            return f"{margin}{name} {r.choice('+-')}= ({type_}){text} * {r.choice(['1.0f', '0.5f'])};"
+        return f"{margin}{name} = {self.value(type_, 1)} * 0.5f;"
 
     def place(self):
         j = self.r.choice([str(self.r.randrange(self.slots)), f"({self.affine()[0]}) % {self.slots}"]) if self.slots > 1 else "0"
@@ -406,7 +410,8 @@ class Kernel:
         count = self.r.choice([2, 3, 4, 6])
         text = f"{margin}switch ({self.bits(1, 'unsigned')} % {count + 1}) {{\n"
         for k in range(count):
-            text += f"{margin}case {k}: {{\n{self.scope(margin + '  ', 1, depth - 1)}\n{margin}}}\n" + (f"{margin}  break;\n" if self.r.random() < 0.8 else "")
+            text += f"{margin}case {k}: {{\n{self.scope(margin + '  ', 1, depth - 1)}\n{margin}}}\n"
+            text += f"{margin}  break;\n" if self.r.random() < 0.8 else ""
         return text + f"{margin}default:\n{self.add(margin + '  ')}\n{margin}}}"
 
     def local_array(self, margin):
@@ -508,7 +513,8 @@ class Kernel:
             text += f"{margin}for (int {i} = 0; {i} < {most}; ++{i}) {target} = {target}{scale or ' * 5u'} + {read}{scale};\n"
         elif r.random() < 0.5 and type_ != "float":
             s = self.new("h")
-            text += (f"{margin}for (int {s} = {self.threads} / 2; {s} > 0; {s} >>= 1) {{\n{margin}  if (tid < {s}) {name}[tid] += {name}[tid + {s}];\n"
+            text += (f"{margin}for (int {s} = {self.threads} / 2; {s} > 0; {s} >>= 1) {{\n"
+                     f"{margin}  if (tid < {s}) {name}[tid] += {name}[tid + {s}];\n"
                      f"{margin}  __syncthreads();\n{margin}}}\n{margin}{target} += {name}[0];\n")
         else:
             text += f"{margin}{target} = {target}{scale or ' * 3u'} + {name}[{self.index(self.threads)}]{scale};\n"
@@ -571,7 +577,8 @@ class Kernel:
             head += "  const int ty = threadIdx.y;\n"
         body = "\n".join(lines)
         grid, block = ", ".join(map(str, self.grid)), f"{self.x}, {self.y}, {self.z}"
-        return (f"{''.join(self.helpers)}extern \"C\" __global__ void {self.name}({', '.join(parameters)}) {{\n{''.join(self.shared)}{head}{body}\n}}\n"
+        return (f"{''.join(self.helpers)}extern \"C\" __global__ void {self.name}({', '.join(parameters)}) {{\n"
+                f"{''.join(self.shared)}{head}{body}\n}}\n"
                 f"CASE({self.name}, grid({grid}), block({block}), {', '.join(arguments)})\n")
 
 
