@@ -429,6 +429,30 @@ TEST(Width, LongCodeHasFewLanes) {
   EXPECT_EQ(lanesOf(2000, CpuLevel::avx512), 16u);
 }
 
+/// Threads of 8 x 8 store an element each at `stored`, and read what is at `read`.
+TEST(Width, LanesExchangeNothingByDifferentArrays) {
+  const auto lanesWith = [](const std::string &read) {
+    return widened("%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n"
+                   "%base = load i64, ptr %params\n%g = inttoptr i64 %base to ptr\n"
+                   "%row = shl i32 %y, 3\n%own = add i32 %row, %x\n%o = shl i32 %own, 2\n"
+                   "%to = add i32 %o, 1024\n%p = inttoptr i32 %to to ptr addrspace(3)\n"
+                   "%v = load i32, ptr %g, align 4\nstore i32 %v, ptr addrspace(3) %p, align 4\n" +
+                       read +
+                       "%q = inttoptr i32 %from to ptr addrspace(3)\n"
+                       "%w = load i32, ptr addrspace(3) %q, align 4\n"
+                       "store i32 %w, ptr %g, align 4\nret void",
+                   {.lanes = 0, .block = {8, 8, 1}})
+        .needs.lanes;
+  };
+  // 1024 to 1279 is what they store
+  EXPECT_EQ(lanesWith("%f = shl i32 %x, 5\n%from = add i32 %f, 1280\n"), 8u);
+  EXPECT_EQ(lanesWith("%f = shl i32 %x, 5\n%from = add i32 %f, 1276\n"), 32u);
+  EXPECT_EQ(lanesWith("%f = shl i32 %x, 5\n%from = sub i32 1244, %f\n"), 32u);
+  EXPECT_EQ(lanesWith("%from = add i32 0, 2048\n"), 8u);
+  EXPECT_EQ(lanesWith("%from = add i32 0, 1100\n"), 32u);
+  EXPECT_EQ(lanesWith("%f = mul i32 %v, 4\n%from = add i32 %f, 1280\n"), 32u); // wraps
+}
+
 TEST(Width, LockAmongLanesRunsThreadByThread) {
   GangModule g = widened(
       "%base = load i64, ptr %params\n%p = inttoptr i64 %base to ptr\nbr label %l\nl:\n"
