@@ -35,15 +35,21 @@ namespace {
 /// more stays a call. A function with one caller adds nothing.
 constexpr uint64_t kGrowthOfOne = 30000, kGrowthOfAll = 100000;
 
+/// `.local` variables become registers as far as their addresses are known; `isLast`: as
+/// VariablePointersPass has it.
+void addVariablePromotion(llvm::FunctionPassManager &passes, bool isLast) {
+  passes.addPass(AddressPhisPass());
+  passes.addPass(VariablePointersPass(isLast));
+  passes.addPass(StoresAtMeetsPass());
+  passes.addPass(llvm::DCEPass()); // sums of addresses that nothing asks for any more
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+}
+
 /// Registers become values; what is left of the code is small before it is copied into callers.
 llvm::FunctionPassManager promotion(const CodeOptions &options) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::PromotePass());
-  passes.addPass(AddressPhisPass());
-  passes.addPass(VariablePointersPass(/*isLast=*/false));
-  passes.addPass(StoresAtMeetsPass());
-  passes.addPass(llvm::DCEPass()); // sums of addresses that nothing asks for any more
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  addVariablePromotion(passes, /*isLast=*/false);
   passes.addPass(HalfFmasPass());
   passes.addPass(CanonicalNanPass(options.hasOneDoubleNan));
   passes.addPass(llvm::EarlyCSEPass());
@@ -56,11 +62,7 @@ llvm::FunctionPassManager promotion(const CodeOptions &options) {
 llvm::FunctionPassManager cleaning(Tier tier) {
   llvm::FunctionPassManager passes;
   // Addresses that inlining brought to their variables.
-  passes.addPass(AddressPhisPass());
-  passes.addPass(VariablePointersPass(/*isLast=*/true));
-  passes.addPass(StoresAtMeetsPass());
-  passes.addPass(llvm::DCEPass()); // sums of addresses that nothing asks for any more
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  addVariablePromotion(passes, /*isLast=*/true);
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(ConstantArraysPass());

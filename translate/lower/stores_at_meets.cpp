@@ -83,8 +83,8 @@ llvm::PreservedAnalyses StoresAtMeetsPass::run(llvm::Function &function,
       if (llvm::PHINode *place = placeOf(*store); place && comesOnceFromEach(*place))
         stores.push_back({store, place});
   bool changed = false;
-  for (auto [store, place] :
-       stores) // in order: of several in a block, one clears the way for the next
+  // In order: of several in a block, one clears the way for the next.
+  for (auto [store, place] : stores)
     if (mayMoveUp(*store)) {
       moveUp(*store, *place);
       changed = true;

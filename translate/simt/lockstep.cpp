@@ -35,8 +35,8 @@ llvm::ConstantRange rangeOf(const llvm::Value *v, const ShapeAnalysis &shapes) {
       if (const uint32_t threads = shapes.block()[w.axis])
         return {llvm::APInt(32, 0), llvm::APInt(32, threads)};
   const llvm::DataLayout &layout = shapes.order().front()->getModule()->getDataLayout();
-  return llvm::computeConstantRange(v, /*ForSigned=*/false)
-      .intersectWith(llvm::ConstantRange::fromKnownBits(llvm::computeKnownBits(v, layout), false));
+  return llvm::computeConstantRangeIncludingKnownBits(v, /*ForSigned=*/false,
+                                                      llvm::SimplifyQuery(layout));
 }
 
 /// Where accesses of `bytes` bytes at `address` lie; nothing where a number in it may be large
@@ -45,7 +45,7 @@ std::optional<Bytes> bytesOf(const LinearSum &address, int64_t bytes, const Shap
   constexpr int64_t kMost = int64_t(1) << 24; // more than any block has
   Bytes all{address.constant, address.constant};
   for (const auto &[value, times] : address.terms) {
-    if (!value->getType()->isIntegerTy() || std::abs(times) > kMost)
+    if (!value->getType()->isIntegerTy() || times < -kMost || times > kMost)
       return std::nullopt;
     const llvm::ConstantRange range = rangeOf(value, shapes);
     const llvm::APInt most = range.getUnsignedMax();
