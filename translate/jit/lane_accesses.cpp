@@ -1,5 +1,7 @@
 #include "translate/jit/lane_accesses.h"
 
+#include <llvm/Analysis/BlockFrequencyInfo.h>
+#include <llvm/Analysis/BranchProbabilityInfo.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
@@ -249,17 +251,37 @@ void accessByCall(IntrinsicInst &i, LaneFunctions &functions, Buffers &buffers) 
   RecursivelyDeleteTriviallyDeadInstructions(pointers); // what `indexed` does without
 }
 
+/// Those that are worth their code, by how often they run, as far as versions and loops tell.
+SmallVector<IntrinsicInst *> hottest(const Function &function, const LoopInfo &loops,
+                                     DominatorTree &dominators,
+                                     ArrayRef<IntrinsicInst *> accesses) {
+  const BranchProbabilityInfo branches(function, loops, nullptr, &dominators);
+  const BlockFrequencyInfo blocks(function, branches, loops);
+  SmallVector<std::pair<uint64_t, unsigned>> order; // last to first
+  for (unsigned k = 0; k < accesses.size(); ++k)
+    order.push_back({blocks.getBlockFreq(accesses[k]->getParent()).getFrequency(), ~k});
+  llvm::sort(order);
+  const uint64_t seldom = order.back().first / simt::kLimits.code.seldom;
+  SmallVector<IntrinsicInst *> sorted;
+  for (const auto [times, k] : reverse(order))
+    if (times >= seldom)
+      sorted.push_back(accesses[~k]);
+  return sorted;
+}
+
 } // namespace
 
 void accessLanesInPlace(Module &module, const simt::Target &target, bool isBaseline) {
   const auto &limits = simt::kLimits.code;
   uint64_t often = isBaseline ? limits.lanesOnce : limits.lanesOften, once = limits.lanesOnce;
   for (Function &function : module) {
-    const SmallVector<IntrinsicInst *> accesses = laneAccesses(function, target);
+    SmallVector<IntrinsicInst *> accesses = laneAccesses(function, target);
     if (accesses.empty())
       continue;
-    const DominatorTree dominators(function);
+    DominatorTree dominators(function);
     const LoopInfo loops(dominators);
+    if (!isBaseline)
+      accesses = hottest(function, loops, dominators, accesses);
     AllocaInst *nobody = nullptr;
     for (IntrinsicInst *i : accesses) {
       const uint64_t lanes = LaneAccess(*i).lanes();

@@ -275,7 +275,7 @@ constinit const Limits kLimits = {
     .rounds = {.instructions = 512},
     .unify = {.instructions = 512},
     // The CTA asks as much as two gangs do.
-    .ctaVersions = {.gangs = 4, .depth = 8},
+    .ctaVersions = {.gangs = 4, .depth = 8, .instructions = 2000},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
     // a half threads have few rounds (`reduce`).
     .jam = {.repeated = 2000, .rowBytes = 1024, .manyThreads = 3 << 19},
@@ -341,8 +341,9 @@ constinit const Limits kLimits = {
                            // seven times as long
              .inlined = 400,
              .unrolled = 32,
-             .lanesOften = 6144,
+             .lanesOften = 1024,
              .lanesOnce = 256,
+             .seldom = 256,
              .recomputed = 4,
              .selected = 500,
              .longBlock = 1000,

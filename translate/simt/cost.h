@@ -86,6 +86,9 @@ struct Limits {
   struct CtaVersions {
     unsigned gangs; ///< from how many on the CTA is asked first
     unsigned depth; ///< of what follows from a gang's number
+    /// Of a gang; beside more, what each gang is asked by itself is nothing, and a copy takes long
+    /// to compile.
+    unsigned instructions;
   } ctaVersions;
   /// Gangs in lockstep (jam.cpp).
   struct Jam {
@@ -167,6 +170,7 @@ struct Limits {
     unsigned unrolled;  ///< instructions of a loop that may vanish by unrolling
     uint64_t lanesOften,
         lanesOnce;       ///< of gathers and scatters that are no calls, in and out of loops
+    uint64_t seldom;     ///< what runs so many times less often than another is a call
     unsigned recomputed; ///< instructions on end that are done again behind a suspension
     size_t selected;     ///< instructions that are selected together
     uint64_t longBlock;  ///< machine instructions, or about that

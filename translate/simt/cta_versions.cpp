@@ -420,7 +420,8 @@ llvm::SmallVector<BasicBlock *> choicesIn(llvm::Function &full, CtaTest &test) {
 
 std::optional<CtaVersion> versionForCtas(ModuleContext &context, llvm::Function &full,
                                          unsigned gangsPerCta) {
-  if (gangsPerCta < kLimits.ctaVersions.gangs)
+  if (gangsPerCta < kLimits.ctaVersions.gangs ||
+      full.getInstructionCount() > kLimits.ctaVersions.instructions)
     return std::nullopt;
   CtaTest test(full, gangsPerCta, context.lanes);
   llvm::SmallVector<BasicBlock *> choices = choicesIn(full, test);
