@@ -3,6 +3,7 @@
 #include <llvm/Support/Error.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "loader/device/background.h"
@@ -29,6 +30,18 @@ constexpr uint64_t kAskShare = 64;
 /// the time twice the share, and from kPatienceNs on all of it: better code of long kernels takes
 /// seconds, in which a program may have ended that goes on without it.
 constexpr uint64_t kPatienceNs = 80'000'000;
+
+/// Better code takes about so many times what the baseline's took,
+constexpr uint64_t kTimesBaseline = 4;
+/// and so long a wait is no reason to go on without it.
+constexpr uint64_t kShortWaitNs = 80'000'000;
+/// Nor is one of so many launches.
+constexpr uint64_t kLaunchesWaited = 4;
+
+uint64_t now() {
+  return uint64_t(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
 
 uint64_t waitAfter(uint64_t baselineNs) {
   const uint64_t share = std::min(baselineNs, kPatienceNs);
@@ -99,17 +112,32 @@ std::shared_ptr<const jit::Kernel> Source::find(const std::string &kernel, const
 
 Upgrade::Upgrade(std::shared_ptr<Source> source, std::string kernel, const CodeOptions &key,
                  uint64_t baselineNs)
-    : source_(std::move(source)), name_(std::move(kernel)), key_(key),
+    : source_(std::move(source)), name_(std::move(kernel)), key_(key), baselineNs_(baselineNs),
       askNs_(std::max(kAskNs, baselineNs / kAskShare)), waitNs_(waitAfter(baselineNs)) {}
 
+bool Upgrade::isWorthWaiting(uint64_t launchNs, uint64_t baselineNs, uint64_t elapsedNs) {
+  const uint64_t usual = kTimesBaseline * baselineNs;
+  // It may well take twice that, and what took longer takes longer still.
+  const uint64_t left =
+      std::max(usual - std::min(usual, elapsedNs), std::max(usual, elapsedNs) / 2);
+  return left <= kShortWaitNs || launchNs >= left / kLaunchesWaited;
+}
+
 void Upgrade::noteLaunch(uint64_t nanoseconds) {
+  lastLaunchNs_.store(nanoseconds, std::memory_order_relaxed);
   const uint64_t taken = launchNs_.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds;
-  if (taken >= askNs_ && taken < waitNs_)
+  if (taken >= askNs_ && !isDue())
     compileInBackground();
 }
 
 bool Upgrade::isDue() const {
-  return code() || launchNs_.load(std::memory_order_relaxed) >= waitNs_;
+  if (code())
+    return true;
+  if (launchNs_.load(std::memory_order_relaxed) < waitNs_)
+    return false;
+  const uint64_t asked = askedAtNs_.load(std::memory_order_relaxed);
+  return isWorthWaiting(lastLaunchNs_.load(std::memory_order_relaxed), baselineNs_,
+                        asked == 0 ? 0 : now() - asked);
 }
 
 void Upgrade::tellRuntime(uint64_t nanoseconds) {
@@ -121,6 +149,7 @@ void Upgrade::tellRuntime(uint64_t nanoseconds) {
 void Upgrade::compileInBackground() {
   if (isAsked_.exchange(true, std::memory_order_relaxed))
     return;
+  askedAtNs_.store(now(), std::memory_order_relaxed);
   runInBackground([upgrade = weak_from_this()] {
     if (const std::shared_ptr<Upgrade> wanted = upgrade.lock())
       wanted->finish();

@@ -43,6 +43,10 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   bool isDue() const;
   /// How long launches go on in baseline code before one waits.
   uint64_t waitNs() const { return waitNs_; }
+  /// Whether a launch that would take `launchNs` in baseline code waits for better code instead,
+  /// which has been made for `elapsedNs`: where it comes soon, by what the baseline code took, or
+  /// the launch is no shorter than a quarter of the wait.
+  static bool isWorthWaiting(uint64_t launchNs, uint64_t baselineNs, uint64_t elapsedNs);
   void tellRuntime(uint64_t nanoseconds) override;
   /// Compiles, or waits for the compilation that runs. Null if that fails; the baseline then stays.
   std::shared_ptr<const jit::Kernel> finish();
@@ -55,12 +59,14 @@ class Upgrade final : public rt::CodeUpgrade, public std::enable_shared_from_thi
   const std::shared_ptr<Source> source_;
   const std::string name_;
   const CodeOptions key_;
-  const uint64_t askNs_, waitNs_;
+  const uint64_t baselineNs_, askNs_, waitNs_;
   std::atomic<bool> isAsked_{false};
   std::atomic<bool> hasFailed_{false};
-  std::atomic<uint64_t> launchNs_{0}; ///< of launches that ended, wall time
-  std::atomic<uint64_t> spentNs_{0};  ///< by all workers, as far as they told
-  mutable std::mutex mutex_;          ///< guards kernel_
+  std::atomic<uint64_t> askedAtNs_{0};    ///< by the steady clock; 0: not yet
+  std::atomic<uint64_t> launchNs_{0};     ///< of launches that ended, wall time
+  std::atomic<uint64_t> lastLaunchNs_{0}; ///< of the last of them
+  std::atomic<uint64_t> spentNs_{0};      ///< by all workers, as far as they told
+  mutable std::mutex mutex_;              ///< guards kernel_
   std::shared_ptr<const jit::Kernel> kernel_;
 };
 

@@ -140,6 +140,18 @@ TEST_F(Tiers, LaunchesWaitLaterWhereBaselineCodeTookLong) {
   EXPECT_EQ(slow.waitNs(), 800'000'000u);
 }
 
+// Launches of a tenth of a second do not stand still for ten until better code of a long kernel is
+// there.
+TEST_F(Tiers, ShortLaunchesDoNotWaitForLongCompilations) {
+  constexpr uint64_t kMs = 1'000'000;
+  const auto waits = device::Upgrade::isWorthWaiting;
+  EXPECT_TRUE(waits(1 * kMs, 5 * kMs, 0)); // 20 ms are left
+  EXPECT_FALSE(waits(20 * kMs, 300 * kMs, 0));
+  EXPECT_TRUE(waits(400 * kMs, 300 * kMs, 0));
+  EXPECT_TRUE(waits(200 * kMs, 300 * kMs, 700 * kMs));
+  EXPECT_FALSE(waits(200 * kMs, 300 * kMs, 4'000 * kMs)); // it takes longer than usual
+}
+
 TEST_F(Tiers, CodeThatIsNotWaitedForComesFromTheBackground) {
   auto module = load(device::Tiers::tiered);
   const device::Variant variant = compile(*module);
