@@ -64,19 +64,28 @@ bool mayRunAlone(const Instruction &i) {
   return !i.mayReadOrWriteMemory();
 }
 
-llvm::DenseSet<const Instruction *> readFor(const Value *v, const ShapeAnalysis &shapes) {
-  llvm::DenseSet<const Instruction *> seen, read;
+llvm::DenseSet<const Instruction *> sourcesOf(const Value *v, const ShapeAnalysis &shapes) {
+  llvm::DenseSet<const Instruction *> seen, sources;
   llvm::SmallVector<const Value *> stack{v};
+  const auto isVarying = [&](const Value *x) {
+    return llvm::isa<Instruction>(x) && shapes.shape(x).isVarying();
+  };
   while (!stack.empty() && seen.size() < kLimits.search.numbers) {
-    auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
-    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
+    const Value *x = stack.pop_back_val();
+    auto *i = isVarying(x) ? llvm::cast<Instruction>(x) : nullptr;
+    if (!i || !seen.insert(i).second)
       continue;
-    if (llvm::isa<llvm::LoadInst>(i))
-      read.insert(i);
+    if (llvm::isa<llvm::LoadInst>(i) || llvm::none_of(i->operand_values(), isVarying))
+      sources.insert(i);
     else
       stack.append(i->value_op_begin(), i->value_op_end());
   }
-  return read;
+  return sources;
+}
+
+bool comesFromMemory(const Value *v, const ShapeAnalysis &shapes) {
+  return llvm::any_of(sourcesOf(v, shapes),
+                      [](const Instruction *i) { return llvm::isa<llvm::LoadInst>(i); });
 }
 
 bool isHandedAlone(const llvm::Type *type) {

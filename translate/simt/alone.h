@@ -12,9 +12,12 @@ namespace ptxrun::simt {
 bool mayRunAlone(const llvm::Instruction &);
 /// Whether memory is the same behind it in whichever order lanes do it, and it orders nothing else.
 bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &);
-/// What `v` follows from that differs between lanes and was read from memory: where there is some,
-/// a condition may hold for any of the lanes.
-llvm::DenseSet<const llvm::Instruction *> readFor(const llvm::Value *v, const ShapeAnalysis &);
+/// What lets `v` differ between lanes other than by known distances: loads, and what is computed of
+/// values that do not.
+llvm::DenseSet<const llvm::Instruction *> sourcesOf(const llvm::Value *v, const ShapeAnalysis &);
+/// Whether `v` follows from what was read from memory and differs between lanes: as a condition it
+/// may hold for any of the lanes.
+bool comesFromMemory(const llvm::Value *v, const ShapeAnalysis &);
 /// Whether a value of this type can be handed to such a function, and come back from it.
 bool isHandedAlone(const llvm::Type *);
 

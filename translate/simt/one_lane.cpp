@@ -30,15 +30,32 @@ bool partsByValues(const BasicBlock &b, const ShapeAnalysis &shapes) {
 /// Whether lanes part here by how many rounds they have in a loop behind it: none, or few enough
 /// for a shorter way. Most have some.
 bool isGuard(const BasicBlock &b, const BlockSet &parted, const ShapeAnalysis &shapes) {
-  const auto read = readFor(b.getTerminator()->getOperand(0), shapes);
+  const auto sources = sourcesOf(b.getTerminator()->getOperand(0), shapes);
   for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
     llvm::SmallVector<BasicBlock *> exiting;
     if (parted.contains(loop->getHeader()))
       loop->getExitingBlocks(exiting);
     for (const BasicBlock *end : exiting)
-      for (const llvm::Instruction *i : readFor(end->getTerminator()->getOperand(0), shapes))
-        if (read.contains(i))
+      for (const llvm::Instruction *i : sourcesOf(end->getTerminator()->getOperand(0), shapes))
+        if (sources.contains(i))
           return true;
+  }
+  return false;
+}
+
+/// A condition of floats, or of bits of one: nobody knows how many lanes meet it. What mathematical
+/// functions ask for, of infinities and numbers far from one, holds for none.
+bool isOfFloats(const llvm::Value *condition, const ShapeAnalysis &shapes) {
+  llvm::DenseSet<const llvm::Value *> seen;
+  llvm::SmallVector<const llvm::Value *> stack{condition};
+  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
+    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
+      continue;
+    if (i->getType()->isFloatingPointTy())
+      return true;
+    if (!llvm::isa<llvm::LoadInst>(i))
+      stack.append(i->value_op_begin(), i->value_op_end());
   }
   return false;
 }
@@ -68,7 +85,8 @@ class Weights {
       if (isGuard(*a, parted, shapes))
         continue;
       // Where few lanes come, a gang runs them one by one itself (stragglers.cpp).
-      const bool mayBeFew = !readFor(a->getTerminator()->getOperand(0), shapes).empty();
+      const llvm::Value *condition = a->getTerminator()->getOperand(0);
+      const bool mayBeFew = comesFromMemory(condition, shapes) || isOfFloats(condition, shapes);
       for (const BasicBlock *b : parted) {
         weights_[b].lane /= 2;
         if (mayBeFew)

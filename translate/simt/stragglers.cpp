@@ -152,7 +152,7 @@ bool isForSomeLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
     const BasicBlock *meet = shapes.meetingPoint(b);
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
     if (branch && !(meet && dominators.dominates(meet, header)) &&
-        !readFor(branch->getCondition(), shapes).empty())
+        comesFromMemory(branch->getCondition(), shapes))
       return true;
   }
   return false;
