@@ -310,6 +310,7 @@ constinit const Limits kLimits = {
                  .structureElements = 16,
                  .inMemoryOrder = 1024,
                  .blending = 4,
+                 .blended = 256, // 16 and 32 lanes of bytes in steps of 16: 0.6 and 6.6 s for 46
                  // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
                  .rowsOfGang = 3,
                  .pieces = 128},

@@ -132,6 +132,7 @@ struct Limits {
     int64_t structureElements;  ///< of a structure that is stored together
     size_t inMemoryOrder;       ///< instructions for a block's structures (memory_order.cpp)
     unsigned blending;          ///< operations on a register of a row that is blended and stored
+    unsigned blended;           ///< elements of such a row, which is one vector in the compiler
     unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
     unsigned pieces;            ///< of a kernel's accesses that are taken piece by piece
   } accesses;

@@ -374,8 +374,8 @@ bool Accesses::storeStrided(const llvm::StoreInst &store, const Address &a) {
   const auto tryBlending = [&] {
     llvm::Type *element = plain(store.getValueOperand());
     const unsigned count = lanes_ * unsigned(n), registers = count / elementsPerRegister(element);
-    if (float(registers * kLimits.accesses.blending) >
-        context_.target.costs.scatter * float(lanes_))
+    if (count > kLimits.accesses.blended || float(registers * kLimits.accesses.blending) >
+                                                context_.target.costs.scatter * float(lanes_))
       return false;
     llvm::SmallVector<int> source(count, -1), active(count, int(lanes_));
     for (unsigned l = 0; l < lanes_; ++l)
