@@ -196,15 +196,11 @@ void Collectives::emitMatrixGroup(const MatrixRun &run) {
   unsigned &number = matrixGroups_[call.getParent()];
   auto *in = groupMemory("matrix.in" + std::to_string(number++),
                          llvm::ArrayType::get(row, unsigned(inputs)));
-  unsigned next = 0;
-  llvm::Instruction *first = nullptr; // that fills `in`
+  llvm::SmallVector<llvm::Instruction *> fills; // of `in`
   for (const auto *fragments : {&run.rows(), &run.columns()})
     for (const MatrixRun::Registers &registers : *fragments)
-      for (const Value *r : registers) {
-        llvm::StoreInst *store = storeFragmentRegister(call, r, in, next++ * kWarp);
-        if (!first || (store->getParent() == first->getParent() && store->comesBefore(first)))
-          first = store;
-      }
+      for (const Value *r : registers)
+        fills.push_back(storeFragmentRegister(call, r, in, unsigned(fills.size()) * kWarp));
   auto *homes = groupMemory("matrix.homes",
                             llvm::ArrayType::get(b_.getPtrTy(), unsigned(run.chains().size())));
   llvm::Instruction *firstHome = nullptr;
@@ -231,6 +227,11 @@ void Collectives::emitMatrixGroup(const MatrixRun &run) {
   for (unsigned argument : {1u, 2u})
     multiply->addParamAttr(argument, llvm::Attribute::NoCapture);
   if (haveGroupsOwnMemory()) {
+    // Asked for here, behind all: what is put into a block lets its instructions be counted anew.
+    llvm::Instruction *first = fills.front();
+    for (llvm::Instruction *store : fills)
+      if (store->getParent() == first->getParent() && store->comesBefore(first))
+        first = store;
     llvm::IRBuilder<>(first).CreateLifetimeStart(in);
     llvm::IRBuilder<>(firstHome).CreateLifetimeStart(homes);
     for (llvm::AllocaInst *memory : {in, homes})
