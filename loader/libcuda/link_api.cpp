@@ -14,6 +14,7 @@
 #include "loader/libcuda/context.h"
 #include "loader/libcuda/device_info.h"
 #include "loader/libcuda/module.h"
+#include "loader/libcuda/report.h"
 
 using namespace ptxrun::driver;
 namespace image = ptxrun::image;
@@ -33,8 +34,9 @@ class Linker final : public Object {
       : Object(kKind), options_(options), values_(options.values, options.values + options.count),
         registerLimit_(options.maxRegisters()) {}
 
-  /// `own`: of this input alone.
-  CUresult add(std::span<const std::byte> bytes, const JitOptions &own) {
+  /// `name`: of the input, for messages; `own`: of this input alone. What is no PTX is refused
+  /// here, as by the driver, which compiles each input when it comes.
+  CUresult add(std::span<const std::byte> bytes, const char *name, const JitOptions &own) {
     if (isDeviceRuntime(bytes))
       return CUDA_SUCCESS; // its functions are translate/lower's to provide
     image::Image parts;
@@ -42,6 +44,17 @@ class Linker final : public Object {
         image::readImage(bytes, {static_cast<unsigned>(deviceInfo().architecture())}, parts);
     if (!outcome.isOk())
       return fail(outcome);
+    for (const std::string &text : parts.ptx) {
+      LoadedModule trial;
+      std::string log;
+      if (const CUresult result = trial.load({text}, name && *name ? name : "ptx", log);
+          result != CUDA_SUCCESS) {
+        writeErrorLog(log);
+        if (!options_.hasErrorLog())
+          reportOnce(log);
+        return result;
+      }
+    }
     writeErrorLog("");
     const unsigned limit = image::smallerLimit(registerLimit_, own.maxRegisters());
     for (std::string &text : parts.ptx)
@@ -118,7 +131,7 @@ PTXRUN_API CUresult cuLinkCreate(unsigned optionCount, CUjit_option *options, vo
 }
 
 PTXRUN_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *data, size_t bytes,
-                                     const char *, unsigned optionCount, CUjit_option *options,
+                                     const char *name, unsigned optionCount, CUjit_option *options,
                                      void **values) {
   std::shared_ptr<Linker> linker;
   PTXRUN_TRY(enterLinker(state, linker));
@@ -127,7 +140,8 @@ PTXRUN_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType, void *da
   if (!image::isReadable(data, bytes))
     return linker->fail({ptxrun::device::Code::unsupportedImage,
                          "broken image: it is longer than the memory it lies in"});
-  return linker->add({static_cast<const std::byte *>(data), bytes}, {optionCount, options, values});
+  return linker->add({static_cast<const std::byte *>(data), bytes}, name,
+                     {optionCount, options, values});
 }
 PTXRUN_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
                                   const char *name, unsigned optionCount, CUjit_option *options,
@@ -144,7 +158,7 @@ PTXRUN_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType, const ch
   std::vector<char> bytes;
   if (const auto outcome = image::readFile(path ? path : "", bytes); !outcome.isOk())
     return linker->fail(outcome);
-  return linker->add(std::as_bytes(std::span(bytes)), {optionCount, options, values});
+  return linker->add(std::as_bytes(std::span(bytes)), path, {optionCount, options, values});
 }
 PTXRUN_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
                                   unsigned optionCount, CUjit_option *options, void **values) {

@@ -89,11 +89,6 @@ void writeLog(const JitOptions &options, CUjit_option buffer, CUjit_option size,
     *sizeOut = reinterpret_cast<void *>(written);
 }
 
-bool hasErrorLog(const JitOptions &options) {
-  return std::any_of(options.names, options.names + options.count,
-                     [](CUjit_option name) { return name == CU_JIT_ERROR_LOG_BUFFER; });
-}
-
 CUresult finishLoading(Module &module, device::Outcome outcome, image::Image image,
                        const std::string &name, const JitOptions &options) {
   std::string log = outcome.message;
@@ -108,7 +103,7 @@ CUresult finishLoading(Module &module, device::Outcome outcome, image::Image ima
     }
   options.writeInfoLog("");
   options.writeErrorLog(result == CUDA_SUCCESS ? "" : log);
-  if (result != CUDA_SUCCESS && (!hasErrorLog(options) || isVerbose()))
+  if (result != CUDA_SUCCESS && (!options.hasErrorLog() || isVerbose()))
     reportOnce(log);
   return result;
 }
@@ -387,6 +382,9 @@ std::shared_ptr<Function> resolveFunctionOf(const void *handle, CUdevice device)
   return functionOn(device, function, static_cast<Library &>(function->module).published());
 }
 
+bool JitOptions::hasErrorLog() const {
+  return std::count(names, names + count, CU_JIT_ERROR_LOG_BUFFER) > 0;
+}
 void JitOptions::writeErrorLog(const std::string &text) const {
   writeLog(*this, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, text);
 }

@@ -163,6 +163,7 @@ struct JitOptions {
   /// Writes a text into the log buffer that the options name, and its length where they ask for it.
   void writeErrorLog(const std::string &) const;
   void writeInfoLog(const std::string &) const;
+  bool hasErrorLog() const;
   /// CU_JIT_MAX_REGISTERS; 0: it is not there.
   unsigned maxRegisters() const;
 };

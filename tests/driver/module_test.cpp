@@ -191,6 +191,26 @@ TEST_F(Linker, LogHasAllItsRoomForEachInput) {
   EXPECT_CUDA(cuLinkDestroy(state));
 }
 
+TEST_F(Linker, RefusesWhatIsNoPtxWhenItComes) {
+  char log[400] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUlinkState state = nullptr;
+  ASSERT_CUDA(cuLinkCreate(2, options, values, &state));
+  char wrong[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                 ".visible .entry k() {\n  frobnicate.b32 %r1, %r2;\n  ret;\n}\n";
+  EXPECT_RESULT(
+      cuLinkAddData(state, CU_JIT_INPUT_PTX, wrong, sizeof wrong, "mine.ptx", 0, nullptr, nullptr),
+      CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::string(log).find("mine.ptx:5:"), std::string::npos) << log;
+  ASSERT_CUDA(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char *>(kSmall), strlen(kSmall),
+                            nullptr, 0, nullptr, nullptr));
+  EXPECT_STREQ(log, ""); // and the linker goes on without it
+  void *image = nullptr;
+  EXPECT_CUDA(cuLinkComplete(state, &image, nullptr));
+  EXPECT_CUDA(cuLinkDestroy(state));
+}
+
 /// Two kernels that declare 100 registers; the second is for 4 blocks of 256 threads at once.
 constexpr const char *kManyRegisters = R"(.version 8.0
 .target sm_80
