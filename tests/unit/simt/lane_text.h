@@ -21,6 +21,7 @@ inline lower::LaneModule laneModule(const std::string &body) {
       "declare i32 @ptx.sreg.tid.x() memory(none)\ndeclare i32 @ptx.sreg.tid.y() memory(none)\n"
       "declare i32 @ptx.sreg.ctaid.x() memory(none)\ndeclare i32 @ptx.sreg.ntid.x() memory(none)\n"
       "declare void @ptx.bar.sync(i32, i32) convergent\n"
+      "declare double @llvm.fma.f64(double, double, double)\n"
       "declare i32 @llvm.smax.i32(i32, i32)\ndeclare i32 @llvm.fptosi.sat.i32.f32(float)\n"
       "declare i1 @ptx.vote.sync.all(i1, i32) convergent\n"
       "declare {i32, i1} @ptx.shfl.sync.idx(i32, i32, i32, i32) convergent\n";

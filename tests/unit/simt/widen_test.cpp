@@ -1,4 +1,5 @@
 #include "tests/unit/simt/lane_text.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -427,6 +428,57 @@ TEST(Width, LongCodeHasFewLanes) {
   EXPECT_EQ(lanesOf(2000, CpuLevel::sse4), 8u);
   EXPECT_EQ(lanesOf(400, CpuLevel::avx512), 32u);
   EXPECT_EQ(lanesOf(2000, CpuLevel::avx512), 16u);
+}
+
+/// A loop of as many rounds as each thread computes, behind guards for none and for few, as nvcc
+/// unrolls them; a round multiplies and adds `work` times.
+std::string roundsThatDiffer(unsigned work) {
+  std::string body =
+      "%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n"
+      "%scattered = mul i32 %x, 7919\n%some = and i32 %scattered, 63\n%n = add i32 %some, 64\n"
+      "%e = zext i32 %x to i64\n%o = shl i64 %e, 3\n%a = add i64 %base, %o\n"
+      "%p = inttoptr i64 %a to ptr\n%none = icmp slt i32 %n, 1\n"
+      "br i1 %none, label %done, label %guard\n"
+      "guard:\n%first = load double, ptr %p, align 8\n%few = icmp ult i32 %n, 4\n"
+      "br i1 %few, label %store, label %loop\n"
+      "loop:\n%k = phi i32 [ 0, %guard ], [ %next, %loop ]\n"
+      "%v0 = phi double [ %first, %guard ], [ %v" +
+      std::to_string(work) + ", %loop ]\n";
+  for (unsigned k = 0; k < work; ++k)
+    body += "%v" + std::to_string(k + 1) + " = call double @llvm.fma.f64(double %v" +
+            std::to_string(k) + ", double %first, double 0.5)\n";
+  return body +
+         "%next = add i32 %k, 1\n%more = icmp slt i32 %next, %n\n"
+         "br i1 %more, label %loop, label %store\n"
+         "store:\n%result = phi double [ %first, %guard ], [ %v" +
+         std::to_string(work) +
+         ", %loop ]\nstore double %result, ptr %p, align 8\n"
+         "br label %done\ndone:\nret void";
+}
+
+TEST(Width, RoundsThatThreadsComputeAreDoneByGangs) {
+  const CodeOptions options{.lanes = 0, .block = {256, 1, 1}, .level = CpuLevel::avx2};
+  EXPECT_GE(widened(roundsThatDiffer(40), options).needs.lanes, 8u);
+}
+
+/// Bytes of lanes that lie 16 apart would be one row of 512 elements, whose shuffles the compiler
+/// takes a tenth of a second for, each.
+TEST(Widen, BytesFarApartAreNoOneRow) {
+  const auto isBlended = [](unsigned lanes, const char *step) {
+    const GangModule g = widened(
+        std::string("%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n"
+                    "%g = inttoptr i64 %base to ptr\n%v = load i8, ptr %g, align 1\n"
+                    "%o = mul i32 %x, ") +
+            step +
+            "\n%p = inttoptr i32 %o to ptr addrspace(3)\n"
+            "store i8 %v, ptr addrspace(3) %p, align 1\nret void",
+        {.lanes = lanes, .block = {256, 1, 1}, .level = CpuLevel::avx2, .model = CpuModel::zen3});
+    return g.module && llvm::any_of(*g.module, [](const llvm::Function &f) {
+             return f.getName().starts_with(kBlendingStore);
+           });
+  };
+  EXPECT_TRUE(isBlended(32, "2"));
+  EXPECT_FALSE(isBlended(32, "16"));
 }
 
 /// Threads of 8 x 8 store an element each at `stored`, and read what is at `read`.
