@@ -146,6 +146,8 @@ class Exchanges {
     if (!first.isStore)
       return isOnePlace && first.key == second.key && overlap(apart) &&
              !shapes_.isInDivergentRegion(load.at->getParent());
+    if (first.key != second.key && areInOwnColumns(first, second))
+      return false;
     if (first.key != second.key) // of one array, or of two
       return !first.within || !second.within ||
              (first.within->begin < second.within->end && second.within->begin < first.within->end);
@@ -159,6 +161,39 @@ class Exchanges {
         if (i != k && overlap(minus(apart, minus(offsets[k], offsets[i]))))
           return true;
     return false;
+  }
+
+  /// Whether each lane stays in a column of its own: whatever rows it is in, which are 2^n bytes
+  /// long, places within a row follow from the thread's numbers alone (`counts[value][thread]`).
+  bool areInOwnColumns(const SharedAccess &first, const SharedAccess &second) const {
+    LinearSum::Terms threads[2];
+    uint64_t rows = 0; // its lowest bit: what all that is no thread's number is a multiple of
+    for (const unsigned which : {0u, 1u})
+      for (const auto &[value, times] : (which == 0 ? first : second).key) {
+        auto *i = llvm::dyn_cast<llvm::Instruction>(value);
+        if (i && wordAt(*i).kind == Word::Kind::threadIndex && !shapes_.shape(i).isVarying())
+          threads[which].emplace_back(value, times);
+        else
+          rows |= uint64_t(times);
+      }
+    if (threads[0] != threads[1] || rows == 0)
+      return false;
+    const int64_t row = int64_t(rows & -rows);
+    const auto offsetOf = [&](unsigned lane) {
+      int64_t sum = 0;
+      for (const auto &[value, times] : threads[0])
+        if (const Shape shape = shapes_.shape(value); shape.hasOffsets())
+          sum = total(sum, product((*shape.offsets)[lane], times));
+      return sum;
+    };
+    const int64_t apart = minus(first.constant, second.constant);
+    for (unsigned i = 0; i < shapes_.lanes(); ++i)
+      for (unsigned k = 0; k < shapes_.lanes(); ++k) {
+        const int64_t distance = minus(apart, minus(offsetOf(k), offsetOf(i))) & (row - 1);
+        if (i != k && (distance < second.bytes || row - distance < first.bytes))
+          return false;
+      }
+    return true;
   }
 
   bool areOfOneLane(const SharedAccess &a, const SharedAccess &b) const {
