@@ -15,6 +15,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 
@@ -229,10 +230,68 @@ bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *a
   return false;
 }
 
+/// Whether the lanes of `members` find the same of the condition in every gang of 32, which is a
+/// warp: numbers that go up by lanes, and begin at a multiple of 32, beside a constant.
+bool decideTogether(uint32_t members, const llvm::Value *condition, const ShapeAnalysis &shapes) {
+  using namespace llvm::PatternMatch;
+  const llvm::Value *x, *y;
+  if (shapes.isUniform(condition))
+    return true;
+  if (match(condition, m_Not(m_Value(x))))
+    return decideTogether(members, x, shapes);
+  if (match(condition, m_LogicalAnd(m_Value(x), m_Value(y))) ||
+      match(condition, m_LogicalOr(m_Value(x), m_Value(y))))
+    return decideTogether(members, x, shapes) && decideTogether(members, y, shapes);
+  llvm::CmpInst::Predicate predicate;
+  const llvm::APInt *bound;
+  if (!match(condition, m_ICmp(predicate, m_Value(x), m_APInt(bound))))
+    return false;
+  const Shape shape = shapes.shape(x);
+  if (!shape.hasOffsets() || shape.isConditional || shape.alignment < 5 || bound->getBitWidth() < 6)
+    return false;
+  // x < n; x <= n is x < n + 1; x == n is both x < n + 1 and not x < n.
+  const auto within = int64_t(bound->getLoBits(5).getZExtValue());
+  const auto lie = [&](int64_t below) {
+    bool isBelow = false, isAbove = false;
+    for (unsigned lane = 0; lane < shapes.lanes(); ++lane)
+      if (members >> lane & 1)
+        ((*shape.offsets)[lane] < below ? isBelow : isAbove) = true;
+    return !(isBelow && isAbove);
+  };
+  for (unsigned lane = 0; lane < shapes.lanes(); ++lane)
+    if ((*shape.offsets)[lane] < 0 || (*shape.offsets)[lane] > 31)
+      return false;
+  const bool isEquality = llvm::ICmpInst::isEquality(predicate);
+  const bool isOfNext =
+      predicate == llvm::CmpInst::ICMP_ULE || predicate == llvm::CmpInst::ICMP_SLE ||
+      predicate == llvm::CmpInst::ICMP_UGT || predicate == llvm::CmpInst::ICMP_SGT;
+  return (isOfNext || lie(within)) && ((!isOfNext && !isEquality) || lie(within + 1));
+}
+
+/// Whether the lanes of a constant membermask are all in block `at` or all elsewhere: they agree at
+/// every branch that leads there.
+bool areTogether(uint32_t members, const llvm::BasicBlock *at, const ShapeAnalysis &shapes) {
+  const auto [x, y, z] = shapes.block();
+  const uint64_t inLastWarp = uint64_t(x) * y * z % 32;
+  if (shapes.lanes() != 32 || shapes.areGangsRows() || (inLastWarp && members >> inLastWarp))
+    return false;
+  return llvm::all_of(shapes.order(), [&](const llvm::BasicBlock *a) {
+    return !shapes.isDivergentBranch(a) ||
+           llvm::none_of(llvm::successors(a),
+                         [&](const llvm::BasicBlock *way) {
+                           return way != shapes.meetingPoint(a) &&
+                                  reachable(way, shapes.meetingPoint(a)).contains(at);
+                         }) ||
+           decideTogether(members, a->getTerminator()->getOperand(0), shapes);
+  });
+}
+
 } // namespace
 
 bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &shapes) {
+  if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(members))
+    return areTogether(uint32_t(constant->getZExtValue()), at, shapes);
   auto *i = llvm::dyn_cast<llvm::Instruction>(members);
   if (!i)
     return false;

@@ -362,6 +362,36 @@ TEST(Width, CollectivesKeepTheWarpTogether) {
   EXPECT_EQ(g.needs.lanes, 32u);
 }
 
+/// A shuffle among `members` under `condition` of the thread's number %x and its lane %l.
+TEST(Width, MembersThatComeTogetherStayInAGang) {
+  const auto lanesWith = [](const std::string &condition, const char *members, unsigned threads) {
+    return widened("%x = call i32 @ptx.sreg.tid.x()\n%l = and i32 %x, 31\n"
+                   "%base = load i64, ptr %params\n%g = inttoptr i64 %base to ptr\n" +
+                       condition +
+                       "br i1 %c, label %some, label %done\nsome:\n"
+                       "%pair = call {i32, i1} @ptx.shfl.sync.idx(i32 %x, i32 3, i32 31, i32 " +
+                       members +
+                       ")\n%v = extractvalue {i32, i1} %pair, 0\n"
+                       "store i32 %v, ptr %g, align 4\nbr label %done\ndone:\n"
+                       "%all = call i1 @ptx.vote.sync.all(i1 %c, i32 -1)\nret void",
+                   {.lanes = 0, .block = {threads, 1, 1}})
+        .needs.lanes;
+  };
+  EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 16\n", "65535", 64), 32u);
+  EXPECT_EQ(lanesWith("%c = icmp sgt i32 %x, 47\n", "-65536", 64), 32u);
+  EXPECT_EQ(lanesWith("%c = icmp ult i32 %l, 8\n", "255", 64), 32u);
+  EXPECT_EQ(lanesWith("%c = icmp eq i32 %l, 8\n", "256", 64), 32u);
+  EXPECT_EQ(lanesWith("%d = icmp ugt i32 %l, 7\n%e = icmp ult i32 %l, 12\n%c = and i1 %d, %e\n",
+                      "3840", 64),
+            32u);
+  EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 64\n", "-1", 128), 32u);
+  // One of those named goes elsewhere.
+  EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 15\n", "65535", 64), 1u);
+  EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 16\n", "131071", 64), 1u);
+  EXPECT_EQ(lanesWith("%c = icmp ne i32 %l, 8\n", "65535", 64), 1u);
+  EXPECT_EQ(lanesWith("%m = mul i32 %x, 3\n%c = icmp ult i32 %m, 16\n", "65535", 64), 1u);
+}
+
 /// Rows apart that threads walk along, reading and writing: lines of the cache are many, and
 /// vectors none.
 TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
