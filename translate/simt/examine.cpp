@@ -18,6 +18,7 @@
 #include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
+#include <array>
 
 #include "translate/simt/cost.h"
 #include "translate/simt/early_arrivals.h"
@@ -286,12 +287,43 @@ bool areTogether(uint32_t members, const llvm::BasicBlock *at, const ShapeAnalys
   });
 }
 
+/// The same of masks of tiles (`0xffff << (%laneid & 16)`): of each tile.
+bool areTilesTogether(const llvm::Value *members, const llvm::BasicBlock *at,
+                      const ShapeAnalysis &shapes) {
+  using namespace llvm::PatternMatch;
+  const llvm::APInt *first;
+  const llvm::Value *distance;
+  if (shapes.lanes() != 32 || !match(members, m_Shl(m_APInt(first), m_Value(distance))) ||
+      first->getBitWidth() != 32)
+    return false;
+  const Shape shape = shapes.shape(distance);
+  if (!shape.hasOffsets() || shape.isConditional || shape.alignment < 5) // a base is 0: no shift is
+    return false;                                                        // by 32 or more
+  std::array<uint32_t, 32> tile;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const int64_t by = (*shape.offsets)[lane];
+    if (by < 0 || by > 31)
+      return false;
+    tile[lane] = uint32_t(first->getZExtValue()) << by;
+  }
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned k = 0; k < 32; ++k)
+      if ((tile[lane] >> k & 1) != (tile[k] == tile[lane])) // a lane's tile is that of its lanes
+        return false;
+    if ((lane == 0 || tile[lane] != tile[lane - 1]) && !areTogether(tile[lane], at, shapes))
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &shapes) {
   if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(members))
     return areTogether(uint32_t(constant->getZExtValue()), at, shapes);
+  if (areTilesTogether(members, at, shapes))
+    return true;
   auto *i = llvm::dyn_cast<llvm::Instruction>(members);
   if (!i)
     return false;

@@ -116,7 +116,8 @@ bool holdsForOneLane(const llvm::Value *condition, bool isTrue, const ShapeAnaly
 
 /// A membermask that names only lanes that are active in block `at`: asked from activemask, a
 /// ballot or a match on the way there, with nothing in between at which its lanes could have
-/// parted; or a constant whose lanes are there together or not at all (`if (%tid.x < 16)`, 0xffff).
+/// parted; or a constant, or a tile's, whose lanes are there together or not at all (`if (%tid.x <
+/// 16)`, 0xffff).
 bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &);
 

@@ -385,6 +385,12 @@ TEST(Width, MembersThatComeTogetherStayInAGang) {
                       "3840", 64),
             32u);
   EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 64\n", "-1", 128), 32u);
+  const std::string tiles = "%t = and i32 %l, 16\n%m = shl i32 65535, %t\n",
+                    first = "%c = icmp ult i32 %x, 16\n";
+  EXPECT_EQ(lanesWith(tiles + first, "%m", 64), 32u);
+  EXPECT_EQ(lanesWith("%t = and i32 %l, 24\n%m = shl i32 255, %t\n" + first, "%m", 64), 32u);
+  EXPECT_EQ(lanesWith("%t = and i32 %l, 24\n%m = shl i32 65535, %t\n" + first, "%m", 64), 1u);
+  EXPECT_EQ(lanesWith(tiles + "%c = icmp ult i32 %x, 8\n", "%m", 64), 1u);
   // One of those named goes elsewhere.
   EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 15\n", "65535", 64), 1u);
   EXPECT_EQ(lanesWith("%c = icmp ult i32 %x, 16\n", "131071", 64), 1u);
