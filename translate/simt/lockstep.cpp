@@ -3,6 +3,8 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/ConstantRange.h>
 
+#include <algorithm>
+
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/prepare.h"
@@ -178,7 +180,7 @@ class Exchanges {
       }
     if (threads[0] != threads[1] || rows == 0)
       return false;
-    const int64_t row = int64_t(rows & -rows);
+    const auto row = int64_t(std::min(rows & -rows, uint64_t(1) << 32)); // where addresses wrap
     const auto offsetOf = [&](unsigned lane) {
       int64_t sum = 0;
       for (const auto &[value, times] : threads[0])
