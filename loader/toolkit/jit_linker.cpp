@@ -144,7 +144,15 @@ LinkResult JitLinker::addToDriver(CUlinkState state, std::span<const std::byte> 
   const CUresult result =
       cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, const_cast<std::byte *>(bytes.data()), bytes.size(),
                        name.c_str(), 0, nullptr, nullptr);
-  return result == CUDA_SUCCESS ? LinkResult::success : LinkResult::unrecognisedInput;
+  switch (result) {
+  case CUDA_SUCCESS:
+    return LinkResult::success;
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    return LinkResult::ptxCompile;
+  default:
+    return LinkResult::unrecognisedInput;
+  }
 }
 
 LinkResult JitLinker::linkByDriver(const std::string &compiled) {
