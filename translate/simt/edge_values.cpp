@@ -73,12 +73,9 @@ bool restore(llvm::PHINode &phi, const llvm::DominatorTree &dominators) {
 
 void restoreEdgeValues(llvm::Function &f) {
   const llvm::DominatorTree dominators(f);
-  for (BasicBlock &b : f) {
-    if (!dominators.isReachableFromEntry(&b)) // of what the block's shape decides
-      continue;
+  for (BasicBlock &b : f)
     for (llvm::PHINode &phi : llvm::make_early_inc_range(b.phis()))
       restore(phi, dominators);
-  }
 }
 
 } // namespace ptxrun::simt

@@ -44,9 +44,11 @@ void foldBlockShape(llvm::Function &f, const GangShape &gang) {
     if (stays)
       number->eraseFromParent();
   }
-  if (!known.empty())
-    for (llvm::BasicBlock &b : f)
-      llvm::ConstantFoldTerminator(&b);
+  if (known.empty())
+    return;
+  for (llvm::BasicBlock &b : f)
+    llvm::ConstantFoldTerminator(&b);
+  llvm::EliminateUnreachableBlocks(f); // what the shape leaves to nobody
 }
 
 llvm::BasicBlock *unifyReturns(llvm::Function &f) {
