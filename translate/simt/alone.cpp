@@ -64,28 +64,38 @@ bool mayRunAlone(const Instruction &i) {
   return !i.mayReadOrWriteMemory();
 }
 
-llvm::DenseSet<const Instruction *> sourcesOf(const Value *v, const ShapeAnalysis &shapes) {
-  llvm::DenseSet<const Instruction *> seen, sources;
+void walkSources(const Value *v, const ShapeAnalysis &shapes,
+                 llvm::function_ref<bool(const Instruction &)> goesOn) {
+  llvm::DenseSet<const Instruction *> seen;
   llvm::SmallVector<const Value *> stack{v};
-  const auto isVarying = [&](const Value *x) {
-    return llvm::isa<Instruction>(x) && shapes.shape(x).isVarying();
-  };
   while (!stack.empty() && seen.size() < kLimits.search.numbers) {
-    const Value *x = stack.pop_back_val();
-    auto *i = isVarying(x) ? llvm::cast<Instruction>(x) : nullptr;
-    if (!i || !seen.insert(i).second)
-      continue;
-    if (llvm::isa<llvm::LoadInst>(i) || llvm::none_of(i->operand_values(), isVarying))
-      sources.insert(i);
-    else
+    auto *i = llvm::dyn_cast<Instruction>(stack.pop_back_val());
+    if (i && shapes.shape(i).isVarying() && seen.insert(i).second && goesOn(*i))
       stack.append(i->value_op_begin(), i->value_op_end());
   }
+}
+
+llvm::DenseSet<const Instruction *> sourcesOf(const Value *v, const ShapeAnalysis &shapes) {
+  llvm::DenseSet<const Instruction *> sources;
+  walkSources(v, shapes, [&](const Instruction &i) {
+    const bool isSource =
+        llvm::isa<llvm::LoadInst>(i) || llvm::none_of(i.operand_values(), [&](const Value *x) {
+          return llvm::isa<Instruction>(x) && shapes.shape(x).isVarying();
+        });
+    if (isSource)
+      sources.insert(&i);
+    return !isSource;
+  });
   return sources;
 }
 
 bool comesFromMemory(const Value *v, const ShapeAnalysis &shapes) {
-  return llvm::any_of(sourcesOf(v, shapes),
-                      [](const Instruction *i) { return llvm::isa<llvm::LoadInst>(i); });
+  bool isRead = false;
+  walkSources(v, shapes, [&](const Instruction &i) {
+    isRead |= llvm::isa<llvm::LoadInst>(i);
+    return !isRead;
+  });
+  return isRead;
 }
 
 bool isHandedAlone(const llvm::Type *type) {

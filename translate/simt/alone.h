@@ -12,6 +12,11 @@ namespace ptxrun::simt {
 bool mayRunAlone(const llvm::Instruction &);
 /// Whether memory is the same behind it in whichever order lanes do it, and it orders nothing else.
 bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &);
+/// Visits `v` and what it follows from, as far as that differs between lanes other than by known
+/// distances: from each on to its operands where `goesOn` says so. Ends where there is too much
+/// (cost.h).
+void walkSources(const llvm::Value *v, const ShapeAnalysis &,
+                 llvm::function_ref<bool(const llvm::Instruction &)> goesOn);
 /// What lets `v` differ between lanes other than by known distances: loads, and what is computed of
 /// values that do not.
 llvm::DenseSet<const llvm::Instruction *> sourcesOf(const llvm::Value *v, const ShapeAnalysis &);

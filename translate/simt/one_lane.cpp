@@ -46,18 +46,12 @@ bool isGuard(const BasicBlock &b, const BlockSet &parted, const ShapeAnalysis &s
 /// A condition of floats, or of bits of one: nobody knows how many lanes meet it. What mathematical
 /// functions ask for, of infinities and numbers far from one, holds for none.
 bool isOfFloats(const llvm::Value *condition, const ShapeAnalysis &shapes) {
-  llvm::DenseSet<const llvm::Value *> seen;
-  llvm::SmallVector<const llvm::Value *> stack{condition};
-  while (!stack.empty() && seen.size() < kLimits.search.numbers) {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(stack.pop_back_val());
-    if (!i || !shapes.shape(i).isVarying() || !seen.insert(i).second)
-      continue;
-    if (i->getType()->isFloatingPointTy())
-      return true;
-    if (!llvm::isa<llvm::LoadInst>(i))
-      stack.append(i->value_op_begin(), i->value_op_end());
-  }
-  return false;
+  bool isFloat = false;
+  walkSources(condition, shapes, [&](const llvm::Instruction &i) {
+    isFloat |= i.getType()->isFloatingPointTy();
+    return !isFloat && !llvm::isa<llvm::LoadInst>(i);
+  });
+  return isFloat;
 }
 
 class Weights {
