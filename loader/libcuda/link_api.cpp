@@ -49,10 +49,9 @@ class Linker final : public Object {
       std::string log;
       if (const CUresult result = trial.load({text}, name && *name ? name : "ptx", log);
           result != CUDA_SUCCESS) {
-        writeErrorLog(log);
         if (!options_.hasErrorLog())
           reportOnce(log);
-        return result;
+        return fail(result, log);
       }
     }
     writeErrorLog("");
@@ -62,9 +61,12 @@ class Linker final : public Object {
     return CUDA_SUCCESS;
   }
 
+  CUresult fail(CUresult result, const std::string &log) const {
+    writeErrorLog(log);
+    return result;
+  }
   CUresult fail(const ptxrun::device::Outcome &outcome) const {
-    writeErrorLog(outcome.message);
-    return toResult(outcome.code);
+    return fail(toResult(outcome.code), outcome.message);
   }
 
   /// The image; owned by the linker.
@@ -79,14 +81,10 @@ class Linker final : public Object {
     // The parts are checked now: linking is where a program looks for errors.
     LoadedModule trial;
     std::string log;
-    if (const CUresult result = trial.load(texts_, "linked ptx", log); result != CUDA_SUCCESS) {
-      writeErrorLog(log);
-      return result;
-    }
-    if (const std::string missing = trial.undefinedFunction(); !missing.empty()) {
-      writeErrorLog(missing);
-      return toResult(ptxrun::device::Code::unresolved);
-    }
+    if (const CUresult result = trial.load(texts_, "linked ptx", log); result != CUDA_SUCCESS)
+      return fail(result, log);
+    if (const std::string missing = trial.undefinedFunction(); !missing.empty())
+      return fail(toResult(ptxrun::device::Code::unresolved), missing);
     linked_ = image::joinLinked(texts_);
     *data = linked_.data();
     *bytes = linked_.size() + 1;
