@@ -265,6 +265,8 @@ class Accesses : protected ValueMap {
     bool isIndex;             // in memory: is taken sign-extended to 64 bits
   };
   llvm::SmallVector<LaneScalars> laneScalars(llvm::ArrayRef<Value *> operands, bool doSpill);
+  llvm::AllocaInst *laneMemory(llvm::Type *, unsigned of);
+  Value *gatherInMemory(llvm::ArrayRef<Value *> operands, llvm::StructType &result, LaneBody);
   Value *scalarAt(const LaneScalars &, Value *lane);
   bool isTakenFromRegister(const Value *) const;
   std::vector<llvm::SmallVector<Value *>> takenTogether(llvm::ArrayRef<LaneScalars> operands,

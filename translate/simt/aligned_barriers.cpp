@@ -11,8 +11,8 @@
 // below: lanes that part there come to the barrier apart, which .aligned forbids (9.7.13.1). So the
 // lanes go as the first one does. Where they do not agree, the launch ends, and says so.
 //
-// Only for conditions that nothing but the sign can part; any other divergent way to a barrier, and
-// barriers that are not aligned, get threads that run by themselves (examine.cpp).
+// Only for conditions that nothing but the sign can part, and only where lanes that part cannot go
+// on as threads (thread_mode.cpp): beside warp operations, or copies that somebody waits for.
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -132,19 +132,19 @@ void goAsTheFirst(llvm::BasicBlock &block) {
 
 } // namespace
 
-void agreeBeforeAlignedBarriers(llvm::Function &f, const GangShape &gang) {
+bool agreeBeforeAlignedBarriers(llvm::Function &f, const GangShape &gang) {
   const RoundedValues values = roundedValues(f);
   if (values.empty() || !hasAlignedBarriersOnly(f))
-    return;
+    return false;
   const ShapeAnalysis shapes(f, gang, false);
   const llvm::SmallVector<llvm::Instruction *> rounded = sameAboveZero(values, shapes);
   if (rounded.empty())
-    return;
+    return false;
   const Waits waits(*f.getParent());
   const ShapeAnalysis hoped(f, gang, false, rounded);
   if (examine(f, shapes, waits, true).needsThreads.empty() ||
       !examine(f, hoped, waits, true).needsThreads.empty())
-    return;
+    return false;
   llvm::SmallVector<llvm::BasicBlock *> parting;
   for (llvm::BasicBlock &b : f)
     if (shapes.isDivergentBranch(&b) && !hoped.isDivergentBranch(&b) &&
@@ -152,6 +152,7 @@ void agreeBeforeAlignedBarriers(llvm::Function &f, const GangShape &gang) {
       parting.push_back(&b);
   for (llvm::BasicBlock *b : parting)
     goAsTheFirst(*b);
+  return !parting.empty();
 }
 
 } // namespace ptxrun::simt

@@ -130,38 +130,42 @@ bool leaveForGood(const llvm::BasicBlock *a, const llvm::BasicBlock *block, cons
 /// any more, or also behind a loop.
 enum class Behind { end, noWaits, collectives };
 
-/// True if at every divergent branch that parts lanes around `block`, the lanes that do not come
-/// here never wait for anyone: they run to the end of the function by themselves.
+/// Whether lanes part at the end of `a`, some come to `block` from there, and others may wait for
+/// somebody elsewhere in the meantime: not where they run to the end of the function by themselves.
 /// `collectives`: they may wait behind a loop that is not run again. In `block` lanes are named,
 /// and those which are named and wait there would never come: such a program ends only where the
 /// mask names nobody of them.
-bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes, Behind behind) {
-  for (const llvm::BasicBlock *a : shapes.order()) {
-    if (!shapes.isDivergentBranch(a))
-      continue;
-    const llvm::BasicBlock *stop = shapes.meetingPoint(a);
-    unsigned leading = 0;
-    bool doWait = false, doWaitBehind = false;
-    BlockSet way;
-    for (const llvm::BasicBlock *s : llvm::successors(a)) {
-      BlockSet region = reachable(s, stop);
-      if (region.contains(block)) {
-        ++leading;
-        way = std::move(region);
-      } else {
-        doWait |= isWaitedIn(region);
-        doWaitBehind |= stop && !doWait && isWaitedIn(reachableBy(a, s, stop, shapes));
-      }
+bool mayWaitElsewhere(const llvm::BasicBlock *a, const llvm::BasicBlock *block,
+                      const ShapeAnalysis &shapes, Behind behind) {
+  if (!shapes.isDivergentBranch(a))
+    return false;
+  const llvm::BasicBlock *stop = shapes.meetingPoint(a);
+  unsigned leading = 0;
+  bool doWait = false, doWaitBehind = false;
+  BlockSet way;
+  for (const llvm::BasicBlock *s : llvm::successors(a)) {
+    BlockSet region = reachable(s, stop);
+    if (region.contains(block)) {
+      ++leading;
+      way = std::move(region);
+    } else {
+      doWait |= isWaitedIn(region);
+      doWaitBehind |= stop && !doWait && isWaitedIn(reachableBy(a, s, stop, shapes));
     }
-    // Where both ways meet again before the end, the others do not leave.
-    if (stop && !llvm::isa<llvm::ReturnInst>(stop->getTerminator()) && !doWait)
-      doWait = behind == Behind::end ||
-               ((behind == Behind::noWaits || !leaveForGood(a, block, way, stop, shapes)) &&
-                doWaitBehind);
-    if (leading > 1 || (leading == 1 && doWait))
-      return false;
   }
-  return true;
+  // Where both ways meet again before the end, the others do not leave.
+  if (stop && !llvm::isa<llvm::ReturnInst>(stop->getTerminator()) && !doWait)
+    doWait =
+        behind == Behind::end ||
+        ((behind == Behind::noWaits || !leaveForGood(a, block, way, stop, shapes)) && doWaitBehind);
+  return leading > 1 || (leading == 1 && doWait);
+}
+
+/// True if at no branch that parts lanes around `block` others may wait elsewhere.
+bool othersAreGone(const llvm::BasicBlock *block, const ShapeAnalysis &shapes, Behind behind) {
+  return llvm::none_of(shapes.order(), [&](const llvm::BasicBlock *a) {
+    return mayWaitElsewhere(a, block, shapes, behind);
+  });
 }
 
 /// True if at every divergent branch around `block` the other way does nothing with mbarriers or
@@ -607,6 +611,20 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
     }
   }
   return r;
+}
+
+llvm::SmallVector<llvm::BasicBlock *> partingAroundBarriers(const ShapeAnalysis &shapes) {
+  llvm::SmallVector<llvm::BasicBlock *> found;
+  llvm::SmallVector<const llvm::BasicBlock *> waiting;
+  for (const llvm::BasicBlock *b : shapes.order())
+    if (shapes.isInDivergentRegion(b) && llvm::any_of(*b, isBarrierWord))
+      waiting.push_back(b);
+  for (llvm::BasicBlock *a : shapes.order())
+    if (llvm::any_of(waiting, [&](const llvm::BasicBlock *b) {
+          return mayWaitElsewhere(a, b, shapes, Behind::noWaits);
+        }))
+      found.push_back(a);
+  return found;
 }
 
 std::vector<llvm::Function *> bodies(llvm::Module &m) {

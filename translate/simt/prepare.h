@@ -64,8 +64,9 @@ void removeLimitsOfEndlessWaits(llvm::Function &);
 bool isEndlessWait(const llvm::Instruction &);
 
 /// Lanes agree where a bound that is rounded towards zero would part them, below zero only, before
-/// a barrier that all lanes of a warp come to together (aligned_barriers.cpp). Same needs.
-void agreeBeforeAlignedBarriers(llvm::Function &, const GangShape &);
+/// a barrier that all lanes of a warp come to together (aligned_barriers.cpp). Same needs. Returns
+/// true if the function changed.
+bool agreeBeforeAlignedBarriers(llvm::Function &, const GangShape &);
 
 /// x where a value is x / 2^k, or x without its remainder (a multiple), rounded towards zero.
 struct Rounded {
@@ -86,7 +87,10 @@ struct Findings {
   std::string needsThreads; ///< why lanes must progress independently; empty if they need not
 };
 Findings examine(const llvm::Function &, const ShapeAnalysis &, const Waits &, bool isKernel);
-/// The same of all functions of a module, as such gangs would run them.
+/// Blocks at whose ends lanes part around a barrier, so that some of them may wait at it while
+/// others wait elsewhere: these are what keeps a function with barriers from lockstep.
+llvm::SmallVector<llvm::BasicBlock *> partingAroundBarriers(const ShapeAnalysis &);
+/// What `examine` finds in all functions of a module, as such gangs would run them.
 Findings examineAll(llvm::Module &, const llvm::Function *kernel, const GangShape &);
 /// Functions with a body: the kernel and device functions that were not inlined.
 std::vector<llvm::Function *> bodies(llvm::Module &);

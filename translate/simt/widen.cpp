@@ -28,6 +28,7 @@
 #include "translate/simt/serial_accesses.h"
 #include "translate/simt/staging.h"
 #include "translate/simt/stragglers.h"
+#include "translate/simt/thread_mode.h"
 #include "translate/simt/unify.h"
 #include "translate/simt/verify.h"
 #include "translate/simt/versions.h"
@@ -281,9 +282,14 @@ Bodies widenAll(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functio
 void widenAlone(ModuleContext &context, llvm::ArrayRef<llvm::Function *> functions,
                 const GangShape &gang) {
   ModuleContext one{context.module, 1, context.options, context.target, context.passes};
-  for (llvm::Function *f : functions)
-    context.alone[f] = widenOne(one, *f, {1, gang.block},
-                                wideFunction(one, *f, false, f->getName() + ".lane"), false, false);
+  for (llvm::Function *f : functions) {
+    llvm::Function *wide = wideFunction(one, *f, false, f->getName() + ".lane");
+    if (f->hasFnAttribute(llvm::Attribute::Cold)) {
+      wide->addFnAttr(llvm::Attribute::Cold);
+      wide->addFnAttr(llvm::Attribute::NoInline);
+    }
+    context.alone[f] = widenOne(one, *f, {1, gang.block}, wide, false, false);
+  }
   if (!one.problem.empty())
     context.fail(one.problem);
 }
@@ -339,7 +345,6 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
   });
   if (!options.isWatched && !options.schedulesGangs)
     passes.run(Pass::earlyReturns, [&] { walkAlongToBarriers(*kernel); });
-  passes.run(Pass::alignedBarriers, [&] { agreeBeforeAlignedBarriers(*kernel, anyWidth); });
   std::optional<bool> isWarpOne; // asked for where it matters
   const auto takesWarpForOne = [&] {
     if (!isWarpOne)
@@ -357,6 +362,19 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
     axis = 0;
   }
   Width width = widthFor(m, kernel, options, mayBeRows, takesWarpForOne);
+  std::vector<llvm::Function *> alone; // what lanes call one by one
+  if (width.needsThreads && !options.isWatched && !options.schedulesGangs)
+    passes.run(Pass::threadMode, [&] {
+      if (llvm::Function *steps = runPartedLanesAsThreads(*kernel, anyWidth)) {
+        alone.push_back(steps);
+        width = widthFor(m, kernel, options, mayBeRows, takesWarpForOne);
+      }
+    });
+  if (width.needsThreads)
+    passes.run(Pass::alignedBarriers, [&] {
+      if (agreeBeforeAlignedBarriers(*kernel, anyWidth))
+        width = widthFor(m, kernel, options, mayBeRows, takesWarpForOne);
+    });
   GangShape gang{width.lanes, options.block};
   Findings found = examineAll(m, kernel, gang);
   const uint32_t row = mayBeRows ? rowOfGangs(m, options, width.lanes, found.spins) : 0;
@@ -368,14 +386,15 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
   const bool mayRunAlone =
       gang.lanes > 1 && options.tier == Tier::optimised && !options.isWatched && !takesWarpForOne();
   // Any order of threads between barriers will do.
-  const bool mayBeStaged = mayRunAlone && found.hasBarriers && !found.spins &&
+  const bool mayBeStaged = mayRunAlone && found.hasBarriers && !found.spins && alone.empty() &&
                            !options.schedulesGangs && !lane.hasClusterAddresses;
   ModuleContext context{m, width.lanes, options, target, passes, gang.threadsPerGang(), axis};
   context.hasBarriers = found.hasBarriers;
   context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
   context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;
-  const std::vector<llvm::Function *> alone =
-      runLanePasses(context, scalar, *kernel, gang, found.spins, mayRunAlone, mayBeStaged);
+  for (llvm::Function *f :
+       runLanePasses(context, scalar, *kernel, gang, found.spins, mayRunAlone, mayBeStaged))
+    alone.push_back(f);
   if (options.tier == Tier::optimised) // baseline code is what lower verified, hardly changed
     passes.verify("prepared");
   Bodies wide;

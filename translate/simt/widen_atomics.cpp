@@ -742,17 +742,22 @@ llvm::SmallVector<Accesses::LaneScalars> Accesses::laneScalars(llvm::ArrayRef<Va
   for (Value *v : operands) {
     llvm::AllocaInst *memory = nullptr;
     if (doSpill && isTakenFromRegister(v)) {
-      llvm::AllocaInst *&known = spills_[{v->getType(), unsigned(r.size())}];
-      if (!known) {
-        known = entryAlloca(v->getType(), "lanes");
-        known->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
-      }
-      memory = known;
+      memory = laneMemory(v->getType(), unsigned(r.size()));
       b_.CreateStore(v, memory, true);
     }
     r.push_back({v, memory, r.empty() && v->getType()->isIntOrIntVectorTy()});
   }
   return r;
+}
+
+/// For the lanes of an operand (its number), or of a result (its number's complement).
+llvm::AllocaInst *Accesses::laneMemory(llvm::Type *type, unsigned of) {
+  llvm::AllocaInst *&known = spills_[{type, of}];
+  if (!known) {
+    known = entryAlloca(type, "lanes");
+    known->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+  }
+  return known;
 }
 
 /// scalars[operand][lane] of `count` lanes from `first` on. What comes from memory is in registers
@@ -865,10 +870,51 @@ Accesses::laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result,
     }
     return gathered;
   }
+  if (structure)
+    return gatherInMemory(operands, *structure, body);
   return forEachLane(none, [&](Value *lane, Value *soFar) -> Value * {
     Value *r = body(scalars(lane), lane);
     return hasResult ? insert(soFar, r, lane) : nullptr;
   });
+}
+
+/// What `body` makes of each active lane in a loop: one lane of many vectors is taken from memory,
+/// and put there. In registers, each would have to be looked for in all of a vector's.
+llvm::Value *Accesses::gatherInMemory(llvm::ArrayRef<Value *> operands, llvm::StructType &result,
+                                      LaneBody body) {
+  const auto isBit = [](const Value *v) { return v->getType()->isIntOrIntVectorTy(1); };
+  llvm::SmallVector<Value *> bytes; // a bit has no place of its own
+  for (Value *v : operands)
+    bytes.push_back(
+        isBit(v) && v->getType()->isVectorTy() ? b_.CreateZExt(v, vec(b_.getInt8Ty(), lanes_)) : v);
+  llvm::SmallVector<LaneScalars> all = laneScalars(bytes, true);
+  for (LaneScalars &of : all)
+    of.isIndex = false;
+  llvm::SmallVector<llvm::AllocaInst *> rows(result.getNumElements());
+  forEachLane(nullptr, [&](Value *lane, Value *) -> Value * {
+    llvm::SmallVector<Value *> scalars;
+    for (const auto &[of, operand] : llvm::zip(all, operands)) {
+      Value *v = scalarAt(of, lane);
+      scalars.push_back(isBit(operand) ? b_.CreateTrunc(v, b_.getInt1Ty()) : v);
+    }
+    Value *made = body(scalars, lane);
+    for (unsigned k = 0; k < rows.size(); ++k) {
+      Value *v = b_.CreateExtractValue(made, k);
+      if (isBit(v))
+        v = b_.CreateZExt(v, b_.getInt8Ty());
+      rows[k] = laneMemory(vec(v->getType(), lanes_), ~k);
+      b_.CreateStore(v, b_.CreateInBoundsGEP(v->getType(), rows[k], lane));
+    }
+    return nullptr;
+  });
+  Value *gathered = llvm::PoisonValue::get(widenType(&result, lanes_));
+  for (unsigned k = 0; k < rows.size(); ++k) {
+    Value *row = b_.CreateLoad(rows[k]->getAllocatedType(), rows[k]);
+    if (result.getElementType(k)->isIntegerTy(1))
+      row = b_.CreateTrunc(row, vec(b_.getInt1Ty(), lanes_));
+    gathered = b_.CreateInsertValue(gathered, row, k);
+  }
+  return gathered;
 }
 
 /// bits = mask; do { lane = lowest set bit; body; clear it } while (bits). Starting from `none`,

@@ -217,7 +217,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   unsigned wanted = 32;
   Findings f = examineAll(m, kernel, {32, o.block});
   if (!f.needsThreads.empty())
-    return {1, f.needsThreads};
+    return {1, f.needsThreads, true};
   if (f.hasCollectives)
     return {32, "warp operations keep the warp in one gang"};
   const Target target = targetFor(o.level, o.model);
@@ -317,7 +317,7 @@ Width widthFor(llvm::Module &m, const llvm::Function *kernel, const CodeOptions 
     return {1, "the block's shape is not known"};
   Findings f = examineAll(m, kernel, {o.lanes, o.block});
   if (!f.needsThreads.empty())
-    return {1, f.needsThreads};
+    return {1, f.needsThreads, true};
   if (f.hasVaryingMembers && o.lanes != 32)
     return {32, "lanes of a warp name different members in one collective"};
   return {o.lanes, "asked for"};

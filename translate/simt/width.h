@@ -14,6 +14,7 @@ namespace ptxrun::simt {
 struct Width {
   unsigned lanes;
   std::string reason;
+  bool needsThreads = false; ///< 1, because lanes have to progress independently
 };
 
 /// W for a kernel as prepared, all functions of the module its: the options', or the one that is

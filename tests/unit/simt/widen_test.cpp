@@ -219,7 +219,9 @@ TEST(Widen, LanesAgreeOnRoundedBoundsBeforeAlignedBarriers) {
         "%r = add i32 %j, %u\n%q = ashr i32 %r, 6\n%c = icmp slt i32 %q, %n\n"
         "br i1 %c, label %a, label %z\nz:\n" +
         barrier + "\nret void";
-    return widened(body, {.lanes = 32, .block = {64, 1, 1}}).needs.lanes;
+    CodeOptions options{.lanes = 32, .block = {64, 1, 1}};
+    EXPECT_EQ(simt::readPasses("-thread-mode", options.passesLeftOut), "");
+    return widened(body, options).needs.lanes;
   };
   EXPECT_EQ(lanesWith("call void @ptx.bar.sync(i32 0, i32 0), !ptx.aligned !{}"), 32u);
   EXPECT_EQ(lanesWith("call void @ptx.bar.sync(i32 0, i32 0)"), 1u);
@@ -635,6 +637,33 @@ TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
       "t:\ncall void @ptx.bar.sync(i32 0, i32 0)\nbr label %z\nf:\ncall void @ptx.bar.sync(i32 0, "
       "i32 0)\nbr label %z\nz:\nret void";
   EXPECT_EQ(widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes, 1u);
+}
+
+/// Rounds that each thread counts for itself, or reads, around barriers: gangs, as long as lanes
+/// find the same. Not where something else needs threads, or barriers are several.
+TEST(Width, LanesThatPartAroundBarriersAreThreadsOnlyThen) {
+  const auto lanesOf = [](std::string_view inRound, std::string_view behind = "",
+                          PassSet left = {}) {
+    const std::string body =
+        "%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n"
+        "%e = zext i32 %x to i64\n%o = shl i64 %e, 2\n%a = add i64 %base, %o\n"
+        "%p = inttoptr i64 %a to ptr\nbr label %l\n"
+        "l:\n%k = phi i32 [ 0, %0 ], [ %next, %l ]\n" +
+        std::string(inRound) +
+        "\ncall void @ptx.bar.sync(i32 0, i32 0)\n%next = add i32 %k, 1\n%n = load i32, ptr %p\n"
+        "%more = icmp ult i32 %next, %n\nbr i1 %more, label %l, label %z\n"
+        "z:\ncall void @ptx.bar.sync(i32 0, i32 0)\n" +
+        std::string(behind) + "\nstore i32 %next, ptr %p\nret void";
+    return widened(body, {.block = {128, 1, 1}, .passesLeftOut = left}).needs.lanes;
+  };
+  EXPECT_EQ(lanesOf(""), 32u);
+  EXPECT_EQ(lanesOf("%s = atomicrmw add ptr %p, i32 1 monotonic"), 32u);
+  EXPECT_EQ(lanesOf("call void @ptx.bar.sync(i32 1, i32 0)"), 1u);
+  EXPECT_EQ(lanesOf("", "call void @ptx.bar.sync(i32 0, i32 64)"), 1u);
+  EXPECT_EQ(lanesOf("", "%v = call i1 @ptx.vote.sync.all(i1 true, i32 -1)"), 1u);
+  PassSet left;
+  ASSERT_EQ(simt::readPasses("-thread-mode", left), "");
+  EXPECT_EQ(lanesOf("", "", left), 1u);
 }
 
 TEST(Width, BarrierOfWholeWarpsStaysWide) {
