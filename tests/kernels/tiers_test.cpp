@@ -79,6 +79,17 @@ class Tiers : public testing::Test {
     return variant;
   }
 
+  /// What compile() gives once it is not `baseline` any more: a compilation that takes long is not
+  /// waited for, and on a loaded machine, or under sanitizers, any may.
+  device::Variant compileAfter(device::Module &module, const device::Variant &baseline) {
+    device::Variant next = compile(module);
+    for (int k = 0; k < 6'000 && next.kernel == baseline.kernel; ++k) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      next = compile(module);
+    }
+    return next;
+  }
+
   void launch(device::Module &module, const device::Variant &variant, uint32_t grid,
               uint32_t rounds) {
     auto *out = static_cast<uint32_t *>(device::allocateMemory(uint64_t{grid} * kBlock * 4));
@@ -102,7 +113,7 @@ TEST_F(Tiers, WhatComesAfterALaunchThatTookAWhileRunsOptimisedCode) {
   ASSERT_TRUE(first.upgrade);
   EXPECT_EQ(compile(*module).kernel, first.kernel); // nothing was launched yet
   launch(*module, first, 1, 1'000'000);
-  const device::Variant second = compile(*module);
+  const device::Variant second = compileAfter(*module, first);
   EXPECT_FALSE(second.upgrade);
   EXPECT_NE(second.kernel, first.kernel);
   EXPECT_EQ(second.needs.lanes, first.needs.lanes);
@@ -128,7 +139,7 @@ TEST_F(Tiers, ShortLaunchesAskForNothingUntilThereAreMany) {
   EXPECT_EQ(compile(*module).kernel, variant.kernel);
   for (uint64_t taken = 0; taken < variant.upgrade->waitNs(); taken += 1'000)
     variant.upgrade->noteLaunch(1'000);
-  EXPECT_NE(compile(*module).kernel, variant.kernel);
+  EXPECT_NE(compileAfter(*module, variant).kernel, variant.kernel);
 }
 
 // Who waited for the compiler long once does not wait longer still for a few short launches.
@@ -180,7 +191,8 @@ TEST_F(Tiers, OptimisedCodeOfAnEarlierProcessIsUsedAtOnce) {
     EXPECT_EQ(variant.upgrade == nullptr, k == 1);
     EXPECT_EQ(variant.isFromCache, k == 1);
     launch(*module, variant, 1, 1'000'000);
-    compile(*module); // the optimised code goes to disk
+    if (variant.upgrade)
+      compileAfter(*module, variant); // the optimised code goes to disk
   }
   std::filesystem::remove_all(folder);
 }
