@@ -221,6 +221,46 @@ bool isComputedAgain(Instruction &instruction) {
   return isCheap(instruction) && isShortChain(instruction, simt::kLimits.code.recomputed);
 }
 
+/// Whether the address, or one made of it, becomes an element of a vector.
+bool isPutIntoVector(const AllocaInst &memory) {
+  SmallVector<const Value *> stack{&memory};
+  SmallPtrSet<const Value *, 8> seen;
+  while (!stack.empty())
+    for (const User *user : stack.pop_back_val()->users()) {
+      if (isa<InsertElementInst>(user))
+        return true;
+      if (isa<GetElementPtrInst, CastInst, SelectInst, PHINode>(user) && seen.insert(user).second)
+        stack.push_back(user);
+    }
+  return false;
+}
+
+/// Memory whose address may lie in a vector across a suspension: of the frame, not of the stack,
+/// which is another when the coroutine goes on. LLVM does not follow addresses into vectors; it
+/// keeps in the frame what somebody else may know the address of.
+struct KeepAddressesInFrame : PassInfoMixin<KeepAddressesInFrame> {
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &) {
+    if (!function.isPresplitCoroutine())
+      return PreservedAnalyses::all();
+    Instruction *begin = nullptr;
+    SmallVector<AllocaInst *> found;
+    for (Instruction &i : instructions(function)) {
+      if (auto *intrinsic = dyn_cast<IntrinsicInst>(&i);
+          intrinsic && intrinsic->getIntrinsicID() == Intrinsic::coro_begin)
+        begin = &i;
+      if (auto *memory = dyn_cast<AllocaInst>(&i); memory && isPutIntoVector(*memory))
+        found.push_back(memory);
+    }
+    if (!begin || found.empty())
+      return PreservedAnalyses::all();
+    IRBuilder<> ir(begin->getNextNode());
+    auto *type = FunctionType::get(ir.getVoidTy(), {ir.getPtrTy()}, false);
+    for (AllocaInst *memory : found)
+      ir.CreateCall(InlineAsm::get(type, "", "r", /*hasSideEffects=*/true), {memory});
+    return PreservedAnalyses::none();
+  }
+};
+
 /// Splits `gang_start` at its suspension points. Before that, what need not live in the frame is
 /// cleaned away.
 void addCoroutinePasses(ModulePassManager &passes) {
@@ -229,6 +269,7 @@ void addCoroutinePasses(ModulePassManager &passes) {
   before.addPass(SROAPass(SROAOptions::ModifyCFG));
   before.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   before.addPass(SimplifyCFGPass());
+  before.addPass(KeepAddressesInFrame());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(before)));
   passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(
       CoroSplitPass(isComputedAgain, /*OptimizeFrame=*/true)));

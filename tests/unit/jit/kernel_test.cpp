@@ -269,6 +269,67 @@ TEST(Kernel, SuspendsAndResumesAsACoroutine) {
   EXPECT_EQ(*static_cast<void **>(handle), nullptr) << "done";
 }
 
+/// The stack is another when a coroutine goes on: what a vector of addresses points to lies in the
+/// frame.
+TEST(Kernel, AddressesInVectorsStayGoodAcrossSuspensions) {
+  alignas(64) static char frame[4096];
+  static std::vector<uintptr_t> places;
+  jit::registerRuntimeSymbol(
+      "ptxrun_frame_alloc",
+      reinterpret_cast<const void *>(+[](abi::Gang *, uint64_t bytes) -> void * {
+        return bytes <= sizeof frame ? frame : nullptr;
+      }));
+  jit::registerRuntimeSymbol(
+      "ptxrun_jit_test_place",
+      reinterpret_cast<const void *>(+[](uintptr_t place) { places.push_back(place); }));
+  const auto kernel = build(R"(
+    declare token @llvm.coro.id(i32, ptr, ptr, ptr)
+    declare i64 @llvm.coro.size.i64()
+    declare ptr @llvm.coro.begin(token, ptr)
+    declare i8 @llvm.coro.suspend(token, i1)
+    declare i1 @llvm.coro.end(ptr, i1, token)
+    declare ptr @ptxrun_frame_alloc(ptr, i64)
+    declare void @ptxrun_jit_test_place(i64)
+    define void @gang(ptr %launch, ptr %cta, ptr %gang) { ret void }
+    define ptr @gang_start(ptr %launch, ptr %cta, ptr %gang) presplitcoroutine {
+    entry:
+      %nobody = alloca i64
+      %id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)
+      %size = call i64 @llvm.coro.size.i64()
+      %memory = call ptr @ptxrun_frame_alloc(ptr %gang, i64 %size)
+      %frame = call ptr @llvm.coro.begin(token %id, ptr %memory)
+      %who = load volatile i8, ptr %launch
+      %mask = bitcast i8 %who to <8 x i1>
+      %one = insertelement <8 x ptr> poison, ptr %nobody, i64 0
+      %all = shufflevector <8 x ptr> %one, <8 x ptr> poison, <8 x i32> zeroinitializer
+      %places = select <8 x i1> %mask, <8 x ptr> zeroinitializer, <8 x ptr> %all
+      %s = call i8 @llvm.coro.suspend(token none, i1 false)
+      switch i8 %s, label %end [ i8 0, label %again
+                                 i8 1, label %end ]
+    again:
+      %place = extractelement <8 x ptr> %places, i64 5
+      store i64 7, ptr %place
+      %number = ptrtoint ptr %place to i64
+      call void @ptxrun_jit_test_place(i64 %number)
+      %f = call i8 @llvm.coro.suspend(token none, i1 true)
+      br label %end
+    end:
+      %unused = call i1 @llvm.coro.end(ptr %frame, i1 false, token none)
+      ret ptr %frame
+    })",
+                            jit::hostTarget());
+  ASSERT_TRUE(kernel);
+  alignas(abi::Launch) char launch[sizeof(abi::Launch)] = {}; // no lane has a place of its own
+  abi::Cta cta;
+  abi::Gang gang;
+  void *handle = kernel->code().gangStart(reinterpret_cast<abi::Launch *>(launch), &cta, &gang);
+  ASSERT_EQ(handle, frame);
+  (*static_cast<void (**)(void *)>(handle))(handle);
+  ASSERT_EQ(places.size(), 1u);
+  const auto begin = reinterpret_cast<uintptr_t>(frame);
+  EXPECT_TRUE(places[0] >= begin && places[0] < begin + sizeof frame);
+}
+
 TEST(Kernel, CompilesOnSeveralThreadsAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
