@@ -273,13 +273,120 @@ bool decideTogether(uint32_t members, const llvm::Value *condition, const ShapeA
   return (isOfNext || lie(within)) && ((!isOfNext && !isEquality) || lie(within + 1));
 }
 
-/// Whether the lanes of a constant membermask are all in block `at` or all elsewhere: they agree at
-/// every branch that leads there.
-bool areTogether(uint32_t members, const llvm::BasicBlock *at, const ShapeAnalysis &shapes) {
+/// Lanes that a membermask names together, each those of its group.
+struct Groups {
+  llvm::SmallVector<uint32_t, 1> masks;   ///< of every warp; or
+  const llvm::Value *predicate = nullptr; ///< those that find the same of it
+
+  /// Whether no group parts where lanes go by the condition.
+  bool goTogether(const llvm::Value *condition, const ShapeAnalysis &shapes) const {
+    if (predicate)
+      return isSettled(condition, shapes);
+    return llvm::all_of(masks,
+                        [&](uint32_t mask) { return decideTogether(mask, condition, shapes); });
+  }
+
+ private:
+  /// Whether the predicate tells what the condition is, whichever it is itself.
+  bool isSettled(const llvm::Value *condition, const ShapeAnalysis &shapes) const {
+    using namespace llvm::PatternMatch;
+    const llvm::DataLayout &layout = shapes.order().front()->getDataLayout();
+    const auto follows = [&](bool isTrue) {
+      return llvm::isImpliedCondition(predicate, condition, layout, isTrue).has_value();
+    };
+    const llvm::Value *x, *y;
+    return shapes.isUniform(condition) || (follows(true) && follows(false)) ||
+           ((match(condition, m_LogicalAnd(m_Value(x), m_Value(y))) ||
+             match(condition, m_LogicalOr(m_Value(x), m_Value(y)))) &&
+            isSettled(x, shapes) && isSettled(y, shapes));
+  }
+};
+
+/// Of a constant membermask; nothing where warps are not gangs, or it names lanes that are not.
+std::optional<Groups> groupsOfConstant(uint32_t members, const ShapeAnalysis &shapes) {
   const auto [x, y, z] = shapes.block();
   const uint64_t inLastWarp = uint64_t(x) * y * z % 32;
   if (shapes.lanes() != 32 || shapes.areGangsRows() || (inLastWarp && members >> inLastWarp))
-    return false;
+    return std::nullopt;
+  return Groups{{members}};
+}
+
+/// Of masks of tiles (`0xffff << (%laneid & 16)`).
+std::optional<Groups> groupsOfTiles(const llvm::Value *members, const ShapeAnalysis &shapes) {
+  using namespace llvm::PatternMatch;
+  const llvm::APInt *first;
+  const llvm::Value *distance;
+  if (shapes.lanes() != 32 || !match(members, m_Shl(m_APInt(first), m_Value(distance))) ||
+      first->getBitWidth() != 32)
+    return std::nullopt;
+  const Shape shape = shapes.shape(distance);
+  if (!shape.hasOffsets() || shape.isConditional || shape.alignment < 5) // a base is 0: no shift is
+    return std::nullopt;                                                 // by 32 or more
+  std::array<uint32_t, 32> tile;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const int64_t by = (*shape.offsets)[lane];
+    if (by < 0 || by > 31)
+      return std::nullopt;
+    tile[lane] = uint32_t(first->getZExtValue()) << by;
+  }
+  Groups tiles;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned k = 0; k < 32; ++k)
+      if ((tile[lane] >> k & 1) != (tile[k] == tile[lane])) // a lane's tile is that of its lanes
+        return std::nullopt;
+    if (lane != 0 && tile[lane] == tile[lane - 1])
+      continue;
+    const auto one = groupsOfConstant(tile[lane], shapes);
+    if (!one)
+      return std::nullopt;
+    tiles.masks.push_back(one->masks[0]);
+  }
+  return tiles;
+}
+
+/// Of those lanes that find the same of a predicate as the lane itself:
+///     b = ballot(p); p ? b : ~b, or all lanes where b says that they agree.
+std::optional<Groups> groupsOfVote(const llvm::Value *members) {
+  using namespace llvm::PatternMatch;
+  const llvm::Value *agreed = nullptr, *vote, *isOther;
+  match(members, m_Select(m_Value(agreed), m_AllOnes(), m_Value(members)));
+  if (!match(members, m_c_Xor(m_Value(vote),
+                              m_CombineOr(m_SExt(m_Value(isOther)),
+                                          m_Select(m_Value(isOther), m_AllOnes(), m_Zero())))))
+    return std::nullopt;
+  auto *ballot = llvm::dyn_cast<llvm::CallBase>(vote);
+  if (!ballot || wordAt(*ballot).op != Op::voteBallot || !isOther->getType()->isIntegerTy(1))
+    return std::nullopt;
+  const llvm::Value *predicate = ballot->getArgOperand(0);
+  const llvm::DataLayout &layout = ballot->getDataLayout();
+  if (llvm::isImpliedCondition(predicate, isOther, layout, true) != std::optional(false) ||
+      llvm::isImpliedCondition(predicate, isOther, layout, false) != std::optional(true))
+    return std::nullopt;
+  const auto isNone = m_SpecificICmp(llvm::ICmpInst::ICMP_EQ, m_Specific(vote), m_Zero());
+  const auto isEach = m_SpecificICmp(llvm::ICmpInst::ICMP_EQ, m_Specific(vote), m_AllOnes());
+  if (agreed &&
+      !match(agreed, m_SpecificICmp(llvm::ICmpInst::ICMP_ULT, m_Add(m_Specific(vote), m_One()),
+                                    m_SpecificInt(2))) &&
+      !match(agreed, m_c_Or(isNone, isEach)))
+    return std::nullopt;
+  Groups groups;
+  groups.predicate = predicate;
+  return groups;
+}
+
+std::optional<Groups> groupsOf(const llvm::Value *members, const ShapeAnalysis &shapes) {
+  if (auto *freeze = llvm::dyn_cast<llvm::FreezeInst>(members))
+    return groupsOf(freeze->getOperand(0), shapes);
+  if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(members))
+    return groupsOfConstant(uint32_t(constant->getZExtValue()), shapes);
+  if (auto tiles = groupsOfTiles(members, shapes))
+    return tiles;
+  return groupsOfVote(members);
+}
+
+/// Whether the lanes of each group are all in block `at` or all elsewhere: they agree at every
+/// branch that leads there.
+bool areTogether(const Groups &groups, const llvm::BasicBlock *at, const ShapeAnalysis &shapes) {
   return llvm::all_of(shapes.order(), [&](const llvm::BasicBlock *a) {
     return !shapes.isDivergentBranch(a) ||
            llvm::none_of(llvm::successors(a),
@@ -287,47 +394,27 @@ bool areTogether(uint32_t members, const llvm::BasicBlock *at, const ShapeAnalys
                            return way != shapes.meetingPoint(a) &&
                                   reachable(way, shapes.meetingPoint(a)).contains(at);
                          }) ||
-           decideTogether(members, a->getTerminator()->getOperand(0), shapes);
+           groups.goTogether(a->getTerminator()->getOperand(0), shapes);
   });
 }
 
-/// The same of masks of tiles (`0xffff << (%laneid & 16)`): of each tile.
-bool areTilesTogether(const llvm::Value *members, const llvm::BasicBlock *at,
-                      const ShapeAnalysis &shapes) {
-  using namespace llvm::PatternMatch;
-  const llvm::APInt *first;
-  const llvm::Value *distance;
-  if (shapes.lanes() != 32 || !match(members, m_Shl(m_APInt(first), m_Value(distance))) ||
-      first->getBitWidth() != 32)
-    return false;
-  const Shape shape = shapes.shape(distance);
-  if (!shape.hasOffsets() || shape.isConditional || shape.alignment < 5) // a base is 0: no shift is
-    return false;                                                        // by 32 or more
-  std::array<uint32_t, 32> tile;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    const int64_t by = (*shape.offsets)[lane];
-    if (by < 0 || by > 31)
-      return false;
-    tile[lane] = uint32_t(first->getZExtValue()) << by;
-  }
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    for (unsigned k = 0; k < 32; ++k)
-      if ((tile[lane] >> k & 1) != (tile[k] == tile[lane])) // a lane's tile is that of its lanes
-        return false;
-    if ((lane == 0 || tile[lane] != tile[lane - 1]) && !areTogether(tile[lane], at, shapes))
-      return false;
-  }
-  return true;
+/// The same, or those of a group that are elsewhere wait for nobody there (Behind::collectives).
+bool areTogetherOrGone(const llvm::Value *members, const llvm::BasicBlock *at,
+                       const ShapeAnalysis &shapes) {
+  const std::optional<Groups> groups = groupsOf(members, shapes);
+  return llvm::none_of(shapes.order(), [&](const llvm::BasicBlock *a) {
+    return mayWaitElsewhere(a, at, shapes, Behind::collectives) &&
+           !(groups && groups->goTogether(a->getTerminator()->getOperand(0), shapes));
+  });
 }
 
 } // namespace
 
 bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &shapes) {
-  if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(members))
-    return areTogether(uint32_t(constant->getZExtValue()), at, shapes);
-  if (areTilesTogether(members, at, shapes))
-    return true;
+  if (const auto groups = groupsOf(members, shapes); groups && !groups->predicate)
+    if (areTogether(*groups, at, shapes))
+      return true;
   auto *i = llvm::dyn_cast<llvm::Instruction>(members);
   if (!i)
     return false;
@@ -511,6 +598,26 @@ class Elsewhere {
   const LookBack lookBack_;
 };
 
+/// Whether a lane comes from `first`, which tries to take a lock, to `block` only where it did not
+/// get it.
+bool isMissedBefore(const llvm::Instruction &first, const llvm::BasicBlock *block,
+                    const llvm::DominatorTree &dominators) {
+  auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&first);
+  for (auto *node = dominators.getNode(block); cas && node->getIDom(); node = node->getIDom()) {
+    const llvm::BasicBlock *d = node->getIDom()->getBlock();
+    auto *branch = llvm::dyn_cast<llvm::BranchInst>(d->getTerminator());
+    if (!dominators.dominates(first.getParent(), d))
+      return false;
+    if (!branch || !branch->isConditional())
+      continue;
+    const auto taken = whereItSucceeds(branch->getCondition(), *cas);
+    if (taken &&
+        dominators.dominates(llvm::BasicBlockEdge(d, branch->getSuccessor(*taken ? 1 : 0)), block))
+      return true;
+  }
+  return false;
+}
+
 /// A lock that a round of the loop tries to take where it has just taken another one; null if there
 /// is none.
 const llvm::Instruction *secondLock(const Polled &polled, const ShapeAnalysis &shapes) {
@@ -521,7 +628,8 @@ const llvm::Instruction *secondLock(const Polled &polled, const ShapeAnalysis &s
     if (isTaking(second) && shapes.isInDivergentRegion(second->getParent()))
       for (const llvm::Instruction *first : polled.reads)
         if (isTaking(first) &&
-            shapes.dominators().properlyDominates(first->getParent(), second->getParent()))
+            shapes.dominators().properlyDominates(first->getParent(), second->getParent()) &&
+            !isMissedBefore(*first, second->getParent(), shapes.dominators()))
           return second;
   return nullptr;
 }
@@ -597,7 +705,7 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
         // Operations of a warp are .aligned: all its lanes come here, and lockstep waits for them.
         const bool isAligned = w.op == Op::warpOperation || w.op == Op::warpWgmma;
         if (!isAligned && !namesActiveLanes(members, &b, shapes) &&
-            (!othersAreGone(&b, shapes, Behind::collectives) || elsewhere.wakingWrite(&b, nullptr)))
+            (!areTogetherOrGone(members, &b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
           needThreads("a warp collective under divergent control names lanes that may be elsewhere",
                       i);
       } else if (w.kind == Word::Kind::barrier) {

@@ -1,11 +1,16 @@
 #include "translate/simt/linear_sum.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
+#include <algorithm>
+
 #include "translate/simt/cost.h"
 #include "translate/simt/shape.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -153,6 +158,33 @@ std::optional<LinearSum> movePerRound(const LinearSum &sum, const llvm::Loop &lo
 std::optional<int64_t> stepPerRound(const LinearSum &sum, const llvm::Loop &loop) {
   const std::optional<LinearSum> move = movePerRound(sum, loop);
   return move && move->terms.empty() ? std::optional(move->constant) : std::nullopt;
+}
+
+std::optional<Bytes> bytesWithin(const LinearSum &address, int64_t bytes,
+                                 const llvm::DataLayout &layout,
+                                 const std::array<uint32_t, 3> &block) {
+  constexpr int64_t kMost = int64_t(1) << 24; // more than any block has
+  Bytes all{address.constant, address.constant};
+  for (const auto &[value, times] : address.terms) {
+    if (!value->getType()->isIntegerTy() || times < -kMost || times > kMost)
+      return std::nullopt;
+    auto *i = llvm::dyn_cast<llvm::Instruction>(value);
+    const Word word = i ? wordAt(*i) : Word();
+    const uint32_t threads = word.kind == Word::Kind::threadIndex ? block[word.axis] : 0;
+    const llvm::ConstantRange range =
+        threads ? llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threads))
+                : llvm::computeConstantRangeIncludingKnownBits(value, /*ForSigned=*/false,
+                                                               llvm::SimplifyQuery(layout));
+    const llvm::APInt most = range.getUnsignedMax();
+    if (range.isEmptySet() || most.ugt(uint64_t(kMost)))
+      return std::nullopt;
+    const int64_t low = times * int64_t(range.getUnsignedMin().getZExtValue()),
+                  high = times * int64_t(most.getZExtValue());
+    all = {all.begin + std::min(low, high), all.end + std::max(low, high)};
+  }
+  if (all.begin < 0 || all.end > kMost)
+    return std::nullopt;
+  return Bytes{all.begin, all.end + bytes};
 }
 
 } // namespace ptxrun::simt

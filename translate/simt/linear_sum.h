@@ -2,6 +2,7 @@
 #pragma once
 #include <llvm/Analysis/LoopInfo.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -40,5 +41,15 @@ LinearSum sumOf(const llvm::Value *, Extensions = Extensions::terms,
 std::optional<LinearSum> movePerRound(const LinearSum &, const llvm::Loop &);
 /// The same where it is a constant.
 std::optional<int64_t> stepPerRound(const LinearSum &, const llvm::Loop &);
+
+/// Bytes of `.shared` memory from `begin` up to `end`.
+struct Bytes {
+  int64_t begin, end;
+};
+/// Where accesses of `bytes` bytes at an address in `.shared` memory lie, whatever its terms are;
+/// nothing where a number in it may be large enough for it to wrap. `block`: its threads along each
+/// axis, 0 where that is not known.
+std::optional<Bytes> bytesWithin(const LinearSum &address, int64_t bytes, const llvm::DataLayout &,
+                                 const std::array<uint32_t, 3> &block = {});
 
 } // namespace ptxrun::simt

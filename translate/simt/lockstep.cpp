@@ -14,11 +14,6 @@ namespace ptxrun::simt {
 
 namespace {
 
-/// Bytes of `.shared` memory from `begin` up to `end`.
-struct Bytes {
-  int64_t begin, end;
-};
-
 struct SharedAccess {
   const llvm::Instruction *at;
   bool isStore;
@@ -29,38 +24,6 @@ struct SharedAccess {
   Shape shape;
   std::optional<Bytes> within; ///< where all lanes' accesses lie, as far as that is known
 };
-
-/// What `v` may be, as a number that is not negative.
-llvm::ConstantRange rangeOf(const llvm::Value *v, const ShapeAnalysis &shapes) {
-  if (auto *i = llvm::dyn_cast<llvm::Instruction>(v))
-    if (const Word w = wordAt(*i); w.kind == Word::Kind::threadIndex)
-      if (const uint32_t threads = shapes.block()[w.axis])
-        return {llvm::APInt(32, 0), llvm::APInt(32, threads)};
-  const llvm::DataLayout &layout = shapes.order().front()->getModule()->getDataLayout();
-  return llvm::computeConstantRangeIncludingKnownBits(v, /*ForSigned=*/false,
-                                                      llvm::SimplifyQuery(layout));
-}
-
-/// Where accesses of `bytes` bytes at `address` lie; nothing where a number in it may be large
-/// enough for it to wrap.
-std::optional<Bytes> bytesOf(const LinearSum &address, int64_t bytes, const ShapeAnalysis &shapes) {
-  constexpr int64_t kMost = int64_t(1) << 24; // more than any block has
-  Bytes all{address.constant, address.constant};
-  for (const auto &[value, times] : address.terms) {
-    if (!value->getType()->isIntegerTy() || times < -kMost || times > kMost)
-      return std::nullopt;
-    const llvm::ConstantRange range = rangeOf(value, shapes);
-    const llvm::APInt most = range.getUnsignedMax();
-    if (range.isEmptySet() || most.ugt(uint64_t(kMost)))
-      return std::nullopt;
-    const int64_t low = times * int64_t(range.getUnsignedMin().getZExtValue()),
-                  high = times * int64_t(most.getZExtValue());
-    all = {all.begin + std::min(low, high), all.end + std::max(low, high)};
-  }
-  if (all.begin < 0 || all.end > kMost)
-    return std::nullopt;
-  return Bytes{all.begin, all.end + bytes};
-}
 
 /// The edges of branches through which at most one lane comes.
 llvm::SmallVector<llvm::BasicBlockEdge> edgesOfOneLane(const llvm::Function &f,
@@ -109,7 +72,8 @@ class Exchanges {
     std::vector<size_t> &events = events_[i.getParent()];
     events.push_back(all_.size());
     all_.push_back({&i, isStore, events.size(), int64_t(bytes), address.constant, address.key(),
-                    shapes_.shape(pointer), bytesOf(address, int64_t(bytes), shapes_)});
+                    shapes_.shape(pointer),
+                    bytesWithin(address, int64_t(bytes), i.getDataLayout(), shapes_.block())});
   }
 
   /// Whether behind `first`, and before a barrier, there is an access that exchanges with it.

@@ -5,13 +5,16 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "translate/lower/address_parameters.h"
 #include "translate/lower/lane_module.h"
 #include "translate/simt/linear_sum.h"
+#include "translate/simt/prepare.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -262,6 +265,25 @@ bool repeatsItself(const llvm::Instruction &i, const llvm::Loop &loop) {
   return loop.isLoopInvariant(v);
 }
 
+/// The constant that `read`, a compare-and-swap, leaves the loop at: each round that finds it is
+/// the last. Null where there is none.
+const llvm::Constant *leftAt(const llvm::Instruction *read, const llvm::Loop &loop,
+                             const llvm::DominatorTree &dominators) {
+  auto *cas = llvm::dyn_cast_or_null<llvm::AtomicCmpXchgInst>(read);
+  auto *k = cas ? llvm::dyn_cast<llvm::Constant>(cas->getCompareOperand()) : nullptr;
+  llvm::SmallVector<llvm::BasicBlock *> exiting;
+  loop.getExitingBlocks(exiting);
+  const bool isLeft = k && llvm::any_of(exiting, [&](const llvm::BasicBlock *b) {
+                        auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+                        if (!branch || !dominators.dominates(cas->getParent(), b) ||
+                            !dominators.dominates(b, loop.getLoopLatch()))
+                          return false;
+                        const auto found = whereItSucceeds(branch->getCondition(), *cas);
+                        return found && !loop.contains(branch->getSuccessor(*found ? 0 : 1));
+                      });
+  return isLeft ? k : nullptr;
+}
+
 Place anywhere() {
   Place p;
   p.mayBeShared = p.mayBeGlobal = p.isAny = true;
@@ -296,12 +318,19 @@ Place placeOf(const Value *pointer, uint64_t bytes) {
   p.mayBeShared = space == lower::kShared || space == lower::kGeneric;
   p.mayBeGlobal = space != lower::kShared;
   if (space == lower::kShared) {
-    if (auto *e = llvm::dyn_cast<llvm::ConstantExpr>(pointer);
-        e && e->getOpcode() == llvm::Instruction::IntToPtr)
-      if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(e->getOperand(0))) {
+    auto *constant = llvm::dyn_cast<llvm::ConstantExpr>(pointer);
+    auto *i = llvm::dyn_cast<llvm::Instruction>(pointer);
+    if (constant && constant->getOpcode() == llvm::Instruction::IntToPtr) {
+      if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(constant->getOperand(0))) {
         p.isExact = true;
         p.offset = c->getSExtValue();
       }
+    } else if (const auto within =
+                   i ? bytesWithin(sumOf(i), int64_t(bytes), i->getDataLayout()) : std::nullopt) {
+      p.isExact = true;
+      p.offset = within->begin;
+      p.bytes = uint64_t(within->end - within->begin);
+    }
     return p;
   }
   const llvm::Module *m = nullptr;
@@ -342,6 +371,53 @@ bool mayOverlap(const Place &a, const Place &b) {
   return llvm::any_of(a.roots, [&](const auto &r) { return llvm::is_contained(b.roots, r); });
 }
 
+std::optional<bool> whereItSucceeds(const Value *condition, const llvm::AtomicCmpXchgInst &cas) {
+  using namespace llvm::PatternMatch;
+  const auto isResult = [&](const Value *v, unsigned field) {
+    auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(v);
+    return part && part->getAggregateOperand() == &cas && part->getIndices()[0] == field;
+  };
+  if (isResult(condition, 1))
+    return true;
+  const Value *x, *y;
+  if (match(condition, m_Not(m_Value(x)))) {
+    const auto inner = whereItSucceeds(x, cas);
+    return inner ? std::optional(!*inner) : std::nullopt;
+  }
+  const bool isAnd = match(condition, m_LogicalAnd(m_Value(x), m_Value(y)));
+  if (isAnd || match(condition, m_LogicalOr(m_Value(x), m_Value(y)))) {
+    const auto a = whereItSucceeds(x, cas), b = whereItSucceeds(y, cas);
+    if (a == !isAnd || b == !isAnd)
+      return !isAnd;
+    return a && b ? a : std::nullopt;
+  }
+  llvm::ICmpInst::Predicate predicate;
+  if (!match(condition, m_ICmp(predicate, m_Value(x), m_Value(y))) ||
+      !llvm::ICmpInst::isEquality(predicate))
+    return std::nullopt;
+  const Value *k = cas.getCompareOperand();
+  if (!(isResult(x, 0) && y == k) && !(isResult(y, 0) && x == k))
+    return std::nullopt;
+  return predicate == llvm::ICmpInst::ICMP_EQ;
+}
+
+void markWhoWaitsForNobody(llvm::ArrayRef<llvm::Function *> functions) {
+  llvm::SmallPtrSet<llvm::Function *, 8> patient(functions.begin(), functions.end());
+  const auto isPatient = [&](const llvm::Instruction &i) {
+    if (const llvm::Function *callee = definedCallee(i))
+      return patient.contains(callee);
+    return !waitsForOthers(i) && !isOrderedRead(i) && !isMbarrierTest(i);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::Function *f : functions)
+      if (patient.contains(f) && !llvm::all_of(llvm::instructions(*f), isPatient))
+        changed |= patient.erase(f);
+  }
+  for (llvm::Function *f : patient)
+    f->addFnAttr(kWaitsForNobody);
+}
+
 Waits::Waits(const llvm::Module &m) {
   // Which functions read or write what others see; through calls, to a fixed point.
   llvm::DenseMap<const llvm::Function *, llvm::SmallPtrSet<const llvm::Function *, 4>> calls;
@@ -377,6 +453,7 @@ Waits::Waits(const llvm::Module &m) {
   if (!recursivePolls_.empty()) {
     all_.places.push_back(anywhere());
     all_.reads.push_back(nullptr);
+    leftAt_.push_back(nullptr);
   }
 }
 
@@ -388,7 +465,16 @@ void Waits::addLoops(const llvm::Function &f) {
     all_.places.append(one.places.begin(), one.places.end());
     all_.reads.append(one.reads.begin(), one.reads.end());
     all_.mbarriers |= one.mbarriers;
+    for (const llvm::Instruction *read : one.reads)
+      leftAt_.push_back(leftAt(read, *l, dominators));
   }
+}
+
+bool Waits::mayEnd(const Place &written, const llvm::Instruction &write, size_t poll) const {
+  // What is compared with a constant changes only where that is: whoever waits has left there.
+  auto *cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&write);
+  return mayOverlap(written, all_.places[poll]) &&
+         !(cas && leftAt_[poll] && cas->getCompareOperand() == leftAt_[poll]);
 }
 
 /// Adds what `i`, on which a branch of the loop hangs, reads.
@@ -523,7 +609,7 @@ llvm::SmallVector<const llvm::Instruction *> Waits::endedBy(const llvm::Instruct
     return reads;
   const Place place = placeOfAccess(write);
   for (size_t k = 0; k < all_.places.size(); ++k)
-    if (mayOverlap(place, all_.places[k]))
+    if (mayEnd(place, write, k))
       reads.push_back(all_.reads[k]);
   return reads;
 }
@@ -532,7 +618,10 @@ bool Waits::mayEndWait(const llvm::Instruction &i) const {
   if (!all_.isAny())
     return false;
   auto touches = [&](const Place &p) {
-    return llvm::any_of(all_.places, [&](const Place &q) { return mayOverlap(p, q); });
+    for (size_t k = 0; k < all_.places.size(); ++k)
+      if (mayEnd(p, i, k))
+        return true;
+    return false;
   };
   if (llvm::isa<llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i))
     return touches(placeOfAccess(i));

@@ -8,7 +8,9 @@
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace ptxrun::simt {
 
@@ -19,7 +21,7 @@ struct Place {
   bool mayBeShared = false, mayBeGlobal = false;
   bool isLocal = false; ///< the lane's own memory
   bool isAny = false;   ///< no telling where it starts from
-  bool isExact = false; ///< shared memory at `offset`
+  bool isExact = false; ///< shared memory, within `bytes` from `offset` on
   int64_t offset = 0;
   uint64_t bytes = 0;
   llvm::SmallVector<std::pair<const llvm::Value *, int64_t>, 2>
@@ -32,6 +34,10 @@ Place placeOf(const llvm::Value *pointer, uint64_t bytes);
 const llvm::Value *writtenPlace(const llvm::Instruction &);
 bool mayOverlap(const Place &, const Place &);
 
+/// What the condition is where a compare-and-swap found what it compares with; nothing where that
+/// does not tell.
+std::optional<bool> whereItSucceeds(const llvm::Value *condition, const llvm::AtomicCmpXchgInst &);
+
 /// What a loop's branches hang on that other threads may change.
 struct Polled {
   llvm::SmallVector<Place, 2> places;
@@ -40,6 +46,10 @@ struct Polled {
   bool mbarriers = false;
   bool isAny() const { return mbarriers || !places.empty(); }
 };
+
+/// Marks functions with kWaitsForNobody that neither wait for others nor read what others may write
+/// to let them go on, themselves or through calls.
+void markWhoWaitsForNobody(llvm::ArrayRef<llvm::Function *>);
 
 /// Looks through a module whose functions are prepared.
 class Waits {
@@ -65,11 +75,15 @@ class Waits {
 
  private:
   void addLoops(const llvm::Function &);
+  bool mayEnd(const Place &written, const llvm::Instruction &write, size_t poll) const;
   void collect(const llvm::Instruction &, const llvm::Loop &, bool isPlainPolled, Polled &) const;
 
   bool readsClocks_ = false;
   llvm::DenseSet<const llvm::Function *> polls_, writes_, recursivePolls_;
   Polled all_;
+  /// Of each place in it: the loops go on only while they do not find what they compare with, this
+  /// constant; null: they may.
+  std::vector<const llvm::Constant *> leftAt_;
 };
 
 } // namespace ptxrun::simt

@@ -335,6 +335,9 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
     for (llvm::Function *f : scalar)
       prepareFunction(*f, anyWidth, f == kernel);
   });
+  std::vector<llvm::Function *> called = scalar;
+  llvm::erase(called, kernel);
+  markWhoWaitsForNobody(called);
   passes.run(Pass::endlessWaits, [&] {
     for (llvm::Function *f : scalar)
       removeLimitsOfEndlessWaits(*f);

@@ -269,19 +269,17 @@ llvm::Value *Collectives::emitVote(const llvm::CallBase &call, const Word &word)
   Value *participants;
   Value *bits =
       ballot(nameOf(word), call.getArgOperand(0), firstLaneOf(memberOperand), participants);
-  auto decide = [&](Value *members) -> Value * {
-    Value *set = b_.CreateAnd(bits, members), *asked = b_.CreateAnd(participants, members);
-    if (word.op == Op::voteBallot)
-      return set;
-    if (word.op == Op::voteAny)
-      return b_.CreateIsNotNull(set);
-    Value *allSet = b_.CreateICmpEQ(set, asked);
-    return word.op == Op::voteAll ? allSet : b_.CreateOr(allSet, b_.CreateIsNull(set));
-  };
-  if (lanes_ == 1 || shapes_.isUniform(memberOperand))
-    return decide(base(memberOperand));
-  return laneByLane({vector(memberOperand)}, plain(&call),
-                    [&](llvm::ArrayRef<Value *> v, Value *) { return decide(v[0]); });
+  const bool isOne = lanes_ == 1 || shapes_.isUniform(memberOperand);
+  Value *members = isOne ? base(memberOperand) : vector(memberOperand);
+  const auto forEach = [&](Value *v) { return isOne ? v : b_.CreateVectorSplat(lanes_, v); };
+  Value *set = b_.CreateAnd(forEach(bits), members),
+        *asked = b_.CreateAnd(forEach(participants), members);
+  if (word.op == Op::voteBallot)
+    return set;
+  if (word.op == Op::voteAny)
+    return b_.CreateIsNotNull(set);
+  Value *allSet = b_.CreateICmpEQ(set, asked);
+  return word.op == Op::voteAll ? allSet : b_.CreateOr(allSet, b_.CreateIsNull(set));
 }
 
 llvm::Value *Collectives::emitMatch(const llvm::CallBase &call, const Word &word) {
