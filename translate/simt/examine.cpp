@@ -14,6 +14,7 @@
 // Waits for blocks that come before are none of these (look_back.h).
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 
@@ -344,23 +345,40 @@ std::optional<Groups> groupsOfTiles(const llvm::Value *members, const ShapeAnaly
   return tiles;
 }
 
+/// Whether `v` is 0 where the predicate holds, and all ones where it does not.
+bool isNoneWhere(const llvm::Value *predicate, const llvm::Value *v,
+                 const llvm::DataLayout &layout) {
+  using namespace llvm::PatternMatch;
+  const llvm::Value *other, *bit;
+  if (match(v, m_Add(m_Value(bit), m_AllOnes()))) // bit - 1
+    return llvm::MaskedValueIsZero(bit, llvm::APInt(32, ~1u), llvm::SimplifyQuery(layout)) &&
+           match(predicate, m_SpecificICmp(llvm::ICmpInst::ICMP_NE, m_Specific(bit), m_Zero()));
+  return match(v, m_CombineOr(m_SExt(m_Value(other)),
+                              m_Select(m_Value(other), m_AllOnes(), m_Zero()))) &&
+         other->getType()->isIntegerTy(1) &&
+         llvm::isImpliedCondition(predicate, other, layout, true) == std::optional(false) &&
+         llvm::isImpliedCondition(predicate, other, layout, false) == std::optional(true);
+}
+
 /// Of those lanes that find the same of a predicate as the lane itself:
 ///     b = ballot(p); p ? b : ~b, or all lanes where b says that they agree.
 std::optional<Groups> groupsOfVote(const llvm::Value *members) {
   using namespace llvm::PatternMatch;
-  const llvm::Value *agreed = nullptr, *vote, *isOther;
+  const llvm::Value *agreed = nullptr, *vote, *rest;
   match(members, m_Select(m_Value(agreed), m_AllOnes(), m_Value(members)));
-  if (!match(members, m_c_Xor(m_Value(vote),
-                              m_CombineOr(m_SExt(m_Value(isOther)),
-                                          m_Select(m_Value(isOther), m_AllOnes(), m_Zero())))))
+  if (!members->getType()->isIntegerTy(32) || !match(members, m_Xor(m_Value(vote), m_Value(rest))))
     return std::nullopt;
-  auto *ballot = llvm::dyn_cast<llvm::CallBase>(vote);
-  if (!ballot || wordAt(*ballot).op != Op::voteBallot || !isOther->getType()->isIntegerTy(1))
+  const auto isBallot = [](const llvm::Value *v) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    return i && wordAt(*i).op == Op::voteBallot;
+  };
+  if (!isBallot(vote))
+    std::swap(vote, rest);
+  if (!isBallot(vote))
     return std::nullopt;
+  auto *ballot = llvm::cast<llvm::CallBase>(vote);
   const llvm::Value *predicate = ballot->getArgOperand(0);
-  const llvm::DataLayout &layout = ballot->getDataLayout();
-  if (llvm::isImpliedCondition(predicate, isOther, layout, true) != std::optional(false) ||
-      llvm::isImpliedCondition(predicate, isOther, layout, false) != std::optional(true))
+  if (!isNoneWhere(predicate, rest, ballot->getDataLayout()))
     return std::nullopt;
   const auto isNone = m_SpecificICmp(llvm::ICmpInst::ICMP_EQ, m_Specific(vote), m_Zero());
   const auto isEach = m_SpecificICmp(llvm::ICmpInst::ICMP_EQ, m_Specific(vote), m_AllOnes());
@@ -441,6 +459,26 @@ bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
     return false;
   return shapes.dominators().dominates(call->getParent(), at) &&
          !partsBetween(*call, at, isBallot ? call->getArgOperand(0) : nullptr, shapes);
+}
+
+void takeWholeWarpsForOne(llvm::Function &f) {
+  using namespace llvm::PatternMatch;
+  llvm::SmallVector<llvm::ICmpInst *> tests;
+  for (llvm::Instruction &i : llvm::instructions(f)) {
+    auto *test = llvm::dyn_cast<llvm::ICmpInst>(&i);
+    if (!test || !test->isEquality() || !match(test->getOperand(1), m_AllOnes()))
+      continue;
+    const llvm::Value *members = test->getOperand(0);
+    auto *call = llvm::dyn_cast<llvm::Instruction>(members);
+    if ((call && wordAt(*call).op == Op::matchAny) || groupsOfVote(members))
+      tests.push_back(test);
+  }
+  for (llvm::ICmpInst *test : tests) {
+    llvm::IRBuilder<> b(test->getNextNode());
+    b.SetCurrentDebugLocation(test->getDebugLoc());
+    llvm::Value *one = callWord(b, Op::first, b.getInt1Ty(), test);
+    test->replaceUsesWithIf(one, [&](const llvm::Use &use) { return use.getUser() != one; });
+  }
 }
 
 bool holdsForOneLane(const llvm::Value *condition, bool isTrue, const ShapeAnalysis &shapes) {

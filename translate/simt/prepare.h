@@ -125,6 +125,10 @@ bool holdsForOneLane(const llvm::Value *condition, bool isTrue, const ShapeAnaly
 bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
                       const ShapeAnalysis &);
 
+/// Tests of whether a lane's own group of the warp (match.any, or those that voted as it did) is
+/// the whole warp: where it is for one lane, it is for all, and the first tells.
+void takeWholeWarpsForOne(llvm::Function &kernel);
+
 /// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard
 /// `if (i < n)` and loops that all lanes still run get copies without masks; while these parts are
 /// on, also for gangs in which all lanes hold one value (same_values.cpp), and of which no lane's

@@ -248,6 +248,30 @@ const Value *addressOf(const llvm::Instruction &i) {
   return pointer ? pointer : i.getOperand(0);
 }
 
+/// Whether the loop goes on only while what it reads is less (more) than what it read the round
+/// before: it ends by itself, as where union-find walks up to a root.
+bool goesOneWay(const llvm::LoadInst &read, const llvm::Loop &loop) {
+  const llvm::BasicBlock *latch = loop.getLoopLatch();
+  llvm::SmallVector<llvm::BasicBlock *> exiting;
+  loop.getExitingBlocks(exiting);
+  return latch && llvm::any_of(exiting, [&](const llvm::BasicBlock *b) {
+           auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+           auto *compare = branch && branch->isConditional()
+                               ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
+                               : nullptr;
+           if (!compare || (b != latch && b != loop.getHeader()))
+             return false;
+           const Value *x = compare->getOperand(0), *y = compare->getOperand(1);
+           auto *before = llvm::dyn_cast<llvm::PHINode>(x == &read ? y : x);
+           const auto goesOn = loop.contains(branch->getSuccessor(0))
+                                   ? compare->getPredicate()
+                                   : compare->getInversePredicate();
+           return (x == &read || y == &read) && before && before->getParent() == loop.getHeader() &&
+                  before->getIncomingValueForBlock(latch) == &read &&
+                  (llvm::ICmpInst::isLT(goesOn) || llvm::ICmpInst::isGT(goesOn));
+         });
+}
+
 /// An operation that changes nothing by itself, round after round, so that only somebody else ends
 /// the loop. (A counter that is added to, or a value computed anew from what was read, gets on by
 /// itself. So does a search through an array, as long as a counter bounds it.)
@@ -488,7 +512,7 @@ void Waits::collect(const llvm::Instruction &i, const llvm::Loop &loop, bool isP
     polled.first = polled.first ? polled.first : &i;
   };
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i)) {
-    if (isOrderedRead(i) ||
+    if ((isOrderedRead(i) && !goesOneWay(*load, loop)) ||
         (isPlainPolled && !load->hasMetadata(llvm::LLVMContext::MD_invariant_load)))
       add(placeOfAccess(i));
   } else if (llvm::isa<llvm::AtomicCmpXchgInst, llvm::AtomicRMWInst>(i)) {

@@ -334,6 +334,7 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
   passes.run(Pass::prepare, [&] {
     for (llvm::Function *f : scalar)
       prepareFunction(*f, anyWidth, f == kernel);
+    takeWholeWarpsForOne(*kernel);
   });
   std::vector<llvm::Function *> called = scalar;
   llvm::erase(called, kernel);

@@ -24,6 +24,7 @@ inline lower::LaneModule laneModule(const std::string &body) {
       "declare double @llvm.fma.f64(double, double, double)\n"
       "declare i32 @llvm.smax.i32(i32, i32)\ndeclare i32 @llvm.fptosi.sat.i32.f32(float)\n"
       "declare i1 @ptx.vote.sync.all(i1, i32) convergent\n"
+      "declare i32 @ptx.vote.sync.ballot(i1, i32) convergent\n"
       "declare {i32, i1} @ptx.shfl.sync.idx(i32, i32, i32, i32) convergent\n";
   llvm::SMDiagnostic error;
   lane.module = llvm::parseAssemblyString(text, error, *lane.context);

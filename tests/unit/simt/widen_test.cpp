@@ -400,6 +400,45 @@ TEST(Width, MembersThatComeTogetherStayInAGang) {
   EXPECT_EQ(lanesWith("%m = mul i32 %x, 3\n%c = icmp ult i32 %m, 16\n", "65535", 64), 1u);
 }
 
+/// Lanes that voted alike, and halves of a warp where others returned: those named are there, or
+/// gone. Not where they part by something else, or wait elsewhere.
+TEST(Width, GroupsThatPartTogetherStayInAGang) {
+  const auto lanesWith = [](const std::string &members, const char *condition,
+                            const char *guard = "never", const char *behind = "") {
+    return widened(
+               "%x = call i32 @ptx.sreg.tid.x()\n%base = load i64, ptr %params\n"
+               "%e = zext i32 %x to i64\n%o = shl i64 %e, 2\n%a = add i64 %base, %o\n"
+               "%g = inttoptr i64 %a to ptr\n%n = load i32, ptr %g\n%m = load i32, ptr %params\n"
+               "%p = icmp slt i32 %n, 9\n%q = icmp sgt i32 %n, 4\n%half = icmp ult i32 %x, 16\n"
+               "%some = icmp uge i32 %x, %m\n%b = call i32 @ptx.vote.sync.ballot(i1 %p, i32 -1)\n"
+               "%np = icmp sge i32 %n, 9\n%other = sext i1 %np to i32\n"
+               "%mine = xor i32 %b, %other\n%b1 = add i32 %b, 1\n%alike = icmp ult i32 %b1, 2\n"
+               "%all = select i1 %alike, i32 -1, i32 %mine\n%yours = select i1 %q, i32 -1, i32 "
+               "%mine\n"
+               "%b2 = xor i32 %b, 7\n%never = icmp ult i32 %x, 0\nbr i1 %" +
+                   std::string(guard) + ", label %done, label %on\non:\nbr i1 %" + condition +
+                   ", label %a1, label %a2\na1:\n"
+                   "%u = call {i32, i1} @ptx.shfl.sync.idx(i32 %x, i32 3, i32 31, i32 " +
+                   members +
+                   ")\n%v = extractvalue {i32, i1} %u, 0\nstore i32 %v, ptr %g\nbr label %z\n"
+                   "a2:\n%w = call i1 @ptx.vote.sync.all(i1 %q, i32 " +
+                   (members == "65535" ? "-65536" : members) +
+                   ")\nstore i1 %w, ptr %g\nbr label %z\n"
+                   "done:\n" +
+                   behind + "br label %z\nz:\nret void",
+               {.lanes = 0, .block = {64, 1, 1}})
+        .needs.lanes;
+  };
+  EXPECT_EQ(lanesWith("%mine", "p"), 32u);
+  EXPECT_EQ(lanesWith("%all", "np"), 32u);
+  EXPECT_EQ(lanesWith("65535", "half", "some"), 32u);
+  EXPECT_EQ(lanesWith("%mine", "q"), 1u);
+  EXPECT_EQ(lanesWith("%yours", "p"), 1u); // all are named where they need not have voted alike
+  EXPECT_EQ(lanesWith("%b2", "p"), 1u);
+  EXPECT_EQ(lanesWith("65535", "p", "some"), 1u);
+  EXPECT_EQ(lanesWith("65535", "half", "some", "call void @ptx.bar.sync(i32 0, i32 0)\n"), 1u);
+}
+
 /// Rows apart that threads walk along, reading and writing: lines of the cache are many, and
 /// vectors none.
 TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
@@ -629,6 +668,54 @@ TEST(Width, SearchesThatACounterEndsAreNoWaits) {
   EXPECT_EQ(widened(search("%p", kEndless), options).needs.lanes, 1u);
   EXPECT_EQ(widened(search("%first", kCounted), options).needs.lanes,
             1u); // one place, again and again
+}
+
+/// Probing that goes on until a slot is empty or its own: a compare-and-swap of others changes
+/// empty slots alone, and whoever finds one has left. A store may empty one; so may a swap from
+/// what the loop goes on at.
+TEST(Width, ProbingForAnEmptySlotIsNoWaitForThoseThatFillSome) {
+  const auto lanesOf = [](const char *leftAt, const char *behind) {
+    const std::string body =
+        "entry:\n%base = load i64, ptr %params\n%me = call i32 @ptx.sreg.tid.x()\nbr label %outer\n"
+        "outer:\n%i = phi i32 [ 0, %entry ], [ %i1, %found ]\nbr label %probe\n"
+        "probe:\n%h = phi i32 [ %me, %outer ], [ %h1, %probe ]\n%w = and i32 %h, 63\n"
+        "%e = zext i32 %w to i64\n%o = shl i64 %e, 2\n%a = add i64 %base, %o\n"
+        "%p = inttoptr i64 %a to ptr\n"
+        "%r = cmpxchg ptr %p, i32 -1, i32 %me monotonic monotonic\n"
+        "%v = extractvalue { i32, i1 } %r, 0\n%isFree = icmp eq i32 %v, " +
+        std::string(leftAt) +
+        "\n%isMine = icmp eq i32 %v, %me\n%isFound = or i1 %isFree, %isMine\n%h1 = add i32 %w, 3\n"
+        "br i1 %isFound, label %found, label %probe\nfound:\n" +
+        behind +
+        "\n%i1 = add i32 %i, 1\n%more = icmp ult i32 %i1, 9\nbr i1 %more, label %outer, label %z\n"
+        "z:\nret void";
+    return widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes;
+  };
+  EXPECT_EQ(lanesOf("-1", ""), 32u);
+  EXPECT_EQ(lanesOf("-1", "cmpxchg ptr %p, i32 -1, i32 7 monotonic monotonic"), 32u);
+  EXPECT_EQ(lanesOf("-1", "store i32 -1, ptr %p"), 1u);
+  EXPECT_EQ(lanesOf("-1", "cmpxchg ptr %p, i32 7, i32 -1 monotonic monotonic"), 1u);
+  EXPECT_EQ(lanesOf("-2", ""), 1u);
+}
+
+/// Walks through volatile memory that go on only while numbers fall end by themselves.
+TEST(Width, WalksThatOnlyGoDownAreNoWaits) {
+  const auto lanesOf = [](const char *goesOn) {
+    const std::string body =
+        "entry:\n%base = load i64, ptr %params\n%me = call i32 @ptx.sreg.tid.x()\nbr label %walk\n"
+        "walk:\n%x = phi i32 [ %me, %entry ], [ %v, %walk ]\n%e = zext i32 %x to i64\n"
+        "%o = shl i64 %e, 2\n%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n"
+        "%v = load volatile i32, ptr %p\n%more = icmp " +
+        std::string(goesOn) +
+        " i32 %v, %x\nbr i1 %more, label %walk, label %z\n"
+        "z:\n%me64 = zext i32 %me to i64\n%mo = shl i64 %me64, 2\n%ma = add i64 %base, %mo\n"
+        "%mp = inttoptr i64 %ma to ptr\nstore volatile i32 %x, ptr %mp\nret void";
+    return widened(body, {.lanes = 32, .block = {64, 1, 1}}).needs.lanes;
+  };
+  EXPECT_EQ(lanesOf("ult"), 32u);
+  EXPECT_EQ(lanesOf("sgt"), 32u);
+  EXPECT_EQ(lanesOf("ule"), 1u);
+  EXPECT_EQ(lanesOf("ne"), 1u);
 }
 
 TEST(Width, BarrierUnderADivergentBranchRunsThreadByThread) {
