@@ -75,6 +75,7 @@ class Collectives : protected Accesses {
   Value *emitShuffle(const llvm::CallBase &, const Word &);
   Value *emitVote(const llvm::CallBase &, const Word &);
   Value *emitMatch(const llvm::CallBase &, const Word &);
+  Value *forEachGroup(Value *members, llvm::Type *, llvm::function_ref<Value *(Value *)> made);
   Value *emitRedux(const llvm::CallBase &, const Word &);
   Value *reduceIntegers(Value *values, Value *mask, Op);
   Value *reduceFloats(Value *values, Value *mask, Op);

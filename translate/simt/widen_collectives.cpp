@@ -361,6 +361,34 @@ llvm::Value *Collectives::reduceFloats(Value *values, Value *m, Op op) {
   return b_.CreateSelect(keepsNan ? isAnyNan : isNoneUsed, canonical, r);
 }
 
+/// What `made` makes of the members that lanes name, once for all lanes that name the same.
+llvm::Value *Collectives::forEachGroup(Value *members, llvm::Type *type,
+                                       llvm::function_ref<Value *(Value *)> made) {
+  Block *before = b_.GetInsertBlock(), *loop = newBlock("group"), *done = newBlock("groups.done");
+  members = b_.CreateFreeze(members); // of lanes that take no part, too
+  Value *none = llvm::PoisonValue::get(vec(type, lanes_)), *start = maskBits(fullMask());
+  b_.CreateCondBr(b_.CreateIsNotNull(start), loop, done);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *left = b_.CreatePHI(b_.getInt32Ty(), 2, "lanes.left");
+  llvm::PHINode *soFar = b_.CreatePHI(none->getType(), 2);
+  Value *lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {left, b_.getTrue()});
+  Value *named = b_.CreateExtractElement(members, lane);
+  Value *isOfGroup = b_.CreateICmpEQ(members, b_.CreateVectorSplat(lanes_, named));
+  Value *next = b_.CreateSelect(isOfGroup, b_.CreateVectorSplat(lanes_, made(named)), soFar);
+  Value *rest = b_.CreateAnd(left, b_.CreateNot(maskBits(isOfGroup)));
+  Block *after = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateIsNotNull(rest), loop, done);
+  left->addIncoming(start, before);
+  left->addIncoming(rest, after);
+  soFar->addIncoming(none, before);
+  soFar->addIncoming(next, after);
+  b_.SetInsertPoint(done);
+  llvm::PHINode *end = b_.CreatePHI(none->getType(), 2);
+  end->addIncoming(none, before);
+  end->addIncoming(next, after);
+  return end;
+}
+
 llvm::Value *Collectives::emitRedux(const llvm::CallBase &call, const Word &word) {
   noteWhoIsGone(call);
   const Value *memberOperand = call.getArgOperand(1);
@@ -373,8 +401,7 @@ llvm::Value *Collectives::emitRedux(const llvm::CallBase &call, const Word &word
   };
   if (lanes_ == 1 || shapes_.isUniform(memberOperand))
     return over(base(memberOperand));
-  return laneByLane({vector(memberOperand)}, plain(&call),
-                    [&](llvm::ArrayRef<Value *> v, Value *) { return over(v[0]); });
+  return forEachGroup(vector(memberOperand), call.getType(), over);
 }
 
 /// elect.sync (9.7.13.14): the lowest lane that is named and takes part.
@@ -392,8 +419,7 @@ llvm::Value *Collectives::emitElect(const llvm::CallBase &call, const Word &) {
     if (lanes_ > 1)
       leader = b_.CreateVectorSplat(lanes_, leader);
   } else {
-    leader = laneByLane({vector(memberOperand)}, b_.getInt32Ty(),
-                        [&](llvm::ArrayRef<Value *> v, Value *) { return leaderOf(v[0]); });
+    leader = forEachGroup(vector(memberOperand), b_.getInt32Ty(), leaderOf);
   }
   Value *is = b_.CreateICmpEQ(leader, takeOwn(laneNumbers(), warp));
   Value *result = b_.CreateInsertValue(llvm::PoisonValue::get(wide(&call)), leader, 0);
