@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
 
 #include "translate/simt/cost.h"
 #include "translate/simt/early_arrivals.h"
@@ -417,14 +419,41 @@ bool areTogether(const Groups &groups, const llvm::BasicBlock *at, const ShapeAn
 }
 
 /// The same, or those of a group that are elsewhere wait for nobody there (Behind::collectives).
-bool areTogetherOrGone(const llvm::Value *members, const llvm::BasicBlock *at,
+bool areTogetherOrGone(const std::optional<Groups> &groups, const llvm::BasicBlock *at,
                        const ShapeAnalysis &shapes) {
-  const std::optional<Groups> groups = groupsOf(members, shapes);
   return llvm::none_of(shapes.order(), [&](const llvm::BasicBlock *a) {
     return mayWaitElsewhere(a, at, shapes, Behind::collectives) &&
            !(groups && groups->goTogether(a->getTerminator()->getOperand(0), shapes));
   });
 }
+
+/// What a function looks like to tiles of a warp: as gangs of so many lanes, of which all find the
+/// same where they ask the tile.
+class Tiles {
+ public:
+  Tiles(const llvm::Function &f, const ShapeAnalysis &shapes)
+      : function_(f), block_(shapes.block()) {}
+
+  /// Whether the lanes of each tile are together there, or those elsewhere gone; no tiles: not.
+  bool areTogetherOrGone(const Groups &tiles, const llvm::BasicBlock *at) {
+    const unsigned lanes = tiles.masks.empty() ? 32 : 32 / unsigned(tiles.masks.size());
+    for (unsigned k = 0; k < tiles.masks.size(); ++k)
+      if (tiles.masks[k] != llvm::maskTrailingOnes<uint32_t>(lanes) << k * lanes)
+        return false;
+    if (lanes == 32)
+      return false;
+    std::unique_ptr<ShapeAnalysis> &shapes = shapes_[lanes];
+    if (!shapes)
+      shapes = std::make_unique<ShapeAnalysis>(const_cast<llvm::Function &>(function_),
+                                               GangShape{lanes, block_}, false);
+    return !shapes->isInDivergentRegion(at) || simt::areTogetherOrGone(std::nullopt, at, *shapes);
+  }
+
+ private:
+  const llvm::Function &function_;
+  const std::array<uint32_t, 3> block_;
+  std::map<unsigned, std::unique_ptr<ShapeAnalysis>> shapes_; ///< by lanes
+};
 
 } // namespace
 
@@ -695,6 +724,12 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
                  bool isKernel) {
   Findings r;
   Elsewhere elsewhere(f, shapes, waits);
+  Tiles tiles(f, shapes);
+  const auto areMembersTogether = [&](const llvm::Value *members, const llvm::BasicBlock *b) {
+    const std::optional<Groups> groups = groupsOf(members, shapes);
+    return areTogetherOrGone(groups, b, shapes) ||
+           (groups && isKernel && tiles.areTogetherOrGone(*groups, b));
+  };
   auto needThreads = [&](std::string why, const llvm::Instruction &where) {
     if (r.needsThreads.empty())
       r.needsThreads = std::move(why) + at(where);
@@ -743,7 +778,7 @@ Findings examine(const llvm::Function &f, const ShapeAnalysis &shapes, const Wai
         // Operations of a warp are .aligned: all its lanes come here, and lockstep waits for them.
         const bool isAligned = w.op == Op::warpOperation || w.op == Op::warpWgmma;
         if (!isAligned && !namesActiveLanes(members, &b, shapes) &&
-            (!areTogetherOrGone(members, &b, shapes) || elsewhere.wakingWrite(&b, nullptr)))
+            (!areMembersTogether(members, &b) || elsewhere.wakingWrite(&b, nullptr)))
           needThreads("a warp collective under divergent control names lanes that may be elsewhere",
                       i);
       } else if (w.kind == Word::Kind::barrier) {
