@@ -106,11 +106,10 @@ void redirectStops(llvm::Function &f, llvm::BasicBlock *exit) {
     for (unsigned k = 0; k < predecessors.size(); ++k) {
       llvm::BasicBlock *p = predecessors[k], *mine = b;
       auto *branch = llvm::dyn_cast<llvm::BranchInst>(p->getTerminator());
-      llvm::BasicBlock *other = branch && branch->isConditional()
-                                    ? branch->getSuccessor(branch->getSuccessor(0) == b)
-                                    : nullptr;
-      if (!other || other == b || other == p)
-        other = exit;
+      llvm::BasicBlock *other = exit; // of a switch: any other way
+      for (llvm::BasicBlock *way : llvm::reverse(llvm::successors(p)))
+        if (way != b && way != p && !llvm::isa<llvm::UnreachableInst>(way->getTerminator()))
+          other = way;
       if (predecessors.size() > 1) {
         if (b->sizeWithoutDebug() > kLimits.control.stopInstructions ||
             predecessors.size() > kLimits.control.stopCopies || !branch) {
