@@ -21,6 +21,7 @@
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -431,11 +432,21 @@ bool mayBeThreads(const llvm::Function &kernel) {
   return llvm::isa_and_nonnull<llvm::ConstantInt>(barrier);
 }
 
-/// Whether the thread's number and a constant decide: in some gangs lanes part each time.
-bool isOfPlaceInBlock(const Value *condition, const ShapeAnalysis &shapes) {
-  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-  return compare && shapes.shape(compare->getOperand(0)).hasOffsets() &&
-         llvm::isa<llvm::Constant>(compare->getOperand(1));
+/// Whether the thread's number and constants alone decide: in some gangs lanes part each time.
+bool isOfPlaceInBlock(const Value *condition) {
+  llvm::SmallVector<const Value *> stack{condition};
+  llvm::SmallPtrSet<const Value *, 16> seen;
+  while (!stack.empty()) {
+    const Value *v = stack.pop_back_val();
+    auto *i = llvm::dyn_cast<Instruction>(v);
+    if (llvm::isa<llvm::Constant>(v) || !seen.insert(v).second || (i && isOfLane(*i)))
+      continue;
+    if (!i || llvm::isa<llvm::PHINode>(i) || i->mayReadOrWriteMemory() ||
+        wordAt(*i).kind != Word::Kind::none)
+      return false;
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return true;
 }
 
 /// Branches that part lanes around barriers, also such as some lanes leave by for good: where all
@@ -443,8 +454,7 @@ bool isOfPlaceInBlock(const Value *condition, const ShapeAnalysis &shapes) {
 llvm::SmallVector<BasicBlock *> waysAroundBarriers(const ShapeAnalysis &shapes) {
   llvm::SmallVector<BasicBlock *> found;
   for (BasicBlock *a : shapes.order())
-    if (shapes.isDivergentBranch(a) &&
-        !isOfPlaceInBlock(a->getTerminator()->getOperand(0), shapes) &&
+    if (shapes.isDivergentBranch(a) && !isOfPlaceInBlock(a->getTerminator()->getOperand(0)) &&
         llvm::any_of(llvm::successors(a), [&](const BasicBlock *way) {
           return llvm::any_of(reachable(way, shapes.meetingPoint(a)),
                               [](const BasicBlock *b) { return llvm::any_of(*b, isBarrierWord); });
@@ -470,7 +480,7 @@ llvm::SmallVector<Instruction *> conditionsToAgreeOn(llvm::Function &kernel,
       return agreed;
     if (found.spins || parting.empty() ||
         (!isEnough && llvm::any_of(parting, [&](const BasicBlock *b) {
-          return isOfPlaceInBlock(b->getTerminator()->getOperand(0), shapes);
+          return isOfPlaceInBlock(b->getTerminator()->getOperand(0));
         })))
       break;
     for (BasicBlock *b : parting) {
