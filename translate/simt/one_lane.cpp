@@ -66,6 +66,7 @@ class Weights {
       }
       weights_[b] = w;
     }
+    BlockSet seldom;
     for (const BasicBlock *a : shapes.order()) {
       const llvm::Loop *loop = shapes.loops().getLoopFor(a);
       if (!partsByValues(*a, shapes) || (loop && loop->isLoopExiting(a)))
@@ -83,8 +84,8 @@ class Weights {
       const bool mayBeFew = comesFromMemory(condition, shapes) || isOfFloats(condition, shapes);
       for (const BasicBlock *b : parted) {
         weights_[b].lane /= 2;
-        if (mayBeFew)
-          weights_[b].gang /= 2;
+        if (mayBeFew && seldom.insert(b).second)
+          weights_[b].gang /= 2; // once: of many ways lanes take several
       }
     }
   }

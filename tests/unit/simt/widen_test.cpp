@@ -566,6 +566,41 @@ TEST(Width, RoundsThatThreadsComputeAreDoneByGangs) {
   EXPECT_GE(widened(roundsThatDiffer(40), options).needs.lanes, 8u);
 }
 
+/// An interpreter: each round does one of many things with the thread's own memory, by what it has
+/// read. A gang does most of them each time.
+TEST(Width, ThreadsThatEachGoOneOfManyWaysAreFasterAlone) {
+  const auto lanesOf = [](const char *place) {
+    std::string body =
+        "%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n%xe = zext i32 %x to i64\n"
+        "%xo = shl i64 %xe, 10\n%base = load i64, ptr %params\n%own = add i64 %base, %xo\n"
+        "br label %round\nround:\n%k = phi i32 [ 0, %0 ], [ %next, %z ]\n"
+        "%acc = phi i32 [ %x, %0 ], [ %made, %z ]\n%ke = zext i32 %k to i64\n%a = add i64 " +
+        std::string(place) +
+        ", %ke\n%p = inttoptr i64 %a to ptr\n%op = load i8, ptr %p\nswitch i8 %op, label %w0 [";
+    std::string ways, made = "z:\n%made = phi i32 ";
+    for (int k = 0; k < 64; ++k) {
+      const std::string n = std::to_string(k), a = "%a" + n, e = "%e" + n, s = "%s" + n,
+                        p = "%p" + n, v = "%v" + n, r = "%r" + n;
+      if (k > 0)
+        body += " i8 " + n + ", label %w" + n;
+      ways += "w" + n + ":\n" + a + " = and i32 %acc, " + std::to_string(1020 - 4 * k) + "\n" + e +
+              " = zext i32 " + a + " to i64\n" + s + " = add i64 %own, " + e + "\n" + p +
+              " = inttoptr i64 " + s + " to ptr\n" + v + " = load i32, ptr " + p + "\n" + r +
+              " = mul i32 " + v + ", " + n + "\nstore i32 " + r + ", ptr " + p + "\nbr label %z\n";
+      made += std::string(k ? ", " : "") + "[ " + r + ", %w" + n + " ]";
+    }
+    body += " ]\n" + ways + made +
+            "\n%next = add i32 %k, 1\n%more = icmp ult i32 %next, %n\n"
+            "br i1 %more, label %round, label %end\nend:\n%q = inttoptr i64 %own to ptr\n"
+            "store i32 %made, ptr %q\nret void";
+    return widened(
+               body,
+               {.lanes = 0, .block = {256, 1, 1}, .level = CpuLevel::avx2, .model = CpuModel::zen3})
+        .needs.lanes;
+  };
+  EXPECT_EQ(lanesOf("%own"), 1u);
+}
+
 /// Bytes of lanes that lie 16 apart would be one row of 512 elements, whose shuffles the compiler
 /// takes a tenth of a second for, each.
 TEST(Widen, BytesFarApartAreNoOneRow) {
