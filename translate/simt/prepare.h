@@ -118,17 +118,6 @@ bool isWaitedIn(const BlockSet &);
 /// Whether the condition is true (false) for at most one lane: `%tid.x == 0`, an election.
 bool holdsForOneLane(const llvm::Value *condition, bool isTrue, const ShapeAnalysis &);
 
-/// A membermask that names only lanes that are active in block `at`: asked from activemask, a
-/// ballot or a match on the way there, with nothing in between at which its lanes could have
-/// parted; or a constant, or a tile's, whose lanes are there together or not at all (`if (%tid.x <
-/// 16)`, 0xffff).
-bool namesActiveLanes(const llvm::Value *members, const llvm::BasicBlock *at,
-                      const ShapeAnalysis &);
-
-/// Tests of whether a lane's own group of the warp (match.any, or those that voted as it did) is
-/// the whole warp: where it is for one lane, it is for all, and the first tells.
-void takeWholeWarpsForOne(llvm::Function &kernel);
-
 /// Adds versions of code for gangs in which all lanes agree (versions.cpp): the body behind a guard
 /// `if (i < n)` and loops that all lanes still run get copies without masks; while these parts are
 /// on, also for gangs in which all lanes hold one value (same_values.cpp), and of which no lane's

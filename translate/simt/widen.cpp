@@ -16,6 +16,7 @@
 #include "translate/simt/local_rows.h"
 #include "translate/simt/lockstep.h"
 #include "translate/simt/matrix_groups.h"
+#include "translate/simt/members.h"
 #include "translate/simt/memory_order.h"
 #include "translate/simt/narrow_integers.h"
 #include "translate/simt/passes.h"

@@ -9,6 +9,7 @@
 
 #include "translate/lower/matrix_forms.h"
 #include "translate/simt/collectives.h"
+#include "translate/simt/members.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/transposes.h"
 
