@@ -205,53 +205,66 @@ TEST(Kernel, TellsTheListenerOfItsCodeAndItsEnd) {
   jit::setCodeListener({});
 }
 
-TEST(Kernel, SuspendsAndResumesAsACoroutine) {
-  alignas(64) static char frame[4096];
-  static std::vector<uint32_t> seen;
+/// The frame of the one coroutine there is at a time.
+alignas(64) char frame[4096];
+
+/// A kernel of one gang whose coroutine has this body, from `entry` on until it goes to `finished`;
+/// where it waits, `end` is the way out.
+auto buildCoroutine(const std::string &declarations, const std::string &body) {
   jit::registerRuntimeSymbol(
       "ptxrun_frame_alloc",
       reinterpret_cast<const void *>(+[](abi::Gang *, uint64_t bytes) -> void * {
         return bytes <= sizeof frame ? frame : nullptr;
       }));
-  jit::registerRuntimeSymbol(
-      "ptxrun_jit_test_note",
-      reinterpret_cast<const void *>(+[](uint32_t value) { seen.push_back(value); }));
-  const auto kernel = build(R"(
+  return build(declarations + R"(
     declare token @llvm.coro.id(i32, ptr, ptr, ptr)
     declare i64 @llvm.coro.size.i64()
     declare ptr @llvm.coro.begin(token, ptr)
     declare i8 @llvm.coro.suspend(token, i1)
     declare i1 @llvm.coro.end(ptr, i1, token)
     declare ptr @ptxrun_frame_alloc(ptr, i64)
-    declare void @ptxrun_jit_test_note(i32)
     define void @gang(ptr %launch, ptr %cta, ptr %gang) { ret void }
     define ptr @gang_start(ptr %launch, ptr %cta, ptr %gang) presplitcoroutine {
     entry:
+      %nobody = alloca i64
       %id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)
       %size = call i64 @llvm.coro.size.i64()
       %memory = call ptr @ptxrun_frame_alloc(ptr %gang, i64 %size)
       %frame = call ptr @llvm.coro.begin(token %id, ptr %memory)
-      br label %loop
-    loop:
-      %i = phi i32 [ 0, %entry ], [ %next, %again ]
-      call void @ptxrun_jit_test_note(i32 %i)
-      %next = add i32 %i, 1
-      %more = icmp ult i32 %next, 3
-      br i1 %more, label %wait, label %finish
-    wait:
-      %s = call i8 @llvm.coro.suspend(token none, i1 false)
-      switch i8 %s, label %end [ i8 0, label %again
-                                 i8 1, label %end ]
-    again:
-      br label %loop
-    finish:
+)" + body + R"(
+    finished:
       %f = call i8 @llvm.coro.suspend(token none, i1 true)
       br label %end
     end:
       %unused = call i1 @llvm.coro.end(ptr %frame, i1 false, token none)
       ret ptr %frame
     })",
-                            jit::hostTarget());
+               jit::hostTarget());
+}
+
+TEST(Kernel, SuspendsAndResumesAsACoroutine) {
+  static std::vector<uint32_t> seen;
+  jit::registerRuntimeSymbol(
+      "ptxrun_jit_test_note",
+      reinterpret_cast<const void *>(+[](uint32_t value) { seen.push_back(value); }));
+  const auto kernel = buildCoroutine(R"(
+    declare void @ptxrun_jit_test_note(i32)
+    )",
+                                     R"(
+      br label %loop
+    loop:
+      %i = phi i32 [ 0, %entry ], [ %next, %again ]
+      call void @ptxrun_jit_test_note(i32 %i)
+      %next = add i32 %i, 1
+      %more = icmp ult i32 %next, 3
+      br i1 %more, label %wait, label %finished
+    wait:
+      %s = call i8 @llvm.coro.suspend(token none, i1 false)
+      switch i8 %s, label %end [ i8 0, label %again
+                                 i8 1, label %end ]
+    again:
+      br label %loop
+    )");
   ASSERT_TRUE(kernel);
   ASSERT_TRUE(kernel->code().gangStart);
   abi::Launch launch;
@@ -272,32 +285,14 @@ TEST(Kernel, SuspendsAndResumesAsACoroutine) {
 /// The stack is another when a coroutine goes on: what a vector of addresses points to lies in the
 /// frame.
 TEST(Kernel, AddressesInVectorsStayGoodAcrossSuspensions) {
-  alignas(64) static char frame[4096];
   static std::vector<uintptr_t> places;
-  jit::registerRuntimeSymbol(
-      "ptxrun_frame_alloc",
-      reinterpret_cast<const void *>(+[](abi::Gang *, uint64_t bytes) -> void * {
-        return bytes <= sizeof frame ? frame : nullptr;
-      }));
   jit::registerRuntimeSymbol(
       "ptxrun_jit_test_place",
       reinterpret_cast<const void *>(+[](uintptr_t place) { places.push_back(place); }));
-  const auto kernel = build(R"(
-    declare token @llvm.coro.id(i32, ptr, ptr, ptr)
-    declare i64 @llvm.coro.size.i64()
-    declare ptr @llvm.coro.begin(token, ptr)
-    declare i8 @llvm.coro.suspend(token, i1)
-    declare i1 @llvm.coro.end(ptr, i1, token)
-    declare ptr @ptxrun_frame_alloc(ptr, i64)
+  const auto kernel = buildCoroutine(R"(
     declare void @ptxrun_jit_test_place(i64)
-    define void @gang(ptr %launch, ptr %cta, ptr %gang) { ret void }
-    define ptr @gang_start(ptr %launch, ptr %cta, ptr %gang) presplitcoroutine {
-    entry:
-      %nobody = alloca i64
-      %id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)
-      %size = call i64 @llvm.coro.size.i64()
-      %memory = call ptr @ptxrun_frame_alloc(ptr %gang, i64 %size)
-      %frame = call ptr @llvm.coro.begin(token %id, ptr %memory)
+    )",
+                                     R"(
       %who = load volatile i8, ptr %launch
       %mask = bitcast i8 %who to <8 x i1>
       %one = insertelement <8 x ptr> poison, ptr %nobody, i64 0
@@ -311,13 +306,8 @@ TEST(Kernel, AddressesInVectorsStayGoodAcrossSuspensions) {
       store i64 7, ptr %place
       %number = ptrtoint ptr %place to i64
       call void @ptxrun_jit_test_place(i64 %number)
-      %f = call i8 @llvm.coro.suspend(token none, i1 true)
-      br label %end
-    end:
-      %unused = call i1 @llvm.coro.end(ptr %frame, i1 false, token none)
-      ret ptr %frame
-    })",
-                            jit::hostTarget());
+      br label %finished
+    )");
   ASSERT_TRUE(kernel);
   alignas(abi::Launch) char launch[sizeof(abi::Launch)] = {}; // no lane has a place of its own
   abi::Cta cta;
