@@ -145,6 +145,8 @@ class Accesses : protected ValueMap {
   bool fetchNextRound(const llvm::LoadInst &, Value *at, int64_t bytes);
   std::optional<int64_t> stepToNextCta(const llvm::Instruction &access, int64_t size) const;
   void fetchForNextCta(Value *at, int64_t bytes, int64_t step, Fetch = Fetch::toRead);
+  /// Bytes of elements of this size that a row of the block has.
+  int64_t rowOfBlock(int64_t size) const { return int64_t(context_.options.block[0]) * size; }
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
   Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *from, int64_t bytes,

@@ -368,7 +368,7 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
   const std::optional<int64_t> step = g.isShared ? std::nullopt : stepToNextCta(load, g.size);
   const auto loadRow = [&](const Row &row, Value *soFar) {
     if (step)
-      fetchForNextCta(row.first, *step, *step);
+      fetchForNextCta(row.first, std::min(*step, rowOfBlock(g.size)), *step);
     return b_.CreateMaskedLoad(wide(&load), row.place, load.getAlign(), row.lanes, soFar);
   };
   const auto loadByRows = [&] {

@@ -166,7 +166,7 @@ std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
         return times > 0 ? std::optional(times) : std::nullopt;
     }
   const bool isKnown = shapes_.shape(pointer).hasOffsets();
-  return isKnown ? std::nullopt : std::optional(int64_t(block[0]) * size);
+  return isKnown ? std::nullopt : std::optional(rowOfBlock(size));
 }
 
 /// Fetches what the next CTA reads or writes of a row of `bytes`, of which this one has the

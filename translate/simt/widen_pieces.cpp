@@ -129,7 +129,7 @@ Value *Accesses::loadPiecesOrEach(const llvm::LoadInst &load, const Guess &g, co
     llvm::SmallVector<Value *> loaded;
     for (const Piece &p : all.pieces) {
       if (step)
-        fetchForNextCta(p.first, *step, *step);
+        fetchForNextCta(p.first, std::min(*step, rowOfBlock(g.size)), *step);
       loaded.push_back(loadPiece(load, p, all.lanes, isMaskable));
     }
     return concatenate(loaded);

@@ -249,6 +249,31 @@ TEST(Widen, LoopsWithAFunctionForTheLastLanesAreNoWaits) {
   EXPECT_EQ(g.entry, EntryPoint::ctaRange);
 }
 
+/// What the next CTA reads of a row is fetched: as much as this one has, however far away that is.
+TEST(Widen, OfFarRowsNoMoreIsFetchedThanABlockReads) {
+  const auto fetches = [](const char *step) {
+    const GangModule g =
+        widened(std::string("%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n"
+                            "%c = call i32 @ptx.sreg.ctaid.x()\n%base = load i64, ptr %params\n"
+                            "call void @ptx.bar.sync(i32 0, i32 0)\n%far = mul i32 %c, ") +
+                    step +
+                    "\n%row = mul i32 %y, 48\n%t = add i32 %row, %x\n%i = add i32 %far, %t\n"
+                    "%w = urem i32 %t, 90\n%at = add i32 %far, %w\n%e = zext i32 %at to i64\n"
+                    "%o = shl i64 %e, 3\n%a = add i64 %base, %o\n%p = inttoptr i64 %a to ptr\n"
+                    "%v = load double, ptr %p\n%ie = zext i32 %i to i64\n%io = shl i64 %ie, 3\n"
+                    "%b = add i64 %base, %io\n%q = inttoptr i64 %b to ptr\nstore double %v, ptr "
+                    "%q\nret void",
+                {.lanes = 8, .block = {48, 2, 1}, .level = CpuLevel::avx2});
+    unsigned n = 0;
+    for (const llvm::Function &f : *g.module)
+      for (const llvm::Instruction &i : llvm::instructions(f))
+        if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
+          n += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+    return n;
+  };
+  EXPECT_LT(fetches("1000000"), 100u);
+}
+
 TEST(Widen, BarriersOfSomeThreadsAreNoRegions) {
   GangModule g = widened("call void @ptx.bar.sync(i32 1, i32 64)\nret void",
                          {.lanes = 32, .block = {256, 1, 1}});
