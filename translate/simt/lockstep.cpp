@@ -1,8 +1,5 @@
 #include "translate/simt/lockstep.h"
 
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/ConstantRange.h>
-
 #include <algorithm>
 
 #include "translate/simt/cost.h"

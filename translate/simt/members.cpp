@@ -13,6 +13,17 @@
 namespace ptxrun::simt {
 namespace {
 
+/// What `condition` is the conjunction or disjunction of; nothing where it is neither.
+std::optional<std::pair<const llvm::Value *, const llvm::Value *>>
+partsOf(const llvm::Value *condition) {
+  using namespace llvm::PatternMatch;
+  const llvm::Value *x, *y;
+  if (match(condition, m_LogicalAnd(m_Value(x), m_Value(y))) ||
+      match(condition, m_LogicalOr(m_Value(x), m_Value(y))))
+    return std::pair{x, y};
+  return std::nullopt;
+}
+
 /// Whether all lanes for which `vote` holds find the same of the condition.
 bool goTogether(const llvm::Value &vote, const llvm::Value &condition,
                 const llvm::DataLayout &layout, const ShapeAnalysis &shapes) {
@@ -57,14 +68,14 @@ bool partsBetween(const llvm::Instruction &definition, const llvm::BasicBlock *a
 /// warp: numbers that go up by lanes, and begin at a multiple of 32, beside a constant.
 bool decideTogether(uint32_t members, const llvm::Value *condition, const ShapeAnalysis &shapes) {
   using namespace llvm::PatternMatch;
-  const llvm::Value *x, *y;
+  const llvm::Value *x;
   if (shapes.isUniform(condition))
     return true;
   if (match(condition, m_Not(m_Value(x))))
     return decideTogether(members, x, shapes);
-  if (match(condition, m_LogicalAnd(m_Value(x), m_Value(y))) ||
-      match(condition, m_LogicalOr(m_Value(x), m_Value(y))))
-    return decideTogether(members, x, shapes) && decideTogether(members, y, shapes);
+  if (const auto parts = partsOf(condition))
+    return decideTogether(members, parts->first, shapes) &&
+           decideTogether(members, parts->second, shapes);
   llvm::CmpInst::Predicate predicate;
   const llvm::APInt *bound;
   if (!match(condition, m_ICmp(predicate, m_Value(x), m_APInt(bound))))
@@ -191,16 +202,14 @@ bool Groups::goTogether(const llvm::Value *condition, const ShapeAnalysis &shape
 
 /// Whether the predicate tells what the condition is, whichever it is itself.
 bool Groups::isSettled(const llvm::Value *condition, const ShapeAnalysis &shapes) const {
-  using namespace llvm::PatternMatch;
   const llvm::DataLayout &layout = shapes.order().front()->getDataLayout();
   const auto follows = [&](bool isTrue) {
     return llvm::isImpliedCondition(predicate, condition, layout, isTrue).has_value();
   };
-  const llvm::Value *x, *y;
-  return shapes.isUniform(condition) || (follows(true) && follows(false)) ||
-         ((match(condition, m_LogicalAnd(m_Value(x), m_Value(y))) ||
-           match(condition, m_LogicalOr(m_Value(x), m_Value(y)))) &&
-          isSettled(x, shapes) && isSettled(y, shapes));
+  if (shapes.isUniform(condition) || (follows(true) && follows(false)))
+    return true;
+  const auto parts = partsOf(condition);
+  return parts && isSettled(parts->first, shapes) && isSettled(parts->second, shapes);
 }
 
 std::optional<Groups> groupsOf(const llvm::Value *members, const ShapeAnalysis &shapes) {

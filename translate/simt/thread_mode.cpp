@@ -53,9 +53,9 @@ bool isOfLane(const Instruction &i) {
   return kind == Kind::threadIndex || kind == Kind::laneId || kind == Kind::laneMask;
 }
 
-/// A register that has the same value at every time.
+/// A register that has the same value at every time: not a clock.
 bool isRegister(const Instruction &i) {
-  return wordAt(i).isSpecialRegister() && !i.mayReadOrWriteMemory();
+  return isOfLane(i) || (wordAt(i).isSpecialRegister() && !i.mayReadOrWriteMemory());
 }
 
 /// Whether a thread by itself can do it as a function that lanes call.
@@ -264,19 +264,16 @@ class ThreadMode {
     llvm::Function &f = steps_->function();
     BasicBlock *entry = BasicBlock::Create(context(), "entry", &f);
     llvm::IRBuilder<> b(entry);
-    llvm::ValueToValueMapTy map;
+    llvm::ValueToValueMapTy map, known;
     llvm::SmallVector<Value *> handed;
     for (unsigned k = 0; k < fields_.size(); ++k)
       handed.push_back(steps_->input(b, k + 1));
     unsigned n = unsigned(fields_.size()) + 1;
     for (llvm::Argument &a : kernel_.args())
-      map[&a] = steps_->input(b, n++);
+      map[&a] = known[&a] = steps_->input(b, n++);
     llvm::DenseMap<const llvm::Function *, Value *> registers;
     for (llvm::Function *word : registers_)
       registers[word] = steps_->input(b, n++);
-    llvm::ValueToValueMapTy known;
-    for (const auto &[a, copy] : map)
-      known[a] = copy;
     llvm::SmallVector<BasicBlock *> blocks;
     for (BasicBlock *block : own_)
       map[block] = blocks.emplace_back(llvm::CloneBasicBlock(block, map, "", &f));
@@ -288,7 +285,7 @@ class ThreadMode {
     }
     for (BasicBlock *block : own_)
       for (Instruction &i : *block)
-        if (isOfLane(i) || isKnown(i))
+        if (isKnown(i))
           copyOf(map, i).replaceAllUsesWith(knownIn(b, i, known, registers));
     // What lives at points lies in slots meanwhile.
     llvm::DenseMap<const Instruction *, llvm::AllocaInst *> slots;
