@@ -22,6 +22,26 @@ bool isNan(Value *test, Value *&of) {
          predicate == FCmpInst::FCMP_UNO && (other == of || match(other, m_AnyZeroFP()));
 }
 
+/// What a number is without operations on its sign alone: it is a NaN where that is.
+Value *withoutSign(Value *v) {
+  using namespace PatternMatch;
+  Value *of;
+  while (match(v, m_FNeg(m_Value(of))) || match(v, m_FAbs(m_Value(of))))
+    v = of;
+  return v;
+}
+
+/// The float of which `bits` are the bits, if it is a NaN exactly where `tested` is; else null.
+/// InstCombine tests numbers without their signs.
+Value *floatOf(Value *bits, Value *tested) {
+  if (isSame(bits, tested))
+    return tested;
+  Value *first = bitsOf(bits);
+  return first->getType() == tested->getType() && withoutSign(first) == withoutSign(tested)
+             ? first
+             : nullptr;
+}
+
 bool isOfFloats(Value *v) { return v->getType()->getScalarType()->isFloatTy(); }
 
 /// Which of `x` and `y` an ordered choice of the lesser (greater) one takes where both are equal;
@@ -64,7 +84,7 @@ Value *numbersOf(Instruction &choice) {
     return nullptr;
   if (!isNan(test, compared) || !compared->getType()->getScalarType()->isFloatTy())
     return nullptr;
-  return isSame(number, compared) ? compared : nullptr;
+  return floatOf(number, compared);
 }
 
 std::optional<MinMax> minMaxOf(Instruction &choice) {
@@ -73,12 +93,13 @@ std::optional<MinMax> minMaxOf(Instruction &choice) {
   MinMax m{};
   if (!match(&choice, m_Select(m_Value(yTest), m_Value(partner), m_Value(rest))) ||
       !match(rest, m_Select(m_Value(xTest), m_Value(yBits), m_Value(number))) ||
-      !isNan(yTest, m.y) || !isNan(xTest, m.x) || !isOfFloats(m.x) || !isOfFloats(m.y) ||
-      !isSame(yBits, m.y))
+      !isNan(yTest, m.y) || !isNan(xTest, m.x) || !isOfFloats(m.x) || !isOfFloats(m.y))
     return std::nullopt;
   auto *canonical = dyn_cast<Instruction>(partner);
-  if (!canonical || numbersOf(*canonical) != m.x)
+  Value *x = canonical ? numbersOf(*canonical) : nullptr;
+  if (!x || floatOf(bitsOf(x), m.x) != x || !(m.y = floatOf(yBits, m.y)))
     return std::nullopt;
+  m.x = x;
   m.isMin = match(number, m_Or(m_Value(one), m_Value(other)));
   if (!m.isMin && !match(number, m_And(m_Value(one), m_Value(other))))
     return std::nullopt;

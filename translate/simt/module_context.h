@@ -22,7 +22,7 @@ struct ModuleContext {
   unsigned leadingAxis = 0;
   /// The grid's axis that CTAs are counted along first, second, third: as threads are.
   unsigned gridAxis(unsigned n) const { return n == 0 ? leadingAxis : n == leadingAxis ? 0 : n; }
-  bool tracksExits = false; ///< barriers count exited lanes
+  bool tracksExits = false; ///< barriers, and meetings of a warp's gangs, count exited lanes
   bool hasBarriers = false;
   bool hasPlainUpdates =
       false; ///< atomics of memory that one thread works on: a load, then a store

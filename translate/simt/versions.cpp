@@ -16,7 +16,8 @@
 //   value   see same_values.cpp, clamped_indices.cpp
 //
 // ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes
-// of a gang reach is copied, and only where it accesses memory that lies in a row for the lanes.
+// of a gang reach is copied, and only where it accesses memory that lies in a row for the lanes, or
+// mostly does.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
@@ -28,6 +29,7 @@
 
 #include "translate/lower/lane_module.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/guesses.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/version_regions.h"
 #include "translate/simt/versions.h"
@@ -102,6 +104,12 @@ class Versions {
  private:
   using Blocks = llvm::SmallVector<llvm::BasicBlock *>;
 
+  static bool mayBeRow(const ShapeAnalysis &shapes, const llvm::Value *p) {
+    const Shape &s = shapes.shape(p);
+    return s.hasOffsets() ||
+           (s.isVarying() && mayBeNeighbours(linearAddress(p, shapes).index, shapes));
+  }
+
   /// What a copy without masks saves: memory accesses that need no mask if all lanes are active,
   /// and atomics of shared memory that need no search for the lanes that are. Masked loads keep the
   /// hardware from fetching ahead, stores do not; those in loops count as often as a short loop
@@ -114,8 +122,7 @@ class Versions {
       size += unsigned(b->sizeWithoutDebug());
       const unsigned depth = std::min(shapes.loops().getLoopDepth(b), kLimits.versions.deepestLoop);
       for (llvm::Instruction &i : *b)
-        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i);
-            p && shapes.shape(p).hasOffsets())
+        if (const llvm::Value *p = llvm::getLoadStorePointerOperand(&i); p && mayBeRow(shapes, p))
           n += uint64_t(llvm::isa<llvm::LoadInst>(i) ? kLimits.versions.perLoad : perStore_)
                << (kLimits.versions.roundsLog2 * depth);
         else if (auto *rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);

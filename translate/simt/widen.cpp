@@ -395,7 +395,10 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
                            !options.schedulesGangs && !lane.hasClusterAddresses;
   ModuleContext context{m, width.lanes, options, target, passes, gang.threadsPerGang(), axis};
   context.hasBarriers = found.hasBarriers;
-  context.tracksExits = found.mayExitEarly && (found.hasBarriers || found.hasCollectives);
+  // Lanes of a gang that is a warp see who takes part in its collectives.
+  context.tracksExits =
+      found.mayExitEarly &&
+      (found.hasBarriers || (found.hasCollectives && width.lanes < abi::kWarpSize));
   context.hasPrivateShared = !lane.hasClusterAddresses && !options.isWatched;
   for (llvm::Function *f :
        runLanePasses(context, scalar, *kernel, gang, found.spins, mayRunAlone, mayBeStaged))

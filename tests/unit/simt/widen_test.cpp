@@ -53,6 +53,19 @@ TEST(Widen, NeighbouringLanesLoadAndStoreVectorsWithoutMasks) {
   EXPECT_EQ(g.entry, EntryPoint::ctaRange);
 }
 
+/// Where a gang is a warp, its collectives see who is left; elsewhere the others may wait for them.
+TEST(Widen, OfLanesThatLeaveOnlyGangsOfTheirWarpAreTold) {
+  const char *body = "%x = call i32 @ptx.sreg.tid.x()\n%n = load i32, ptr %params\n"
+                     "%c = icmp slt i32 %x, %n\nbr i1 %c, label %t, label %z\nt:\n"
+                     "%v = call i32 @ptx.vote.sync.ballot(i1 true, i32 -1)\nbr label %z\n"
+                     "z:\nret void";
+  for (unsigned lanes : {8u, 16u, 32u}) {
+    const GangModule g = widened(body, {.lanes = lanes, .block = {64, 1, 1}});
+    EXPECT_EQ(g.module->getFunction("ptxrun_exit_lanes") != nullptr, lanes < 32);
+    EXPECT_EQ(g.needs.tracksExits, lanes < 32);
+  }
+}
+
 /// What the stage answers of a module that it cannot widen; empty if it can.
 std::string problemOf(const std::string &body, CodeOptions options) {
   llvm::Expected<GangModule> gang = widen(laneModule(body), options);
