@@ -25,6 +25,7 @@
 #include "translate/jit/lane_accesses.h"
 #include "translate/jit/lane_tests.h"
 #include "translate/jit/masks_in_registers.h"
+#include "translate/jit/long_products.h"
 #include "translate/jit/min_max.h"
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
@@ -355,6 +356,8 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   setFunctionAttributes(module, target);
   placeEntries(module);
 
+  for (Function &function : module)
+    takeLongProductsApart(function);
   optimise(module, *machine, effort);
   accessLanesByCalls(module, target);
   if (!effort.isBaseline() && !effort.isLarge())

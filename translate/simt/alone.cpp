@@ -4,6 +4,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,33 @@ namespace {
 
 using llvm::Instruction;
 using llvm::Value;
+
+/// Bits of what an operation works on.
+unsigned widthOfNumbers(const Instruction &i) {
+  const auto *type =
+      llvm::isa<llvm::CmpInst, llvm::TruncInst>(i) ? i.getOperand(0)->getType() : i.getType();
+  return type->isIntegerTy() ? type->getIntegerBitWidth() : 0;
+}
+
+/// Whether a sum of words has left their range: it is less than what was added.
+bool isCarry(const Value &v) {
+  using namespace llvm::PatternMatch;
+  llvm::ICmpInst::Predicate predicate;
+  const Value *x, *y;
+  if (!match(&v, m_ICmp(predicate, m_Value(x), m_Value(y))) || !x->getType()->isIntegerTy(64))
+    return false;
+  if (predicate == llvm::CmpInst::ICMP_UGT)
+    std::swap(x, y);
+  else if (predicate != llvm::CmpInst::ICMP_ULT)
+    return false;
+  return match(x, m_c_Add(m_Specific(y), m_Value()));
+}
+bool isCarryOf(const Value *v) { return isCarry(*v); }
+/// A carry as a number to be added.
+bool isCarriedIn(const Value *v) {
+  auto *cast = llvm::dyn_cast<llvm::ZExtInst>(v);
+  return cast && isCarry(*cast->getOperand(0));
+}
 
 /// Memory that a lane alone reads and writes at the places where it does in a gang.
 bool isPlainPlace(const Value *pointer) {
@@ -126,7 +154,29 @@ AloneCosts AloneCost::of(const Instruction &i) const {
         i.getType()->getScalarSizeInBits() > 32 ? costs.doubleDivision : costs.floatDivision;
     return {registers(i) * one, 2 * one};
   }
-  return {registers(i) / 2, 1};
+  return ofWords(i).value_or(AloneCosts{registers(i) / 2, 1});
+}
+
+/// Products and sums of several words: numbers of 64 bits and more. Products, and comparisons for
+/// carries, are several instructions for a register; one lane's carries are flags, and nothing else
+/// keeps it from doing two in a cycle.
+std::optional<AloneCosts> AloneCost::ofWords(const Instruction &i) const {
+  const auto &limits = kLimits.alone;
+  if (widthOfNumbers(i) > 64) // the other operations on these are no instructions
+    return i.getOpcode() == Instruction::Mul
+               ? AloneCosts{registers(i) / 2 * limits.product128 / 2, limits.wordLane}
+               : AloneCosts{};
+  if (widthOfNumbers(i) < 64)
+    return std::nullopt;
+  if (i.getOpcode() == Instruction::Mul)
+    return AloneCosts{registers(i) * limits.product64 / 2, limits.wordLane};
+  if (isCarry(i))
+    return AloneCosts{registers(i) * limits.carry / 2, 0};
+  if (isCarriedIn(&i) || llvm::any_of(i.operand_values(), isCarriedIn)) // with the sum before it
+    return AloneCosts{registers(i) / 2, 0};
+  if (i.getOpcode() == Instruction::Add && llvm::any_of(i.users(), isCarryOf))
+    return AloneCosts{registers(i) / 2, limits.wordLane};
+  return std::nullopt;
 }
 
 float AloneCost::ofAccess(const Instruction &i) const {

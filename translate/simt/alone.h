@@ -2,6 +2,8 @@
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
+#include <optional>
+
 #include "translate/simt/shape.h"
 #include "translate/simt/target.h"
 
@@ -44,6 +46,7 @@ class AloneCost {
   float ofAccess(const llvm::Instruction &) const;
 
  private:
+  std::optional<AloneCosts> ofWords(const llvm::Instruction &) const;
   /// Bytes between the first and the last lane's address, of known offsets.
   static int64_t span(const Shape &);
   /// Whether a load or store touches more of memory than its elements' registers.

@@ -241,6 +241,9 @@ constinit const Limits kLimits = {
     // and
     // 1.2, 1.2 and 3.4, 1.4 and 8.1 ms; with two more fma 3.7 and 3.7, 1.3 and 4.4, 1.4 and 8.0.
     .rows = {.unrolled = 512, .workPerAccess = 1.5F},
+    // What LLVM makes of them at AVX2. One by one of gangs' time, and what the model says: elliptic
+    // curves (secp256k1) 0.6 (of W = 8) and 1.07; without carries, `mix64` of bench_kinds 3 and 0.3.
+    .alone = {.product64 = 6, .product128 = 14, .carry = 3, .wordLane = 0.5F},
     // `sieve`, `bfsLevel` and `hashLookup` of bench_kinds_avx2 at 0, 4, 6 and 8
     // lanes: 8.7, 2.4, 2.0
     // and 1.8 of the loops' time; 1.7, 1.1, 1.0 and 0.8; 0.79, 0.76, 0.81 and 0.86, where the last

@@ -32,6 +32,11 @@ struct Limits {
     uint64_t unrolled;   ///< instructions
     float workPerAccess; ///< with more, walks are worth lanes
   } rows;
+  /// Numbers of several words (alone.cpp).
+  struct Alone {
+    float product64, product128, carry; ///< instructions for each register of 64-bit numbers
+    float wordLane;                     ///< cycles of a sum or product of one lane
+  } alone;
   /// The last lanes of a loop (stragglers.cpp).
   struct Stragglers {
     unsigned lanes;  ///< so many may be few

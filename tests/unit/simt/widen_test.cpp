@@ -604,6 +604,43 @@ TEST(Width, RoundsThatThreadsComputeAreDoneByGangs) {
   EXPECT_GE(widened(roundsThatDiffer(40), options).needs.lanes, 8u);
 }
 
+/// Products of numbers of four words, as elliptic curves have them: one lane's carries are flags.
+/// Not where words are multiplied alone.
+TEST(Width, CarriesOfNumbersOfSeveralWordsAreFlagsOfOneLane) {
+  const auto lanesOf = [](bool doCarry) {
+    std::string body =
+        "%x = call i32 @ptx.sreg.tid.x()\n%e = zext i32 %x to i64\n%o = shl i64 %e, 3\n"
+        "%base = load i64, ptr %params\n%at = add i64 %base, %o\n"
+        "%p = inttoptr i64 %at to ptr\n%v = load i64, ptr %p\n";
+    std::string sum = "%v";
+    for (int k = 0; k < 64; ++k) {
+      const auto name = [n = std::to_string(k)](const char *of) { return std::string(of) + n; };
+      body += name("%f") + " = add i64 %v, " + std::to_string(k) + "\n" + name("%w") +
+              " = zext i64 " + name("%f") + " to i128\n" + name("%q") + " = mul nuw i128 " +
+              name("%w") + ", " + name("%w") + "\n" + name("%h") + " = lshr i128 " + name("%q") +
+              ", 64\n" + name("%u") + " = trunc i128 " + name("%h") + " to i64\n" + name("%s") +
+              " = add i64 " + sum + ", " + name("%u") + "\n";
+      sum = name("%s");
+      if (!doCarry)
+        continue;
+      body += name("%l") + " = icmp ult i64 " + name("%s") + ", " + name("%u") + "\n" + name("%c") +
+              " = zext i1 " + name("%l") + " to i64\n" + name("%t") + " = add i64 " + name("%f") +
+              ", " + name("%c") + "\n" + name("%r") + " = add i64 " + name("%s") + ", " +
+              name("%t") + "\n" + name("%m") + " = icmp ult i64 " + name("%r") + ", " + name("%t") +
+              "\n" + name("%d") + " = zext i1 " + name("%m") + " to i64\n" + name("%z") +
+              " = add i64 " + name("%r") + ", " + name("%d") + "\n";
+      sum = name("%z");
+    }
+    body += "store i64 " + sum + ", ptr %p\nret void";
+    return widened(
+               body,
+               {.lanes = 0, .block = {256, 1, 1}, .level = CpuLevel::avx2, .model = CpuModel::zen3})
+        .needs.lanes;
+  };
+  EXPECT_EQ(lanesOf(true), 1u);
+  EXPECT_GT(lanesOf(false), 1u);
+}
+
 /// An interpreter: each round does one of many things with the thread's own memory, by what it has
 /// read. A gang does most of them each time.
 TEST(Width, ThreadsThatEachGoOneOfManyWaysAreFasterAlone) {
