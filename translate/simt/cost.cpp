@@ -242,7 +242,8 @@ constinit const Limits kLimits = {
     // 1.2, 1.2 and 3.4, 1.4 and 8.1 ms; with two more fma 3.7 and 3.7, 1.3 and 4.4, 1.4 and 8.0.
     .rows = {.unrolled = 512, .workPerAccess = 1.5F},
     // What LLVM makes of them at AVX2. One by one of gangs' time, and what the model says: elliptic
-    // curves (secp256k1) 0.6 (of W = 8) and 1.07; without carries, `mix64` of bench_kinds 3 and 0.3.
+    // curves (secp256k1) 0.6 (of W = 8) and 1.07; without carries, `mix64` of bench_kinds 3 and
+    // 0.3.
     .alone = {.product64 = 6, .product128 = 14, .carry = 3, .wordLane = 0.5F},
     // `sieve`, `bfsLevel` and `hashLookup` of bench_kinds_avx2 at 0, 4, 6 and 8
     // lanes: 8.7, 2.4, 2.0

@@ -32,11 +32,13 @@ std::vector<Group::Row> cutIntoRows(const std::vector<Instance> &list, size_t la
   std::map<Steps, size_t> counts;
   for (size_t k = 1; k < list.size(); ++k)
     ++counts[stepsBetween(list[k - 1], list[k])];
-  if (counts.empty())
+  if (list.empty())
     return {};
-  usual = std::max_element(counts.begin(), counts.end(), [](const auto &a, const auto &b) {
-            return a.second < b.second;
-          })->first;
+  usual = counts.empty() // one thread alone
+              ? stepsBetween(list[0], list[0])
+              : std::max_element(counts.begin(), counts.end(), [](const auto &a, const auto &b) {
+                  return a.second < b.second;
+                })->first;
   std::vector<Group::Row> rows;
   for (size_t first = 0, end = 0; first < list.size(); first = end) {
     for (end = first + 1; end < list.size() && stepsBetween(list[end - 1], list[end]) == usual;)
