@@ -34,12 +34,24 @@ using llvm::Instruction;
 using llvm::PHINode;
 using llvm::Value;
 
-/// All that has to be asked, and where the loop begins, is known before the loops.
+/// What rounds take from the way to their loop.
+llvm::SmallSetVector<Value *, 8> UnrolledPair::takenAlong() const {
+  llvm::SmallSetVector<Value *, 8> taken;
+  for (Instruction &i : *one_)
+    if (!llvm::isa<PHINode>(i))
+      for (Value *v : i.operand_values())
+        if (isInside(v) && llvm::cast<Instruction>(v)->getParent() != one_)
+          taken.insert(v);
+  return taken;
+}
+
+/// All that has to be asked, where the loop begins, and what it takes along, is known before the
+/// loops.
 bool UnrolledPair::isAskable() {
   llvm::MapVector<Value *, Value *> made;
-  return isKnown(end_) && isKnown(start_) && llvm::all_of(one_->phis(), [&](const PHINode &phi) {
-           return initially(startOf(phi), nullptr, made) != nullptr;
-         });
+  const auto isKnownFirst = [&](Value *v) { return initially(v, nullptr, made) != nullptr; };
+  return isKnown(end_) && isKnown(start_) && llvm::all_of(takenAlong(), isKnownFirst) &&
+         llvm::all_of(one_->phis(), [&](const PHINode &phi) { return isKnownFirst(startOf(phi)); });
 }
 
 /// Whether there is a first round, as the way to the loops tells.
@@ -153,6 +165,9 @@ void UnrolledPair::rewrite() {
   llvm::SmallVector<Value *> starts;
   for (const PHINode &phi : one_->phis())
     starts.push_back(initially(startOf(phi), &b, made));
+  llvm::ValueToValueMapTy map;
+  for (Value *v : takenAlong())
+    map[v] = initially(v, &b, made);
   BasicBlock *from = choice_->getParent(), *rest = llvm::SplitBlock(from, choice_);
   BasicBlock *ahead = BasicBlock::Create(f.getContext(), "rolled.ahead", &f, rest);
   BasicBlock *done = BasicBlock::Create(f.getContext(), "rolled.done", &f, rest);
@@ -162,7 +177,6 @@ void UnrolledPair::rewrite() {
     if (copy != v)
       llvm::cast<Instruction>(copy)->moveBefore(*ahead, ahead->end());
 
-  llvm::ValueToValueMapTy map;
   BasicBlock *rolled = llvm::CloneBasicBlock(one_, map, ".rolled", &f);
   llvm::BranchInst::Create(rolled, ahead)->setDebugLoc(choice_->getDebugLoc());
   for (Instruction &i : *rolled) {

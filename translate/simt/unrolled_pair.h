@@ -2,6 +2,7 @@
 // they do what one loop of single rounds would do. rerolled_loops.cpp makes that of them.
 #pragma once
 #include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -80,8 +81,14 @@ class UnrolledPair {
   const Form *formOf(llvm::Value *);
   std::optional<Form> sumOfForms(llvm::Value *);
   std::optional<Form> formOfTerm(llvm::Value *);
+  std::optional<Form> formOfMultiple(llvm::Value *);
+  bool isMultipleOf(int64_t divisor);
+  std::optional<Form> formOfQuotient(llvm::Value *);
+  std::optional<Form> formOfExtendedQuotient(const llvm::CastInst &);
   std::optional<Form> formOfExtension(llvm::CastInst &);
   bool areEqual(const Form &ofOne, const Form &ofMany, unsigned copy, unsigned bits) const;
+  bool isCounter(llvm::Value *);
+  llvm::Value *withoutRounding(llvm::Value *);
   bool match(llvm::Value *ofOne, llvm::Value *ofMany, unsigned copy);
   bool matchOperations(llvm::Instruction &ofOne, llvm::Instruction &ofMany, unsigned copy);
   bool areLinked(llvm::PHINode &ofOne, llvm::PHINode &ofMany);
@@ -117,6 +124,7 @@ class UnrolledPair {
   }
   llvm::Value *initially(llvm::Value *, llvm::IRBuilder<> *,
                          llvm::MapVector<llvm::Value *, llvm::Value *> &made);
+  llvm::SmallSetVector<llvm::Value *, 8> takenAlong() const;
   bool isBelowEnd();
   llvm::Value *isRight(llvm::IRBuilder<> &);
   void settle(llvm::Value *test) const;
@@ -144,6 +152,7 @@ class UnrolledPair {
   std::map<llvm::Value *, std::optional<Form>> forms_;
   std::vector<Extended> extended_;                  ///< which must not wrap
   llvm::SmallPtrSet<const llvm::Value *, 8> exact_; ///< where they are extended
+  std::map<int64_t, llvm::Value *> quotients_;      ///< of the counter, by what divides it
   std::vector<llvm::Instruction *> invariants_;
   std::map<llvm::Value *, llvm::Value *> standsFor_;
   /// What is known of operations of `one_`, and not of the same ones of `many_`.

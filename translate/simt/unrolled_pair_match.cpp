@@ -1,5 +1,8 @@
 // Whether the unrolled loop does what rounds of the other one do: the same operations, on numbers
 // and addresses that are equal as sums of the counter and of what the loops leave alone.
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/PatternMatch.h>
+
 #include <cstdlib>
 
 #include "translate/lower/bits_of.h"
@@ -19,14 +22,17 @@ constexpr int64_t kMostTimes = int64_t{1} << 24;
 
 } // namespace
 
-/// Lanes have elements side by side as far as their counters do, which they would not in the second
-/// loop.
+/// Lanes have elements side by side where their counters are as they are at the start, which they
+/// would not in the second loop.
 bool UnrolledPair::hasRows() {
+  const int64_t apart = shapes_.step(start_).value_or(1); // the counters of two lanes
   return llvm::any_of(*one_, [&](Instruction &i) {
     Value *place = llvm::getLoadStorePointerOperand(&i);
     const Form *f = place ? formOf(place) : nullptr;
-    return f && f->perRound == product(step_, int64_t(i.getDataLayout().getTypeStoreSize(
-                                                  llvm::getLoadStoreType(&i))));
+    return f &&
+           product(f->perRound, apart) ==
+               product(step_,
+                       int64_t(i.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&i))));
   });
 }
 
@@ -100,6 +106,8 @@ std::optional<Form> UnrolledPair::formOfTerm(Value *v) {
   v = beforeTheWay(v);
   if (llvm::isa<llvm::SExtInst, llvm::ZExtInst>(v))
     return formOfExtension(*llvm::cast<llvm::CastInst>(v));
+  if (std::optional<Form> rounded = formOfMultiple(v); rounded || (rounded = formOfQuotient(v)))
+    return rounded;
   auto *phi = llvm::dyn_cast<PHINode>(v);
   if (!phi || !isInside(phi)) {
     Value *same = invariant(v);
@@ -121,8 +129,99 @@ std::optional<Form> UnrolledPair::formOfTerm(Value *v) {
   return f;
 }
 
+/// Of what rounds the counter, or a product of it with a power of two, down to a multiple of
+/// another one, which it is.
+std::optional<Form> UnrolledPair::formOfMultiple(Value *v) {
+  namespace p = llvm::PatternMatch;
+  Value *of;
+  const llvm::APInt *mask, *by;
+  if (!end_ || !p::match(v, p::m_And(p::m_Value(of), p::m_APInt(mask))) ||
+      !mask->isNegatedPowerOf2())
+    return std::nullopt;
+  unsigned left = 0;
+  if (p::match(of, p::m_Shl(p::m_Value(of), p::m_APInt(by))) && by->ult(20))
+    left = unsigned(by->getZExtValue());
+  of = withoutRounding(of);
+  if (!isCounter(of))
+    return std::nullopt;
+  const Form &counter = *formOf(of);
+  const auto zeros = [](int64_t n) { return unsigned(llvm::countr_zero(uint64_t(n))); };
+  const unsigned known =
+      std::min({llvm::computeKnownBits(start_, choice_->getDataLayout()).countMinTrailingZeros(),
+                zeros(step_), zeros(minus(counter.sum.constant, formOf(start_)->sum.constant))});
+  if (known + left < mask->countr_zero())
+    return std::nullopt;
+  const int64_t times = int64_t{1} << left;
+  Form f;
+  f.sum.add(counter.sum, times);
+  f.perRound = product(counter.perRound, times);
+  f.perTurn = product(counter.perTurn, times);
+  return f;
+}
+
+/// Whether all that the counter starts with are such multiples, and their sum does not wrap.
+bool UnrolledPair::isMultipleOf(int64_t divisor) {
+  const LinearSum &start = formOf(start_)->sum;
+  llvm::APInt most(2 * 64, uint64_t(std::max<int64_t>(start.constant, 0)));
+  for (const auto &[term, times] : start.terms) {
+    if (times < 0 || times % divisor != 0 || term->getType()->isPointerTy())
+      return false;
+    most += llvm::computeKnownBits(term, choice_->getDataLayout()).getMaxValue().zext(2 * 64) *
+            uint64_t(times);
+  }
+  return start.constant >= 0 && start.constant % divisor == 0 &&
+         most.ult(llvm::APInt::getSignedMaxValue(widthOf(start_)).zext(2 * 64));
+}
+
+/// Of the counter, by a power of two that the step is a multiple of. Forms of such quotients stand
+/// on the first one's place: all are of one counter.
+std::optional<Form> UnrolledPair::formOfQuotient(Value *v) {
+  namespace p = llvm::PatternMatch;
+  Value *of;
+  const llvm::APInt *by;
+  if (!end_ || !p::match(v, p::m_Shr(p::m_Value(of), p::m_APInt(by))) || by->uge(20))
+    return std::nullopt;
+  of = withoutRounding(of);
+  const int64_t divisor = int64_t{1} << by->getZExtValue();
+  if (!isCounter(of) || step_ % divisor != 0)
+    return std::nullopt;
+  const Form &counter = *formOf(of);
+  const int64_t ahead = minus(counter.sum.constant, formOf(start_)->sum.constant);
+  if (ahead % divisor != 0)
+    return std::nullopt;
+  Form f;
+  if (isMultipleOf(divisor)) {
+    for (const auto &[term, times] : counter.sum.terms)
+      f.sum.add(term, times / divisor);
+    f.sum.constant = counter.sum.constant / divisor;
+  } else {
+    f.sum.add(quotients_.try_emplace(divisor, v).first->second, 1);
+    f.sum.constant = ahead / divisor;
+  }
+  f.perRound = counter.perRound / divisor;
+  f.perTurn = counter.perTurn / divisor;
+  return f;
+}
+
+/// Of a quotient of the counter and a constant, of 32 bits: half of what does not wrap, at most,
+/// and so little that it does not, either.
+std::optional<Form> UnrolledPair::formOfExtendedQuotient(const llvm::CastInst &cast) {
+  const LinearSum sum = sumOf(cast.getOperand(0));
+  const int64_t least = llvm::isa<llvm::SExtInst>(cast) ? -kMostTimes : 0;
+  const int64_t constant = llvm::SignExtend64<32>(uint64_t(sum.constant));
+  if (widthOf(cast.getOperand(0)) != 32 || sum.terms.size() != 1 || sum.terms[0].second != 1 ||
+      constant < least || constant > kMostTimes)
+    return std::nullopt;
+  std::optional<Form> f = formOfQuotient(const_cast<Value *>(sum.terms[0].first));
+  if (f)
+    f->sum.constant += constant;
+  return f;
+}
+
 /// By the counter, which knows no wrapping, and what is the same for all lanes.
 std::optional<Form> UnrolledPair::formOfExtension(llvm::CastInst &cast) {
+  if (std::optional<Form> f = formOfExtendedQuotient(cast))
+    return f;
   const Form *of = formOf(cast.getOperand(0));
   if (!of)
     return std::nullopt;
@@ -182,13 +281,43 @@ bool UnrolledPair::areEqual(const Form &ofOne, const Form &ofMany, unsigned copy
          llvm::SignExtend64(uint64_t(away), bits) == 0 && ofOne.sum.key() == ofMany.sum.key();
 }
 
+/// Whether `v` is the counter of a round, or of the next one: not below zero, if isRight().
+bool UnrolledPair::isCounter(Value *v) {
+  const Form *f = formOf(v), *start = f && widthOf(v) == widthOf(start_) ? formOf(start_) : nullptr;
+  if (!start || f->sum.key() != start->sum.key())
+    return false;
+  const int64_t ahead = minus(f->sum.constant, start->sum.constant);
+  const bool isOfMany = f->perTurn != 0;
+  return ahead >= 0 && ahead <= product(step_, isOfMany ? copies_ : 1) &&
+         (!isOfMany || f->perTurn == product(step_, copies_)) &&
+         (f->perRound == step_ || (isOfMany && f->perRound == 0));
+}
+
+/// A number to which compilers add what rounds a quotient by a power of two towards zero, without
+/// that: it is nothing where the number is not below zero.
+Value *UnrolledPair::withoutRounding(Value *v) {
+  namespace p = llvm::PatternMatch;
+  const auto isSignOf = [](Value *sign, Value *number) {
+    const llvm::APInt *by;
+    return p::match(sign,
+                    p::m_LShr(p::m_AShr(p::m_Specific(number), p::m_APInt(by)), p::m_Value())) &&
+           *by == by->getBitWidth() - 1;
+  };
+  Value *x, *y;
+  if (!p::match(v, p::m_Add(p::m_Value(x), p::m_Value(y))))
+    return v;
+  if (isSignOf(x, y))
+    std::swap(x, y);
+  return isSignOf(y, x) && isCounter(x) ? x : v;
+}
+
 /// What `ofOne` is `copy` rounds after a turn of the unrolled loop would begin, `ofMany` is in that
 /// turn.
 bool UnrolledPair::match(Value *ofOne, Value *ofMany, unsigned copy) {
   if (++steps_ > kLimits.search.matched)
     return false;
-  ofOne = lower::bitsOf(ofOne);
-  ofMany = lower::bitsOf(ofMany);
+  ofOne = withoutRounding(lower::bitsOf(ofOne));
+  ofMany = withoutRounding(lower::bitsOf(ofMany));
   if (!matched_.insert({ofOne, ofMany, copy}).second)
     return true; // or found not to be so, which ends all
   if (Value *same = invariant(ofOne))
