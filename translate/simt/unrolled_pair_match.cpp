@@ -25,7 +25,7 @@ constexpr int64_t kMostTimes = int64_t{1} << 24;
 /// Lanes have elements side by side where their counters are as they are at the start, which they
 /// would not in the second loop.
 bool UnrolledPair::hasRows() {
-  const int64_t apart = shapes_.step(start_).value_or(1); // the counters of two lanes
+  const int64_t apart = std::abs(shapes_.step(start_).value_or(1)); // the counters of two lanes
   return llvm::any_of(*one_, [&](Instruction &i) {
     Value *place = llvm::getLoadStorePointerOperand(&i);
     const Form *f = place ? formOf(place) : nullptr;
@@ -164,7 +164,7 @@ bool UnrolledPair::isMultipleOf(int64_t divisor) {
   const LinearSum &start = formOf(start_)->sum;
   llvm::APInt most(2 * 64, uint64_t(std::max<int64_t>(start.constant, 0)));
   for (const auto &[term, times] : start.terms) {
-    if (times < 0 || times % divisor != 0 || term->getType()->isPointerTy())
+    if (times < 0 || times >= kMostTimes || times % divisor != 0 || term->getType()->isPointerTy())
       return false;
     most += llvm::computeKnownBits(term, choice_->getDataLayout()).getMaxValue().zext(2 * 64) *
             uint64_t(times);
