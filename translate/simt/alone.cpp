@@ -25,24 +25,17 @@ unsigned widthOfNumbers(const Instruction &i) {
   return type->isIntegerTy() ? type->getIntegerBitWidth() : 0;
 }
 
-/// Whether a sum of words has left their range: it is less than what was added.
-bool isCarry(const Value &v) {
+/// Whether a sum of words has left their range.
+bool isCarry(const Value *v) {
   using namespace llvm::PatternMatch;
-  llvm::ICmpInst::Predicate predicate;
-  const Value *x, *y;
-  if (!match(&v, m_ICmp(predicate, m_Value(x), m_Value(y))) || !x->getType()->isIntegerTy(64))
-    return false;
-  if (predicate == llvm::CmpInst::ICMP_UGT)
-    std::swap(x, y);
-  else if (predicate != llvm::CmpInst::ICMP_ULT)
-    return false;
-  return match(x, m_c_Add(m_Specific(y), m_Value()));
+  const Value *x;
+  return match(v, m_UAddWithOverflow(m_Value(x), m_Value(), m_Value())) &&
+         x->getType()->isIntegerTy(64);
 }
-bool isCarryOf(const Value *v) { return isCarry(*v); }
 /// A carry as a number to be added.
 bool isCarriedIn(const Value *v) {
   auto *cast = llvm::dyn_cast<llvm::ZExtInst>(v);
-  return cast && isCarry(*cast->getOperand(0));
+  return cast && isCarry(cast->getOperand(0));
 }
 
 /// Memory that a lane alone reads and writes at the places where it does in a gang.
@@ -170,11 +163,11 @@ std::optional<AloneCosts> AloneCost::ofWords(const Instruction &i) const {
     return std::nullopt;
   if (i.getOpcode() == Instruction::Mul)
     return AloneCosts{registers(i) * limits.product64 / 2, limits.wordLane};
-  if (isCarry(i))
+  if (isCarry(&i))
     return AloneCosts{registers(i) * limits.carry / 2, 0};
   if (isCarriedIn(&i) || llvm::any_of(i.operand_values(), isCarriedIn)) // with the sum before it
     return AloneCosts{registers(i) / 2, 0};
-  if (i.getOpcode() == Instruction::Add && llvm::any_of(i.users(), isCarryOf))
+  if (i.getOpcode() == Instruction::Add && llvm::any_of(i.users(), isCarry))
     return AloneCosts{registers(i) / 2, limits.wordLane};
   return std::nullopt;
 }

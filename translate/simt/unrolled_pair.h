@@ -87,7 +87,7 @@ class UnrolledPair {
   std::optional<Form> formOfExtendedQuotient(const llvm::CastInst &);
   std::optional<Form> formOfExtension(llvm::CastInst &);
   bool areEqual(const Form &ofOne, const Form &ofMany, unsigned copy, unsigned bits) const;
-  bool isCounter(llvm::Value *);
+  std::optional<int64_t> aheadOfCounter(llvm::Value *);
   llvm::Value *withoutRounding(llvm::Value *);
   bool match(llvm::Value *ofOne, llvm::Value *ofMany, unsigned copy);
   bool matchOperations(llvm::Instruction &ofOne, llvm::Instruction &ofMany, unsigned copy);

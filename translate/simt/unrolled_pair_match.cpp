@@ -142,15 +142,16 @@ std::optional<Form> UnrolledPair::formOfMultiple(Value *v) {
   if (p::match(of, p::m_Shl(p::m_Value(of), p::m_APInt(by))) && by->ult(20))
     left = unsigned(by->getZExtValue());
   of = withoutRounding(of);
-  if (!isCounter(of))
+  const std::optional<int64_t> ahead = aheadOfCounter(of);
+  if (!ahead)
     return std::nullopt;
-  const Form &counter = *formOf(of);
   const auto zeros = [](int64_t n) { return unsigned(llvm::countr_zero(uint64_t(n))); };
   const unsigned known =
       std::min({llvm::computeKnownBits(start_, choice_->getDataLayout()).countMinTrailingZeros(),
-                zeros(step_), zeros(minus(counter.sum.constant, formOf(start_)->sum.constant))});
+                zeros(step_), zeros(*ahead)});
   if (known + left < mask->countr_zero())
     return std::nullopt;
+  const Form &counter = *formOf(of);
   const int64_t times = int64_t{1} << left;
   Form f;
   f.sum.add(counter.sum, times);
@@ -183,12 +184,10 @@ std::optional<Form> UnrolledPair::formOfQuotient(Value *v) {
     return std::nullopt;
   of = withoutRounding(of);
   const int64_t divisor = int64_t{1} << by->getZExtValue();
-  if (!isCounter(of) || step_ % divisor != 0)
+  const std::optional<int64_t> ahead = aheadOfCounter(of);
+  if (!ahead || *ahead % divisor != 0 || step_ % divisor != 0)
     return std::nullopt;
   const Form &counter = *formOf(of);
-  const int64_t ahead = minus(counter.sum.constant, formOf(start_)->sum.constant);
-  if (ahead % divisor != 0)
-    return std::nullopt;
   Form f;
   if (isMultipleOf(divisor)) {
     for (const auto &[term, times] : counter.sum.terms)
@@ -196,7 +195,7 @@ std::optional<Form> UnrolledPair::formOfQuotient(Value *v) {
     f.sum.constant = counter.sum.constant / divisor;
   } else {
     f.sum.add(quotients_.try_emplace(divisor, v).first->second, 1);
-    f.sum.constant = ahead / divisor;
+    f.sum.constant = *ahead / divisor;
   }
   f.perRound = counter.perRound / divisor;
   f.perTurn = counter.perTurn / divisor;
@@ -281,16 +280,20 @@ bool UnrolledPair::areEqual(const Form &ofOne, const Form &ofMany, unsigned copy
          llvm::SignExtend64(uint64_t(away), bits) == 0 && ofOne.sum.key() == ofMany.sum.key();
 }
 
-/// Whether `v` is the counter of a round, or of the next one: not below zero, if isRight().
-bool UnrolledPair::isCounter(Value *v) {
+/// How far `v` is ahead of the counter, if it is that, or the counter of a round behind it that is
+/// done as well, or of the next one: not below zero, if isRight().
+std::optional<int64_t> UnrolledPair::aheadOfCounter(Value *v) {
   const Form *f = formOf(v), *start = f && widthOf(v) == widthOf(start_) ? formOf(start_) : nullptr;
   if (!start || f->sum.key() != start->sum.key())
-    return false;
+    return std::nullopt;
+  // The second loop's counter has what the first one added to it.
+  const bool isOfMany = isUnrolledFirst() ? f->perRound == 0 : f->perTurn != 0;
+  const int64_t perTurn = product(step_, copies_);
+  if (f->perRound != (isOfMany && isUnrolledFirst() ? 0 : step_) ||
+      f->perTurn != (isOfMany || isUnrolledFirst() ? perTurn : 0))
+    return std::nullopt;
   const int64_t ahead = minus(f->sum.constant, start->sum.constant);
-  const bool isOfMany = f->perTurn != 0;
-  return ahead >= 0 && ahead <= product(step_, isOfMany ? copies_ : 1) &&
-         (!isOfMany || f->perTurn == product(step_, copies_)) &&
-         (f->perRound == step_ || (isOfMany && f->perRound == 0));
+  return ahead >= 0 && ahead <= (isOfMany ? perTurn : step_) ? std::optional(ahead) : std::nullopt;
 }
 
 /// A number to which compilers add what rounds a quotient by a power of two towards zero, without
@@ -308,7 +311,7 @@ Value *UnrolledPair::withoutRounding(Value *v) {
     return v;
   if (isSignOf(x, y))
     std::swap(x, y);
-  return isSignOf(y, x) && isCounter(x) ? x : v;
+  return isSignOf(y, x) && aheadOfCounter(x) ? x : v;
 }
 
 /// What `ofOne` is `copy` rounds after a turn of the unrolled loop would begin, `ofMany` is in that
