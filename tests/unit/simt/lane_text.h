@@ -6,6 +6,7 @@
 #include <llvm/Support/SourceMgr.h>
 
 #include "translate/lower/lane_module.h"
+#include "translate/simt/gang_module.h"
 #include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
@@ -34,6 +35,17 @@ inline lower::LaneModule laneModule(const std::string &body) {
   }
   lane.kernel = lane.module->getFunction("k");
   return lane;
+}
+
+/// What the stage makes of the kernel with this body; a failed test where it cannot.
+inline GangModule widened(const std::string &body, CodeOptions options) {
+  lower::LaneModule lane = laneModule(body);
+  llvm::Expected<GangModule> gang = widen(std::move(lane), options);
+  if (!gang) {
+    ADD_FAILURE() << llvm::toString(gang.takeError());
+    return {};
+  }
+  return std::move(*gang);
 }
 
 inline const llvm::Instruction *named(const llvm::Function &f, llvm::StringRef name) {
