@@ -1,4 +1,5 @@
 #include "tests/unit/simt/lane_text.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
