@@ -34,6 +34,22 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+/// The value of an element: a whole number that only 64 bits without a sign have is no integer of
+/// expressions in decimal, but is one in hexadecimal.
+Expression valueOf(Element element, std::string_view text, const std::vector<Symbol> &earlier) {
+  while (text.starts_with(' '))
+    text.remove_prefix(1);
+  while (text.ends_with(' '))
+    text.remove_suffix(1);
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (isFloating(element) || error != std::errc() || end != text.data() + text.size())
+    return Expression(text, earlier);
+  char hexadecimal[sizeof "0xffffffffffffffff"];
+  std::snprintf(hexadecimal, sizeof hexadecimal, "0x%llx", static_cast<unsigned long long>(number));
+  return Expression(hexadecimal, {});
+}
+
 /// rand:SEED gives floats in [0, 1) and integers of all bits; rand:SEED:LOW:HIGH values in [LOW,
 /// HIGH).
 void fillRandom(Array &array, std::string_view arguments, const std::vector<Symbol> &constants) {
@@ -74,7 +90,7 @@ void fillValues(Array &array, std::string_view list) {
     throw UsageError(array.describe() + " needs " + std::to_string(array.count()) + " values, " +
                      std::to_string(values.size()) + " are given");
   for (size_t i = 0; i < values.size(); ++i) {
-    Expression value(values[i], {});
+    const Expression value = valueOf(array.element(), values[i], {});
     if (value.isFloating())
       storeDouble(array.element(), array.at(i), value.asDouble());
     else
@@ -111,7 +127,7 @@ void generate(Array &array, std::string_view generator, const std::vector<Symbol
   else if (starts("rand:"))
     fillRandom(array, generator, earlier);
   else if (starts("fill:"))
-    Expression(generator, earlier).fill(array);
+    valueOf(array.element(), generator, earlier).fill(array);
   else if (starts("expr:"))
     Expression(generator, earlier).fill(array);
   else if (!generator.empty() && std::strchr("+-.0123456789 ", generator[0]))

@@ -94,7 +94,7 @@ class Accesses : protected ValueMap {
   bool mayGuess(const llvm::Type &) const;
   std::optional<Guess> guessNeighbours(const Value *pointer, llvm::Type *);
   Value *rowFrom(const Guess &, Value *first);
-  Value *leavesRange(const Guess &, Value *index, Value *by);
+  Value *leavesRange(const Guess &, unsigned first, unsigned lanes);
   Value *placeOf(const Guess &, Value *index);
   Value *startsOfRows(const Guess &);
   Value *areFewRows(Value *starts);
@@ -108,26 +108,12 @@ class Accesses : protected ValueMap {
   Value *loadRowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRowsOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
 
-  // widen_pieces.cpp
-  /// A few lanes that lie in one row or two: where the first of them would be in that of the first
-  /// and in that of the last; bits of those in the former, and of those that are active (null:
-  /// all).
-  struct Piece {
-    Value *first = nullptr, *last = nullptr, *inFirst = nullptr, *active = nullptr;
-  };
-  unsigned lanesOfPiece(const Guess &) const;
-  bool mayTakePieces(const Guess &);
-  Value *bitsInRow(const Guess &, unsigned firstLane, bool isOfFirst);
-  Value *staysInRange(const Guess &, unsigned firstLane, bool isOfFirst);
-  struct Pieces {
-    unsigned lanes; ///< of each
-    llvm::SmallVector<Piece> pieces;
-    Value *fit; ///< i1
-  };
-  Pieces piecesOf(const Guess &, bool areTwoRows, bool isMaskable);
-  Value *loadPiece(const llvm::LoadInst &, const Piece &, unsigned lanes, bool isMaskable);
-  Value *loadPiecesOrEach(const llvm::LoadInst &, const Guess &, const Address &);
-  void storePiecesOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
+  // widen_windows.cpp
+  Value *elementsBehind(const Guess &);
+  Value *loadWindowsOrNear(const llvm::LoadInst &, const Guess &, const Address &);
+  Value *loadNear(const llvm::LoadInst &, const Guess &, const Address &);
+  void storeRegistersOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
+  bool mayTakeRegisters(unsigned number);
 
   // widen_groups.cpp
   std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size, bool doGuess = false);

@@ -39,11 +39,12 @@ bool isCarriedIn(const Value *v) {
 }
 
 /// Memory that a lane alone reads and writes at the places where it does in a gang.
-bool isPlainPlace(const Value *pointer) {
+bool isPlainPlace(const Value *pointer, bool isWithArrays) {
   llvm::SmallVector<const Value *> objects;
   llvm::getUnderlyingObjects(pointer, objects);
-  return llvm::none_of(objects, [](const Value *object) {
-    return llvm::isa<llvm::AllocaInst, llvm::PHINode, llvm::SelectInst>(object);
+  return llvm::none_of(objects, [&](const Value *object) {
+    return llvm::isa<llvm::PHINode, llvm::SelectInst>(object) ||
+           (!isWithArrays && llvm::isa<llvm::AllocaInst>(object));
   });
 }
 
@@ -72,13 +73,13 @@ bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &i) {
          llvm::is_contained(kCommutative, i.getOperation());
 }
 
-bool mayRunAlone(const Instruction &i) {
+bool mayRunAlone(const Instruction &i, bool isWithArrays) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
-    return load->isSimple() && isPlainPlace(load->getPointerOperand());
+    return load->isSimple() && isPlainPlace(load->getPointerOperand(), isWithArrays);
   if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&i))
-    return store->isSimple() && isPlainPlace(store->getPointerOperand());
+    return store->isSimple() && isPlainPlace(store->getPointerOperand(), isWithArrays);
   if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&i))
-    return isUpdateInAnyOrder(*update) && isPlainPlace(update->getPointerOperand());
+    return isUpdateInAnyOrder(*update) && isPlainPlace(update->getPointerOperand(), isWithArrays);
   if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i))
     return llvm::isa<llvm::IntrinsicInst>(i) && !llvm::isa<llvm::DbgInfoIntrinsic>(i) &&
            !call->isConvergent() && !call->mayWriteToMemory();

@@ -10,8 +10,8 @@
 namespace ptxrun::simt {
 
 /// Whether lanes may do this one after the other: others neither see in which order, nor wait for
-/// it.
-bool mayRunAlone(const llvm::Instruction &);
+/// it. `isWithArrays`: also what reads and writes arrays that each thread has for itself.
+bool mayRunAlone(const llvm::Instruction &, bool isWithArrays);
 /// Whether memory is the same behind it in whichever order lanes do it, and it orders nothing else.
 bool isUpdateInAnyOrder(const llvm::AtomicRMWInst &);
 /// Visits `v` and what it follows from, as far as that differs between lanes other than by known

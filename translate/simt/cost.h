@@ -139,7 +139,8 @@ struct Limits {
     unsigned blending;          ///< operations on a register of a row that is blended and stored
     unsigned blended;           ///< elements of such a row, which is one vector in the compiler
     unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
-    unsigned pieces;            ///< of a kernel's accesses that are taken piece by piece
+    unsigned guessedRegisters;  ///< of a kernel's accesses that are taken register by register
+    unsigned lanesOfFetch;      ///< of a gang in several rows, each so many fetch ahead
   } accesses;
   /// Read-modify-write (widen_atomics.cpp).
   struct Atomics {

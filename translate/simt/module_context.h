@@ -32,7 +32,7 @@ struct ModuleContext {
   /// Lanes access places as far from each other as a number known only at run time says: lines of
   /// memory that later rows of the block may share.
   bool stridesAcrossLanes = false;
-  unsigned pieces = 0; ///< of accesses by pieces, so far (widen_pieces.cpp)
+  unsigned guessedRegisters = 0; ///< accessed one by one, so far (widen_windows.cpp)
   /// Wide versions of device functions that were not inlined.
   std::map<const llvm::Function *, llvm::Function *> wide = {};
   /// Functions that lanes call one by one, for gangs of one lane.

@@ -307,7 +307,7 @@ std::vector<std::vector<Instruction *>> runsOfAccesses(BasicBlock &block,
                                                        const ShapeAnalysis &shapes) {
   std::vector<std::vector<Instruction *>> runs(1);
   for (Instruction &i : block)
-    if (!llvm::isa<llvm::PHINode>(i) && (!mayRunAlone(i) || i.isAtomic()))
+    if (!llvm::isa<llvm::PHINode>(i) && (!mayRunAlone(i, /*isWithArrays=*/false) || i.isAtomic()))
       runs.emplace_back();
     else if (placeOf(i) &&
              !(i.hasMetadata(llvm::LLVMContext::MD_invariant_load) && shapes.isUniform(placeOf(i))))

@@ -123,6 +123,17 @@ bool chasesPointers(const llvm::Loop &loop) {
   return isRead;
 }
 
+/// Whether it reads or writes arrays that each thread has for itself: a stack, mostly. What such a
+/// loop searches it finds in the first caches, as it finds the array.
+bool hasArrays(const llvm::Loop &loop) {
+  return llvm::any_of(loop.blocks(), [](const BasicBlock *b) {
+    return llvm::any_of(*b, [](const Instruction &i) {
+      const Value *pointer = llvm::getLoadStorePointerOperand(&i);
+      return pointer && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
+    });
+  });
+}
+
 /// Whether lanes may leave the loop many rounds apart: not where each exit compares what lies in a
 /// row across the lanes with one bound, as in loops that stride by the block.
 bool mayLeaveFarApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
@@ -166,7 +177,8 @@ unsigned fewLanes(const llvm::Loop &loop, const ShapeAnalysis &shapes, const Tar
     return 0;
   const AloneCosts round = roundOf(loop, AloneCost(shapes, target));
   const auto worth = unsigned(round.gang / round.lane);
-  return worth < 2 ? 0 : std::min(worth, chasesPointers(loop) ? 1 : kLimits.stragglers.lanes);
+  const bool waits = chasesPointers(loop) && !hasArrays(loop);
+  return worth < 2 ? 0 : std::min(worth, waits ? 1 : kLimits.stragglers.lanes);
 }
 
 /// A loop of a kernel, and its rest as a function.
@@ -356,8 +368,10 @@ std::vector<llvm::Function *> runStragglersAlone(llvm::Function &kernel, const G
   unsigned copied = 0;
   for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
     if (!l->isInnermost() || copied + sizeOf(*l) > kLimits.stragglers.copied ||
-        !llvm::all_of(l->blocks(),
-                      [](const BasicBlock *b) { return llvm::all_of(*b, mayRunAlone); }))
+        !llvm::all_of(l->blocks(), [](const BasicBlock *b) {
+          return llvm::all_of(
+              *b, [](const Instruction &i) { return mayRunAlone(i, /*isWithArrays=*/true); });
+        }))
       continue;
     const unsigned lanes = std::min(fewLanes(*l, shapes, target), gang.lanes - 1);
     Rest rest(*l);

@@ -9,6 +9,7 @@
 
 #include "translate/lower/matrix_forms.h"
 #include "translate/simt/collectives.h"
+#include "translate/simt/lane_permute.h"
 #include "translate/simt/members.h"
 #include "translate/simt/prepare.h"
 #include "translate/simt/transposes.h"
@@ -152,7 +153,7 @@ llvm::Value *Collectives::permuteRegisters(Value *whole, Value *index) {
       return b_.CreateICmpSLT(upper, llvm::Constant::getNullValue(upper->getType()));
     };
     auto from = [&](unsigned source) {
-      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {part(whole, source), places});
+      return simt::permute(b_, part(whole, source), places, context_.target);
     };
     Value *isOdd = hasBit(3);
     Value *low = b_.CreateSelect(isOdd, from(1), from(0)),

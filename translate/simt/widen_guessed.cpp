@@ -221,13 +221,15 @@ Value *Accesses::rowFrom(const Guess &g, Value *first) {
   return b_.CreateAdd(b_.CreateVectorSplat(lanes_, first), llvm::ConstantVector::get(steps));
 }
 
-/// Whether the index and those of all lanes behind it leave the range of its type, which the row in
-/// memory does not.
-Value *Accesses::leavesRange(const Guess &g, Value *index, Value *by) {
+/// Whether a row of `lanes` lanes from lane `first` on leaves the range of the index's type, which
+/// it does not in memory.
+Value *Accesses::leavesRange(const Guess &g, unsigned first, unsigned lanes) {
+  Value *index = b_.CreateExtractElement(g.lanes, first);
   if (index->getType()->isIntegerTy(64))
     return b_.getFalse();
   const auto id =
       g.isSigned() ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow;
+  Value *by = llvm::ConstantInt::getSigned(index->getType(), int64_t(lanes - 1) * g.step);
   return b_.CreateExtractValue(b_.CreateBinaryIntrinsic(id, index, by), 1);
 }
 
@@ -268,13 +270,12 @@ std::optional<Accesses::Guess> Accesses::guessNeighbours(const Value *pointer, l
   g.lanes = numbers(index);
   g.part = numbers(differingPart(index, shapes_));
   Value *first = ofLane0(g.lanes), *differs = b_.CreateICmpNE(g.part, rowFrom(g, ofLane0(g.part)));
-  Value *last = llvm::ConstantInt::get(first->getType(), uint64_t(lanes_ - 1) * uint64_t(g.step));
   std::vector<int64_t> offsets;
   for (unsigned l = 0; l < lanes_; ++l)
     offsets.push_back(int64_t(l) * size);
   g.row = {placeOf(g, first), shapes_.intern(std::move(offsets)), nullptr,
            b_.CreateOr(anyLane(mask() ? b_.CreateAnd(differs, mask()) : differs),
-                       leavesRange(g, first, last))};
+                       leavesRange(g, 0, lanes_))};
   return g;
 }
 
@@ -360,7 +361,7 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
   if (!load.isSimple())
     return loadEach(load, pointers(a));
   if (!context_.target.hasMaskRegisters())
-    return loadPiecesOrEach(load, g, a);
+    return loadWindowsOrNear(load, g, a);
   Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
   Value *starts = startsOfRows(g);
@@ -382,7 +383,7 @@ void Accesses::storeRowsOrEach(const llvm::StoreInst &store, const Guess &g, con
   if (!store.isSimple())
     return storeEach(store, pointers(a), v);
   if (!context_.target.hasMaskRegisters())
-    return storePiecesOrEach(store, g, a, v);
+    return storeRegistersOrEach(store, g, a, v);
   Block *inRows = newBlock("store.rows"), *each = newBlock("store.each"),
         *done = newBlock("store.end");
   Value *starts = startsOfRows(g);

@@ -41,6 +41,11 @@ TEST(BufferSource, GeneratesContents) {
   EXPECT_EQ(loadDouble(Element::f64, make("f64[4]:fill:-2.5").at(3)), -2.5);
   EXPECT_EQ(loadInteger(Element::i16, make("i16[3]:1, -2, 0x10").at(2)), 16);
   EXPECT_EQ(loadInteger(Element::i64, make("i64[10]:expr:i*i-1").at(9)), 80);
+  // numbers that doubles do not have, and signed ones either
+  const auto last = static_cast<int64_t>(18446744073709551615U);
+  EXPECT_EQ(loadInteger(Element::u64, make("u64[2]:1, 18446744073709551615").at(1)), last);
+  EXPECT_EQ(loadInteger(Element::u64, make("u64[2]:fill:18446744073709551613").at(1)), last - 2);
+  EXPECT_EQ(loadDouble(Element::f64, make("f64[1]:18446744073709551615").at(0)), 0x1p64);
   EXPECT_TRUE(std::isinf(loadDouble(Element::f16, make("f16[1]:fill:1e9").at(0))));
 }
 
