@@ -11,11 +11,9 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include "translate/jit/near_lanes.h"
 #include "translate/jit/quiet_calls.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/lane_access.h"
-#include "translate/simt/shape.h"
 
 namespace ptxrun::jit {
 
@@ -28,9 +26,6 @@ namespace {
 bool isLaneAccess(const Instruction &i, const simt::Target &target) {
   return LaneAccess::is(i) && !target.gathers(LaneAccess(cast<IntrinsicInst>(i)).elementBits());
 }
-
-/// Whether it is a gather of which simt says that its lanes may lie near one another.
-bool isOfNear(const Instruction &i) { return i.hasMetadata(simt::kNear); }
 
 SmallVector<IntrinsicInst *> laneAccesses(Function &function, const simt::Target &target) {
   SmallVector<IntrinsicInst *> found;
@@ -115,10 +110,9 @@ Indexed indexedBy(IRBuilder<> &ir, const LaneAccess &access) {
 /// a kernel's code a hundred values may wait there.
 class LaneFunctions {
  public:
-  LaneFunctions(Module &module, const simt::Target &target) : module_(module), target_(target) {}
+  explicit LaneFunctions(Module &module) : module_(module) {}
 
-  Function *of(const LaneAccess &access, const Indexed &indexed, bool isNear,
-               const Function &caller) {
+  Function *of(const LaneAccess &access, const Indexed &indexed, const Function &caller) {
     auto *element = cast<IntegerType>(access.type->getElementType());
     std::string name;
     raw_string_ostream out(name);
@@ -126,8 +120,6 @@ class LaneFunctions {
         << access.align.value();
     if (indexed.base)
       out << ".at." << module_.getDataLayout().getTypeAllocSize(indexed.of).getFixedValue();
-    if (isNear)
-      out << ".near";
     if (Function *made = module_.getFunction(name))
       return made;
     IRBuilder<> ir(module_.getContext());
@@ -137,11 +129,7 @@ class LaneFunctions {
                                              name, module_, caller);
     // Not among the code that has lines: what goes wrong in it is its caller's.
     function->setSection(".text.lanes");
-    const Body body(*function, access, indexed.of);
-    if (const NearLanes near = body.near(target_); isNear && near.isKnown())
-      body.writeNear(near);
-    else
-      body.write();
+    Body(*function, access, indexed.of).write();
     return function;
   }
 
@@ -155,32 +143,23 @@ class LaneFunctions {
     Body(Function &function, const LaneAccess &access, Type *indexed)
         : function(function), access(access), indexed(indexed) {}
 
-    BasicBlock *block(const char *called) const {
-      return BasicBlock::Create(function.getContext(), called, &function);
-    }
-    Value *mask() const { return function.getArg(function.arg_size() - 1); }
-    Value *values() const { return function.getArg(function.arg_size() - 2); }
-
-    void write() const {
-      BasicBlock *entry = block("entry");
+    void write() {
+      LLVMContext &c = function.getContext();
+      auto block = [&](const char *called) { return BasicBlock::Create(c, called, &function); };
+      BasicBlock *entry = block("entry"), *all = block("all"), *some = block("some"),
+                 *each = block("each"), *done = block("done");
+      Value *mask = function.getArg(function.arg_size() - 1);
       IRBuilder<> ir(entry);
-      writeEach(ir);
-    }
-
-    /// All lanes, or those that are active, and returns.
-    void writeEach(IRBuilder<> &ir) const {
-      BasicBlock *all = block("all"), *some = block("some"), *each = block("each"),
-                 *done = block("done");
-      ir.CreateCondBr(ir.CreateICmpEQ(mask(), allOf(ir, access)), all, some);
+      ir.CreateCondBr(ir.CreateICmpEQ(mask, allOf(ir, access)), all, some);
       ir.SetInsertPoint(all);
       for (unsigned lane = 0; lane < access.lanes(); ++lane)
         move(ir, ir.getInt64(lane));
       ir.CreateRetVoid();
       ir.SetInsertPoint(some);
-      ir.CreateCondBr(ir.CreateIsNull(mask()), done, each);
+      ir.CreateCondBr(ir.CreateIsNull(mask), done, each);
       ir.SetInsertPoint(each);
       PHINode *left = ir.CreatePHI(ir.getInt32Ty(), 2);
-      left->addIncoming(mask(), some);
+      left->addIncoming(mask, some);
       Value *lane = ir.CreateIntrinsic(Intrinsic::cttz, {ir.getInt32Ty()}, {left, ir.getTrue()});
       move(ir, ir.CreateZExt(lane, ir.getInt64Ty()));
       Value *next = ir.CreateAnd(left, ir.CreateSub(left, ir.getInt32(1)));
@@ -190,41 +169,16 @@ class LaneFunctions {
       ir.CreateRetVoid();
     }
 
-    NearLanes near(const simt::Target &target) const {
-      const unsigned unit =
-          indexed ? unsigned(function.getDataLayout().getTypeAllocSize(indexed)) : 1;
-      return {access,
-              target,
-              indexed ? function.getArg(0) : nullptr,
-              function.getArg(indexed ? 1 : 0),
-              unit,
-              values(),
-              mask()};
-    }
-
-    void writeNear(const NearLanes &near) const {
-      BasicBlock *entry = block("entry"), *some = block("near"), *each = block("far"),
-                 *done = block("return");
-      IRBuilder<> ir(entry);
-      ir.CreateCondBr(ir.CreateIsNull(mask()), done, some);
-      ir.SetInsertPoint(some);
-      near.gather(ir, each, done);
-      ir.SetInsertPoint(each);
-      writeEach(ir);
-      ir.SetInsertPoint(done);
-      ir.CreateRetVoid();
-    }
-
-    Value *place(IRBuilder<> &ir, Value *lane) const {
+    Value *place(IRBuilder<> &ir, Value *lane) {
       if (!indexed)
         return ir.CreateLoad(ir.getPtrTy(), ir.CreateGEP(ir.getPtrTy(), function.getArg(0), lane));
       Value *index =
           ir.CreateLoad(ir.getInt32Ty(), ir.CreateGEP(ir.getInt32Ty(), function.getArg(1), lane));
       return ir.CreateGEP(indexed, function.getArg(0), ir.CreateSExt(index, ir.getInt64Ty()));
     }
-    void move(IRBuilder<> &ir, Value *lane) const {
+    void move(IRBuilder<> &ir, Value *lane) {
       Type *element = access.type->getElementType();
-      Value *own = ir.CreateGEP(element, values(), lane);
+      Value *own = ir.CreateGEP(element, function.getArg(function.arg_size() - 2), lane);
       Value *shared = place(ir, lane);
       if (access.isStore)
         ir.CreateAlignedStore(ir.CreateLoad(element, own), shared, access.align);
@@ -240,7 +194,6 @@ class LaneFunctions {
 
  private:
   Module &module_;
-  const simt::Target &target_;
 };
 
 /// Where a function leaves what it hands over.
@@ -289,7 +242,7 @@ void accessByCall(IntrinsicInst &i, LaneFunctions &functions, Buffers &buffers) 
       access.isOfAll() ? LaneFunctions::allOf(ir, access)
                        : ir.CreateZExt(ir.CreateBitCast(access.mask, ir.getIntNTy(access.lanes())),
                                        ir.getInt32Ty()));
-  Function *function = functions.of(access, indexed, isOfNear(i), *i.getFunction());
+  Function *function = functions.of(access, indexed, *i.getFunction());
   ir.CreateCall(function, arguments)->setCallingConv(function->getCallingConv());
   if (!access.isStore)
     replaceGather(i, access, ir, ir.CreateAlignedLoad(type, values, values->getAlign()));
@@ -323,7 +276,6 @@ void accessLanesInPlace(Module &module, const simt::Target &target, bool isBasel
   uint64_t often = isBaseline ? limits.lanesOnce : limits.lanesOften, once = limits.lanesOnce;
   for (Function &function : module) {
     SmallVector<IntrinsicInst *> accesses = laneAccesses(function, target);
-    llvm::erase_if(accesses, [](const IntrinsicInst *i) { return isOfNear(*i); });
     if (accesses.empty())
       continue;
     DominatorTree dominators(function);
@@ -346,7 +298,7 @@ void accessLanesInPlace(Module &module, const simt::Target &target, bool isBasel
 }
 
 void accessLanesByCalls(Module &module, const simt::Target &target) {
-  LaneFunctions functions(module, target);
+  LaneFunctions functions(module);
   SmallVector<Function *> callers;
   for (Function &function : module)
     callers.push_back(&function);

@@ -110,8 +110,7 @@ class Accesses : protected ValueMap {
 
   // widen_windows.cpp
   Value *elementsBehind(const Guess &);
-  Value *loadWindowsOrNear(const llvm::LoadInst &, const Guess &, const Address &);
-  Value *loadNear(const llvm::LoadInst &, const Guess &, const Address &);
+  Value *loadWindowsOrEach(const llvm::LoadInst &, const Guess &, const Address &);
   void storeRegistersOrEach(const llvm::StoreInst &, const Guess &, const Address &, Value *v);
   bool mayTakeRegisters(unsigned number);
 

@@ -317,8 +317,7 @@ constinit const Limits kLimits = {
                  .blended = 256, // 16 and 32 lanes of bytes in steps of 16: 0.6 and 6.6 s for 46
                  // A row takes a third of a gather of 32 lanes (oddStaged of bench_kinds).
                  .rowsOfGang = 3,
-                 .guessedRegisters = 128,
-                 .lanesOfFetch = 8},
+                 .guessedRegisters = 128},
     // Sixteen registers less pointers and counters are for lanes ahead (`histogram`).
     .atomics = {.registers = 12, .dense = 4, .denseFrom = 8},
     // The time of the analyses; no kernel of tests/bench comes near.

@@ -140,7 +140,6 @@ struct Limits {
     unsigned blended;           ///< elements of such a row, which is one vector in the compiler
     unsigned rowsOfGang;        ///< an access in so many rows is taken row by row
     unsigned guessedRegisters;  ///< of a kernel's accesses that are taken register by register
-    unsigned lanesOfFetch;      ///< of a gang in several rows, each so many fetch ahead
   } accesses;
   /// Read-modify-write (widen_atomics.cpp).
   struct Atomics {

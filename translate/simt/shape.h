@@ -65,9 +65,6 @@ inline constexpr const char *kVersion = "ptx.version";
 /// Metadata: a load of what an atomic operation of one thread at a time replaces.
 inline constexpr const char *kUpdate = "ptx.update";
 
-/// Metadata: a gather whose lanes may lie near one another.
-inline constexpr const char *kNear = "ptx.near";
-
 /// What is known of the block: decides the shapes of %tid.
 struct GangShape {
   unsigned lanes = 32;

@@ -361,7 +361,7 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
   if (!load.isSimple())
     return loadEach(load, pointers(a));
   if (!context_.target.hasMaskRegisters())
-    return loadWindowsOrNear(load, g, a);
+    return loadWindowsOrEach(load, g, a);
   Block *inRows = newBlock("load.rows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
   Value *starts = startsOfRows(g);

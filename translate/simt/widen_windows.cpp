@@ -10,14 +10,13 @@
 //     if (all places are in a register, all windows within the row's length and page)
 //       of each register:  permute(load(index[0] + at), places)
 //     else
-//       a gather that looks for several rows (jit/near_lanes.h)
+//       lane by lane
 //
 // One row after the other under masks, as with registers for them (widen_guessed.cpp), takes
 // longer: masks for all of the gang's registers are made of bits, for each row.
 #include <llvm/Analysis/VectorUtils.h>
 
 #include "translate/simt/accesses.h"
-#include "translate/simt/lane_access.h"
 #include "translate/simt/lane_permute.h"
 
 namespace ptxrun::simt {
@@ -43,21 +42,10 @@ Value *Accesses::elementsBehind(const Guess &g) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fshr, {by->getType()}, {by, by, shift});
 }
 
-Value *Accesses::loadNear(const llvm::LoadInst &load, const Guess &g, const Address &a) {
-  if (const auto step = g.isShared ? std::nullopt : stepToNextCta(load, g.size))
-    for (unsigned l = 0; l < lanes_; l += kLimits.accesses.lanesOfFetch)
-      fetchForNextCta(placeOf(g, b_.CreateExtractElement(g.lanes, l)),
-                      std::min(*step, rowOfBlock(g.size)), *step);
-  Value *loaded = loadEach(load, pointers(a));
-  if (auto *i = llvm::dyn_cast<llvm::Instruction>(loaded); i && LaneAccess::is(*i))
-    i->setMetadata(kNear, llvm::MDNode::get(b_.getContext(), {}));
-  return loaded;
-}
-
-Value *Accesses::loadWindowsOrNear(const llvm::LoadInst &load, const Guess &g, const Address &a) {
+Value *Accesses::loadWindowsOrEach(const llvm::LoadInst &load, const Guess &g, const Address &a) {
   const unsigned n = std::min(lanes_, lanesToPermute(unsigned(g.size), context_.target));
   if (!mayTakeRegisters(lanes_ / n))
-    return loadNear(load, g, a);
+    return loadEach(load, pointers(a));
   const auto lanesOf = [&](Value *v, unsigned l) {
     return b_.CreateShuffleVector(v, llvm::createSequentialMask(l, n, 0));
   };
@@ -86,9 +74,9 @@ Value *Accesses::loadWindowsOrNear(const llvm::LoadInst &load, const Guess &g, c
   }
   Value *beyond = b_.CreateAnd(all, llvm::ConstantInt::get(all->getType(), ~uint64_t(n - 1)));
   fit = b_.CreateAnd(fit, b_.CreateNot(anyLane(b_.CreateICmpNE(beyond, none(beyond)))));
-  Block *inWindows = newBlock("load.windows"), *near = newBlock("load.near"),
+  Block *inWindows = newBlock("load.windows"), *each = newBlock("load.each"),
         *done = newBlock("load.end");
-  b_.CreateCondBr(fit, inWindows, near);
+  b_.CreateCondBr(fit, inWindows, each);
   const auto loadWindows = [&] {
     llvm::Type *element = plain(&load);
     auto *number = b_.getIntNTy(unsigned(g.size) * 8);
@@ -100,7 +88,8 @@ Value *Accesses::loadWindowsOrNear(const llvm::LoadInst &load, const Guess &g, c
     }
     return b_.CreateBitCast(concatenate(loaded), vec(element, lanes_));
   };
-  return joined({inWindows, loadWindows}, {near, [&] { return loadNear(load, g, a); }}, done);
+  return joined({inWindows, loadWindows}, {each, [&] { return loadEach(load, pointers(a)); }},
+                done);
 }
 
 /// One store of each register, if its lanes lie in a row, and all are active.
