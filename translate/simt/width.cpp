@@ -43,7 +43,8 @@ class DifferingValues {
     if (type->isVoidTy() || !shapes_.shape(&i).isVarying() || rows_.contains(&i) ||
         (type->isIntOrPtrTy() && !differs(sumOf(&i, Extensions::through))))
       return 0;
-    return isWideProduct(i) ? 4 : type->getPrimitiveSizeInBits() > 32 ? 2 : 1;
+    const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
+    return isWideProduct(i) ? 4 : std::max(1u, unsigned(llvm::divideCeil(bits, 32)));
   }
 
  private:

@@ -153,6 +153,35 @@ TEST(Width, LongCodeHasFewLanes) {
   EXPECT_EQ(lanesOf(2000, CpuLevel::avx512), 16u);
 }
 
+/// Each element of a vector that lanes load from places of their own takes registers.
+TEST(Width, LanesWithVectorsAreFewer) {
+  const auto lanesWith = [](const char *loadsAndSum) {
+    const std::string body =
+        std::string("%t = call i32 @ptx.sreg.tid.x()\n%i = zext i32 %t to i64\n"
+                    "%base = load i64, ptr %params\n%o4 = shl i64 %i, 2\n%o8 = shl i64 %i, 3\n"
+                    "%ia = add i64 %base, %o4\n%ip = inttoptr i64 %ia to ptr\n"
+                    "%k = load i32, ptr %ip, align 4\n%kw = sext i32 %k to i64\n"
+                    "%ko = shl i64 %kw, 5\n%a = add i64 %base, %ko\n%b = add i64 %a, 16\n"
+                    "%p = inttoptr i64 %a to ptr\n%q = inttoptr i64 %b to ptr\n") +
+        loadsAndSum +
+        "%ra = add i64 %base, %o8\n%rp = inttoptr i64 %ra to ptr\n"
+        "store double %sum, ptr %rp, align 8\nret void";
+    return widened(body, {.lanes = 0, .block = {128, 1, 1}, .level = CpuLevel::avx2}).needs.lanes;
+  };
+  EXPECT_EQ(lanesWith("%x = load double, ptr %p, align 8\n%y = load double, ptr %q, align 8\n"
+                      "%sum = fadd double %x, %y\n"),
+            32u);
+  EXPECT_EQ(lanesWith("%x = load <2 x double>, ptr %p, align 16\n"
+                      "%y = load <2 x double>, ptr %q, align 16\n"
+                      "%x0 = extractelement <2 x double> %x, i32 0\n"
+                      "%x1 = extractelement <2 x double> %x, i32 1\n"
+                      "%y0 = extractelement <2 x double> %y, i32 0\n"
+                      "%y1 = extractelement <2 x double> %y, i32 1\n"
+                      "%m = fmul double %y0, %y1\n%n = fmul double %x0, %x1\n"
+                      "%sum = fadd double %m, %n\n"),
+            16u);
+}
+
 /// Threads of 16 x 16 count in a column each: `counts[value][thread]`, rows of `row` bytes.
 TEST(Width, LanesThatCountInTheirOwnColumnsExchangeNothing) {
   const auto lanesWith = [](unsigned row, const char *loaded) {
