@@ -57,6 +57,31 @@ Instruction &asChosen(const ShapeAnalysis &shapes, Instruction &i) {
   return *v;
 }
 
+/// What of a number lies above the bits that `v` shifts out of it: as compilers write a quotient by
+/// a power of two times the divisor, which leaves the remainder. The same for lanes that agree on
+/// `v`.
+llvm::SmallVector<Instruction *> multiplesOf(const Instruction &v) {
+  using namespace llvm::PatternMatch;
+  llvm::SmallVector<Instruction *> found;
+  const llvm::APInt *by, *mask;
+  Value *number;
+  if (match(&v, m_Shr(m_Value(number), m_APInt(by))) && by->ult(by->getBitWidth()))
+    for (llvm::User *user : number->users())
+      if (match(user, m_And(m_Specific(number), m_APInt(mask))) && mask->isNegatedPowerOf2() &&
+          mask->countr_zero() == by->getZExtValue())
+        found.push_back(llvm::cast<Instruction>(user));
+  return found;
+}
+
+/// In `blocks`, where active lanes agree on `v`, and `same` is what they agree on.
+void settleMultiples(const Instruction &v, Value *same, llvm::ArrayRef<BasicBlock *> blocks) {
+  for (Instruction *i : multiplesOf(v))
+    if (llvm::is_contained(blocks, i->getParent())) {
+      llvm::IRBuilder<> b(i);
+      i->replaceAllUsesWith(b.CreateShl(same, v.getOperand(1)));
+    }
+}
+
 /// Computed by arithmetic alone from values of which all are known across the lanes.
 bool isComputedFromKnown(const ShapeAnalysis &shapes, const Instruction &of) {
   llvm::SmallVector<const Instruction *> stack{&of};
@@ -107,8 +132,12 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v, const GangShape &ga
   choice->setCondition(b.CreateAnd(choice->getCondition(), same));
   b.SetInsertPoint(&v);
   b.SetCurrentDebugLocation(v.getDebugLoc());
-  v.replaceAllUsesWith(callWord(b, Op::first, v.getType(), early));
+  Value *first = callWord(b, Op::first, v.getType(), early);
+  v.replaceAllUsesWith(first);
   llvm::SmallVector<BasicBlock *> agreed;
+  shapes.dominators().getDescendants(v.getParent(), agreed);
+  settleMultiples(v, first, agreed);
+  agreed.clear();
   shapes.dominators().getDescendants(choice->getSuccessor(0), agreed);
   settleComparisons(v, agreed, gang);
   return true;
@@ -167,6 +196,7 @@ void addVersion(Instruction &v, const Region &region, const GangShape &gang,
     for (Instruction &i : *block)
       if (&i != first)
         i.replaceUsesOfWith(&v, first);
+  settleMultiples(v, first, f.special);
   general.insert(f.rest.begin(), f.rest.end());
   settleComparisons(v, f.special, gang);
   // A value of its own for the others, who may take turns.
@@ -322,7 +352,10 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
           copied + size > kLimits.versions.copied)
         continue;
       auto isWorthIt = [&](llvm::ArrayRef<Instruction *> values) {
-        const ShapeAnalysis agreed(f, gang, false, values);
+        llvm::SmallVector<Instruction *> same(values);
+        for (const Instruction *v : values)
+          same.append(multiplesOf(*v));
+        const ShapeAnalysis agreed(f, gang, false, same);
         return worth(agreed, region.blocks) >= worth(shapes, region.blocks) + size;
       };
       if (isWorthIt({&i})) {
