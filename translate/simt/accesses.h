@@ -55,6 +55,13 @@ class Accesses : protected ValueMap {
   Value *laneByLane(llvm::ArrayRef<Value *> operands, llvm::Type *result, LaneBody,
                     LaneByLane how = {false, false, false, false});
 
+  /// One of two ways that a branch leads to.
+  struct Way {
+    Block *block;
+    llvm::function_ref<Value *()> emit; // what it gives, or null
+  };
+  Value *joined(Way, Way, Block *done, const llvm::Twine &name = "");
+
  private:
   // widen_addresses.cpp
   struct Address {
@@ -148,12 +155,6 @@ class Accesses : protected ValueMap {
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
   llvm::Type *gatheredAs(llvm::Type *, size_t lanes);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
-  /// One of two ways that a branch leads to.
-  struct Way {
-    Block *block;
-    llvm::function_ref<Value *()> emit; // what it gives, or null
-  };
-  Value *joined(Way, Way, Block *done, const llvm::Twine &name = "");
   Value *loadEither(const llvm::LoadInst &, const Address &, llvm::function_ref<Value *()> slowly);
   void storeOffsetsOrEach(const llvm::StoreInst &, const Address &, Value *v);
   void storeEither(const Address &, llvm::function_ref<void()> asSaid,

@@ -1,5 +1,6 @@
 // One instruction of one thread -> the instruction(s) of a gang.
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Operator.h>
 
 #include "translate/simt/cost.h"
@@ -138,6 +139,58 @@ llvm::Value *Widener::emitVaryingDivision(const llvm::Instruction &i) {
   Value *a = vector(i.getOperand(0)), *d = vector(i.getOperand(1));
   if (llvm::isa<llvm::Constant>(i.getOperand(1)))
     return emitElementwise(i, {a, d});
+  if (!isBaseline() && lanes_ > 1 && shapes_.isUniform(i.getOperand(1)) &&
+      shapes_.shape(i.getOperand(0)).hasOffsets() && !shapes_.shape(i.getOperand(0)).isConditional)
+    return emitRowDivision(i, a, d);
+  return emitDivisionByLanes(i, a, d);
+}
+
+/// Lanes at known distances, divided by one number that is greater than all of these: those that
+/// reach the next multiple have one more, and the others what lane 0 has.
+///
+///     q = x / d;  r = x % d                    of the first lane
+///     isNext = distance >= d - r
+///     quotient = q + isNext;  remainder = r + distance - (isNext ? d : 0)
+llvm::Value *Widener::emitRowDivision(const llvm::Instruction &i, Value *a, Value *divisors) {
+  using I = llvm::Instruction;
+  const Value *numbers = i.getOperand(0);
+  const std::vector<int64_t> &offsets = *shapes_.shape(numbers).offsets;
+  const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
+  const auto span = uint64_t(*most - *least);
+  const unsigned width = i.getType()->getScalarSizeInBits();
+  const bool isSigned = i.getOpcode() == I::SDiv || i.getOpcode() == I::SRem;
+  const auto number = [&](const llvm::APInt &n) { return llvm::ConstantInt::get(i.getType(), n); };
+  const llvm::APInt greatest =
+      isSigned ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
+  if (greatest.ule(span))
+    return emitDivisionByLanes(i, a, divisors);
+  Value *x = b_.CreateFreeze(
+      b_.CreateAdd(base(numbers), number(llvm::APInt(64, uint64_t(*least)).trunc(width))));
+  Value *d = b_.CreateFreeze(base(i.getOperand(1)));
+  // As numbers without a sign, of which none is a negative one, and none wraps.
+  Value *isRow = b_.CreateAnd(b_.CreateICmpULE(x, number(greatest - span)),
+                              b_.CreateICmpUGT(d, number(llvm::APInt(width, span))));
+  isRow = b_.CreateAnd(isRow, b_.CreateICmpULE(d, number(greatest)));
+  Block *row = newBlock("divide.row"), *each = newBlock("divide.each"), *end = newBlock("divided");
+  b_.CreateCondBr(isRow, row, each,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 10, 1));
+  const auto divideRow = [&]() -> Value * {
+    Value *q = b_.CreateUDiv(x, d), *r = b_.CreateSub(x, b_.CreateMul(q, d));
+    llvm::SmallVector<llvm::Constant *> distances;
+    for (const int64_t offset : offsets)
+      distances.push_back(number(llvm::APInt(width, uint64_t(offset - *least))));
+    const auto all = [&](Value *v) { return b_.CreateVectorSplat(lanes_, v); };
+    Value *distance = llvm::ConstantVector::get(distances);
+    Value *isNext = b_.CreateICmpUGE(distance, all(b_.CreateSub(d, r)));
+    if (i.getOpcode() == I::UDiv || i.getOpcode() == I::SDiv)
+      return b_.CreateSub(all(q), b_.CreateSExt(isNext, distance->getType()));
+    Value *none = llvm::Constant::getNullValue(distance->getType());
+    return b_.CreateSub(b_.CreateAdd(all(r), distance), b_.CreateSelect(isNext, all(d), none));
+  };
+  return joined({row, divideRow}, {each, [&] { return emitDivisionByLanes(i, a, divisors); }}, end);
+}
+
+llvm::Value *Widener::emitDivisionByLanes(const llvm::Instruction &i, Value *a, Value *d) {
   if (mask())
     d = b_.CreateSelect(mask(), d, llvm::ConstantInt::get(d->getType(), 1));
   const unsigned width = i.getType()->getScalarSizeInBits();

@@ -73,6 +73,8 @@ class Widener : private Collectives {
   Value *emitOffsets(const llvm::Instruction &);
   Value *emitVarying(const llvm::Instruction &);
   Value *emitVaryingDivision(const llvm::Instruction &);
+  Value *emitRowDivision(const llvm::Instruction &, Value *a, Value *divisors);
+  Value *emitDivisionByLanes(const llvm::Instruction &, Value *a, Value *d);
   Value *emitWideDivision(const llvm::Instruction &, Value *a, Value *d);
   Value *quotientsByDoubles(unsigned opcode, Value *a, Value *d);
   Value *emitQuotientByUniform(const llvm::Instruction &);
