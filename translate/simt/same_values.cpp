@@ -73,12 +73,13 @@ llvm::SmallVector<Instruction *> multiplesOf(const Instruction &v) {
   return found;
 }
 
-/// In `blocks`, where active lanes agree on `v`, and `same` is what they agree on.
-void settleMultiples(const Instruction &v, Value *same, llvm::ArrayRef<BasicBlock *> blocks) {
+/// In `blocks`, where active lanes agree on `v`, and `same` is what they agree on: behind that.
+void settleMultiples(const Instruction &v, Instruction &same, llvm::ArrayRef<BasicBlock *> blocks) {
   for (Instruction *i : multiplesOf(v))
-    if (llvm::is_contained(blocks, i->getParent())) {
+    if (llvm::is_contained(blocks, i->getParent()) &&
+        (i->getParent() != same.getParent() || same.comesBefore(i))) {
       llvm::IRBuilder<> b(i);
-      i->replaceAllUsesWith(b.CreateShl(same, v.getOperand(1)));
+      i->replaceAllUsesWith(b.CreateShl(&same, v.getOperand(1)));
     }
 }
 
@@ -132,11 +133,11 @@ bool joinChoice(const ShapeAnalysis &shapes, Instruction &v, const GangShape &ga
   choice->setCondition(b.CreateAnd(choice->getCondition(), same));
   b.SetInsertPoint(&v);
   b.SetCurrentDebugLocation(v.getDebugLoc());
-  Value *first = callWord(b, Op::first, v.getType(), early);
+  llvm::CallInst *first = callWord(b, Op::first, v.getType(), early);
   v.replaceAllUsesWith(first);
   llvm::SmallVector<BasicBlock *> agreed;
   shapes.dominators().getDescendants(v.getParent(), agreed);
-  settleMultiples(v, first, agreed);
+  settleMultiples(v, *first, agreed);
   agreed.clear();
   shapes.dominators().getDescendants(choice->getSuccessor(0), agreed);
   settleComparisons(v, agreed, gang);
@@ -191,12 +192,12 @@ void addVersion(Instruction &v, const Region &region, const GangShape &gang,
   });
   llvm::IRBuilder<> b(&*f.special[0]->getFirstInsertionPt());
   b.SetCurrentDebugLocation(v.getDebugLoc());
-  Value *first = callWord(b, Op::first, v.getType(), &v);
+  llvm::CallInst *first = callWord(b, Op::first, v.getType(), &v);
   for (BasicBlock *block : f.special)
     for (Instruction &i : *block)
       if (&i != first)
         i.replaceUsesOfWith(&v, first);
-  settleMultiples(v, first, f.special);
+  settleMultiples(v, *first, f.special);
   general.insert(f.rest.begin(), f.rest.end());
   settleComparisons(v, f.special, gang);
   // A value of its own for the others, who may take turns.
