@@ -161,6 +161,17 @@ void workAs(Worker &worker, LaunchState &l, int number, uint64_t deadline) {
     l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
 }
 
+/// There may be no memory for the sentence either: the status tells as much.
+Failure outOfMemory() noexcept {
+  Failure f;
+  f.status = Status::outOfMemory;
+  try {
+    f.message = "not enough memory for the launch";
+  } catch (const std::bad_alloc &) {
+  }
+  return f;
+}
+
 /// The same, where memory may be too short for the records that it needs: that fails the launch.
 void work(LaunchState &l, int number, uint64_t deadline) {
   Worker *worker = nullptr;
@@ -172,10 +183,7 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     }
     workAs(*worker, l, number, deadline);
   } catch (const std::bad_alloc &) {
-    Failure f;
-    f.status = Status::outOfMemory;
-    f.message = "not enough memory for the launch";
-    failLaunch(l, std::move(f));
+    failLaunch(l, outOfMemory());
     for (GroupState *group :
          worker ? std::exchange(worker->inFlight, {}) : std::vector<GroupState *>{})
       closeGroup(*worker, group);
@@ -224,6 +232,10 @@ Failure run(const LaunchRequest &request) {
   l.maxInFlight = mostInFlight(l);
   l.abi.workerCount = static_cast<uint32_t>(l.workers);
   l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
+  struct Watched {
+    LaunchState &launch;
+    ~Watched() { unwatch(launch); }
+  } watched{l}; // whatever is thrown: nobody may look at what is gone
   watch(l);
   // Launches that take long, or were never seen, have the time to look.
   keepFaultHandlers(expectedNs(*l.code, l.threadsPerCta, l.ctas) > kInlineLimitNs);

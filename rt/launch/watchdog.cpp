@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 
 #include "rt/launch/clock.h"
 #include "rt/launch/faults.h"
@@ -126,8 +127,12 @@ void watch(LaunchState &launch) {
 }
 
 void interruptWorkers(LaunchState &launch) {
-  if (launch.workers > 1)
+  if (launch.workers <= 1)
+    return;
+  try {
     watchdog().add(launch);
+  } catch (const std::bad_alloc &) { // the others find out when they next ask
+  }
 }
 
 void unwatch(LaunchState &launch) {

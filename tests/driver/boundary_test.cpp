@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <thread>
 
 #include "tests/driver/driver_fixture.h"
 
@@ -133,24 +134,28 @@ TEST_F(Boundary, WorkThatFindsNoMemoryFailsItsContext) {
   const CUdeviceptr memory = upload<uint32_t>({1});
   ASSERT_CUDA(launch(store, 1, 1, nullptr, memory, 1));
   ASSERT_CUDA(cuCtxSynchronize());
-  for (long n = 0; n < 50; ++n) {
-    CUcontext context = nullptr;
-    CUstream stream = nullptr;
-    ASSERT_CUDA(cuCtxCreate(&context, nullptr, 0, 0));
-    ASSERT_CUDA(cuStreamCreate(&stream, 0));
-    CUfunction own = function(kSmall, "store");
-    ASSERT_CUDA(cuLaunchHostFunc(
-        stream, [](void *data) { delete new long(*static_cast<long *>(data)); }, &n));
-    ASSERT_CUDA(launch(own, 1, 1, stream, memory, 1));
-    allocationsLeft = n;
-    const CUresult result = cuStreamSynchronize(stream);
-    allocationsLeft = -1;
-    if (result != CUDA_SUCCESS) {
-      EXPECT_RESULT(result, CUDA_ERROR_OUT_OF_MEMORY);
-      EXPECT_RESULT(cuStreamSynchronize(stream), CUDA_ERROR_OUT_OF_MEMORY); // it stays
+  const auto failEachInTurn = [&] {
+    for (long n = 0; n < 50; ++n) {
+      CUcontext context = nullptr;
+      CUstream stream = nullptr;
+      ASSERT_CUDA(cuCtxCreate(&context, nullptr, 0, 0));
+      ASSERT_CUDA(cuStreamCreate(&stream, 0));
+      CUfunction own = function(kSmall, "store");
+      ASSERT_CUDA(cuLaunchHostFunc(
+          stream, [](void *data) { delete new long(*static_cast<long *>(data)); }, &n));
+      ASSERT_CUDA(launch(own, 1, 1, stream, memory, 1));
+      allocationsLeft = n;
+      const CUresult result = cuStreamSynchronize(stream);
+      allocationsLeft = -1;
+      if (result != CUDA_SUCCESS) {
+        EXPECT_RESULT(result, CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_RESULT(cuStreamSynchronize(stream), CUDA_ERROR_OUT_OF_MEMORY); // it stays
+      }
+      EXPECT_CUDA(cuCtxDestroy(context));
     }
-    EXPECT_CUDA(cuCtxDestroy(context));
-  }
+  };
+  failEachInTurn();
+  std::thread(failEachInTurn).join(); // one that has nothing yet of what launches need
   EXPECT_CUDA(launch(store, 1, 1, nullptr, memory, 1));
   EXPECT_CUDA(cuCtxSynchronize());
 }
