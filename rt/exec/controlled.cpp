@@ -58,12 +58,11 @@ class ControlledRun {
     if (Stepper *stepper = launch_.request->stepper; stepper && worker_.inFlight.empty())
       stepper->groupStarts(n);
     const bool isReverse = launch_.request->schedule == Schedule::reverse;
-    GroupState *group = openGroup(worker_, launch_, isReverse ? launch_.groups - 1 - n : n);
+    GroupState *group = openGroupInFlight(worker_, launch_, isReverse ? launch_.groups - 1 - n : n);
     if (!group)
       return false;
     worker_.random.state =
         launch_.request->generatorSeed() + (group->number + 1) * 0x9e3779b97f4a7c15u;
-    worker_.inFlight.push_back(group);
     controller_.open(*group);
     return true;
   }

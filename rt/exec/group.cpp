@@ -111,9 +111,7 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   }
 }
 
-GroupState *failMemory(Worker &worker, LaunchState &launch, GroupState *group, const char *what) {
-  if (group)
-    closeGroup(worker, group);
+OpenGroup failMemory(LaunchState &launch, const char *what) {
   Failure f;
   f.status = Status::outOfMemory;
   f.message = std::string("not enough memory for ") + what + " of a thread block";
@@ -121,35 +119,35 @@ GroupState *failMemory(Worker &worker, LaunchState &launch, GroupState *group, c
   return nullptr;
 }
 
-bool takeArena(Worker &worker, GroupState &g) {
+bool takeArena(GroupState &g) {
   if (g.arena)
     return true;
   g.arena = new (std::nothrow) SharedArena;
-  (void)worker;
   return g.arena && g.arena->base();
 }
 
 } // namespace
 
-GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
-  GroupState *group = worker.freeGroups;
-  if (group)
-    worker.freeGroups = group->nextFree;
-  else if (!(group = new (std::nothrow) GroupState))
-    return failMemory(worker, launch, nullptr, "the records");
+OpenGroup openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
+  GroupState *free = worker.freeGroups;
+  if (free)
+    worker.freeGroups = free->nextFree;
+  else if (!(free = new (std::nothrow) GroupState))
+    return failMemory(launch, "the records");
+  free->worker = &worker;
+  OpenGroup group(free);
   GroupState &g = *group;
-  g.worker = &worker;
   g.launch = &launch;
   g.code = worker.code;
   if (g.preparedFor != launch.id) {
     if (!growRecords(g, launch))
-      return failMemory(worker, launch, group, "the records");
-    if (!takeArena(worker, g))
-      return failMemory(worker, launch, group, "shared memory");
+      return failMemory(launch, "the records");
+    if (!takeArena(g))
+      return failMemory(launch, "shared memory");
     for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
       if (!g.arena->commit(rank, launch.sharedBytes) ||
           (launch.code->needs.usesReservedShared && !g.arena->commitReserved(rank)))
-        return failMemory(worker, launch, group, "shared memory");
+        return failMemory(launch, "shared memory");
     fillGangs(g, launch);
     g.preparedFor = launch.id;
   }
@@ -167,6 +165,14 @@ GroupState *openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
     g.isAloneInTrace = worker.inFlight.empty();
   }
   return group;
+}
+
+GroupState *openGroupInFlight(Worker &worker, LaunchState &launch, uint64_t number) {
+  OpenGroup group = openGroup(worker, launch, number);
+  if (!group)
+    return nullptr;
+  worker.inFlight.push_back(group.get());
+  return group.release();
 }
 
 void closeGroup(Worker &worker, GroupState *group) {

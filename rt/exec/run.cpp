@@ -219,6 +219,29 @@ void workTogether(LaunchState &l, bool isShort, uint64_t start) {
   withdrawLaunch(l);
 }
 
+/// All of the launch's work, under the watchdog's eyes.
+void workWatched(LaunchState &l) {
+  struct Watched {
+    LaunchState &launch;
+    ~Watched() { unwatch(launch); }
+  } watched{l}; // whatever is thrown: nobody may look at what is gone
+  watch(l);
+  const uint64_t expected = expectedNs(*l.code, l.threadsPerCta, l.ctas);
+  // Launches that take long, or were never seen, have the time to look.
+  keepFaultHandlers(expected > kInlineLimitNs);
+  const bool isShort = !l.request->isCooperative && expected < kInlineNs;
+  SoleLaunch sole((l.workers == 1 || isShort) && gainsByBeingSole(l));
+  l.sole = &sole;
+  l.abi.isSole = sole.isSole();
+  if (l.workers == 1)
+    work(l, 0, 0);
+  else
+    workTogether(l, isShort, nowNs());
+  sole.end();
+  if (const uint64_t taken = l.workNs.load(std::memory_order_relaxed))
+    rememberNs(*l.code, l.threadsPerCta, l.ctas, taken);
+}
+
 } // namespace
 
 Failure run(const LaunchRequest &request) {
@@ -232,26 +255,7 @@ Failure run(const LaunchRequest &request) {
   l.maxInFlight = mostInFlight(l);
   l.abi.workerCount = static_cast<uint32_t>(l.workers);
   l.workerThreads = std::vector<std::atomic<int>>(static_cast<size_t>(l.workers));
-  struct Watched {
-    LaunchState &launch;
-    ~Watched() { unwatch(launch); }
-  } watched{l}; // whatever is thrown: nobody may look at what is gone
-  watch(l);
-  // Launches that take long, or were never seen, have the time to look.
-  keepFaultHandlers(expectedNs(*l.code, l.threadsPerCta, l.ctas) > kInlineLimitNs);
-  const bool isShort =
-      !request.isCooperative && expectedNs(*l.code, l.threadsPerCta, l.ctas) < kInlineNs;
-  SoleLaunch sole((l.workers == 1 || isShort) && gainsByBeingSole(l));
-  l.sole = &sole;
-  l.abi.isSole = sole.isSole();
-  if (l.workers == 1)
-    work(l, 0, 0);
-  else
-    workTogether(l, isShort, nowNs());
-  sole.end();
-  if (const uint64_t taken = l.workNs.load(std::memory_order_relaxed))
-    rememberNs(*l.code, l.threadsPerCta, l.ctas, taken);
-  unwatch(l);
+  workWatched(l);
   deliverText(l);
   return l.hasFailed ? std::move(l.failure) : Failure{};
 }

@@ -204,13 +204,11 @@ class GroupQueue {
     takeUpgrade(worker_);
     if (Stepper *stepper = launch_.request->stepper; stepper && worker_.inFlight.empty())
       stepper->groupStarts(first_);
-    GroupState *group = openGroup(worker_, launch_, first_);
-    if (!group)
+    if (!openGroupInFlight(worker_, launch_, first_))
       return false;
     // What is drawn for a group (seeded copies) does not depend on who runs it.
     worker_.random.state = launch_.request->generatorSeed() + (first_ + 1) * 0x9e3779b97f4a7c15u;
     ++first_;
-    worker_.inFlight.push_back(group);
     return true;
   }
   bool hasRoom() const { return worker_.inFlight.size() < launch_.maxInFlight; }
@@ -409,9 +407,9 @@ uint64_t firstLimit(Worker &worker, const LaunchState &launch) {
 } // namespace
 
 void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
-  GroupState *group = openGroup(worker, launch, 0);
+  const OpenGroup group = openGroup(worker, launch, 0);
   Fiber *carrier = group ? carrierFor(worker, rangeJob) : nullptr;
-  worker.rangeGroup = group;
+  worker.rangeGroup = group.get();
   uint64_t limit = firstLimit(worker, launch), first = 0, end = 0;
   while (carrier && !(deadline && nowNs() > deadline) && takeChunk(launch, limit, &first, &end)) {
     const uint64_t startOfSole = launch.abi.isSole && limit < launch.maxChunk ? nowNs() : 0;
@@ -436,8 +434,6 @@ void runRanges(Worker &worker, LaunchState &launch, uint64_t deadline) {
     launch.letOthersIn();
   }
   worker.rangeGroup = nullptr;
-  if (group)
-    closeGroup(worker, group);
 }
 
 } // namespace ptxrun::rt

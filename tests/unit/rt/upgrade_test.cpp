@@ -1,5 +1,6 @@
 // Better code that comes while a launch runs.
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "tests/unit/rt/dual.h"
@@ -135,6 +136,26 @@ TEST_P(Upgrade, LargerStacksComeWithTheCode) {
   r.upgrade = &offer;
   ASSERT_EQ(run(r).status, Status::ok);
   EXPECT_EQ(count(1) + count(2), kCtas);
+}
+
+/// On a thread of its own, whose end shows (to a sanitizer) what was not given back.
+TEST_P(Upgrade, ThatFindsNoMemoryEndsTheLaunchAndNothingIsLost) {
+  struct ShortOfMemory : Offer {
+    void tellRuntime(uint64_t) override { throw std::bad_alloc(); }
+  } shortOfMemory;
+  std::thread([&] {
+    Runs runs{by.data(), 1};
+    auto r = launch(GetParam().codes[0], {kCtas}, {64}, &runs);
+    r.threads = 1;
+    r.upgrade = &shortOfMemory;
+    EXPECT_EQ(run(r).status, Status::outOfMemory);
+    EXPECT_LT(count(1), kCtas);
+    r.upgrade = nullptr;
+    for (auto &b : by)
+      b = 0;
+    EXPECT_EQ(run(r).status, Status::ok);
+    EXPECT_EQ(count(1), kCtas);
+  }).join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Upgrade, testing::Values(ranges(), fibers(), coroutines()),
