@@ -20,14 +20,17 @@ HWY_INLINE void chainBlock(D d, const Tile &t, size_t row, size_t column) {
   for (size_t i = 0; i < kRows; ++i)
     for (size_t v = 0; v < kVectors; ++v)
       acc[i][v] = hn::LoadU(d, t.c + ptrdiff_t(row + i) * t.cRow + column + v * kLanes);
-  const float *a = t.a + ptrdiff_t(row) * t.aRow;
+  // From one row to the next is an addition that waits for the one before: half of the rows each.
+  constexpr size_t kHalf = (kRows + 1) / 2;
+  const float *a[2] = {t.a + ptrdiff_t(row) * t.aRow, t.a + ptrdiff_t(row + kHalf) * t.aRow};
   const float *b = t.b + column;
-  for (size_t k = 0; k < t.k; ++k, a += t.aColumn, b += t.bRow) {
+  asm("" : "+r"(a[1])); // the compiler makes one of them again
+  for (size_t k = 0; k < t.k; ++k, a[0] += t.aColumn, a[1] += t.aColumn, b += t.bRow) {
     V columns[kVectors];
     for (size_t v = 0; v < kVectors; ++v)
       columns[v] = hn::LoadU(d, b + v * kLanes);
     for (size_t i = 0; i < kRows; ++i) {
-      const V factor = hn::Set(d, a[ptrdiff_t(i) * t.aRow]);
+      const V factor = hn::Set(d, a[i / kHalf][ptrdiff_t(i % kHalf) * t.aRow]);
       for (size_t v = 0; v < kVectors; ++v)
         acc[i][v] = hn::MulAdd(factor, columns[v], acc[i][v]);
     }
@@ -52,9 +55,8 @@ HWY_INLINE void chainColumns(D d, const Tile &t, size_t column) {
     chainBlock<1, kVectors>(d, t, row, column);
 }
 
-bool chain(const Sum &sum, const Tile &t) {
-  if (!isChainExact(sum))
-    return false;
+/// All columns of all rows: of as many columns as registers take, one row after the other.
+void chainTile(const Tile &t) {
   const hn::CappedTag<float, 16> d;
   constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   constexpr size_t kRows = kLanes == 16 ? 12 : kLanes == 8 ? 6 : 4;
@@ -70,6 +72,23 @@ bool chain(const Sum &sum, const Tile &t) {
   constexpr size_t kNarrow = hn::MaxLanes(hn::CappedTag<float, 8>());
   for (; column < t.n; column += kNarrow)
     chainColumns<kLanes == 16 ? 16 : 8, 1>(narrow, t, column);
+}
+
+bool chain(const Sum &sum, const Tile &t) {
+  if (!isChainExact(sum))
+    return false;
+  // What the innermost loops read again and again is to stay in the first cache: all rows, or few
+  // of them beside all of B.
+  constexpr size_t kBytesOfB = 16 * 1024, kRowsBesideB = 24;
+  const bool isBSmall = t.k * t.n * sizeof(float) <= kBytesOfB;
+  Tile part = t;
+  for (size_t row = 0; row < t.m; row += part.m) {
+    part.m = isBSmall && t.m - row >= 2 * kRowsBesideB ? kRowsBesideB : t.m - row;
+    part.a = t.a + ptrdiff_t(row) * t.aRow;
+    part.c = t.c + ptrdiff_t(row) * t.cRow;
+    part.d = t.d + ptrdiff_t(row) * t.dRow;
+    chainTile(part);
+  }
   return true;
 }
 

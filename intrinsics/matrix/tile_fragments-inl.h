@@ -501,30 +501,130 @@ void panelOneByOne(const Sum &sum, size_t k, const PanelTiles &t, const PanelTil
   }
 }
 
-/// All rows of kBlocks blocks from `block` on, kCount vectors at a time.
-template <size_t kBlocks, size_t kCount, bool hasHalves, bool isSpread>
-HWY_INLINE void chainRows(size_t k, const PanelTiles &t, const PanelTile &tile, size_t block,
-                          const float *spread) {
-  constexpr size_t kAll = 2 * kLaneVectors;
-  static_assert(kAll % kCount == 0);
-  for (size_t first = 0; first < kAll; first += kCount)
-    panelTile<kBlocks, kCount, hasHalves, isSpread>(k, t, tile, block, first, spread);
+/// Words of half of eight columns.
+template <class D>
+using FourWords = std::conditional_t<hn::MaxLanes(D()) == 8, hn::Half<hn::RebindToUnsigned<D>>,
+                                     hn::RebindToUnsigned<D>>;
+
+/// Eight columns of row `row` (0 to 15) of a block's accumulators, even ones and then odd ones.
+template <bool hasHalves, class D, size_t kVectors>
+HWY_INLINE void loadEightOf(D d, const float *block, size_t row, hn::Vec<D> (&to)[kVectors]) {
+  if constexpr (!hasHalves) {
+    loadEight(d, block + row / 8 * 64 + row % 8 * 4, to);
+  } else {
+    const FourWords<D> four;
+    const auto both = hn::LoadU(four, reinterpret_cast<const uint32_t *>(block) + row * 4);
+    const auto even = hn::And(both, hn::Set(four, 0xffff)), odd = hn::ShiftRight<16>(both);
+    if constexpr (kVectors == 1) {
+      to[0] = numbersOfHalves(hn::Combine(hn::RebindToUnsigned<D>(), odd, even));
+    } else {
+      to[0] = numbersOfHalves(even);
+      to[1] = numbersOfHalves(odd);
+    }
+  }
 }
 
-/// Sixteen accumulators at once where there are 32 registers, else twelve, which leave room for two
-/// vectors of rows and one of columns.
+template <bool hasHalves, class D, size_t kVectors>
+HWY_INLINE void storeEightOf(D d, const hn::Vec<D> (&from)[kVectors], size_t row, float *block) {
+  if constexpr (!hasHalves) {
+    storeEight(d, from, block + row / 8 * 64 + row % 8 * 4);
+  } else {
+    const FourWords<D> four;
+    auto *out = reinterpret_cast<uint32_t *>(block) + row * 4;
+    const auto first = halvesOfNumbers(from[0]);
+    if constexpr (kVectors == 1) {
+      const auto odd = hn::UpperHalf(four, first);
+      hn::StoreU(hn::Or(hn::LowerHalf(four, first), hn::ShiftLeft<16>(odd)), four, out);
+    } else {
+      hn::StoreU(hn::Or(first, hn::ShiftLeft<16>(halvesOfNumbers(from[1]))), four, out);
+    }
+  }
+}
+
+/// Products of k = at / 8 + kInBlock, of rows from kFirst on; `halves`: where rows 0 and 8 have
+/// their numbers. These are broadcast as they are loaded, which no shuffle is for.
+template <int kInBlock, size_t kFirst, class D, size_t kBlocks, size_t kRows, size_t kVectors>
+HWY_INLINE void rowsStep(D d, const float *const *halves, const float *const *columns, size_t at,
+                         hn::Vec<D> (&acc)[kBlocks][kRows][kVectors]) {
+  hn::Vec<D> column[kBlocks][kVectors];
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t v = 0; v < kVectors; ++v)
+      column[n][v] = hn::LoadU(d, columns[n] + at + kInBlock * 8 + v * hn::MaxLanes(d));
+  for (size_t i = 0; i < kRows; ++i) {
+    const size_t row = kFirst + i;
+    const auto factor = hn::Set(d, halves[row / 8][at + row % 8 * 4 + kInBlock]);
+    for (size_t n = 0; n < kBlocks; ++n)
+      for (size_t v = 0; v < kVectors; ++v)
+        acc[n][i][v] = hn::MulAdd(factor, column[n][v], acc[n][i][v]);
+  }
+}
+
+/// Chains of kBlocks blocks of 8 columns from block `block` on through all steps, of rows kFirst to
+/// kEnd - 1.
+template <size_t kBlocks, size_t kFirst, size_t kEnd, bool hasHalves, class D>
+HWY_INLINE void rowsTile(D d, size_t k, const PanelTiles &t, const PanelTile &tile, size_t block) {
+  constexpr size_t kVectors = 8 / hn::MaxLanes(D()), kRows = kEnd - kFirst;
+  hn::Vec<D> acc[kBlocks][kRows][kVectors];
+  float *homes[kBlocks];
+  for (size_t n = 0; n < kBlocks; ++n) {
+    homes[n] = t.accumulatorsOf(tile, block + n);
+    for (size_t i = 0; i < kRows; ++i)
+      loadEightOf<hasHalves>(d, homes[n], kFirst + i, acc[n][i]);
+  }
+  for (size_t step = 0; step < tile.steps; ++step) {
+    const float *rows = t.rowsOf(tile, step), *halves[2] = {rows, rows + 8 * k};
+    const float *columns[kBlocks];
+    for (size_t n = 0; n < kBlocks; ++n)
+      columns[n] = t.columnsOf(tile, step, block + n);
+    for (size_t at = 0; at < 8 * k; at += 32) { // four k
+      rowsStep<0, kFirst>(d, halves, columns, at, acc);
+      HWY_FENCE; // registers are short: nothing of the next k is loaded before
+      rowsStep<1, kFirst>(d, halves, columns, at, acc);
+      HWY_FENCE;
+      rowsStep<2, kFirst>(d, halves, columns, at, acc);
+      HWY_FENCE;
+      rowsStep<3, kFirst>(d, halves, columns, at, acc);
+      HWY_FENCE;
+    }
+    if constexpr (hasHalves)
+      for (auto &ofBlock : acc)
+        for (auto &ofRow : ofBlock)
+          for (auto &numbers : ofRow)
+            numbers = numbersOfHalves(halvesOfNumbers(numbers));
+  }
+  for (size_t n = 0; n < kBlocks; ++n)
+    for (size_t i = 0; i < kRows; ++i)
+      storeEightOf<hasHalves>(d, acc[n][i], kFirst + i, homes[n]);
+}
+
+/// Where there are 32 registers, sixteen accumulators at once.
 template <bool hasHalves, bool isSpread>
 HWY_INLINE void chainTile(size_t k, const PanelTiles &t, const PanelTile &tile,
                           const float *spread) {
-  constexpr size_t kVectors = hn::MaxLanes(Lanes()) == 16 ? 4 : 2,
-                   kBlocks = hn::MaxLanes(Lanes()) == 16 ? 2 : 3;
+  constexpr size_t kRows = 4; // vectors of them
+  for (size_t block = 0; block < tile.blocks; block += 2)
+    for (size_t first = 0; first < 2 * kLaneVectors; first += kRows)
+      if (block + 1 < tile.blocks)
+        panelTile<2, kRows, hasHalves, isSpread>(k, t, tile, block, first, spread);
+      else
+        panelTile<1, kRows, hasHalves, isSpread>(k, t, tile, block, first, spread);
+}
+
+/// Where there are 16, twelve at most: two vectors of columns and a number of a row are at work
+/// too, and one register is left to move things through.
+template <bool hasHalves, class D>
+HWY_INLINE void chainTileByRows(D d, size_t k, const PanelTiles &t, const PanelTile &tile) {
+  constexpr size_t kBlocks = hn::MaxLanes(D()) / 4;
   size_t block = 0;
-  for (; block + kBlocks <= tile.blocks; block += kBlocks)
-    chainRows<kBlocks, kVectors, hasHalves, isSpread>(k, t, tile, block, spread);
-  if (kBlocks == 3 && block + 2 == tile.blocks)
-    return chainRows<2, 2, hasHalves, isSpread>(k, t, tile, block, spread);
-  for (; block < tile.blocks; ++block)
-    chainRows<1, 4, hasHalves, isSpread>(k, t, tile, block, spread);
+  for (; block + kBlocks <= tile.blocks; block += kBlocks) {
+    rowsTile<kBlocks, 0, 6, hasHalves>(d, k, t, tile, block);
+    rowsTile<kBlocks, 6, 12, hasHalves>(d, k, t, tile, block);
+    rowsTile<kBlocks, 12, 16, hasHalves>(d, k, t, tile, block);
+  }
+  if (kBlocks == 2 && block < tile.blocks) {
+    rowsTile<1, 0, 8, hasHalves>(d, k, t, tile, block);
+    rowsTile<1, 8, 16, hasHalves>(d, k, t, tile, block);
+  }
 }
 
 /// Rows of k as they are spread.
@@ -541,22 +641,26 @@ HWY_INLINE void spreadRows(size_t k, const float *rows, float *out) {
 }
 
 /// `spread`: room for kMostSpread k, where rows are.
-template <bool hasHalves> HWY_INLINE void chainTiles(size_t k, const PanelTiles &t, float *spread) {
+template <bool hasHalves, class D>
+HWY_INLINE void chainTiles(D d, size_t k, const PanelTiles &t, [[maybe_unused]] float *spread) {
   constexpr unsigned kLeastToSpread = 6; // blocks
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile) {
-    if (!t.isSpreading || tile->steps * k > kMostSpread || tile->blocks < kLeastToSpread) {
+    if constexpr (hn::MaxLanes(D()) < 16) {
+      chainTileByRows<hasHalves>(d, k, t, *tile);
+    } else if (!t.isSpreading || tile->steps * k > kMostSpread || tile->blocks < kLeastToSpread) {
       chainTile<hasHalves, false>(k, t, *tile, nullptr);
-      continue;
+    } else {
+      for (size_t step = 0; step < tile->steps; ++step)
+        spreadRows(k, t.rowsOf(*tile, step), spread + step * 64 * k);
+      chainTile<hasHalves, true>(k, t, *tile, spread);
     }
-    for (size_t step = 0; step < tile->steps; ++step)
-      spreadRows(k, t.rowsOf(*tile, step), spread + step * 64 * k);
-    chainTile<hasHalves, true>(k, t, *tile, spread);
   }
 }
 
 void panelTiles(const Sum &sum, size_t k, const PanelTiles &t, float *spread) {
   if (sum.method == Sum::Method::chain && isChainExact(sum))
-    return t.hasHalves ? chainTiles<true>(k, t, spread) : chainTiles<false>(k, t, spread);
+    return t.hasHalves ? chainTiles<true>(Lanes(), k, t, spread)
+                       : chainTiles<false>(Lanes(), k, t, spread);
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
     for (size_t n = 0; n < tile->blocks; ++n)
       panelOneByOne(sum, k, t, *tile, n);
