@@ -226,6 +226,16 @@ HWY_INLINE hn::Vec<LaneWords> halvesOfNumbers(hn::Vec<Lanes> numbers) {
 #endif
 }
 
+/// The nearest f16 (even); NaN stay NaN.
+HWY_INLINE hn::Vec<Lanes> nearestOfHalves(hn::Vec<Lanes> numbers) {
+#if HWY_TARGET >= HWY_SSE4
+  return numbersOfHalves(halvesOfNumbers(numbers));
+#else
+  const hn::Rebind<hwy::float16_t, Lanes> half;
+  return hn::PromoteTo(Lanes(), hn::DemoteTo(half, numbers));
+#endif
+}
+
 /// The accumulators of a block, kCount vectors of rows from `first` on. Halves: even columns in the
 /// low bits of a word, odd ones in its high bits.
 template <size_t kCount>
@@ -296,7 +306,7 @@ HWY_INLINE void panelTile(size_t k, const PanelTiles &t, const PanelTile &tile, 
     for (size_t n = 0; hasHalves && n < kBlocks; ++n)
       for (auto &parity : acc[n])
         for (auto &numbers : parity)
-          numbers = numbersOfHalves(halvesOfNumbers(numbers));
+          numbers = nearestOfHalves(numbers);
   }
   for (size_t n = 0; n < kBlocks; ++n)
     storePanel(hasHalves, acc[n], first, t.accumulatorsOf(tile, block + n));
@@ -501,43 +511,42 @@ void panelOneByOne(const Sum &sum, size_t k, const PanelTiles &t, const PanelTil
   }
 }
 
-/// Words of half of eight columns.
-template <class D>
-using FourWords = std::conditional_t<hn::MaxLanes(D()) == 8, hn::Half<hn::RebindToUnsigned<D>>,
-                                     hn::RebindToUnsigned<D>>;
-
 /// Eight columns of row `row` (0 to 15) of a block's accumulators, even ones and then odd ones.
 template <bool hasHalves, class D, size_t kVectors>
 HWY_INLINE void loadEightOf(D d, const float *block, size_t row, hn::Vec<D> (&to)[kVectors]) {
+  const auto *halves = reinterpret_cast<const uint8_t *>(block) + row * 16;
   if constexpr (!hasHalves) {
     loadEight(d, block + row / 8 * 64 + row % 8 * 4, to);
+  } else if constexpr (kVectors == 1) {
+    HWY_ALIGN static constexpr uint8_t kEvenAndOdd[16] = {0, 1, 4, 5, 8,  9,  12, 13,
+                                                          2, 3, 6, 7, 10, 11, 14, 15};
+    const hn::Repartition<uint8_t, hn::Rebind<uint16_t, D>> bytes;
+    const auto parted =
+        hn::TableLookupBytes(hn::LoadU(bytes, halves), hn::Load(bytes, kEvenAndOdd));
+    to[0] = hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), parted));
   } else {
-    const FourWords<D> four;
-    const auto both = hn::LoadU(four, reinterpret_cast<const uint32_t *>(block) + row * 4);
-    const auto even = hn::And(both, hn::Set(four, 0xffff)), odd = hn::ShiftRight<16>(both);
-    if constexpr (kVectors == 1) {
-      to[0] = numbersOfHalves(hn::Combine(hn::RebindToUnsigned<D>(), odd, even));
-    } else {
-      to[0] = numbersOfHalves(even);
-      to[1] = numbersOfHalves(odd);
-    }
+    const hn::RebindToUnsigned<D> words;
+    const auto both = hn::LoadU(words, reinterpret_cast<const uint32_t *>(halves));
+    to[0] = numbersOfHalves(hn::And(both, hn::Set(words, 0xffff)));
+    to[1] = numbersOfHalves(hn::ShiftRight<16>(both));
   }
 }
 
 template <bool hasHalves, class D, size_t kVectors>
 HWY_INLINE void storeEightOf(D d, const hn::Vec<D> (&from)[kVectors], size_t row, float *block) {
+  auto *halves = reinterpret_cast<uint16_t *>(block) + row * 8;
   if constexpr (!hasHalves) {
     storeEight(d, from, block + row / 8 * 64 + row % 8 * 4);
+  } else if constexpr (kVectors == 1) {
+    const hn::Rebind<uint16_t, D> eight;
+    const hn::Rebind<hwy::float16_t, D> half;
+    const auto bits = hn::BitCast(eight, hn::DemoteTo(half, withOneNan(d, from[0])));
+    hn::StoreU(hn::InterleaveLower(eight, bits, hn::ShiftRightBytes<8>(eight, bits)), eight,
+               halves);
   } else {
-    const FourWords<D> four;
-    auto *out = reinterpret_cast<uint32_t *>(block) + row * 4;
-    const auto first = halvesOfNumbers(from[0]);
-    if constexpr (kVectors == 1) {
-      const auto odd = hn::UpperHalf(four, first);
-      hn::StoreU(hn::Or(hn::LowerHalf(four, first), hn::ShiftLeft<16>(odd)), four, out);
-    } else {
-      hn::StoreU(hn::Or(first, hn::ShiftLeft<16>(halvesOfNumbers(from[1]))), four, out);
-    }
+    const hn::RebindToUnsigned<D> words;
+    hn::StoreU(hn::Or(halvesOfNumbers(from[0]), hn::ShiftLeft<16>(halvesOfNumbers(from[1]))), words,
+               reinterpret_cast<uint32_t *>(halves));
   }
 }
 
@@ -590,7 +599,7 @@ HWY_INLINE void rowsTile(D d, size_t k, const PanelTiles &t, const PanelTile &ti
       for (auto &ofBlock : acc)
         for (auto &ofRow : ofBlock)
           for (auto &numbers : ofRow)
-            numbers = numbersOfHalves(halvesOfNumbers(numbers));
+            numbers = nearestOfHalves(numbers);
   }
   for (size_t n = 0; n < kBlocks; ++n)
     for (size_t i = 0; i < kRows; ++i)

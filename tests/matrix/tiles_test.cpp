@@ -132,6 +132,75 @@ TEST_P(Floats, AreChainsOfFma) {
 INSTANTIATE_TEST_SUITE_P(Tiles, Floats, testing::Bool(),
                          [](const auto &i) { return i.param ? "spread" : "asPrepared"; });
 
+/// Bits of the nearest f16, ties to even.
+uint16_t halfOf(float x) {
+  if (std::isnan(x))
+    return 0x7fff;
+  const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  const float size = std::abs(x);
+  if (size >= 65520)
+    return sign | 0x7c00;
+  const int exponent = size < 0x1p-14f ? -14 : std::ilogb(size);
+  const auto units = uint16_t(std::nearbyint(std::ldexp(size, 10 - exponent)));
+  return uint16_t(sign | ((exponent + 14) * 1024 + units));
+}
+
+float numberOf(uint16_t half) {
+  const int exponent = half >> 10 & 31, units = half & 0x3ff;
+  const float size = exponent == 31  ? (units ? NAN : INFINITY)
+                     : exponent == 0 ? std::ldexp(float(units), -24)
+                                     : std::ldexp(float(1024 + units), exponent - 25);
+  return half & 0x8000 ? -size : size;
+}
+
+TEST(Tiles, RoundHalvesBehindEachStep) {
+  const Sum sum = chainSum();
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    RandomTiles r(seed);
+    const unsigned k = seed % 2 ? 8 : 16;
+    std::vector<float> rows(RandomTiles::kRows * 16 * k), columns(RandomTiles::kColumns * 8 * k);
+    // Sums that need rounding, some below the normal numbers, some too large, a few not numbers.
+    const auto number = [&] {
+      const float x = float(int(r.random() % 4001) - 2000) / 512;
+      const unsigned kind = r.random() % 400;
+      return kind == 0    ? INFINITY
+             : kind == 1  ? NAN
+             : kind < 12  ? x * 64
+             : kind < 200 ? x / 4096
+                          : x;
+    };
+    for (float &x : rows)
+      x = number();
+    for (float &x : columns)
+      x = number();
+    Homes homes(r.accumulators, 64); // 128 halves: [half of rows][row][4 times even, odd]
+    std::vector<uint16_t> halves(size_t{r.accumulators} * 128);
+    for (uint16_t &x : halves)
+      x = halfOf(number() * 100);
+    std::memcpy(homes.values.data(), halves.data(), halves.size() * sizeof(uint16_t));
+    r.forEach([&](unsigned d, unsigned a, unsigned b) {
+      for (unsigned row = 0; row < 16; ++row)
+        for (unsigned column = 0; column < 8; ++column) {
+          uint16_t &half = halves[d * 128 + row * 8 + column];
+          float x = numberOf(half);
+          for (unsigned i = 0; i < k; ++i)
+            x = std::fma(rows[a * 16 * k + (row / 8 * (k / 4) + i / 4) * 32 + row % 8 * 4 + i % 4],
+                         columns[b * 8 * k + i * 8 + column % 2 * 4 + column / 2], x);
+          half = halfOf(x);
+        }
+    });
+    PanelTiles t = tilesOf(r, homes);
+    t.hasHalves = true;
+    t.rows = rows.data();
+    t.rowPitch = 16 * k;
+    t.columns = columns.data();
+    t.columnPitch = 8 * k;
+    multiplyTiles(sum, k, t);
+    EXPECT_EQ(std::memcmp(halves.data(), homes.values.data(), halves.size() * 2), 0)
+        << "seed " << seed << ", k = " << k;
+  }
+}
+
 TEST(Tiles, ArePreparedFromScatteredPieces) {
   std::mt19937 random(1);
   for (Element element : {Element::f16, Element::bf16, Element::tf32, Element::e4m3, Element::e5m2,
