@@ -138,10 +138,25 @@ LinearSum sumOf(const Value *v, Extensions extensions,
   return std::move(summing.sum);
 }
 
+/// Whether the value is the same in each round: of what the loop has been given, though it may be
+/// computed in the loop.
+static bool staysTheSame(const Value *v, const llvm::Loop &loop) {
+  llvm::SmallVector<const Value *> stack{v};
+  for (unsigned n = 0; !stack.empty(); ++n) {
+    auto *i = llvm::dyn_cast<I>(stack.pop_back_val());
+    if (!i || !loop.contains(i))
+      continue;
+    if (n == kLimits.search.operands || !llvm::isa<llvm::BinaryOperator, llvm::CastInst>(i))
+      return false;
+    stack.append(i->value_op_begin(), i->value_op_end());
+  }
+  return true;
+}
+
 std::optional<LinearSum> movePerRound(const LinearSum &sum, const llvm::Loop &loop) {
   LinearSum move;
   for (const auto &[v, times] : sum.terms) {
-    if (loop.isLoopInvariant(v))
+    if (staysTheSame(v, loop))
       continue;
     auto *phi = llvm::dyn_cast<llvm::PHINode>(v);
     if (!phi || phi->getParent() != loop.getHeader() || !loop.getLoopLatch())
