@@ -111,13 +111,13 @@ void startCta(GroupState &g, LaunchState &launch, uint32_t rank, abi::Dim3 clust
   }
 }
 
-OpenGroup failMemory(LaunchState &launch, const char *what) {
-  Failure f;
-  f.status = Status::outOfMemory;
-  f.message = std::string("not enough memory for ") + what + " of a thread block";
-  failLaunch(launch, std::move(f));
+OpenGroup failMemory(LaunchState &launch, const char *message) {
+  failForMemory(launch, message);
   return nullptr;
 }
+
+constexpr char kNoRecords[] = "not enough memory for the records of a thread block",
+               kNoShared[] = "not enough memory for shared memory of a thread block";
 
 bool takeArena(GroupState &g) {
   if (g.arena)
@@ -133,7 +133,7 @@ OpenGroup openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
   if (free)
     worker.freeGroups = free->nextFree;
   else if (!(free = new (std::nothrow) GroupState))
-    return failMemory(launch, "the records");
+    return failMemory(launch, kNoRecords);
   free->worker = &worker;
   OpenGroup group(free);
   GroupState &g = *group;
@@ -141,13 +141,13 @@ OpenGroup openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
   g.code = worker.code;
   if (g.preparedFor != launch.id) {
     if (!growRecords(g, launch))
-      return failMemory(launch, "the records");
+      return failMemory(launch, kNoRecords);
     if (!takeArena(g))
-      return failMemory(launch, "shared memory");
+      return failMemory(launch, kNoShared);
     for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
       if (!g.arena->commit(rank, launch.sharedBytes) ||
           (launch.code->needs.usesReservedShared && !g.arena->commitReserved(rank)))
-        return failMemory(launch, "shared memory");
+        return failMemory(launch, kNoShared);
     fillGangs(g, launch);
     g.preparedFor = launch.id;
   }

@@ -161,17 +161,6 @@ void workAs(Worker &worker, LaunchState &l, int number, uint64_t deadline) {
     l.workNs.fetch_add(nowNs() - start, std::memory_order_relaxed);
 }
 
-/// There may be no memory for the sentence either: the status tells as much.
-Failure outOfMemory() noexcept {
-  Failure f;
-  f.status = Status::outOfMemory;
-  try {
-    f.message = "not enough memory for the launch";
-  } catch (const std::bad_alloc &) {
-  }
-  return f;
-}
-
 /// The same, where memory may be too short for the records that it needs: that fails the launch.
 void work(LaunchState &l, int number, uint64_t deadline) {
   Worker *worker = nullptr;
@@ -183,7 +172,7 @@ void work(LaunchState &l, int number, uint64_t deadline) {
     }
     workAs(*worker, l, number, deadline);
   } catch (const std::bad_alloc &) {
-    failLaunch(l, outOfMemory());
+    failForMemory(l, "not enough memory for the launch");
     for (GroupState *group :
          worker ? std::exchange(worker->inFlight, {}) : std::vector<GroupState *>{})
       closeGroup(*worker, group);

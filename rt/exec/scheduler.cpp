@@ -103,10 +103,7 @@ void rangeJob(Fiber &fiber) {
 
 Fiber *carrierFor(Worker &worker, void (*job)(Fiber &)) {
   if (!worker.carrier && !(worker.carrier = takeFiber(worker, job))) {
-    Failure f;
-    f.status = Status::outOfMemory;
-    f.message = "not enough memory for the stack of a worker";
-    failLaunch(*worker.launch, std::move(f));
+    failForMemory(*worker.launch, "not enough memory for the stack of a worker");
     return nullptr;
   }
   worker.carrier->job = job;

@@ -1,5 +1,7 @@
 #include "rt/launch/records.h"
 
+#include <new>
+
 #include "rt/launch/watchdog.h"
 
 namespace ptxrun::rt {
@@ -43,6 +45,16 @@ void failLaunch(LaunchState &launch, Failure failure) {
     launch.failure = std::move(failure);
   }
   interruptWorkers(launch);
+}
+
+void failForMemory(LaunchState &launch, const char *message) {
+  Failure f;
+  f.status = Status::outOfMemory;
+  try {
+    f.message = message;
+  } catch (const std::bad_alloc &) {
+  }
+  failLaunch(launch, std::move(f));
 }
 
 } // namespace ptxrun::rt

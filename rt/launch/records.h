@@ -282,5 +282,8 @@ uint64_t hostAddressOfShared(const GangState &, uint64_t address);
 /// Records the first failure of a launch and tells its workers to leave. Later failures are
 /// dropped.
 void failLaunch(LaunchState &, Failure);
+/// The same where memory is short. There may be none for the message either: the status tells as
+/// much.
+void failForMemory(LaunchState &, const char *message);
 
 } // namespace ptxrun::rt

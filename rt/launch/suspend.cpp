@@ -32,10 +32,7 @@ Fiber *fiberOf(Worker &worker, GangState &gang) {
     return gang.fiber;
   Fiber *fiber = takeFiber(worker, worker.gangJob);
   if (!fiber) {
-    Failure f;
-    f.status = Status::outOfMemory;
-    f.message = "not enough memory for the stacks of a thread block";
-    failLaunch(*worker.launch, std::move(f));
+    failForMemory(*worker.launch, "not enough memory for the stacks of a thread block");
     return nullptr;
   }
   fiber->gang = &gang;
