@@ -52,6 +52,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "intrinsics/matrix/tile_fragments-inl.h" // these use the ones above
 
+#include "intrinsics/matrix/tile_panels-inl.h" // and these those
+
 #include "intrinsics/matrix/tile_prepare-inl.h"
 
 #include "intrinsics/matrix/tile_integer-inl.h"

@@ -100,7 +100,7 @@ struct PanelTile {
   uint32_t rows, accumulators, columns;
 };
 /// Whether chains are faster on rows that have each number four times, where many blocks meet them:
-/// where shuffles take the place of products.
+/// where shuffles take the place of products. Shorter vectors than of 16 numbers need no shuffles.
 bool spreadsRows();
 /// Prepared operands `pitch` floats apart, and tiles of them.
 struct PanelTiles {

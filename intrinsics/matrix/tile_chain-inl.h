@@ -56,7 +56,7 @@ HWY_INLINE void chainColumns(D d, const Tile &t, size_t column) {
 }
 
 /// All columns of all rows: of as many columns as registers take, one row after the other.
-void chainTile(const Tile &t) {
+void chainPart(const Tile &t) {
   const hn::CappedTag<float, 16> d;
   constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   constexpr size_t kRows = kLanes == 16 ? 12 : kLanes == 8 ? 6 : 4;
@@ -87,7 +87,7 @@ bool chain(const Sum &sum, const Tile &t) {
     part.a = t.a + ptrdiff_t(row) * t.aRow;
     part.c = t.c + ptrdiff_t(row) * t.cRow;
     part.d = t.d + ptrdiff_t(row) * t.dRow;
-    chainTile(part);
+    chainPart(part);
   }
   return true;
 }
