@@ -22,5 +22,8 @@ bool isCoarse(const llvm::Instruction &);
 /// Whether such an index is made of the thread's number alone, and not by a stride that only the
 /// launch knows: wrapped round, cut off by bounds, taken apart by division.
 bool mayBeNeighbours(const llvm::Value *index, const ShapeAnalysis &);
+/// Whether it is made of the thread's number by such a stride: lanes lie apart, each as far from
+/// the one before.
+bool liesApart(const llvm::Value *index, const ShapeAnalysis &);
 
 } // namespace ptxrun::simt

@@ -12,7 +12,8 @@ namespace {
 
 struct Walk {
   unsigned loads = 0, stores = 0;
-  unsigned work = 0; // what differs between lanes, and is not about addresses
+  unsigned work = 0;        // what differs between lanes, and is not about addresses
+  unsigned leastBits = ~0u; // of what is loaded
 };
 
 /// Lanes are at places of their own, which lie apart, and go on by less than a line of the cache
@@ -42,6 +43,8 @@ bool count(const llvm::Loop &loop, const ShapeAnalysis &shapes, unsigned line, W
         if (!isWalked(*pointer, loop, shapes, line))
           return false;
         ++(load ? walk.loads : walk.stores);
+        if (load)
+          walk.leastBits = std::min(walk.leastBits, load->getType()->getScalarSizeInBits());
       } else if (i.mayReadOrWriteMemory()) {
         return false;
       } else {
@@ -55,21 +58,27 @@ bool count(const llvm::Loop &loop, const ShapeAnalysis &shapes, unsigned line, W
 
 } // namespace
 
-unsigned lanesForRowWalks(const ShapeAnalysis &shapes, const Target &target) {
-  unsigned lanes = 0;
+RowWalks rowWalksIn(const ShapeAnalysis &shapes, const Target &target) {
+  // Fewer lanes than elements in a register would read rows element by element.
+  const unsigned readers = std::clamp(target.vectorBits / 32, 8u, 16u);
+  unsigned writers = 0;
+  bool isForReaders = !shapes.loops().empty();
   for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
     if (!loop->isInnermost())
       continue;
     Walk walk;
     if (!count(*loop, shapes, target.lineBytes, walk) || walk.loads == 0)
-      return 0;
-    if (walk.stores == 0)
-      continue; // by itself it reads rows as any other does (rows.cpp)
+      return {};
     const auto accesses = float(walk.loads + walk.stores);
     const bool isBusy = float(walk.work) > kLimits.rows.workPerAccess * accesses;
-    lanes = std::max(lanes, isBusy ? 8u : 1u);
+    isForReaders &= float(walk.work) <= kLimits.rows.workPerRead * accesses &&
+                    walk.leastBits * readers >= target.vectorBits;
+    if (walk.stores != 0)
+      writers = std::max(writers, isBusy ? 8u : 1u);
   }
-  return lanes;
+  if (writers != 0)
+    return {writers, true};
+  return {isForReaders ? readers : 0, false};
 }
 
 } // namespace ptxrun::simt

@@ -1,4 +1,4 @@
-// Kernels whose threads each walk along a row of their own, and write one.
+// Kernels whose threads each walk along a row of their own.
 #pragma once
 #include "translate/simt/shape.h"
 #include "translate/simt/target.h"
@@ -7,9 +7,15 @@ namespace ptxrun::simt {
 
 /// The best number of lanes where all innermost loops of a kernel are such walks: element after
 /// element of rows that lie apart is loaded and stored. A gang has as many lines of the cache open
-/// as it has rows, of which those at distances of a large power of two share few places: 8 lanes,
-/// and 1 where there is little else to do. 0: the kernel is another. (Loops that only read rows are
-/// changed to read whole lines: rows.h.) `shapes`: of the widest gang.
-unsigned lanesForRowWalks(const ShapeAnalysis &shapes, const Target &);
+/// as it has rows, of which those at distances of a large power of two share few places.
+struct RowWalks {
+  /// 0: the kernel is another. With `areWritten` 8, and 1 where there is little else to do; loops
+  /// that only read rows are changed to read whole lines (rows.h), by as many lanes as a register
+  /// has.
+  unsigned lanes = 0;
+  bool areWritten = false; ///< some row
+};
+/// `shapes`: of the widest gang.
+RowWalks rowWalksIn(const ShapeAnalysis &shapes, const Target &);
 
 } // namespace ptxrun::simt

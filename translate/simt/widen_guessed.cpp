@@ -190,6 +190,10 @@ bool mayBeNeighbours(const Value *index, const ShapeAnalysis &shapes) {
   return !isStrided(index, shapes) && isOfThreadNumber(index, shapes);
 }
 
+bool liesApart(const Value *index, const ShapeAnalysis &shapes) {
+  return isStrided(index, shapes) && isOfThreadNumber(index, shapes);
+}
+
 /// `v` and a sum of what is the same for all lanes, of which narrower terms have signs.
 Value *Accesses::plus(Value *v, const LinearSum &sum) {
   const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(v->getType(), n); };

@@ -188,6 +188,37 @@ bool Accesses::loadSomeOfStructures(const llvm::LoadInst &load, const Address &a
   return true;
 }
 
+/// Gangs whose lanes walk along rows of their own leave the hardware with as many streams as they
+/// have lanes, too many to follow, of a few lines each. So each fetches, a line at a time, what the
+/// next gang will read there. `rows`: where this access reads in each lane's row, from byte `start`
+/// of what is read of it on.
+void Accesses::fetchNextRows(const llvm::LoadInst &load, Value *rows, int64_t start) {
+  const Value *pointer = load.getPointerOperand();
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
+  if (!loop || loop->isLoopInvariant(pointer) || start % context_.target.lineBytes != 0 ||
+      shapes_.areGangsRows() || load.getPointerAddressSpace() == lower::kShared)
+    return;
+  if (const LinearAddress a = linearAddress(pointer, shapes_);
+      !a.index || !liesApart(a.index, shapes_))
+    return;
+  const auto at = [&](unsigned lane) { return b_.CreateExtractElement(rows, lane); };
+  const auto distance = [&](unsigned from, unsigned to) {
+    return b_.CreateSub(b_.CreatePtrToInt(at(to), b_.getInt64Ty()),
+                        b_.CreatePtrToInt(at(from), b_.getInt64Ty()));
+  };
+  Value *next = b_.CreateAdd(distance(0, lanes_ - 1), distance(0, 1));
+  // Longer rows would have left the second cache before that gang comes.
+  Value *areShort =
+      b_.CreateICmpULT(next, b_.getInt64(context_.target.l2Bytes / kLimits.accesses.nextRows));
+  Block *fetch = newBlock("rows.fetch"), *done = newBlock("rows.fetched");
+  b_.CreateCondBr(areShort, fetch, done);
+  b_.SetInsertPoint(fetch);
+  for (unsigned lane = 0; lane < lanes_; ++lane)
+    fetchAhead(b_, b_.CreateGEP(b_.getInt8Ty(), at(lane), next), 0);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
 /// Lanes that each read 16 bytes or a register's width on end, wherever they are, by several loads:
 /// one load per lane, and a transposition. It costs what one gather of a quarter of the bytes does.
 /// False where the loads nearby are not so.
@@ -221,6 +252,8 @@ bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
   const unsigned perRow = perBlock * (wide ? blocks : 1);
   Value *each =
       a.offsets && !mask() ? nullptr : orDummy(pointers(a), perRow * uint64_t(size), -*start);
+  if (each && !mask())
+    fetchNextRows(load, each, *start - first);
   auto row = [&](unsigned lane) {
     Value *at = each ? b_.CreateExtractElement(each, lane)
                      : b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[lane]));

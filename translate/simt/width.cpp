@@ -225,7 +225,8 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   llvm::Function &body = *const_cast<llvm::Function *>(kernel);
   const UsualShapes shapes(body, {32, o.block});
   const ShapeAnalysis &usual = shapes.usual();
-  const unsigned walk = f.hasBarriers || f.spins ? 0 : lanesForRowWalks(shapes.all(), target);
+  const RowWalks walks = f.hasBarriers || f.spins ? RowWalks{} : rowWalksIn(shapes.all(), target);
+  const unsigned walk = walks.areWritten ? walks.lanes : 0;
   if (walk == 1 && !takesWarpForOne())
     return {1, "each thread walks along a row of its own, and writes one"};
   if (!f.hasBarriers && !f.spins && isBetterAlone(usual, target) && !takesWarpForOne())
@@ -250,6 +251,9 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
              o.block[1] * o.block[2] > 1) {
     wanted = o.block[0] % 16 == 0 ? 16 : 8;
     reason = "rows that gangs of " + std::to_string(wanted) + " divide";
+  } else if (walks.lanes > 1 && threads % walks.lanes == 0) {
+    wanted = std::min(walks.lanes, lanesForLength(usual, target));
+    reason = "each thread reads a row of its own";
   } else if (const unsigned few = lanesForLength(usual, target); few < 32 && threads % few == 0) {
     wanted = few;
     reason = "long code: " + std::to_string(few) + " lanes keep it short";

@@ -132,6 +132,44 @@ TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
   EXPECT_GT(lanesWith(beside, "%t = fmul float %u, %hu\n", "%oa", reads), 8u);
 }
 
+/// Rows apart that threads only read: as many lanes as a register has elements, as long as they are
+/// no narrower, and there is little else to do.
+TEST(Width, ThreadsThatReadRowsAreARegister) {
+  const auto lanesWith = [](CpuLevel level, const std::string &row, const std::string &type,
+                            const std::string &work = "%t = add TYPE %s, %v\n") {
+    std::string text = "%x = call i32 @ptx.sreg.tid.x()\n%x64 = zext i32 %x to i64\n"
+                       "%n = load i64, ptr %params\n"
+                       "%pin = getelementptr i8, ptr %params, i64 8\n%in = load i64, ptr %pin\n" +
+                       row +
+                       "%from = add i64 %in, %first\nbr label %loop\nloop:\n"
+                       "%k = phi i64 [ 0, %0 ], [ %l, %loop ]\n"
+                       "%s = phi TYPE [ 0, %0 ], [ %t, %loop ]\n"
+                       "%at = phi i64 [ %from, %0 ], [ %next, %loop ]\n"
+                       "%p = inttoptr i64 %at to ptr\n%v = load TYPE, ptr %p\n" +
+                       work +
+                       "%next = add i64 %at, SIZE\n%l = add i64 %k, 1\n%c = icmp ult i64 %l, %n\n"
+                       "br i1 %c, label %loop, label %end\nend:\n"
+                       "%to = add i64 %in, %x64\n%q = inttoptr i64 %to to ptr\n"
+                       "store TYPE %t, ptr %q, align 1\nret void";
+    const auto replace = [&](const std::string &what, const std::string &by) {
+      for (size_t at; (at = text.find(what)) != std::string::npos;)
+        text.replace(at, what.size(), by);
+    };
+    replace("TYPE", type);
+    replace("SIZE", type == "i8" ? "1" : "4");
+    return widened(text, {.lanes = 0, .block = {128, 1, 1}, .level = level}).needs.lanes;
+  };
+  const std::string apart = "%first = mul i64 %x64, %n\n", beside = "%first = shl i64 %x64, 2\n";
+  EXPECT_EQ(lanesWith(CpuLevel::avx2, apart, "i32"), 8u);
+  EXPECT_EQ(lanesWith(CpuLevel::avx512, apart, "i32"), 16u);
+  EXPECT_GT(lanesWith(CpuLevel::avx2, apart, "i8"), 8u); // a register of bytes has 32
+  EXPECT_GT(lanesWith(CpuLevel::avx2, beside, "i32"), 8u);
+  std::string much = "%w0 = mul i32 %s, %v\n";
+  for (unsigned k = 0; k < 19; ++k)
+    much += "%w" + std::to_string(k + 1) + " = mul i32 %w" + std::to_string(k) + ", %v\n";
+  EXPECT_GT(lanesWith(CpuLevel::avx2, apart, "i32", much + "%t = add i32 %w19, %v\n"), 8u);
+}
+
 /// A register's worth, where more would be long code.
 TEST(Width, LongCodeHasFewLanes) {
   const auto lanesOf = [](unsigned length, CpuLevel level) {
