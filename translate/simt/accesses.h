@@ -190,7 +190,8 @@ class Accesses : protected ValueMap {
   using Siblings = std::map<int64_t, llvm::SmallVector<const llvm::LoadInst *>>;
   Siblings loadsNear(const llvm::LoadInst &) const;
   bool loadRows(const llvm::LoadInst &, const Address &);
-  void fetchNextRows(const llvm::LoadInst &, Value *rows, int64_t start);
+  void fetchNextRows(const llvm::LoadInst &, const Address &,
+                     llvm::function_ref<Value *(unsigned lane)> row, int64_t start);
   llvm::SmallVector<const llvm::StoreInst *> storesNear(const llvm::StoreInst &, int64_t size,
                                                         int64_t n) const;
   llvm::SmallVector<Value *> interleave(llvm::ArrayRef<Value *>);

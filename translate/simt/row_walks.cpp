@@ -16,17 +16,17 @@ struct Walk {
   unsigned leastBits = ~0u; // of what is loaded
 };
 
-/// Lanes are at places of their own, which lie apart, and go on by less than a line of the cache
-/// each round.
+/// Lanes are at places of their own, which lie apart, and go on by less than `most` bytes each
+/// round.
 bool isWalked(const llvm::Value &pointer, const llvm::Loop &loop, const ShapeAnalysis &shapes,
-              unsigned line) {
+              unsigned line, unsigned most) {
   const Shape shape = shapes.shape(&pointer);
   if (!shape.isVarying() &&
       (!shape.hasOffsets() ||
        std::abs(int64_t((*shape.offsets)[1]) - int64_t((*shape.offsets)[0])) < int64_t(line)))
     return false;
   const auto step = stepPerRound(sumOf(&pointer, Extensions::through), loop);
-  return step && *step != 0 && std::abs(*step) < int64_t(line);
+  return step && *step != 0 && std::abs(*step) < int64_t(most);
 }
 
 /// Counts what the loop does; false where some of it is neither a walk nor work.
@@ -40,7 +40,8 @@ bool count(const llvm::Loop &loop, const ShapeAnalysis &shapes, unsigned line, W
           return false;
         if (load && shapes.isUniform(pointer))
           continue;
-        if (!isWalked(*pointer, loop, shapes, line))
+        // Compilers unroll loops that only read by up to 16.
+        if (!isWalked(*pointer, loop, shapes, line, load ? 4 * line : line))
           return false;
         ++(load ? walk.loads : walk.stores);
         if (load)

@@ -190,31 +190,40 @@ bool Accesses::loadSomeOfStructures(const llvm::LoadInst &load, const Address &a
 
 /// Gangs whose lanes walk along rows of their own leave the hardware with as many streams as they
 /// have lanes, too many to follow, of a few lines each. So each fetches, a line at a time, what the
-/// next gang will read there. `rows`: where this access reads in each lane's row, from byte `start`
-/// of what is read of it on.
-void Accesses::fetchNextRows(const llvm::LoadInst &load, Value *rows, int64_t start) {
+/// next gang will read there. `row`: where this access reads in a lane's row, from byte `start` of
+/// what is read of it on.
+void Accesses::fetchNextRows(const llvm::LoadInst &load, const Address &a,
+                             llvm::function_ref<Value *(unsigned lane)> row, int64_t start) {
   const Value *pointer = load.getPointerOperand();
   const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
-  if (!loop || loop->isLoopInvariant(pointer) || start % context_.target.lineBytes != 0 ||
+  const int64_t line = context_.target.lineBytes,
+                longest = context_.target.l2Bytes / kLimits.accesses.nextRows;
+  if (!loop || loop->isLoopInvariant(pointer) || start % line != 0 || mask() ||
       shapes_.areGangsRows() || load.getPointerAddressSpace() == lower::kShared)
     return;
-  if (const LinearAddress a = linearAddress(pointer, shapes_);
-      !a.index || !liesApart(a.index, shapes_))
+  const auto fetch = [&](Value *next) {
+    for (unsigned lane = 0; lane < lanes_; ++lane)
+      fetchAhead(b_, b_.CreateGEP(b_.getInt8Ty(), row(lane), next), 0);
+  };
+  if (a.offsets) {
+    const int64_t apart = (*a.offsets)[1] - (*a.offsets)[0], next = apart * lanes_;
+    if (shapes_.step(pointer) == apart && apart > line && next < longest)
+      fetch(b_.getInt64(uint64_t(next)));
     return;
-  const auto at = [&](unsigned lane) { return b_.CreateExtractElement(rows, lane); };
+  }
+  if (const LinearAddress linear = linearAddress(pointer, shapes_);
+      !linear.index || !liesApart(linear.index, shapes_))
+    return;
   const auto distance = [&](unsigned from, unsigned to) {
-    return b_.CreateSub(b_.CreatePtrToInt(at(to), b_.getInt64Ty()),
-                        b_.CreatePtrToInt(at(from), b_.getInt64Ty()));
+    return b_.CreateSub(b_.CreatePtrToInt(row(to), b_.getInt64Ty()),
+                        b_.CreatePtrToInt(row(from), b_.getInt64Ty()));
   };
   Value *next = b_.CreateAdd(distance(0, lanes_ - 1), distance(0, 1));
   // Longer rows would have left the second cache before that gang comes.
-  Value *areShort =
-      b_.CreateICmpULT(next, b_.getInt64(context_.target.l2Bytes / kLimits.accesses.nextRows));
-  Block *fetch = newBlock("rows.fetch"), *done = newBlock("rows.fetched");
-  b_.CreateCondBr(areShort, fetch, done);
-  b_.SetInsertPoint(fetch);
-  for (unsigned lane = 0; lane < lanes_; ++lane)
-    fetchAhead(b_, b_.CreateGEP(b_.getInt8Ty(), at(lane), next), 0);
+  Block *some = newBlock("rows.fetch"), *done = newBlock("rows.fetched");
+  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(uint64_t(longest))), some, done);
+  b_.SetInsertPoint(some);
+  fetch(next);
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
 }
@@ -252,12 +261,13 @@ bool Accesses::loadRows(const llvm::LoadInst &load, const Address &a) {
   const unsigned perRow = perBlock * (wide ? blocks : 1);
   Value *each =
       a.offsets && !mask() ? nullptr : orDummy(pointers(a), perRow * uint64_t(size), -*start);
-  if (each && !mask())
-    fetchNextRows(load, each, *start - first);
+  const auto rowOf = [&](unsigned lane) {
+    return each ? b_.CreateExtractElement(each, lane)
+                : b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[lane]));
+  };
+  fetchNextRows(load, a, rowOf, *start - first);
   auto row = [&](unsigned lane) {
-    Value *at = each ? b_.CreateExtractElement(each, lane)
-                     : b_.CreateConstGEP1_64(b_.getInt8Ty(), a.base, uint64_t((*a.offsets)[lane]));
-    at = b_.CreateConstGEP1_64(b_.getInt8Ty(), at, uint64_t(*start));
+    Value *at = b_.CreateConstGEP1_64(b_.getInt8Ty(), rowOf(lane), uint64_t(*start));
     llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, perRow), at, load.getAlign());
     copyAccessTraits(l, load);
     return l;

@@ -136,7 +136,7 @@ TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
 /// no narrower, and there is little else to do.
 TEST(Width, ThreadsThatReadRowsAreARegister) {
   const auto lanesWith = [](CpuLevel level, const std::string &row, const std::string &type,
-                            const std::string &work = "%t = add TYPE %s, %v\n") {
+                            const std::string &work = "%t = add TYPE %s, %v\n", unsigned step = 4) {
     std::string text = "%x = call i32 @ptx.sreg.tid.x()\n%x64 = zext i32 %x to i64\n"
                        "%n = load i64, ptr %params\n"
                        "%pin = getelementptr i8, ptr %params, i64 8\n%in = load i64, ptr %pin\n" +
@@ -156,12 +156,15 @@ TEST(Width, ThreadsThatReadRowsAreARegister) {
         text.replace(at, what.size(), by);
     };
     replace("TYPE", type);
-    replace("SIZE", type == "i8" ? "1" : "4");
+    replace("SIZE", std::to_string(type == "i8" ? step / 4 : step));
     return widened(text, {.lanes = 0, .block = {128, 1, 1}, .level = level}).needs.lanes;
   };
   const std::string apart = "%first = mul i64 %x64, %n\n", beside = "%first = shl i64 %x64, 2\n";
   EXPECT_EQ(lanesWith(CpuLevel::avx2, apart, "i32"), 8u);
   EXPECT_EQ(lanesWith(CpuLevel::avx512, apart, "i32"), 16u);
+  EXPECT_EQ(lanesWith(CpuLevel::avx2, "%first = mul i64 %x64, 4000\n", "i32",
+                      "%t = add TYPE %s, %v\n", 64), // unrolled
+            8u);
   EXPECT_GT(lanesWith(CpuLevel::avx2, apart, "i8"), 8u); // a register of bytes has 32
   EXPECT_GT(lanesWith(CpuLevel::avx2, beside, "i32"), 8u);
   std::string much = "%w0 = mul i32 %s, %v\n";
