@@ -307,8 +307,8 @@ constinit const Limits kLimits = {
                 .openWays = 1000,
                 .openWaysPerBlock = 12},
     // Eight gangs ahead is about as far as a load from memory takes. Rows of 400 and of 1600 bytes
-    // are read in 0.54 and 0.72 of the time where they are fetched for the next gang; of 4096,
-    // 16000 and 80000 in 1.4 to 1.6 of it (Zen 3, W = 32, `rangeSum`).
+    // are read in 0.5 and 0.6 of the time at W = 8, 0.7 at W = 32, where they are fetched for the
+    // next gang; of 4096, 16000 and 80000 in 1.4 to 1.6 of it at W = 32 (Zen 3, `rangeSum`).
     .accesses = {.gangsAhead = 8,
                  .gangsInRow = 4,
                  .nextRows = 8,
