@@ -14,19 +14,20 @@ struct Walk {
   unsigned loads = 0, stores = 0;
   unsigned work = 0;        // what differs between lanes, and is not about addresses
   unsigned leastBits = ~0u; // of what is loaded
+  int64_t longestStep = 0;  // bytes
 };
 
-/// Lanes are at places of their own, which lie apart, and go on by less than `most` bytes each
-/// round.
-bool isWalked(const llvm::Value &pointer, const llvm::Loop &loop, const ShapeAnalysis &shapes,
-              unsigned line, unsigned most) {
+/// By how many bytes lanes go on each round, which are at places of their own that lie apart; 0
+/// where they do not.
+int64_t stepOfWalk(const llvm::Value &pointer, const llvm::Loop &loop, const ShapeAnalysis &shapes,
+                   unsigned line) {
   const Shape shape = shapes.shape(&pointer);
   if (!shape.isVarying() &&
       (!shape.hasOffsets() ||
        std::abs(int64_t((*shape.offsets)[1]) - int64_t((*shape.offsets)[0])) < int64_t(line)))
-    return false;
+    return 0;
   const auto step = stepPerRound(sumOf(&pointer, Extensions::through), loop);
-  return step && *step != 0 && std::abs(*step) < int64_t(most);
+  return step ? std::abs(*step) : 0;
 }
 
 /// Counts what the loop does; false where some of it is neither a walk nor work.
@@ -40,9 +41,10 @@ bool count(const llvm::Loop &loop, const ShapeAnalysis &shapes, unsigned line, W
           return false;
         if (load && shapes.isUniform(pointer))
           continue;
-        // Compilers unroll loops that only read by up to 16.
-        if (!isWalked(*pointer, loop, shapes, line, load ? 4 * line : line))
+        const int64_t step = stepOfWalk(*pointer, loop, shapes, line);
+        if (step == 0)
           return false;
+        walk.longestStep = std::max(walk.longestStep, step);
         ++(load ? walk.loads : walk.stores);
         if (load)
           walk.leastBits = std::min(walk.leastBits, load->getType()->getScalarSizeInBits());
@@ -61,7 +63,7 @@ bool count(const llvm::Loop &loop, const ShapeAnalysis &shapes, unsigned line, W
 
 RowWalks rowWalksIn(const ShapeAnalysis &shapes, const Target &target) {
   // Fewer lanes than elements in a register would read rows element by element.
-  const unsigned readers = std::clamp(target.vectorBits / 32, 8u, 16u);
+  const unsigned readers = target.lanesOfRegister();
   unsigned writers = 0;
   bool isForReaders = !shapes.loops().empty();
   for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
@@ -69,6 +71,10 @@ RowWalks rowWalksIn(const ShapeAnalysis &shapes, const Target &target) {
       continue;
     Walk walk;
     if (!count(*loop, shapes, target.lineBytes, walk) || walk.loads == 0)
+      return {};
+    // Compilers unroll loops that only read by up to 16.
+    const int64_t lines = walk.stores == 0 ? 4 : 1;
+    if (walk.longestStep >= lines * target.lineBytes)
       return {};
     const auto accesses = float(walk.loads + walk.stores);
     const bool isBusy = float(walk.work) > kLimits.rows.workPerAccess * accesses;

@@ -1,5 +1,6 @@
 // The CPU that code is made for: what decisions go by.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -52,6 +53,8 @@ struct Target {
   unsigned registersFor(uint64_t bits) const {
     return unsigned((bits + vectorBits - 1) / vectorBits);
   }
+  /// Of a gang whose 32-bit numbers fill one; 8 at least.
+  unsigned lanesOfRegister() const { return std::max(8u, vectorBits / 32); }
   bool hasMaskRegisters() const { return maskRegisters != 0; }
   /// Whether a gather or scatter under a mask is one instruction. Elsewhere LLVM makes a branch of
   /// each lane's bit.

@@ -184,7 +184,7 @@ unsigned lanesForLength(const ShapeAnalysis &shapes, const Target &target) {
   size_t instructions = 0;
   for (const llvm::BasicBlock *b : shapes.order())
     instructions += b->size();
-  return instructions > kLimits.code.wide ? std::max(8u, target.vectorBits / 32) : 32;
+  return instructions > kLimits.code.wide ? target.lanesOfRegister() : 32;
 }
 
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
@@ -252,7 +252,7 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     wanted = o.block[0] % 16 == 0 ? 16 : 8;
     reason = "rows that gangs of " + std::to_string(wanted) + " divide";
   } else if (walks.lanes > 1 && threads % walks.lanes == 0) {
-    wanted = std::min(walks.lanes, lanesForLength(usual, target));
+    wanted = walks.lanes;
     reason = "each thread reads a row of its own";
   } else if (const unsigned few = lanesForLength(usual, target); few < 32 && threads % few == 0) {
     wanted = few;
