@@ -13,8 +13,8 @@ namespace ptxrun::lane {
 /// sum.
 constexpr float kRound = 12582912.0f;
 
-/// 2^x for x >= -126 (or NaN); above 128 like 128. A polynomial of degree 6 on [-1/2, 1/2], exact
-/// where x is an integer.
+/// 2^x for x >= -126 (or NaN), +0 for -127; above 128 like 128. A polynomial of degree 6 on [-1/2,
+/// 1/2], exact where x is an integer.
 LANE_INLINE float exponential(float x) {
   const float clamped = pick(x > 128.0f, 128.0f, x);
   const float shifted = clamped + kRound;
@@ -41,8 +41,10 @@ LANE float ptx_ex2_approx_ftz_f32(float x) {
 /// ex2.approx.f32: as above, with subnormal results.
 LANE float ptx_ex2_approx_f32(float x) {
   const bool isSmall = x < -126.0f;
+  // What is far below (-inf, of an attention's mask) is made of 0: a product that is too small for
+  // any number takes CPUs several times as long.
   const float scaled = pick(isSmall, x + 64.0f, x);
-  const float power = exponential(pick(scaled < -126.0f, -126.0f, scaled));
+  const float power = exponential(pick(scaled < -127.0f, -127.0f, scaled));
   const float result = power * pick(isSmall, 0x1p-64f, 1.0f);
   return pick(isNaN(x), x, result);
 }

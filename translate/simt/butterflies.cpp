@@ -6,8 +6,11 @@
 // takes its operands in either order, u = v op shfl.bfly(v, k) is the same in l and l ^ k, which
 // compute v[l] op v[l ^ k] and v[l ^ k] op v[l], and in l and l ^ m for all m in S. So it is for
 // all m in the set that S and k make; where that is every distance, u is the same in all lanes.
-// All lanes of the warp take part, or what comes out is undefined in all (PTX ISA 9.7.9.6: a lane
-// reads those that do not, and passes on what it read).
+// What S is at first: all distances for what is the same in all lanes; those over which the lanes'
+// offsets repeat (`tid % 4`), also for what is loaded from such addresses, as by the one access
+// that CPUs make of it: kernels keep a number for each warp, and every warp sums these up. All
+// lanes of the warp take part, or what comes out is undefined in all (PTX ISA 9.7.9.6: a lane reads
+// those that do not, and passes on what it read).
 #include "translate/simt/butterflies.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -37,6 +40,18 @@ Distances with(Distances all, unsigned distance) {
   for (unsigned m = 0; m < 32; ++m)
     if (all >> m & 1)
       all |= 1U << (m ^ distance);
+  return all;
+}
+
+/// Over which numbers that lanes have, in their order, repeat.
+Distances repeated(const std::vector<int64_t> &numbers) {
+  Distances all = kNone;
+  for (unsigned m = 1; m < 32; ++m) {
+    bool repeat = true;
+    for (unsigned lane = 0; lane < numbers.size() && repeat; ++lane)
+      repeat = numbers[lane] == numbers[lane ^ m];
+    all |= unsigned(repeat) << m;
+  }
   return all;
 }
 
@@ -86,8 +101,11 @@ class Butterflies {
 
   Distances of(Value *v) {
     auto *i = llvm::dyn_cast<Instruction>(v);
-    if (shapes_.isUniform(v))
+    const Shape &shape = shapes_.shape(v);
+    if (shape.isUniform())
       return kAll;
+    if (shape.hasOffsets() && !shape.isConditional)
+      return repeated(*shape.offsets);
     if (!i)
       return kNone;
     auto [it, isNew] = known_.try_emplace(i, kNone); // what a loop brings around is not known
@@ -106,6 +124,8 @@ class Butterflies {
       return of(e->of);
     if (const auto sum = exchanged(i))
       return with(of(sum->of), sum->distance);
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
+      return load->isSimple() ? of(load->getPointerOperand()) : kNone;
     auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
     if (!isElementwise(i))
       return kNone;

@@ -4,15 +4,18 @@
 //
 // No shape has that, since the pitch is known only at run time; but tid / 4 is one number in each
 // group of four lanes, and so is everything that is computed of it alone: p counts up in the group.
+// So is what four lanes ask one other lane for: the row of a matrix that ldmatrix takes from there.
 #include "translate/simt/lane_groups.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
+#include "intrinsics/abi.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/shape.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::simt {
 namespace {
@@ -21,6 +24,18 @@ namespace {
 bool isArithmetic(const llvm::Instruction &i) {
   return llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
                    llvm::SelectInst, llvm::GetElementPtrInst, llvm::FreezeInst>(i);
+}
+
+/// The lane whose value `i` is, by shfl.sync.idx among all lanes of the warp; null if it is none.
+const llvm::Value *laneAskedBy(const llvm::Instruction &i) {
+  auto *element = llvm::dyn_cast<llvm::ExtractValueInst>(&i);
+  auto *call = element && element->getIndices()[0] == 0
+                   ? llvm::dyn_cast<llvm::CallInst>(element->getAggregateOperand())
+                   : nullptr;
+  if (!call || wordAt(*call).op != Op::shflIdx)
+    return nullptr;
+  auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(2));
+  return clamp && clamp->equalsInt(abi::kWarpSize - 1) ? call->getArgOperand(1) : nullptr;
 }
 
 } // namespace
@@ -70,6 +85,8 @@ LaneGroups::Offsets LaneGroups::evaluate(const llvm::Value *v) {
   if (i && doGuess_ && depth_ <= kLimits.search.operands)
     if (Offsets offsets = guess(*i))
       return offsets;
+  if (const llvm::Value *asked = i ? laneAskedBy(*i) : nullptr; asked && areSame(asked))
+    return same();
   if (!i || !isArithmetic(*i) || i->getType()->isVectorTy() || depth_ > kLimits.search.operands)
     return std::nullopt;
   if (llvm::all_of(i->operands(), [&](const llvm::Use &u) { return areSame(u.get()); }))

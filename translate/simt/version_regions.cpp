@@ -1,6 +1,7 @@
 #include "translate/simt/version_regions.h"
 
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "translate/simt/cost.h"
@@ -108,10 +109,12 @@ static bool mayMeetOtherGangs(const Instruction &i) {
   return kind == K::barrier || kind == K::runtimeWait || kind == K::schedule || kind == K::exit;
 }
 
+bool mayMeetOtherGangs(const BasicBlock &block) {
+  return llvm::any_of(block, [](const Instruction &i) { return mayMeetOtherGangs(i); });
+}
+
 bool mayMeetOtherGangs(const Region &region) {
-  return llvm::any_of(region.blocks, [](const BasicBlock *b) {
-    return llvm::any_of(*b, [](const Instruction &i) { return mayMeetOtherGangs(i); });
-  });
+  return llvm::any_of(region.blocks, [](const BasicBlock *b) { return mayMeetOtherGangs(*b); });
 }
 
 llvm::SmallVector<BasicBlock *> setApart(Instruction &at, const Region &region, BasicBlock *end) {
@@ -177,6 +180,30 @@ Fork fork(Instruction &at, const Region &region, llvm::ValueToValueMapTy &map,
 bool mayWrap(const ShapeAnalysis &shapes, const Instruction &i) {
   return llvm::isa<llvm::SExtInst, llvm::ZExtInst>(i) && shapes.shape(&i).isConditional &&
          !shapes.shape(i.getOperand(0)).isConditional;
+}
+
+bool neverHoldsForAll(const ShapeAnalysis &shapes, const Value *condition, bool isNegated) {
+  using namespace llvm::PatternMatch;
+  const Value *x, *y;
+  if (match(condition, m_Not(m_Value(x))))
+    return neverHoldsForAll(shapes, x, !isNegated);
+  if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y)))
+                : match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
+    return neverHoldsForAll(shapes, x, isNegated) || neverHoldsForAll(shapes, y, isNegated);
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!compare)
+    return false;
+  Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
+  auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
+  if (predicate == llvm::CmpInst::ICMP_ULT) {
+    std::swap(a, b);
+    predicate = llvm::CmpInst::ICMP_UGT;
+  }
+  if (predicate == llvm::CmpInst::ICMP_UGT)
+    return a.hasOffsets() && !a.isConditional && a.alignment >= kMaxAlignment && a.offsets &&
+           llvm::is_contained(*a.offsets, 0);
+  return predicate == llvm::CmpInst::ICMP_EQ &&
+         ((a.hasOffsets() && b.isUniform()) || (a.isUniform() && b.hasOffsets()));
 }
 
 void assumeNoWraps(llvm::BranchInst &choice, llvm::ArrayRef<BasicBlock *> blocks,

@@ -27,6 +27,7 @@ Region regionFrom(const ShapeAnalysis &, llvm::BasicBlock *start,
 unsigned sizeOf(const Region &, const llvm::Instruction *from);
 
 /// Gangs may wait for each other in it.
+bool mayMeetOtherGangs(const llvm::BasicBlock &);
 bool mayMeetOtherGangs(const Region &);
 
 /// What accesses to memory are worth in these blocks: those in a row or uniform, more so without
@@ -54,6 +55,9 @@ Fork fork(llvm::Instruction &at, const Region &, llvm::ValueToValueMapTy &,
 
 /// An index that might wrap between lanes, and is not made of another one.
 bool mayWrap(const ShapeAnalysis &, const llvm::Instruction &);
+/// A condition that some lane always misses, however the gang's base falls: equality with a value
+/// that steps from lane to lane, or being above something for a lane that has 0.
+bool neverHoldsForAll(const ShapeAnalysis &, const llvm::Value *condition, bool isNegated);
 /// Lets the special version of a choice be the one for gangs in which no index of these blocks, of
 /// the special version, wraps between lanes; as far as these are known before the choice.
 void assumeNoWraps(llvm::BranchInst &choice, llvm::ArrayRef<llvm::BasicBlock *>, const GangShape &);

@@ -89,7 +89,8 @@ namespace {
 class Versions {
  public:
   Versions(llvm::Function &f, const GangShape &gang, const PassRun &passes, unsigned perStore)
-      : function_(f), gang_(gang), forSameValues_(passes.isOn(Pass::sameValues)),
+      : function_(f), gang_(gang), forGuards_(passes.isOn(Pass::jointGuards)),
+        forSameValues_(passes.isOn(Pass::sameValues)),
         forClamped_(passes.isOn(Pass::clampedIndices)), perStore_(perStore) {}
 
   bool run() {
@@ -151,33 +152,6 @@ class Versions {
       return false;
     copied_ += size;
     return true;
-  }
-
-  /// A condition that some lane always misses, however the gang's base falls: equality with a value
-  /// that steps from lane to lane, or being above something for a lane that has 0.
-  static bool neverHoldsForAll(const ShapeAnalysis &shapes, const llvm::Value *condition,
-                               bool isNegated) {
-    using namespace llvm::PatternMatch;
-    const llvm::Value *x, *y;
-    if (match(condition, m_Not(m_Value(x))))
-      return neverHoldsForAll(shapes, x, !isNegated);
-    if (isNegated ? match(condition, m_LogicalOr(m_Value(x), m_Value(y)))
-                  : match(condition, m_LogicalAnd(m_Value(x), m_Value(y))))
-      return neverHoldsForAll(shapes, x, isNegated) || neverHoldsForAll(shapes, y, isNegated);
-    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    if (!compare)
-      return false;
-    Shape a = shapes.shape(compare->getOperand(0)), b = shapes.shape(compare->getOperand(1));
-    auto predicate = isNegated ? compare->getInversePredicate() : compare->getPredicate();
-    if (predicate == llvm::CmpInst::ICMP_ULT) {
-      std::swap(a, b);
-      predicate = llvm::CmpInst::ICMP_UGT;
-    }
-    if (predicate == llvm::CmpInst::ICMP_UGT)
-      return a.hasOffsets() && !a.isConditional && a.alignment >= kMaxAlignment && a.offsets &&
-             llvm::is_contained(*a.offsets, 0);
-    return predicate == llvm::CmpInst::ICMP_EQ &&
-           ((a.hasOffsets() && b.isUniform()) || (a.isUniform() && b.hasOffsets()));
   }
 
   /// A conditional index whose offsets would be lost at a phi (a pointer that a loop moves on).
@@ -282,7 +256,13 @@ class Versions {
         if (before && !shapes.isInDivergentRegion(before) &&
             !copiedLoops_.contains(loop->getHeader()) && copyLoop(shapes, *loop, a))
           return true;
-      } else if (!shapes.isInDivergentRegion(a) && copyGuarded(shapes, a)) {
+      } else if (!shapes.isInDivergentRegion(a) &&
+                 ((forGuards_ &&
+                   addVersionForGuards(shapes, gang_, *a, rests_,
+                                       [&](llvm::ArrayRef<llvm::BasicBlock *> blocks) {
+                                         return affordable(blocks, shapes);
+                                       })) ||
+                  copyGuarded(shapes, a))) {
         return true;
       }
     }
@@ -456,7 +436,7 @@ class Versions {
 
   llvm::Function &function_;
   const GangShape gang_;
-  const bool forSameValues_, forClamped_;
+  const bool forGuards_, forSameValues_, forClamped_;
   const unsigned perStore_; ///< instructions that may be copied for the mask of one
   unsigned copied_ = 0;
   llvm::DenseSet<const llvm::BasicBlock *> rests_, copiedLoops_, general_;

@@ -33,6 +33,12 @@ bool addVersionForClampedIndices(const ShapeAnalysis &, llvm::Function &, const 
 /// Such indices in these blocks.
 llvm::SmallVector<llvm::Instruction *> clampedIndices(const ShapeAnalysis &,
                                                       llvm::ArrayRef<llvm::BasicBlock *>);
+/// Adds a version of code for gangs whose lanes all pass the guards from the one at the end of
+/// this block on (joint_guards.cpp), where these are several and copying the blocks is affordable.
+/// Adds to `rests` blocks whose branches want no versions. Otherwise as above.
+bool addVersionForGuards(const ShapeAnalysis &, const GangShape &, const llvm::BasicBlock &,
+                         llvm::DenseSet<const llvm::BasicBlock *> &rests,
+                         llvm::function_ref<bool(llvm::ArrayRef<llvm::BasicBlock *>)> isAffordable);
 /// Lets lanes that hold the same in such a value take turns where they hold two of them, in loops
 /// that only load. Adds to `rests` blocks whose branches want no versions. Otherwise as above.
 bool addTurnsForFewValues(const ShapeAnalysis &, llvm::Function &, const GangShape &,
