@@ -2,10 +2,13 @@
 
 #include <llvm/ADT/EquivalenceClasses.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "translate/lower/bits_of.h"
 
@@ -42,14 +45,30 @@ bool hasParts(Value *v) {
   return lanes == 8 || lanes == 16 || lanes == 32;
 }
 
-/// What one takes as lower writes it, and by integers; what an operand takes first, and a result in
-/// the end. In instructions.
-constexpr int kUsual = 8, kByIntegers = 2, kOperand = 5, kResult = 3;
+/// How numbers become integers of the same order, which minima and maxima compare.
+enum class By {
+  floats,     ///< they do not: choices as lower writes them
+  order,      ///< -0 below +0, and NaN at the end that loses
+  magnitudes, ///< maxima of numbers without a sign: their own bits, and -1 for NaN
+};
 
-/// Minima and maxima that share operands or results, and what they gain by integers.
+/// What one takes, what an operand takes first, and a result in the end. In instructions.
+struct Costs {
+  int one, operand, result;
+};
+constexpr Costs kFloats{8, 0, 0}, kOrder{2, 5, 3}, kMagnitudes{1, 2, 1};
+
+/// Whether no element has its sign set.
+bool isMagnitude(Value *source, const DataLayout &layout) {
+  return PatternMatch::match(source, PatternMatch::m_FAbs(PatternMatch::m_Value())) ||
+         (source->getType()->isIntOrIntVectorTy() &&
+          computeKnownBits(source, layout).isNonNegative());
+}
+
+/// Minima and maxima that share operands or results, and what is best for all of these.
 class Chains {
  public:
-  explicit Chains(ArrayRef<std::pair<Instruction *, MinMax>> all) {
+  Chains(ArrayRef<std::pair<Instruction *, MinMax>> all, const DataLayout &layout) {
     DenseMap<Value *, bool> isResult, isOperand;
     for (const auto &[choice, m] : all) {
       isResult[choice] = true;
@@ -58,19 +77,39 @@ class Chains {
         together_.unionSets(choice, sourceOf(v));
       }
     }
-    for (const auto &[choice, m] : all)
-      gain_[leader(choice)] += kUsual - kByIntegers - (isOperand.contains(choice) ? 0 : kResult);
+    for (const auto &[choice, m] : all) {
+      Chain &chain = chains_[leader(choice)];
+      ++chain.choices;
+      chain.results += !isOperand.contains(choice);
+      chain.areMagnitudes &= !m.isMin;
+    }
     for (const auto &[v, is] : isOperand)
-      if (!isResult.contains(v))
-        gain_[leader(v)] -= kOperand;
+      if (!isResult.contains(v)) {
+        Chain &chain = chains_[leader(v)];
+        ++chain.operands;
+        chain.areMagnitudes = chain.areMagnitudes && isMagnitude(v, layout);
+      }
   }
-  bool isWorthIt(Value *choice) const { return gain_.lookup(leader(choice)) > 0; }
+  By best(Value *choice) const {
+    const Chain chain = chains_.lookup(leader(choice));
+    const auto cost = [&](const Costs &c) {
+      return c.one * chain.choices + c.operand * chain.operands + c.result * chain.results;
+    };
+    const Costs &byIntegers = chain.areMagnitudes ? kMagnitudes : kOrder;
+    return cost(byIntegers) >= cost(kFloats) ? By::floats
+           : chain.areMagnitudes             ? By::magnitudes
+                                             : By::order;
+  }
 
  private:
+  struct Chain {
+    int choices = 0, operands = 0, results = 0;
+    bool areMagnitudes = true;
+  };
   Value *leader(Value *v) const { return *together_.findLeader(v); }
 
   EquivalenceClasses<Value *> together_;
-  DenseMap<Value *, int> gain_;
+  DenseMap<Value *, Chain> chains_;
 };
 
 class Orders {
@@ -90,7 +129,37 @@ class Orders {
     replaceChoice(choice, ir.CreateBitCast(bits, m.x->getType()));
   }
 
+  /// The same of magnitudes.
+  void replaceByMagnitudes(Instruction &choice, const MinMax &m) {
+    IRBuilder<> ir(function_.getContext());
+    Value *x = magnitudeOf(m.x), *y = magnitudeOf(m.y);
+    ir.SetInsertPoint(&choice);
+    Value *most = ir.CreateBinaryIntrinsic(Intrinsic::smax, x, y);
+    Value *bits = ir.CreateAnd(most, ConstantInt::get(most->getType(), lower::kOneNan));
+    magnitudes_[bits] = most;
+    replaceChoice(choice, ir.CreateBitCast(bits, m.x->getType()));
+  }
+
  private:
+  /// The bits, or -1 for NaN: without the sign, the one NaN that there is.
+  Value *magnitudeOf(Value *v) {
+    Value *bits = bitsOf(v);
+    if (Value *known = magnitudes_.lookup(bits))
+      return known;
+    IRBuilder<> ir(function_.getContext());
+    setInsertPointBehind(ir, bits, function_);
+    if (ShuffleVectorInst *moved = permutationAt(bits)) {
+      Value *before = magnitudeOf(moved->getOperand(0));
+      return magnitudes_[bits] = ir.CreateShuffleVector(before, moved->getShuffleMask());
+    }
+    auto *lanes = cast<FixedVectorType>(v->getType());
+    auto *type = FixedVectorType::getInteger(lanes);
+    Value *number =
+        ir.CreateBitCast(bits, FixedVectorType::get(ir.getFloatTy(), lanes->getNumElements()));
+    return magnitudes_[bits] = ir.CreateOr(ir.CreateBitCast(bits, type),
+                                           ir.CreateSExt(ir.CreateFCmpUNO(number, number), type));
+  }
+
   /// The bits below the sign, turned over where it is set.
   static Value *turned(IRBuilder<> &ir, Value *bits) {
     return ir.CreateXor(bits, ir.CreateLShr(ir.CreateAShr(bits, 31), 1));
@@ -125,6 +194,7 @@ class Orders {
   Function &function_;
   /// What floats are ordered by, by their bits: for minima, and for maxima.
   DenseMap<std::pair<Value *, unsigned>, Value *> known_;
+  DenseMap<Value *, Value *> magnitudes_; ///< by their bits
 };
 
 /// The same as lower writes it, with choices between floats: minps and maxps make those by order.
@@ -176,15 +246,26 @@ void takeMinMax(Function &function) {
     for (Instruction &instruction : *block)
       if (const std::optional<MinMax> m = minMaxInParts(instruction))
         all.emplace_back(&instruction, *m);
-  const Chains chains(all);
+  const Chains chains(all, function.getDataLayout());
+  std::vector<By> best; // operands are replaced below
+  for (const auto &[choice, m] : all)
+    best.push_back(chains.best(choice));
   SmallVector<WeakTrackingVH> replaced;
   Orders orders(function);
-  for (const auto &[choice, operands] : all) {
-    if (const MinMax m = *minMaxInParts(*choice); // operands may have been replaced
-        chains.isWorthIt(choice))
-      orders.replace(*choice, m);
-    else
+  for (const auto &[known, by] : llvm::zip(all, best)) {
+    Instruction *choice = known.first;
+    const MinMax m = *minMaxInParts(*choice);
+    switch (by) {
+    case By::floats:
       replaceChoice(*choice, chosenAsFloats(*choice, m));
+      break;
+    case By::order:
+      orders.replace(*choice, m);
+      break;
+    case By::magnitudes:
+      orders.replaceByMagnitudes(*choice, m);
+      break;
+    }
     replaced.emplace_back(choice);
   }
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);

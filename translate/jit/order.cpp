@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "translate/simt/cost.h"
@@ -24,15 +25,54 @@ bool isMovable(const Instruction &i) {
     return false;
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
     return load->isSimple();
+  if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+      call && call->getIntrinsicID() == llvm::Intrinsic::prefetch)
+    return true;
   return !i.mayHaveSideEffects() && !i.mayReadFromMemory();
 }
 
+/// Bytes of the function's first argument, the frame of a coroutine, that `i` loads or stores: from
+/// the first to one behind the last. Nothing where it does neither, or may go elsewhere.
+using Bytes = std::pair<int64_t, int64_t>;
+std::optional<Bytes> bytesOfFrame(const Instruction &i) {
+  const llvm::Value *pointer = llvm::getLoadStorePointerOperand(&i);
+  if (!pointer || i.isAtomic() || i.isVolatile())
+    return std::nullopt;
+  llvm::APInt offset(64, 0);
+  const llvm::Value *root = pointer->stripAndAccumulateConstantOffsets(i.getDataLayout(), offset,
+                                                                       /*AllowNonInbounds=*/true);
+  if (!llvm::isa<llvm::Argument>(root) || llvm::cast<llvm::Argument>(root)->getArgNo() != 0)
+    return std::nullopt;
+  auto *store = llvm::dyn_cast<llvm::StoreInst>(&i);
+  llvm::Type *type = store ? store->getValueOperand()->getType() : i.getType();
+  const int64_t size = int64_t(i.getDataLayout().getTypeStoreSize(type).getFixedValue());
+  return Bytes{offset.getSExtValue(), offset.getSExtValue() + size};
+}
+
+bool overlap(const Bytes &a, const Bytes &b) { return a.first < b.second && b.first < a.second; }
+
+/// Instructions on end that may change places, as long as each comes behind what it needs: loads
+/// may pass each other, and a store to the frame everything but loads that stood before it.
 class Stretch {
  public:
   Stretch(Order instructions, unsigned vectorBytes, unsigned registers)
-      : written_(std::move(instructions)), vectorBytes_(vectorBytes), registers_(registers) {
+      : written_(std::move(instructions)), needed_(written_.size()), vectorBytes_(vectorBytes),
+        registers_(registers) {
     for (size_t n = 0; n < written_.size(); ++n)
       place_[written_[n]] = n;
+    std::vector<size_t> loads;
+    for (size_t n = 0; n < written_.size(); ++n) {
+      for (const llvm::Value *op : written_[n]->operands())
+        if (isHere(op))
+          needed_[n].push_back(place_.lookup(op));
+      if (llvm::isa<llvm::LoadInst>(written_[n]))
+        loads.push_back(n);
+      const bool isStore = llvm::isa<llvm::StoreInst>(written_[n]);
+      const std::optional<Bytes> stored = isStore ? bytesOfFrame(*written_[n]) : std::nullopt;
+      for (size_t load : stored ? llvm::ArrayRef(loads) : llvm::ArrayRef<size_t>())
+        if (const auto loaded = bytesOfFrame(*written_[load]); !loaded || overlap(*loaded, *stored))
+          needed_[n].push_back(load);
+    }
   }
 
   bool improve() {
@@ -135,9 +175,8 @@ class Stretch {
   std::vector<unsigned> heights() const {
     std::vector<unsigned> height(written_.size(), 1);
     for (size_t n = 0; n < written_.size(); ++n)
-      for (const llvm::Value *op : written_[n]->operands())
-        if (isHere(op))
-          height[n] = std::max(height[n], height[place_.lookup(op)] + 1);
+      for (const size_t m : needed_[n])
+        height[n] = std::max(height[n], height[m] + 1);
     return height;
   }
 
@@ -154,12 +193,9 @@ class Stretch {
       while (!stack.empty()) {
         const size_t n = stack.back();
         size_t next = written.size();
-        for (const llvm::Value *op : written[n]->operands())
-          if (stretch_.isHere(op)) {
-            const size_t m = stretch_.place_.lookup(op);
-            if (!isPlaced_[m] && (next == written.size() || height_[m] > height_[next]))
-              next = m;
-          }
+        for (const size_t m : stretch_.needed_[n])
+          if (!isPlaced_[m] && (next == written.size() || height_[m] > height_[next]))
+            next = m;
         if (next != written.size()) {
           stack.push_back(next);
           continue;
@@ -197,7 +233,8 @@ class Stretch {
   }
 
   bool isResult(const Instruction &i) const {
-    return !llvm::all_of(i.users(), [&](const llvm::User *u) { return isHere(u); });
+    return i.use_empty() ||
+           !llvm::all_of(i.users(), [&](const llvm::User *u) { return isHere(u); });
   }
   bool isVector(const llvm::Value *v) const { return width(v) && !llvm::isa<llvm::Constant>(v); }
   bool isNeededElsewhere(const llvm::Value *v) const {
@@ -226,7 +263,8 @@ class Stretch {
     for (size_t n = 0; n < written_.size(); ++n) {
       if (!isResult(*written_[n]))
         continue;
-      const unsigned w = width(written_[n]);
+      auto *store = llvm::dyn_cast<llvm::StoreInst>(written_[n]);
+      const unsigned w = width(store ? store->getValueOperand() : written_[n]);
       if (taken && taken + w > room)
         placeGroup();
       taken += w;
@@ -242,10 +280,9 @@ class Stretch {
       chain.push_back(n);
       goesOn = false;
       size_t next = n;
-      for (const llvm::Value *op : written_[n]->operands())
-        if (isHere(op))
-          if (const size_t m = place_.lookup(op); !goesOn || height[m] > height[next])
-            next = m, goesOn = true;
+      for (const size_t m : needed_[n])
+        if (!goesOn || height[m] > height[next])
+          next = m, goesOn = true;
       n = next;
     }
     return chain;
@@ -253,30 +290,47 @@ class Stretch {
 
   Order written_;
   llvm::DenseMap<const llvm::Value *, size_t> place_;
+  std::vector<llvm::SmallVector<size_t, 3>> needed_; ///< before each: their places
   const unsigned vectorBytes_, registers_;
 };
+
+/// Stretches of a block, each as long as may be.
+std::vector<Order> stretchesOf(llvm::BasicBlock &block) {
+  std::vector<Order> stretches;
+  Order stretch;
+  llvm::SmallVector<Bytes> stored; // of the frame, in this stretch
+  const auto end = [&] {
+    if (stretch.size() >= simt::kLimits.code.shortStretch)
+      stretches.push_back(std::move(stretch));
+    stretch.clear();
+    stored.clear();
+  };
+  for (Instruction &i : block) {
+    const std::optional<Bytes> bytes = bytesOfFrame(i);
+    const auto meets = [&](const Bytes &other) { return !bytes || overlap(*bytes, other); };
+    if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(i) && llvm::any_of(stored, meets))
+      end();
+    const bool isSlot = bytes && llvm::isa<llvm::StoreInst>(i);
+    if (!isSlot && !isMovable(i)) {
+      end();
+      continue;
+    }
+    stretch.push_back(&i);
+    if (isSlot)
+      stored.push_back(*bytes);
+  }
+  end();
+  return stretches;
+}
 
 } // namespace
 
 bool orderForRegisters(llvm::Function &function, unsigned vectorBytes, unsigned registers) {
   bool isAny = false;
-  for (llvm::BasicBlock &block : function) {
-    if (block.size() < simt::kLimits.code.shortStretch)
-      continue;
-    Order stretch;
-    std::vector<Order> stretches;
-    for (Instruction &i : block) {
-      if (isMovable(i)) {
-        stretch.push_back(&i);
-        continue;
-      }
-      if (stretch.size() >= simt::kLimits.code.shortStretch)
-        stretches.push_back(std::move(stretch));
-      stretch.clear();
-    }
-    for (Order &s : stretches)
-      isAny |= Stretch(std::move(s), vectorBytes, registers).improve();
-  }
+  for (llvm::BasicBlock &block : function)
+    if (block.size() >= simt::kLimits.code.shortStretch)
+      for (Order &s : stretchesOf(block))
+        isAny |= Stretch(std::move(s), vectorBytes, registers).improve();
   return isAny;
 }
 

@@ -42,11 +42,20 @@ Value *floatOf(Value *bits, Value *tested) {
              : nullptr;
 }
 
+/// Whether `number` is `v` without its sign.
+bool isMagnitudeOf(Value *number, Value *v) {
+  using namespace PatternMatch;
+  Value *whole;
+  return match(bitsOf(number), m_And(m_Value(whole), m_SpecificInt(0x7fffffff))) &&
+         isSame(whole, v);
+}
+
 bool isOfFloats(Value *v) { return v->getType()->getScalarType()->isFloatTy(); }
 
 /// Which of `x` and `y` an ordered choice of the lesser (greater) one takes where both are equal;
-/// null if it is none.
-Value *tieOf(Value *choice, Value *x, Value *y, bool isMin) {
+/// null if it is none. Where they are magnitudes, it may be a choice of what they are those of, and
+/// `hasSigns` then: InstCombine takes the signs away once, behind both choices.
+Value *tieOf(Value *choice, Value *x, Value *y, bool isMin, bool &hasSigns) {
   using namespace PatternMatch;
   FCmpInst::Predicate predicate;
   Value *left, *right, *ifTrue, *ifFalse;
@@ -61,7 +70,8 @@ Value *tieOf(Value *choice, Value *x, Value *y, bool isMin) {
     return nullptr;
   if (isLess != isMin)
     std::swap(left, right);
-  if (!isSame(ifTrue, left) || !isSame(ifFalse, right))
+  hasSigns = isMagnitudeOf(left, ifTrue) && isMagnitudeOf(right, ifFalse);
+  if (!hasSigns && (!isSame(ifTrue, left) || !isSame(ifFalse, right)))
     return nullptr;
   return FCmpInst::isTrueWhenEqual(predicate) ? left : right;
 }
@@ -103,8 +113,13 @@ std::optional<MinMax> minMaxOf(Instruction &choice) {
   m.isMin = match(number, m_Or(m_Value(one), m_Value(other)));
   if (!m.isMin && !match(number, m_And(m_Value(one), m_Value(other))))
     return std::nullopt;
-  Value *first = tieOf(one, m.x, m.y, m.isMin), *second = tieOf(other, m.x, m.y, m.isMin);
-  return first && second && first != second ? std::optional(m) : std::nullopt;
+  bool firstHasSigns = false, secondHasSigns = false;
+  Value *first = tieOf(one, m.x, m.y, m.isMin, firstHasSigns),
+        *second = tieOf(other, m.x, m.y, m.isMin, secondHasSigns);
+  const bool isOne = first && second && first != second;
+  return isOne && (m.isMin ? !firstHasSigns && !secondHasSigns : !firstHasSigns || !secondHasSigns)
+             ? std::optional(m)
+             : std::nullopt;
 }
 
 } // namespace ptxrun::lower

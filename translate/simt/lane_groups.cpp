@@ -26,7 +26,7 @@ bool isArithmetic(const llvm::Instruction &i) {
                    llvm::SelectInst, llvm::GetElementPtrInst, llvm::FreezeInst>(i);
 }
 
-/// The lane whose value `i` is, by shfl.sync.idx among all lanes of the warp; null if it is none.
+/// The lane whose value `i` is, by `shfl.idx` among all lanes of the warp; null if it is none.
 const llvm::Value *laneAskedBy(const llvm::Instruction &i) {
   auto *element = llvm::dyn_cast<llvm::ExtractValueInst>(&i);
   auto *call = element && element->getIndices()[0] == 0

@@ -378,7 +378,28 @@ void RegionState::finish() {
           return r.instruction == v && r.context == save.context && r.offset == save.offset;
         }))
       save.instruction->eraseFromParent();
+    else
+      saveEarly(save);
   }
+}
+
+/// Lets a value leave its registers as soon as it is there, where the region goes straight on from
+/// it; what was kept in its place before is read where the region begins.
+void RegionState::saveEarly(const Access &save) const {
+  auto *v = llvm::dyn_cast<llvm::Instruction>(save.instruction->getOperand(0));
+  if (!v || llvm::isa<llvm::PHINode>(v))
+    return;
+  const llvm::BasicBlock *made = v->getParent(), *b = save.instruction->getParent();
+  while (b != made && b->getSinglePredecessor() && b->getSinglePredecessor()->getSingleSuccessor())
+    b = b->getSinglePredecessor();
+  const bool isReadBehind = llvm::any_of(restored_, [&](const Access &r) {
+    return r.offset == save.offset && r.instruction->getParent() == made &&
+           v->comesBefore(r.instruction);
+  });
+  if (b != made || isReadBehind)
+    return;
+  llvm::cast<llvm::Instruction>(save.instruction->getOperand(1))->moveBefore(v);
+  save.instruction->moveAfter(v);
 }
 
 RegionState::~RegionState() {

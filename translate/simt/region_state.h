@@ -91,6 +91,7 @@ class RegionState {
     const llvm::Value *context; // of the gang, one per region
     uint64_t offset;
   };
+  void saveEarly(const Access &) const;
   llvm::SmallVector<Access> restored_, saved_;
 };
 
