@@ -127,18 +127,34 @@ Stretch stretchFrom(const ShapeAnalysis &shapes, const Guard &first) {
   return s;
 }
 
-/// Whether all conditions compare with one bound: a gang near it misses more than one of them.
-bool areOfOneBound(const ShapeAnalysis &shapes, const Stretch &stretch) {
-  const auto boundOf = [&](const Value *condition) -> const Value * {
-    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-    return !compare                                   ? nullptr
-           : shapes.isUniform(compare->getOperand(1)) ? compare->getOperand(1)
-                                                      : compare->getOperand(0);
-  };
-  const Value *bound = boundOf(stretch.conditions.front().first);
-  return stretch.conditions.size() == 1 ||
-         (bound && llvm::all_of(stretch.conditions,
-                                [&](const auto &c) { return boundOf(c.first) == bound; }));
+/// The side of a comparison that differs between lanes; null if it is none.
+const Value *indexOf(const ShapeAnalysis &shapes, const Value *condition) {
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  return compare ? compare->getOperand(shapes.isUniform(compare->getOperand(0)) ? 1 : 0) : nullptr;
+}
+
+/// Whether most gangs that miss one condition miss others, too: indices that lie no further apart
+/// than a gang's lanes do, and are compared with one bound.
+bool areAtOneEdge(const ShapeAnalysis &shapes, const Stretch &stretch) {
+  const Value *first = stretch.conditions.front().first, *index = indexOf(shapes, first);
+  if (stretch.conditions.size() == 1)
+    return true;
+  const Shape shape = index ? shapes.shape(index) : Shape{};
+  if (!shape.hasOffsets())
+    return false;
+  const LinearSum sum = sumOf(index);
+  const int64_t reach = std::abs(minus(shape.offsets->back(), shape.offsets->front()));
+  return llvm::all_of(stretch.conditions, [&](const auto &c) {
+    const Value *other = indexOf(shapes, c.first);
+    const auto boundOf = [&](const Value *condition, const Value *side) {
+      auto *compare = llvm::cast<llvm::ICmpInst>(condition);
+      return compare->getOperand(compare->getOperand(0) == side ? 1 : 0);
+    };
+    if (!other || boundOf(c.first, other) != boundOf(first, index))
+      return false;
+    const LinearSum theirs = sumOf(other);
+    return theirs.key() == sum.key() && std::abs(minus(theirs.constant, sum.constant)) <= reach;
+  });
 }
 
 /// `condition` where it may be anything: its own branch may not be come to. What it compares stays
@@ -218,6 +234,7 @@ bool addVersionForGuards(const ShapeAnalysis &shapes, const GangShape &gang,
   const Region region = regionFrom(shapes, first->branch->getParent(), stretch.wanted);
   if (region.blocks.empty() || mayMeetOtherGangs(region) || !isAffordable(region.blocks))
     return false;
+  const bool isOneEdge = areAtOneEdge(shapes, stretch);
   Value *hold = holdForAll(stretch, *first, shapes.dominators());
   llvm::ValueToValueMapTy map;
   const Fork f = fork(*first->branch, region, map, [&](llvm::IRBuilder<> &) { return hold; });
@@ -225,7 +242,7 @@ bool addVersionForGuards(const ShapeAnalysis &shapes, const GangShape &gang,
   assumeNoWraps(*f.choice, special, gang);
   for (BasicBlock *b : llvm::drop_begin(special))
     llvm::MergeBlockIntoPredecessor(b);
-  if (areOfOneBound(shapes, stretch)) // else some often hold where another does not
+  if (isOneEdge) // else some often hold where another does not
     rests.insert(f.rest.begin(), f.rest.end());
   return true;
 }

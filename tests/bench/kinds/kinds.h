@@ -130,6 +130,7 @@ void measureDense(Kinds &);
 void measureSimulation(Kinds &);
 void measureModels(Kinds &);
 void measureNetworks(Kinds &);
+void measureTiles(Kinds &);
 
 /// One thread, in blocks of 256, for each of n results: y[i] = f(i).
 template <class T, class F>

@@ -45,5 +45,6 @@ int main(int count, char **arguments) {
   kinds::measureSimulation(table);
   kinds::measureModels(table);
   kinds::measureNetworks(table);
+  kinds::measureTiles(table);
   return table.summary() ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 ; lanes=8 block=64,1,1 cpu=avx2 with=joint-guards
-; Structures that are loaded and stored under two guards of one bound: one version in which both hold, and the rest without versions of
+; Structures that are loaded and stored under two guards at one edge: one version in which both hold, and the rest without versions of
 ; its own; the opposite guard is settled with them.
 define void @k(ptr %params) {
   %in = load i64, ptr %params
@@ -10,13 +10,13 @@ define void @k(ptr %params) {
   %first = mul i32 %b, 512
   %four = shl i32 %t, 2
   %i = add i32 %first, %four
-  %j = add i32 %i, 256
+  %j = add i32 %i, 16
   %c = icmp slt i32 %i, %n
   %d = icmp slt i32 %j, %n
   %e = sext i32 %i to i64
   %o = shl i64 %e, 2
   %a = add i64 %in, %o
-  %a2 = add i64 %a, 1024
+  %a2 = add i64 %a, 64
   br i1 %c, label %load, label %loaded
 load:
   %p = inttoptr i64 %a to ptr
