@@ -2,12 +2,14 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "translate/simt/cost.h"
@@ -56,22 +58,33 @@ bool overlap(const Bytes &a, const Bytes &b) { return a.first < b.second && b.fi
 class Stretch {
  public:
   Stretch(Order instructions, unsigned vectorBytes, unsigned registers)
-      : written_(std::move(instructions)), needed_(written_.size()), vectorBytes_(vectorBytes),
-        registers_(registers) {
+      : written_(std::move(instructions)), operands_(written_.size()), earlier_(written_.size()),
+        vectorBytes_(vectorBytes), registers_(registers) {
     for (size_t n = 0; n < written_.size(); ++n)
       place_[written_[n]] = n;
-    std::vector<size_t> loads;
+    // Stores stay in their order: what stays before one of them stays before the next.
+    std::vector<size_t> elsewhere;                 // loads since the last store that may meet it
+    std::vector<std::pair<size_t, Bytes>> inFrame; // loads
+    std::optional<size_t> lastStore;
     for (size_t n = 0; n < written_.size(); ++n) {
       for (const llvm::Value *op : written_[n]->operands())
         if (isHere(op))
-          needed_[n].push_back(place_.lookup(op));
-      if (llvm::isa<llvm::LoadInst>(written_[n]))
-        loads.push_back(n);
-      const bool isStore = llvm::isa<llvm::StoreInst>(written_[n]);
-      const std::optional<Bytes> stored = isStore ? bytesOfFrame(*written_[n]) : std::nullopt;
-      for (size_t load : stored ? llvm::ArrayRef(loads) : llvm::ArrayRef<size_t>())
-        if (const auto loaded = bytesOfFrame(*written_[load]); !loaded || overlap(*loaded, *stored))
-          needed_[n].push_back(load);
+          operands_[n].push_back(place_.lookup(op));
+      const std::optional<Bytes> bytes = bytesOfFrame(*written_[n]);
+      if (llvm::isa<llvm::LoadInst>(written_[n])) {
+        if (bytes)
+          inFrame.emplace_back(n, *bytes);
+        else
+          elsewhere.push_back(n);
+      } else if (bytes) {
+        earlier_[n] = std::exchange(elsewhere, {});
+        if (lastStore)
+          earlier_[n].push_back(*lastStore);
+        for (const auto &[load, loaded] : inFrame)
+          if (overlap(loaded, *bytes))
+            earlier_[n].push_back(load);
+        lastStore = n;
+      }
     }
   }
 
@@ -175,7 +188,7 @@ class Stretch {
   std::vector<unsigned> heights() const {
     std::vector<unsigned> height(written_.size(), 1);
     for (size_t n = 0; n < written_.size(); ++n)
-      for (const size_t m : needed_[n])
+      for (const size_t m : operands_[n])
         height[n] = std::max(height[n], height[m] + 1);
     return height;
   }
@@ -193,7 +206,8 @@ class Stretch {
       while (!stack.empty()) {
         const size_t n = stack.back();
         size_t next = written.size();
-        for (const size_t m : stretch_.needed_[n])
+        for (const size_t m :
+             llvm::concat<const size_t>(stretch_.operands_[n], stretch_.earlier_[n]))
           if (!isPlaced_[m] && (next == written.size() || height_[m] > height_[next]))
             next = m;
         if (next != written.size()) {
@@ -280,7 +294,7 @@ class Stretch {
       chain.push_back(n);
       goesOn = false;
       size_t next = n;
-      for (const size_t m : needed_[n])
+      for (const size_t m : operands_[n])
         if (!goesOn || height[m] > height[next])
           next = m, goesOn = true;
       n = next;
@@ -290,7 +304,8 @@ class Stretch {
 
   Order written_;
   llvm::DenseMap<const llvm::Value *, size_t> place_;
-  std::vector<llvm::SmallVector<size_t, 3>> needed_; ///< before each: their places
+  std::vector<llvm::SmallVector<size_t, 3>> operands_; ///< their places
+  std::vector<std::vector<size_t>> earlier_; ///< what else stays before each store to the frame
   const unsigned vectorBytes_, registers_;
 };
 

@@ -1,14 +1,15 @@
 // Versions of code for gangs whose lanes all pass several guards in a row.
 //
-//   br c, load x, skip              br ptx.all(c) & ptx.all(d), [load x; load y; z = x + y; store
-//   z], br d, load y, skip      =>      rest z = x + y br c, store z, skip
+//   br c, [load x]                br ptx.all(c) & ptx.all(d), special, rest
+//   br d, [load y]          =>    special: load x, load y, z = x + y, store z
+//   z = x + y                     rest:    as it was
+//   br c, [store z]
 //
 // Code that is generated for tiles asks before each access whether the tile's edge is near: the
 // same few conditions over and over, with code for all lanes in between. Where lanes access
-// structures
-// (`float4`), a version of each guarded access by itself takes apart what it loads for the other
-// way around the guard, and puts together what it stores; in a row without branches all is computed
-// as it lies in memory (memory_order.cpp).
+// structures (`float4`), a version of each guarded access by itself takes apart what it loads for
+// the other way around the guard, and puts together what it stores; in a row without branches all
+// is computed as it lies in memory (memory_order.cpp).
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/PatternMatch.h>
@@ -84,7 +85,7 @@ std::optional<Guard> guardAt(const ShapeAnalysis &shapes, const BasicBlock *bloc
 struct Stretch {
   llvm::SmallVector<Guard> guards;
   llvm::MapVector<Value *, bool> conditions; ///< and whether lanes pass without them
-  llvm::DenseSet<const BasicBlock *> wanted; ///< the blocks at whose ends they are
+  llvm::DenseSet<const BasicBlock *> wanted; ///< the blocks at whose ends they are, and the guarded
 };
 
 /// Whether lanes access structures that lie side by side, or elements of such.
@@ -127,32 +128,34 @@ Stretch stretchFrom(const ShapeAnalysis &shapes, const Guard &first) {
   return s;
 }
 
-/// The side of a comparison that differs between lanes; null if it is none.
-const Value *indexOf(const ShapeAnalysis &shapes, const Value *condition) {
+/// What a condition compares: the side that differs between lanes, and the other one.
+struct Edge {
+  const Value *index, *bound;
+};
+std::optional<Edge> edgeOf(const ShapeAnalysis &shapes, const Value *condition) {
   auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-  return compare ? compare->getOperand(shapes.isUniform(compare->getOperand(0)) ? 1 : 0) : nullptr;
+  if (!compare)
+    return std::nullopt;
+  const unsigned side = shapes.isUniform(compare->getOperand(0)) ? 1 : 0;
+  return Edge{compare->getOperand(side), compare->getOperand(1 - side)};
 }
 
 /// Whether most gangs that miss one condition miss others, too: indices that lie no further apart
 /// than a gang's lanes do, and are compared with one bound.
 bool areAtOneEdge(const ShapeAnalysis &shapes, const Stretch &stretch) {
-  const Value *first = stretch.conditions.front().first, *index = indexOf(shapes, first);
   if (stretch.conditions.size() == 1)
     return true;
-  const Shape shape = index ? shapes.shape(index) : Shape{};
+  const std::optional<Edge> first = edgeOf(shapes, stretch.conditions.front().first);
+  const Shape shape = first ? shapes.shape(first->index) : Shape{};
   if (!shape.hasOffsets())
     return false;
-  const LinearSum sum = sumOf(index);
+  const LinearSum sum = sumOf(first->index);
   const int64_t reach = std::abs(minus(shape.offsets->back(), shape.offsets->front()));
-  return llvm::all_of(stretch.conditions, [&](const auto &c) {
-    const Value *other = indexOf(shapes, c.first);
-    const auto boundOf = [&](const Value *condition, const Value *side) {
-      auto *compare = llvm::cast<llvm::ICmpInst>(condition);
-      return compare->getOperand(compare->getOperand(0) == side ? 1 : 0);
-    };
-    if (!other || boundOf(c.first, other) != boundOf(first, index))
+  return llvm::all_of(stretch.conditions, [&](const auto &condition) {
+    const std::optional<Edge> edge = edgeOf(shapes, condition.first);
+    if (!edge || edge->bound != first->bound)
       return false;
-    const LinearSum theirs = sumOf(other);
+    const LinearSum theirs = sumOf(edge->index);
     return theirs.key() == sum.key() && std::abs(minus(theirs.constant, sum.constant)) <= reach;
   });
 }
