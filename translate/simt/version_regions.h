@@ -1,5 +1,5 @@
-// The part of a function that depends on a value, and copies of it: what versions for values are
-// made of (same_values.cpp, clamped_indices.cpp).
+// The part of a function that depends on a value, and copies of it: what versions for values and
+// for guards are made of (same_values.cpp, clamped_indices.cpp, joint_guards.cpp).
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>

@@ -14,6 +14,7 @@
 //           =>  br ptx.nowrap(i), code with sext exact, copy with sext lane by lane
 //
 //   value   see same_values.cpp, clamped_indices.cpp
+//   several guards in a row: see joint_guards.cpp
 //
 // ptx.all is uniform, so the copies keep the mask of the code before them. Only code that all lanes
 // of a gang reach is copied, and only where it accesses memory that lies in a row for the lanes, or
