@@ -8,7 +8,6 @@
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "translate/lower/bits_of.h"
 
@@ -116,85 +115,66 @@ class Orders {
  public:
   explicit Orders(Function &function) : function_(function) {}
 
-  void replace(Instruction &choice, const MinMax &m) {
+  void replace(Instruction &choice, const MinMax &m, bool areMagnitudes) {
+    const Kind kind = areMagnitudes ? Kind::magnitudes : m.isMin ? Kind::least : Kind::greatest;
     IRBuilder<> ir(function_.getContext());
-    Value *x = orderOf(m.x, m.isMin), *y = orderOf(m.y, m.isMin);
+    Value *x = orderOf(m.x, kind), *y = orderOf(m.y, kind);
     ir.SetInsertPoint(&choice);
     Value *order = ir.CreateBinaryIntrinsic(m.isMin ? Intrinsic::smin : Intrinsic::smax, x, y),
-          *least = order;
-    if (!m.isMin)
-      least = ir.CreateSub(order, ConstantInt::get(order->getType(), 1));
-    Value *bits = turned(ir, least);
-    known_[{bits, m.isMin}] = order;
-    replaceChoice(choice, ir.CreateBitCast(bits, m.x->getType()));
-  }
-
-  /// The same of magnitudes.
-  void replaceByMagnitudes(Instruction &choice, const MinMax &m) {
-    IRBuilder<> ir(function_.getContext());
-    Value *x = magnitudeOf(m.x), *y = magnitudeOf(m.y);
-    ir.SetInsertPoint(&choice);
-    Value *most = ir.CreateBinaryIntrinsic(Intrinsic::smax, x, y);
-    Value *bits = ir.CreateAnd(most, ConstantInt::get(most->getType(), lower::kOneNan));
-    magnitudes_[bits] = most;
+          *bits = bitsIn(ir, order, kind);
+    known_[{bits, kind}] = order;
     replaceChoice(choice, ir.CreateBitCast(bits, m.x->getType()));
   }
 
  private:
-  /// The bits, or -1 for NaN: without the sign, the one NaN that there is.
-  Value *magnitudeOf(Value *v) {
-    Value *bits = bitsOf(v);
-    if (Value *known = magnitudes_.lookup(bits))
-      return known;
-    IRBuilder<> ir(function_.getContext());
-    setInsertPointBehind(ir, bits, function_);
-    if (ShuffleVectorInst *moved = permutationAt(bits)) {
-      Value *before = magnitudeOf(moved->getOperand(0));
-      return magnitudes_[bits] = ir.CreateShuffleVector(before, moved->getShuffleMask());
-    }
-    auto *lanes = cast<FixedVectorType>(v->getType());
-    auto *type = FixedVectorType::getInteger(lanes);
-    Value *number =
-        ir.CreateBitCast(bits, FixedVectorType::get(ir.getFloatTy(), lanes->getNumElements()));
-    return magnitudes_[bits] = ir.CreateOr(ir.CreateBitCast(bits, type),
-                                           ir.CreateSExt(ir.CreateFCmpUNO(number, number), type));
-  }
+  /// Order for minima; one more, for maxima; or the bits, and -1 for NaN, for maxima of magnitudes.
+  enum class Kind : unsigned { greatest, least, magnitudes };
 
   /// The bits below the sign, turned over where it is set.
   static Value *turned(IRBuilder<> &ir, Value *bits) {
     return ir.CreateXor(bits, ir.CreateLShr(ir.CreateAShr(bits, 31), 1));
   }
 
-  /// order(v), or, for maxima, one more.
-  Value *orderOf(Value *v, bool isMin) {
+  /// The bits of the number that has this order.
+  static Value *bitsIn(IRBuilder<> &ir, Value *order, Kind kind) {
+    const auto number = [&](uint64_t n) { return ConstantInt::get(order->getType(), n); };
+    if (kind == Kind::magnitudes)
+      return ir.CreateAnd(order, number(lower::kOneNan));
+    return turned(ir, kind == Kind::least ? order : ir.CreateSub(order, number(1)));
+  }
+
+  Value *orderOf(Value *v, Kind kind) {
     Value *bits = bitsOf(v);
-    if (Value *known = known_.lookup({bits, isMin}))
+    if (Value *known = known_.lookup({bits, kind}))
       return known;
     IRBuilder<> ir(function_.getContext());
     setInsertPointBehind(ir, bits, function_);
     if (ShuffleVectorInst *moved = permutationAt(bits)) {
-      Value *before = orderOf(moved->getOperand(0), isMin);
-      return known_[{bits, isMin}] = ir.CreateShuffleVector(before, moved->getShuffleMask());
+      Value *before = orderOf(moved->getOperand(0), kind);
+      return known_[{bits, kind}] = ir.CreateShuffleVector(before, moved->getShuffleMask());
     }
-    if (Value *other = isMin ? known_.lookup({bits, false}) : orderOf(v, true)) {
+    if (Value *other = kind == Kind::least      ? known_.lookup({bits, Kind::greatest})
+                       : kind == Kind::greatest ? orderOf(v, Kind::least)
+                                                : nullptr) {
       setInsertPointBehind(ir, other, function_);
       Constant *one = ConstantInt::get(other->getType(), 1);
-      return known_[{bits, isMin}] = isMin ? ir.CreateSub(other, one) : ir.CreateAdd(other, one);
+      return known_[{bits, kind}] =
+                 kind == Kind::least ? ir.CreateSub(other, one) : ir.CreateAdd(other, one);
     }
     auto *lanes = cast<FixedVectorType>(v->getType());
     auto *type = FixedVectorType::getInteger(lanes);
     Value *number =
         ir.CreateBitCast(bits, FixedVectorType::get(ir.getFloatTy(), lanes->getNumElements()));
-    Value *one =
-        ir.CreateSelect(ir.CreateFCmpUNO(number, number), ConstantInt::get(type, lower::kOneNan),
-                        ir.CreateBitCast(bits, type));
-    return known_[{bits, true}] = turned(ir, one);
+    Value *isNan = ir.CreateFCmpUNO(number, number), *own = ir.CreateBitCast(bits, type);
+    return known_[{bits, kind}] =
+               kind == Kind::magnitudes
+                   ? ir.CreateOr(own, ir.CreateSExt(isNan, type))
+                   : turned(ir,
+                            ir.CreateSelect(isNan, ConstantInt::get(type, lower::kOneNan), own));
   }
 
   Function &function_;
-  /// What floats are ordered by, by their bits: for minima, and for maxima.
-  DenseMap<std::pair<Value *, unsigned>, Value *> known_;
-  DenseMap<Value *, Value *> magnitudes_; ///< by their bits
+  DenseMap<std::pair<Value *, Kind>, Value *> known_; ///< by the bits of floats
 };
 
 /// The same as lower writes it, with choices between floats: minps and maxps make those by order.
@@ -247,25 +227,15 @@ void takeMinMax(Function &function) {
       if (const std::optional<MinMax> m = minMaxInParts(instruction))
         all.emplace_back(&instruction, *m);
   const Chains chains(all, function.getDataLayout());
-  std::vector<By> best; // operands are replaced below
-  for (const auto &[choice, m] : all)
-    best.push_back(chains.best(choice));
   SmallVector<WeakTrackingVH> replaced;
   Orders orders(function);
-  for (const auto &[known, by] : llvm::zip(all, best)) {
-    Instruction *choice = known.first;
-    const MinMax m = *minMaxInParts(*choice);
-    switch (by) {
-    case By::floats:
+  for (const auto &[choice, operands] : all) {
+    const MinMax m = *minMaxInParts(*choice); // operands may have been replaced
+    const By by = chains.best(choice);
+    if (by == By::floats)
       replaceChoice(*choice, chosenAsFloats(*choice, m));
-      break;
-    case By::order:
-      orders.replace(*choice, m);
-      break;
-    case By::magnitudes:
-      orders.replaceByMagnitudes(*choice, m);
-      break;
-    }
+    else
+      orders.replace(*choice, m, by == By::magnitudes);
     replaced.emplace_back(choice);
   }
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);

@@ -62,18 +62,12 @@ struct Exchange {
 };
 
 std::optional<Exchange> exchangeAt(const Value *v) {
-  auto *element = llvm::dyn_cast<llvm::ExtractValueInst>(v);
-  auto *call = element && element->getIndices()[0] == 0
-                   ? llvm::dyn_cast<llvm::CallInst>(element->getAggregateOperand())
-                   : nullptr;
-  if (!call || wordAt(*call).op != Op::shflBfly)
+  const llvm::CallInst *call = shuffleOfWarpAt(*v, Op::shflBfly);
+  if (!call)
     return std::nullopt;
-  const auto number = [&](unsigned n) {
-    return llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(n));
-  };
-  auto *distance = number(1), *clamp = number(2), *members = number(3);
-  if (!distance || !clamp || (clamp->getZExtValue() & 0x1f1f) != 31 || !members ||
-      !members->isMinusOne())
+  auto *distance = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1)),
+       *members = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(3));
+  if (!distance || !members || !members->isMinusOne())
     return std::nullopt;
   return Exchange{call->getArgOperand(0), unsigned(distance->getZExtValue() & 31)};
 }

@@ -78,8 +78,6 @@ class EarlyReturn {
     return found;
   }
 
-  static bool hasBarrier(const BasicBlock &b) { return llvm::any_of(b, isBarrierWord); }
-
   bool isFoundAt(BasicBlock *b) {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
     if (!branch || !branch->isConditional() || loops_.getLoopFor(b))

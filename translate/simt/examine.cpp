@@ -521,7 +521,7 @@ llvm::SmallVector<llvm::BasicBlock *> partingAroundBarriers(const ShapeAnalysis 
   llvm::SmallVector<llvm::BasicBlock *> found;
   llvm::SmallVector<const llvm::BasicBlock *> waiting;
   for (const llvm::BasicBlock *b : shapes.order())
-    if (shapes.isInDivergentRegion(b) && llvm::any_of(*b, isBarrierWord))
+    if (shapes.isInDivergentRegion(b) && hasBarrier(*b))
       waiting.push_back(b);
   for (llvm::BasicBlock *a : shapes.order())
     if (llvm::any_of(waiting, [&](const llvm::BasicBlock *b) {

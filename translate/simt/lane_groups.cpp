@@ -11,7 +11,6 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
-#include "intrinsics/abi.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/shape.h"
@@ -24,18 +23,6 @@ namespace {
 bool isArithmetic(const llvm::Instruction &i) {
   return llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst,
                    llvm::SelectInst, llvm::GetElementPtrInst, llvm::FreezeInst>(i);
-}
-
-/// The lane whose value `i` is, by `shfl.idx` among all lanes of the warp; null if it is none.
-const llvm::Value *laneAskedBy(const llvm::Instruction &i) {
-  auto *element = llvm::dyn_cast<llvm::ExtractValueInst>(&i);
-  auto *call = element && element->getIndices()[0] == 0
-                   ? llvm::dyn_cast<llvm::CallInst>(element->getAggregateOperand())
-                   : nullptr;
-  if (!call || wordAt(*call).op != Op::shflIdx)
-    return nullptr;
-  auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(2));
-  return clamp && clamp->equalsInt(abi::kWarpSize - 1) ? call->getArgOperand(1) : nullptr;
 }
 
 } // namespace
@@ -85,7 +72,8 @@ LaneGroups::Offsets LaneGroups::evaluate(const llvm::Value *v) {
   if (i && doGuess_ && depth_ <= kLimits.search.operands)
     if (Offsets offsets = guess(*i))
       return offsets;
-  if (const llvm::Value *asked = i ? laneAskedBy(*i) : nullptr; asked && areSame(asked))
+  const llvm::CallInst *shuffle = i ? shuffleOfWarpAt(*i, Op::shflIdx) : nullptr;
+  if (shuffle && areSame(shuffle->getArgOperand(1))) // lanes that ask one lane
     return same();
   if (!i || !isArithmetic(*i) || i->getType()->isVectorTy() || depth_ > kLimits.search.operands)
     return std::nullopt;

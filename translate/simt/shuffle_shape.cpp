@@ -89,8 +89,7 @@ bool isOnlyTakenApart(const llvm::CallBase &call) {
 /// value with offsets has them in another order, from the same base; the call has the shape of its
 /// value.
 Shape ShapeAnalysis::evaluateShuffle(const llvm::CallBase &call) const {
-  const auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(2));
-  if (!clamp || (clamp->getZExtValue() & 0x1f1f) != 31)
+  if (!isOfWholeWarps(call))
     return varying();
   const Shape value = shape(call.getArgOperand(0)), lane = shape(call.getArgOperand(1)),
               members = shape(call.getArgOperand(3));

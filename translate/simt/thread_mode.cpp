@@ -454,7 +454,7 @@ llvm::SmallVector<BasicBlock *> waysAroundBarriers(const ShapeAnalysis &shapes) 
     if (shapes.isDivergentBranch(a) && !isOfPlaceInBlock(a->getTerminator()->getOperand(0)) &&
         llvm::any_of(llvm::successors(a), [&](const BasicBlock *way) {
           return llvm::any_of(reachable(way, shapes.meetingPoint(a)),
-                              [](const BasicBlock *b) { return llvm::any_of(*b, isBarrierWord); });
+                              [](const BasicBlock *b) { return hasBarrier(*b); });
         }))
       found.push_back(a);
   return found;

@@ -126,8 +126,6 @@ llvm::Value *Accesses::loadEither(const llvm::LoadInst &load, const Address &a,
   return joined({slow, slowly}, {fast, [&] { return loadOffsets(load, a); }}, done, load.getName());
 }
 
-static bool hasBarrier(const llvm::BasicBlock *b) { return llvm::any_of(*b, isBarrierWord); }
-
 /// Where each round of a loop around barriers reads a row far from the one before, by a distance
 /// that only the launch knows (the planes of a volume), the hardware sees no stream: each round
 /// fetches for the next one, before which all gangs of the block come by. So it is where each round
@@ -139,7 +137,8 @@ bool Accesses::fetchNextRound(const llvm::LoadInst &load, Value *at, int64_t byt
           ? movePerRound(sumOf(load.getPointerOperand(), Extensions::through), *loop)
           : std::nullopt;
   const bool goesOn = move && move->terms.empty() && move->constant > 0 &&
-                      move->constant <= bytes && llvm::any_of(loop->blocks(), hasBarrier);
+                      move->constant <= bytes &&
+                      llvm::any_of(loop->blocks(), [](const Block *b) { return hasBarrier(*b); });
   if (!move || (move->terms.empty() && !goesOn) || llvm::any_of(move->terms, [&](const auto &term) {
         return !shapes_.isUniform(term.first) || !term.first->getType()->isIntegerTy() ||
                isOfGridSize(term.first);
@@ -160,7 +159,7 @@ std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
   const llvm::Loop *loop = shapes_.loops().getLoopFor(access.getParent());
   const Value *pointer = llvm::getLoadStorePointerOperand(&access);
   if (isBaseline() || !context_.hasBarriers || block[1] * block[2] <= 1 ||
-      (loop && llvm::any_of(loop->blocks(), hasBarrier)))
+      (loop && llvm::any_of(loop->blocks(), [](const Block *b) { return hasBarrier(*b); })))
     return std::nullopt;
   const LinearSum sum = sumOf(pointer, Extensions::through);
   for (const auto &[term, times] : sum.terms)

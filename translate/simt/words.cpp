@@ -127,6 +127,21 @@ llvm::CallInst *callWord(llvm::IRBuilder<> &b, Op op, llvm::Type *result,
       arguments);
 }
 
+bool hasBarrier(const llvm::BasicBlock &b) { return llvm::any_of(b, isBarrierWord); }
+
+bool isOfWholeWarps(const llvm::CallBase &shuffle) {
+  auto *clamp = llvm::dyn_cast<llvm::ConstantInt>(shuffle.getArgOperand(2));
+  return clamp && (clamp->getZExtValue() & 0x1f1f) == 31;
+}
+
+const llvm::CallInst *shuffleOfWarpAt(const llvm::Value &v, Op shuffle) {
+  auto *element = llvm::dyn_cast<llvm::ExtractValueInst>(&v);
+  auto *call = element && element->getIndices()[0] == 0
+                   ? llvm::dyn_cast<llvm::CallInst>(element->getAggregateOperand())
+                   : nullptr;
+  return call && wordAt(*call).op == shuffle && isOfWholeWarps(*call) ? call : nullptr;
+}
+
 void fetchAhead(llvm::IRBuilder<> &b, llvm::Value *at, int64_t distance, Fetch why) {
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
                     {b.CreateConstGEP1_64(b.getInt8Ty(), at, uint64_t(distance)),

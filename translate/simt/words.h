@@ -82,6 +82,12 @@ Word wordFor(Op);
 inline bool isBarrierWord(const llvm::Instruction &i) {
   return wordAt(i).kind == Word::Kind::barrier;
 }
+bool hasBarrier(const llvm::BasicBlock &);
+/// The call of this shuffle (9.7.9.6) whose value `v` is, of segments of whole warps; null if it is
+/// none.
+const llvm::CallInst *shuffleOfWarpAt(const llvm::Value &v, Op shuffle);
+/// Whether a shuffle's segments are whole warps.
+bool isOfWholeWarps(const llvm::CallBase &shuffle);
 
 /// Calls a word, which is declared where it was not. Names that end in the type have that of the
 /// first argument, an integer.

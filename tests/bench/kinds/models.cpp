@@ -86,14 +86,6 @@ void toBfloats(Kinds::Group &group) {
   });
 }
 
-template <class T> float dot(const T *a, const T *b, int n) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int k = 0; k < n; ++k)
-    sum += float(a[k]) * float(b[k]);
-  return sum;
-}
-
 void sumQuads(Kinds::Group &group) {
   Data<float> x(kCount), out(1);
   fill(x, 1, 0, 1);

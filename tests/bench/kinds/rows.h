@@ -1,9 +1,17 @@
-// Rows of floats, as loops of several groups go through them.
+// Rows of numbers, as loops of several groups go through them.
 #pragma once
 #include <algorithm>
 #include <cmath>
 
 namespace ptxrun::bench::kinds {
+
+template <class T> float dot(const T *a, const T *b, int n) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int k = 0; k < n; ++k)
+    sum += float(a[k]) * float(b[k]);
+  return sum;
+}
 
 inline float greatest(const float *row, int count) {
   float most = row[0];

@@ -81,14 +81,8 @@ void tileProduct(Kinds::Group &group) {
                  .loop =
                      [&] {
                        const float *v = x.get();
-                       for (int r = 0; r < kSide; ++r) {
-                         const float *row = m.get() + r * kSide;
-                         float sum = 0;
-#pragma omp simd reduction(+ : sum)
-                         for (int c = 0; c < kSide; ++c)
-                           sum += row[c] * v[c];
-                         y[size_t(r)] = sum;
-                       }
+                       for (int r = 0; r < kSide; ++r)
+                         y[size_t(r)] = dot(m.get() + r * kSide, v, kSide);
                      },
                  .outputs = {near(y, 1e-4)}});
 }
