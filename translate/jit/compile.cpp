@@ -36,6 +36,7 @@
 #include "translate/jit/spread_masks.h"
 #include "translate/jit/streamed_stores.h"
 #include "translate/jit/target.h"
+#include "translate/jit/unseen_nans.h"
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
@@ -361,9 +362,11 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   optimise(module, *machine, effort);
   accessLanesByCalls(module, target);
   if (!effort.isBaseline() && !effort.isLarge())
-    for (Function &function : module)
+    for (Function &function : module) {
       keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters(),
                        in.needs.staticSharedBytes);
+      removeUnseenNans(function);
+    }
   for (Function &function : module)
     moveBfloatsAsBits(function);
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};

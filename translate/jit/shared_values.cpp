@@ -3,6 +3,7 @@
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -79,39 +80,66 @@ class SharedValues {
   }
 
   /// Removes stores that nothing reads any more: `.shared` memory is gone with its CTA. Not where
-  /// anything might read at places that are not known here.
+  /// anything might read at places that are not known here. How much memory lies behind the
+  /// variables of known size is the launch's to say: of what is stored there, a store stays that
+  /// reaches further than those before it, and faults where one of them would have.
   void removeUnread() {
-    std::vector<Instruction *> stores;
-    BitVector read;
+    Uses uses;
     for (Instruction &i : instructions(function_)) {
       if (isa<CallBase>(i) && !isa<IntrinsicInst>(i) && i.mayReadFromMemory())
         return;
-      if (isSharedBase(&i) && !followUses(i, 0, stores, read))
+      if (isSharedBase(&i) && !followUses(i, 0, uses))
         return;
     }
-    for (Instruction *store : stores) {
-      const Access to = *accessOf(*store);
-      const int64_t first = *placeOf(to.pointer);
-      bool isRead = false;
-      for (unsigned k = 0; k < countOf(to.type); ++k)
-        for (unsigned at = k * bytesOf(to.type); to.has(k) && at < (k + 1) * bytesOf(to.type); ++at)
-          isRead |= first + at < read.size() && read[unsigned(first + at)];
-      if (!isRead)
-        store->eraseFromParent();
-    }
+    const DominatorTree dominators(function_);
+    std::vector<std::pair<Instruction *, int64_t>> reaching; // behind the variables, and where to
+    for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&function_))
+      for (Instruction &i : make_early_inc_range(*block)) {
+        if (!uses.stores.contains(&i))
+          continue;
+        const Access to = *accessOf(i);
+        const int64_t first = *placeOf(to.pointer);
+        int64_t end = first;
+        bool isRead = false;
+        for (unsigned k = 0, bytes = bytesOf(to.type); k < countOf(to.type); ++k)
+          if (to.has(k)) {
+            end = first + int64_t(k + 1) * bytes;
+            isRead |= uses.isRead(unsigned(first) + k * bytes, bytes);
+          }
+        const bool isSeen = end <= end_ || any_of(reaching, [&](const auto &other) {
+                              return other.second >= end && dominators.dominates(other.first, &i);
+                            });
+        if (!isRead && isSeen)
+          i.eraseFromParent();
+        else if (!isSeen)
+          reaching.emplace_back(&i, end);
+      }
   }
 
  private:
-  /// The bytes that are read at places known here, and the stores there; false where the address
-  /// goes elsewhere, or behind the variables: a fault would go unseen.
-  bool followUses(Value &address, int64_t offset, std::vector<Instruction *> &stores,
-                  BitVector &read) const {
+  /// What is done with `.shared` memory at places that are known.
+  struct Uses {
+    SmallPtrSet<Instruction *, 32> stores;
+    BitVector read; // bytes
+
+    void setRead(unsigned first, unsigned bytes) {
+      read.resize(std::max(read.size(), first + bytes));
+      read.set(first, first + bytes);
+    }
+    bool isRead(unsigned first, unsigned bytes) const {
+      const unsigned end = std::min(first + bytes, read.size());
+      return first < end && read.find_first_in(first, end) >= 0;
+    }
+  };
+
+  /// False where the address goes elsewhere, or to no place that a launch can have.
+  bool followUses(Value &address, int64_t offset, Uses &uses) const {
     for (User *user : address.users()) {
       auto *i = cast<Instruction>(user);
       APInt step(64, 0);
       if (auto *gep = dyn_cast<GetElementPtrInst>(i)) {
         if (!gep->accumulateConstantOffset(layout_, step) ||
-            !followUses(*gep, offset + step.getSExtValue(), stores, read))
+            !followUses(*gep, offset + step.getSExtValue(), uses))
           return false;
         continue;
       }
@@ -120,19 +148,16 @@ class SharedValues {
         continue;
       const std::optional<Access> access = accessOf(*i);
       if (!access || access->pointer != &address || !access->isWhole() || offset < 0 ||
-          offset + int64_t(layout_.getTypeStoreSize(access->type).getFixedValue()) > end_)
+          offset >= kMaxShared)
         return false;
       if (i->mayWriteToMemory()) {
-        stores.push_back(i);
+        uses.stores.insert(i);
         continue;
       }
       const unsigned bytes = bytesOf(access->type);
       for (unsigned k = 0; k < countOf(access->type); ++k)
-        if (access->has(k)) {
-          const unsigned first = unsigned(offset) + k * bytes;
-          read.resize(std::max(read.size(), first + bytes));
-          read.set(first, first + bytes);
-        }
+        if (access->has(k))
+          uses.setRead(unsigned(offset) + k * bytes, bytes);
     }
     return true;
   }
@@ -330,6 +355,7 @@ class SharedValues {
   }
 
   static constexpr unsigned kCtaArgument = 1;
+  static constexpr int64_t kMaxShared = 1 << 20; // bytes: more than any device has
 
   Function &function_;
   const DataLayout &layout_;

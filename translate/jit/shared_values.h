@@ -15,8 +15,8 @@ namespace ptxrun::jit {
 
 /// In functions that alone access their CTA's `.shared` memory while they run (simt says so by an
 /// attribute). `registerBytes` of the level's vectors; what was stored longer ago than that many
-/// `bytes` were is loaded. `staticBytes` of variables have a size that is known: what is stored
-/// there and read by nothing goes.
+/// `bytes` were is loaded. What is stored and read by nothing goes; behind the `staticBytes` of
+/// variables, whose size is known, all but what tells whether the launch has memory there.
 void keepSharedValues(llvm::Function &, unsigned registerBytes, unsigned bytes,
                       uint32_t staticBytes);
 
