@@ -86,7 +86,8 @@ Value *numbersOf(Instruction &choice) {
   auto *constant = dyn_cast<Constant>(nan);
   if (!constant || choice.getType()->getScalarSizeInBits() != 32)
     return nullptr;
-  Constant *one = constant->getType()->isVectorTy() ? constant->getSplatValue(/*AllowPoison=*/true) : constant;
+  Constant *one =
+      constant->getType()->isVectorTy() ? constant->getSplatValue(/*AllowPoison=*/true) : constant;
   auto *bits = dyn_cast_or_null<ConstantInt>(one);
   auto *value = dyn_cast_or_null<ConstantFP>(one);
   if ((!bits || bits->getValue() != kOneNan) &&
