@@ -24,8 +24,8 @@
 #include "translate/jit/known_masks.h"
 #include "translate/jit/lane_accesses.h"
 #include "translate/jit/lane_tests.h"
-#include "translate/jit/masks_in_registers.h"
 #include "translate/jit/long_products.h"
+#include "translate/jit/masks_in_registers.h"
 #include "translate/jit/min_max.h"
 #include "translate/jit/one_nan.h"
 #include "translate/jit/optimise.h"
@@ -37,6 +37,7 @@
 #include "translate/jit/streamed_stores.h"
 #include "translate/jit/target.h"
 #include "translate/jit/unseen_nans.h"
+#include "translate/jit/word_permutes.h"
 #include "translate/lower/internal_error.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/prepare.h"
@@ -372,10 +373,12 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
   if (!effort.isBaseline())
     for (Function &function : module) {
-      if (target.level == CpuLevel::avx512)
+      if (target.level == CpuLevel::avx512) {
         fixUpNans(function);
-      else
+        permuteWords(function, target.vectorBits);
+      } else {
         takeMinMax(function);
+      }
       storeKnownLanes(function, target);
       storeLanesOrNowhere(function, target);
       convertHalvesAsFloats(function);

@@ -14,6 +14,7 @@
 #include "translate/jit/quiet_calls.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/lane_access.h"
+#include "translate/simt/words.h"
 
 namespace ptxrun::jit {
 
@@ -106,11 +107,41 @@ Indexed indexedBy(IRBuilder<> &ir, const LaneAccess &access) {
 /// The functions that do it for one kind of access each:
 ///   void scatter(ptr pointers, ptr values, i32 mask)
 ///   void gather(ptr pointers, ptr values, i32 mask)
+///   void copy(ptr to, ptr from, i32 mask)               pointers, both
 /// or, in `pointers`' place, a pointer and indices (Indexed). They leave vector registers alone: in
 /// a kernel's code a hundred values may wait there.
 class LaneFunctions {
  public:
   explicit LaneFunctions(Module &module) : module_(module) {}
+
+  /// What a call of simt::kCopyOfLanes does.
+  Function *ofCopy(const CallInst &call) {
+    const Function &word = *call.getCalledFunction();
+    StringRef how = word.getName();
+    unsigned lanes = 0, bytes = 0;
+    uint64_t alignment = 0;
+    how.consume_front(simt::kCopyOfLanes);
+    how.consumeInteger(10, lanes);
+    how.consume_front(".");
+    how.consumeInteger(10, bytes);
+    how.consume_front(".");
+    how.consumeInteger(10, alignment);
+    const std::string name = word.getName().drop_front(StringRef("simt.").size()).str();
+    if (Function *made = module_.getFunction(name))
+      return made;
+    IRBuilder<> ir(module_.getContext());
+    Function *function = create(name, {ir.getPtrTy(), ir.getPtrTy()}, *call.getFunction());
+    const auto place = [&](IRBuilder<> &b, unsigned argument, Value *lane) {
+      return b.CreateLoad(b.getPtrTy(),
+                          b.CreateGEP(b.getPtrTy(), function->getArg(argument), lane));
+    };
+    forEachLane(*function, lanes, [&](IRBuilder<> &b, Value *lane) {
+      Value *to = place(b, 0, lane), *from = place(b, 1, lane);
+      b.CreateAlignedStore(b.CreateAlignedLoad(movedAs(b, 8 * bytes), from, Align(alignment)), to,
+                           Align(alignment));
+    });
+    return function;
+  }
 
   Function *of(const LaneAccess &access, const Indexed &indexed, const Function &caller) {
     auto *element = cast<IntegerType>(access.type->getElementType());
@@ -123,61 +154,79 @@ class LaneFunctions {
     if (Function *made = module_.getFunction(name))
       return made;
     IRBuilder<> ir(module_.getContext());
-    SmallVector<Type *> arguments(indexed.base ? 3 : 2, ir.getPtrTy());
-    arguments.push_back(ir.getInt32Ty());
-    Function *function = createQuietFunction(FunctionType::get(ir.getVoidTy(), arguments, false),
-                                             name, module_, caller);
-    // Not among the code that has lines: what goes wrong in it is its caller's.
-    function->setSection(".text.lanes");
-    Body(*function, access, indexed.of).write();
+    Function *function =
+        create(name, SmallVector<Type *>(indexed.base ? 3 : 2, ir.getPtrTy()), caller);
+    const Body body{*function, access, indexed.of};
+    forEachLane(*function, access.lanes(),
+                [&](IRBuilder<> &b, Value *lane) { body.move(b, lane); });
     return function;
   }
 
+  static Value *allOf(IRBuilder<> &ir, unsigned lanes) {
+    return ir.getInt32(maskTrailingOnes<uint32_t>(lanes));
+  }
+
  private:
+  /// What an element is moved as: one of 16 bytes in one register.
+  static Type *movedAs(IRBuilder<> &ir, unsigned bits) {
+    Type *whole = ir.getIntNTy(bits);
+    return bits > 64 ? FixedVectorType::get(ir.getInt64Ty(), bits / 64) : whole;
+  }
+
+  /// A function, still empty, of these arguments and a mask.
+  Function *create(const std::string &name, SmallVector<Type *> arguments, const Function &caller) {
+    LLVMContext &c = module_.getContext();
+    arguments.push_back(Type::getInt32Ty(c));
+    Function *function = createQuietFunction(
+        FunctionType::get(Type::getVoidTy(c), arguments, false), name, module_, caller);
+    // Not among the code that has lines: what goes wrong in it is its caller's.
+    function->setSection(".text.lanes");
+    return function;
+  }
+
   /// All lanes on end, or those that are active from bit to bit.
+  static void forEachLane(Function &function, unsigned lanes,
+                          function_ref<void(IRBuilder<> &, Value *lane)> move) {
+    LLVMContext &c = function.getContext();
+    auto block = [&](const char *called) { return BasicBlock::Create(c, called, &function); };
+    BasicBlock *entry = block("entry"), *all = block("all"), *some = block("some"),
+               *each = block("each"), *done = block("done");
+    Value *mask = function.getArg(function.arg_size() - 1);
+    IRBuilder<> ir(entry);
+    ir.CreateCondBr(ir.CreateICmpEQ(mask, allOf(ir, lanes)), all, some);
+    ir.SetInsertPoint(all);
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      move(ir, ir.getInt64(lane));
+    ir.CreateRetVoid();
+    ir.SetInsertPoint(some);
+    ir.CreateCondBr(ir.CreateIsNull(mask), done, each);
+    ir.SetInsertPoint(each);
+    PHINode *left = ir.CreatePHI(ir.getInt32Ty(), 2);
+    left->addIncoming(mask, some);
+    Value *lane = ir.CreateIntrinsic(Intrinsic::cttz, {ir.getInt32Ty()}, {left, ir.getTrue()});
+    move(ir, ir.CreateZExt(lane, ir.getInt64Ty()));
+    Value *next = ir.CreateAnd(left, ir.CreateSub(left, ir.getInt32(1)));
+    left->addIncoming(next, each);
+    ir.CreateCondBr(ir.CreateIsNull(next), done, each);
+    ir.SetInsertPoint(done);
+    ir.CreateRetVoid();
+  }
+
+  /// What a gather or scatter does for a lane.
   struct Body {
     Function &function;
     const LaneAccess &access;
     Type *indexed; ///< null: pointers
 
-    Body(Function &function, const LaneAccess &access, Type *indexed)
-        : function(function), access(access), indexed(indexed) {}
-
-    void write() {
-      LLVMContext &c = function.getContext();
-      auto block = [&](const char *called) { return BasicBlock::Create(c, called, &function); };
-      BasicBlock *entry = block("entry"), *all = block("all"), *some = block("some"),
-                 *each = block("each"), *done = block("done");
-      Value *mask = function.getArg(function.arg_size() - 1);
-      IRBuilder<> ir(entry);
-      ir.CreateCondBr(ir.CreateICmpEQ(mask, allOf(ir, access)), all, some);
-      ir.SetInsertPoint(all);
-      for (unsigned lane = 0; lane < access.lanes(); ++lane)
-        move(ir, ir.getInt64(lane));
-      ir.CreateRetVoid();
-      ir.SetInsertPoint(some);
-      ir.CreateCondBr(ir.CreateIsNull(mask), done, each);
-      ir.SetInsertPoint(each);
-      PHINode *left = ir.CreatePHI(ir.getInt32Ty(), 2);
-      left->addIncoming(mask, some);
-      Value *lane = ir.CreateIntrinsic(Intrinsic::cttz, {ir.getInt32Ty()}, {left, ir.getTrue()});
-      move(ir, ir.CreateZExt(lane, ir.getInt64Ty()));
-      Value *next = ir.CreateAnd(left, ir.CreateSub(left, ir.getInt32(1)));
-      left->addIncoming(next, each);
-      ir.CreateCondBr(ir.CreateIsNull(next), done, each);
-      ir.SetInsertPoint(done);
-      ir.CreateRetVoid();
-    }
-
-    Value *place(IRBuilder<> &ir, Value *lane) {
+    Value *place(IRBuilder<> &ir, Value *lane) const {
       if (!indexed)
         return ir.CreateLoad(ir.getPtrTy(), ir.CreateGEP(ir.getPtrTy(), function.getArg(0), lane));
       Value *index =
           ir.CreateLoad(ir.getInt32Ty(), ir.CreateGEP(ir.getInt32Ty(), function.getArg(1), lane));
       return ir.CreateGEP(indexed, function.getArg(0), ir.CreateSExt(index, ir.getInt64Ty()));
     }
-    void move(IRBuilder<> &ir, Value *lane) {
-      Type *element = access.type->getElementType();
+    void move(IRBuilder<> &ir, Value *lane) const {
+      Type *element = movedAs(ir, access.elementBits());
       Value *own = ir.CreateGEP(element, function.getArg(function.arg_size() - 2), lane);
       Value *shared = place(ir, lane);
       if (access.isStore)
@@ -187,12 +236,6 @@ class LaneFunctions {
     }
   };
 
- public:
-  static Value *allOf(IRBuilder<> &ir, const LaneAccess &access) {
-    return ir.getInt32(maskTrailingOnes<uint32_t>(access.lanes()));
-  }
-
- private:
   Module &module_;
 };
 
@@ -239,7 +282,7 @@ void accessByCall(IntrinsicInst &i, LaneFunctions &functions, Buffers &buffers) 
                            : buffers.of(access.type, Buffers::values);
   arguments.push_back(values);
   arguments.push_back(
-      access.isOfAll() ? LaneFunctions::allOf(ir, access)
+      access.isOfAll() ? LaneFunctions::allOf(ir, access.lanes())
                        : ir.CreateZExt(ir.CreateBitCast(access.mask, ir.getIntNTy(access.lanes())),
                                        ir.getInt32Ty()));
   Function *function = functions.of(access, indexed, *i.getFunction());
@@ -249,6 +292,24 @@ void accessByCall(IntrinsicInst &i, LaneFunctions &functions, Buffers &buffers) 
   Value *const pointers = access.pointers;
   i.eraseFromParent();
   RecursivelyDeleteTriviallyDeadInstructions(pointers); // what `indexed` does without
+}
+
+/// copy(to, from, mask): two vectors of pointers.
+void copyByCall(CallInst &call, LaneFunctions &functions, Buffers &buffers) {
+  IRBuilder<> ir(&call);
+  SmallVector<Value *> arguments;
+  for (const auto role : {Buffers::places, Buffers::values}) {
+    Value *pointers = call.getArgOperand(unsigned(role));
+    AllocaInst *buffer = buffers.of(pointers->getType(), role);
+    ir.CreateAlignedStore(pointers, buffer, buffer->getAlign());
+    arguments.push_back(buffer);
+  }
+  Value *mask = call.getArgOperand(2);
+  const unsigned lanes = cast<FixedVectorType>(mask->getType())->getNumElements();
+  arguments.push_back(ir.CreateZExt(ir.CreateBitCast(mask, ir.getIntNTy(lanes)), ir.getInt32Ty()));
+  Function *function = functions.ofCopy(call);
+  ir.CreateCall(function, arguments)->setCallingConv(function->getCallingConv());
+  call.eraseFromParent();
 }
 
 /// Those that are worth their code, by how often they run, as far as versions and loops tell.
@@ -272,6 +333,7 @@ SmallVector<IntrinsicInst *> hottest(const Function &function, const LoopInfo &l
 } // namespace
 
 void accessLanesInPlace(Module &module, const simt::Target &target, bool isBaseline) {
+  constexpr unsigned kInPlace = 64; // bits: wider elements are no elements of vectors
   const auto &limits = simt::kLimits.code;
   uint64_t often = isBaseline ? limits.lanesOnce : limits.lanesOften, once = limits.lanesOnce;
   for (Function &function : module) {
@@ -286,7 +348,7 @@ void accessLanesInPlace(Module &module, const simt::Target &target, bool isBasel
     for (IntrinsicInst *i : accesses) {
       const uint64_t lanes = LaneAccess(*i).lanes();
       uint64_t &left = loops.getLoopFor(i->getParent()) ? often : once;
-      if (lanes > left)
+      if (lanes > left || LaneAccess(*i).elementBits() > kInPlace)
         continue;
       left -= lanes;
       if (!nobody)
@@ -306,6 +368,9 @@ void accessLanesByCalls(Module &module, const simt::Target &target) {
     Buffers buffers(*function);
     for (IntrinsicInst *i : laneAccesses(*function, target))
       accessByCall(*i, functions, buffers);
+    for (Instruction &i : make_early_inc_range(instructions(*function)))
+      if (simt::isCopyOfLanes(i))
+        copyByCall(cast<CallInst>(i), functions, buffers);
   }
 }
 

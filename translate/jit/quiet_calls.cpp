@@ -14,16 +14,12 @@ using namespace llvm;
 namespace {
 
 /// void quiet(arguments..., place) { entry(arguments..., the address behind the kernel's call); }
-/// What it saved it gives back whole: the upper halves of registers are cleared for what it calls,
-/// as C functions expect, and not once more on the way out, as LLVM would do for one of its own.
+/// The upper halves of registers are cleared for what it calls, as C functions expect.
 Function *quietFormOf(Function &entry, const Function &caller, CpuLevel level) {
   Module &module = *entry.getParent();
   Function *quiet =
       createQuietFunction(entry.getFunctionType(), entry.getName() + ".quiet", module, caller);
   quiet->addFnAttr(Attribute::Cold);
-  const StringRef features = quiet->getFnAttribute("target-features").getValueAsString();
-  quiet->addFnAttr("target-features",
-                   (features + (features.empty() ? "" : ",") + "-vzeroupper").str());
   IRBuilder<> ir(BasicBlock::Create(module.getContext(), "entry", quiet));
   SmallVector<Value *> arguments;
   for (Argument &argument : quiet->args())
@@ -47,6 +43,10 @@ Function *createQuietFunction(FunctionType *type, const Twine &name, Module &mod
        {"target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"})
     if (caller.hasFnAttribute(attribute))
       quiet->addFnAttr(caller.getFnAttribute(attribute));
+  // What it saved it gives back whole: LLVM would clear the upper halves on the way out.
+  const StringRef features = quiet->getFnAttribute("target-features").getValueAsString();
+  quiet->addFnAttr("target-features",
+                   (features + (features.empty() ? "" : ",") + "-vzeroupper").str());
   quiet->addFnAttr(Attribute::NoUnwind);
   quiet->addFnAttr(Attribute::NoInline);
   return quiet;

@@ -124,6 +124,7 @@ class Accesses : protected ValueMap {
   // widen_groups.cpp
   std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size, bool doGuess = false);
   llvm::SmallVector<Value *> startsOfGroups(const Value *pointer, const Address &, unsigned group);
+  int64_t stepOfGroups(const llvm::LoadInst &) const;
   Value *loadGroups(const llvm::LoadInst &, const Address &);
   Value *loadGuessedGroups(const llvm::LoadInst &, const Address &);
   bool storeGroups(const llvm::StoreInst &, const Address &, Value *);
@@ -132,6 +133,11 @@ class Accesses : protected ValueMap {
   llvm::SmallVector<unsigned> knownLanes();
   llvm::SmallVector<unsigned> lanesToServe();
   Value *loadKnown(const llvm::LoadInst &, const Address &, llvm::ArrayRef<unsigned> active);
+
+  // widen_copies.cpp
+  const llvm::StoreInst *copyOf(const llvm::LoadInst &);
+  bool beginCopy(const llvm::LoadInst &, const Address &);
+  void emitCopy(const llvm::LoadInst &, const llvm::StoreInst &, Value *from);
 
   // widen_memory.cpp
   bool fetchNextRound(const llvm::LoadInst &, Value *at, int64_t bytes);
@@ -153,7 +159,8 @@ class Accesses : protected ValueMap {
   Value *loadWindow(const llvm::LoadInst &, Value *at, llvm::Type *element, unsigned count,
                     llvm::ArrayRef<int> order);
   Value *orDummy(Value *pointers, uint64_t size, int64_t before = 0);
-  llvm::Type *gatheredAs(llvm::Type *, size_t lanes);
+  bool isOneOfMany(const llvm::StoreInst &);
+  llvm::Type *gatheredAs(const llvm::Instruction &access, llvm::Type *, size_t lanes);
   Value *loadEach(const llvm::LoadInst &, Value *pointers);
   Value *loadEither(const llvm::LoadInst &, const Address &, llvm::function_ref<Value *()> slowly);
   void storeOffsetsOrEach(const llvm::StoreInst &, const Address &, Value *v);
@@ -276,7 +283,9 @@ class Accesses : protected ValueMap {
     llvm::SmallVector<Value *> pointers;
   };
   std::map<std::pair<LinearSum::Terms, unsigned>, Starts> groupStarts_;
+  std::optional<bool> hasManyScattered_;                       // short vectors
   llvm::DenseMap<const llvm::LoadInst *, Value *> neighbours_; // loaded together with another
+  llvm::DenseMap<const llvm::StoreInst *, Value *> copies_;    // what is copied: from where
   llvm::DenseSet<const llvm::StoreInst *> putOff_;             // to be stored together with another
   llvm::DenseMap<const llvm::StoreInst *, llvm::SmallVector<const llvm::StoreInst *>>
       structures_; // all that are stored together, by the last of them

@@ -128,13 +128,14 @@ struct Limits {
   } control;
   /// Loads and stores (widen_memory.cpp, widen_interleaved.cpp).
   struct Accesses {
-    unsigned gangsAhead;    ///< for which a load that strides fetches ahead
-    unsigned gangsInRow;    ///< a row of the block has at least as many, for that
-    unsigned nextRows;      ///< the next gang's rows take this share of the second cache at most
-    unsigned runs;          ///< accesses that one is split into
-    unsigned windowPerData; ///< bytes read for each byte wanted
-    int64_t leastPiece;     ///< bytes of one run that is worth an access
-    int64_t pieceRegister;  ///< so many bytes of a window weigh ...
+    unsigned gangsAhead;       ///< for which a load that strides fetches ahead
+    unsigned gangsInRow;       ///< a row of the block has at least as many, for that
+    unsigned nextRows;         ///< the next gang's rows take this share of the second cache at most
+    unsigned runs;             ///< accesses that one is split into
+    unsigned windowPerData;    ///< bytes read for each byte wanted
+    unsigned scatteredVectors; ///< accesses of a kernel to short vectors that are many
+    int64_t leastPiece;        ///< bytes of one run that is worth an access
+    int64_t pieceRegister;     ///< so many bytes of a window weigh ...
     unsigned piecesPerRegister; ///< ... as much as so many runs
     int64_t structureElements;  ///< of a structure that is stored together
     size_t inMemoryOrder;       ///< instructions for a block's structures (memory_order.cpp)

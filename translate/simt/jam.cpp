@@ -45,7 +45,7 @@ bool hasOtherCalls(const llvm::Function &f) {
     for (const llvm::Instruction &i : b)
       if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
           call && !llvm::isa<llvm::IntrinsicInst>(i) && !isBarrier(i) && !entryAt(i).isAccess() &&
-          !isBlendingStore(i) && !isWithoutEffect(*call))
+          !isBlendingStore(i) && !isCopyOfLanes(i) && !isWithoutEffect(*call))
         return true;
   return false;
 }

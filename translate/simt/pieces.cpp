@@ -58,9 +58,18 @@ std::optional<Piece> stepInto(Value *v, unsigned at, unsigned bits, unsigned dep
   if (match(v, m_LShr(m_Value(x), m_Value(y))))
     if (auto by = piecesMoved(y, bits))
       return part + *by >= parts ? zero(v) : Piece{x, at + *by};
-  const llvm::APInt *mask;
-  if (match(v, m_And(m_Value(x), m_APInt(mask)))) {
-    const llvm::APInt kept = mask->extractBits(bits, part * bits);
+  const llvm::APInt *turned; // all elements round
+  if (match(v, m_FShl(m_Value(x), m_Value(y), m_APInt(turned))) && x == y &&
+      turned->urem(bits) == 0)
+    return Piece{x, lane * parts +
+                        unsigned(part + parts - turned->urem(elementBits(v)) / bits) % parts};
+  llvm::Constant *masks;
+  if (match(v, m_And(m_Value(x), m_Constant(masks)))) {
+    llvm::Constant *own = masks->getType()->isVectorTy() ? masks->getAggregateElement(lane) : masks;
+    auto *mask = llvm::dyn_cast_or_null<llvm::ConstantInt>(own);
+    if (!mask)
+      return std::nullopt;
+    const llvm::APInt kept = mask->getValue().extractBits(bits, part * bits);
     return kept.isZero()      ? std::optional(zero(v))
            : kept.isAllOnes() ? std::optional(Piece{x, at})
                               : std::nullopt;

@@ -36,7 +36,7 @@ using llvm::Value;
 bool isOrdered(const llvm::Instruction &i) {
   if (auto *call = llvm::dyn_cast<llvm::CallBase>(&i)) {
     const llvm::Function *callee = call->getCalledFunction();
-    return !callee || (!callee->isIntrinsic() && !entryOf(*callee).isAccess());
+    return !callee || (!callee->isIntrinsic() && !entryOf(*callee).isAccess() && !isCopyOfLanes(i));
   }
   return i.isAtomic() || i.isVolatile() || llvm::isa<llvm::FenceInst>(i);
 }

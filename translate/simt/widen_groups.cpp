@@ -157,6 +157,14 @@ llvm::SmallVector<llvm::Value *> Accesses::startsOfGroups(const Value *pointer, 
   return starts;
 }
 
+/// Bytes to where the next round of a loop reads; 0 where nobody knows, or nothing is fetched.
+int64_t Accesses::stepOfGroups(const llvm::LoadInst &load) const {
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
+  if (!loop || load.getPointerAddressSpace() == lower::kShared)
+    return 0;
+  return stepPerRound(sumOf(load.getPointerOperand(), Extensions::through), *loop).value_or(0);
+}
+
 /// Lanes that read neighbouring elements in groups, wherever the groups are: one load for each
 /// group, ahead for the next round too, whose addresses no CPU guesses where gangs take turns. Null
 /// where that is not so.
@@ -171,11 +179,7 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   const std::optional<unsigned> group = groupsInRow(load.getPointerOperand(), size);
   if (!group)
     return nullptr;
-  const llvm::Loop *loop = shapes_.loops().getLoopFor(load.getParent());
-  const int64_t ahead =
-      loop && load.getPointerAddressSpace() != lower::kShared
-          ? stepPerRound(sumOf(load.getPointerOperand(), Extensions::through), *loop).value_or(0)
-          : 0;
+  const int64_t ahead = stepOfGroups(load);
   llvm::SmallVector<Value *> pieces;
   for (Value *at : startsOfGroups(load.getPointerOperand(), a, *group)) {
     if (ahead)

@@ -2,6 +2,7 @@
 // with shuffles, and lanes one by one.
 #include <llvm/ADT/Sequence.h>
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -70,6 +71,8 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
   Value *result;
   std::optional<Guess> guess;
   if (!a.offsets) {
+    if (beginCopy(load, a))
+      return;
     if (loadRows(load, a)) {
       result = neighbours_[&load];
     } else if (Value *groups = loadGroups(load, a)) {
@@ -506,18 +509,38 @@ llvm::Value *Accesses::orDummy(Value *pointers, uint64_t size, int64_t before) {
   return b_.CreateSelect(mask(), pointers, b_.CreateVectorSplat(lanes_, at));
 }
 
+/// Whether the kernel accesses short vectors at scattered places again and again, and this store is
+/// not in a loop: the ends of tiles, whose layout is changed by way of memory, are half the code of
+/// a matrix product, and run once.
+bool Accesses::isOneOfMany(const llvm::StoreInst &access) {
+  if (shapes_.loops().getLoopFor(access.getParent()))
+    return false;
+  if (!hasManyScattered_) {
+    unsigned n = 0;
+    for (const llvm::Instruction &i : llvm::instructions(*access.getFunction()))
+      if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(i) &&
+          llvm::getLoadStoreType(const_cast<llvm::Instruction *>(&i))->isVectorTy()) {
+        const Value *at = llvm::getLoadStorePointerOperand(&i);
+        n += !shapes_.isUniform(at) && !shapes_.shape(at).offsets;
+      }
+    hasManyScattered_ = n >= kLimits.accesses.scatteredVectors;
+  }
+  return *hasManyScattered_;
+}
+
 /// What a gather or scatter moves for each lane; null where lanes go one by one here. Those that
-/// are not the CPU's own are taken apart in the end (jit/lane_accesses.h). Baseline code gathers
-/// short vectors, too, as the fewest instructions.
-llvm::Type *Accesses::gatheredAs(llvm::Type *type, size_t lanes) {
+/// are not the CPU's own are taken apart in the end (jit/lane_accesses.h). Short vectors are
+/// gathered where the fewest instructions are wanted.
+llvm::Type *Accesses::gatheredAs(const llvm::Instruction &access, llvm::Type *type, size_t lanes) {
   const auto bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
   const bool isOwn = context_.target.gathers(bits);
   const bool isOfMost = lanes == lanes_ || ((isOwn || !mask()) && lanes > lanes_ / 4);
-  if (!isOfMost || !llvm::isPowerOf2_32(bits) || bits < 8 || bits > 64 || type->isPointerTy())
+  if (!isOfMost || !llvm::isPowerOf2_32(bits) || bits < 8 || bits > 128 || type->isPointerTy())
     return nullptr;
   if (!type->isVectorTy())
-    return type;
-  return isOwn && isBaseline() ? b_.getIntNTy(bits) : nullptr;
+    return bits <= 64 ? type : nullptr;
+  auto *store = llvm::dyn_cast<llvm::StoreInst>(&access);
+  return isBaseline() || (store && isOneOfMany(*store)) ? b_.getIntNTy(bits) : nullptr;
 }
 
 /// Each lane from its own pointer.
@@ -525,7 +548,7 @@ llvm::Value *Accesses::loadEach(const llvm::LoadInst &load, Value *pointers) {
   llvm::Type *type = plain(&load);
   const llvm::SmallVector<unsigned> lanes = lanesToServe();
   if (!load.isVolatile() && !load.isAtomic())
-    if (llvm::Type *moved = gatheredAs(type, lanes.size()))
+    if (llvm::Type *moved = gatheredAs(load, type, lanes.size()))
       return b_.CreateBitCast(b_.CreateMaskedGather(vec(moved, lanes_), pointers, load.getAlign(),
                                                     fullMask(), nullptr, load.getName()),
                               wide(&load));
@@ -589,6 +612,8 @@ void Accesses::emitStore(const llvm::StoreInst &store) {
   if (putOff_.contains(&store))
     return;
   const Value *pointer = store.getPointerOperand(), *value = store.getValueOperand();
+  if (auto copy = copies_.find(&store); copy != copies_.end())
+    return emitCopy(*llvm::cast<llvm::LoadInst>(value), store, copy->second);
   if (store.isAtomic() && llvm::isReleaseOrStronger(store.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
   if (shapes_.isUniform(pointer)) {
@@ -775,7 +800,7 @@ void Accesses::storeEach(const llvm::StoreInst &store, Value *pointers, Value *v
   llvm::Type *type = plain(store.getValueOperand());
   const llvm::SmallVector<unsigned> lanes = lanesToServe();
   if (!store.isVolatile() && !store.isAtomic())
-    if (llvm::Type *moved = gatheredAs(type, lanes.size())) {
+    if (llvm::Type *moved = gatheredAs(store, type, lanes.size())) {
       b_.CreateMaskedScatter(b_.CreateBitCast(v, vec(moved, lanes_)), pointers, store.getAlign(),
                              fullMask());
       return;

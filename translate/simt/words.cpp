@@ -171,4 +171,9 @@ bool isBlendingStore(const llvm::Instruction &i) {
   return callee && callee->getName().starts_with(kBlendingStore);
 }
 
+bool isCopyOfLanes(const llvm::Instruction &i) {
+  const llvm::Function *callee = calleeOf(i);
+  return callee && callee->getName().starts_with(kCopyOfLanes);
+}
+
 } // namespace ptxrun::simt

@@ -136,4 +136,10 @@ inline constexpr const char *kBlendingStore = "simt.store.";
 /// Calls one.
 bool isBlendingStore(const llvm::Instruction &);
 
+/// Declarations in a gang module, NAME.LANES.BYTES.ALIGNMENT: each lane's bytes go from one place
+/// to another (widen_copies.cpp).
+inline constexpr const char *kCopyOfLanes = "simt.copy.";
+/// Calls one.
+bool isCopyOfLanes(const llvm::Instruction &);
+
 } // namespace ptxrun::simt
