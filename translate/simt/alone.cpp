@@ -131,6 +131,9 @@ AloneCosts AloneCost::of(const Instruction &i) const {
     return {};
   if (llvm::getLoadStorePointerOperand(&i)) {
     const bool isStore = llvm::isa<llvm::StoreInst>(i);
+    const llvm::Type *type = isStore ? i.getOperand(0)->getType() : i.getType();
+    if (isApart(i) && target_.hasMaskedGather() && !target_.gathers(type->getScalarSizeInBits()))
+      return {lanes * 2 * costs.laneExtraction, 1}; // the address, and the element
     if (isApart(i))
       return {lanes * (isStore ? costs.scatter : costs.gather), 1};
     return {registers(i) * (isStore ? costs.maskedStore : costs.maskedLoad), 1};

@@ -1,5 +1,7 @@
 #include "translate/simt/lockstep.h"
 
+#include <llvm/Analysis/ValueTracking.h>
+
 #include <algorithm>
 
 #include "translate/simt/cost.h"
@@ -126,6 +128,14 @@ class Exchanges {
     return false;
   }
 
+  /// How many low bits of it are zeros (`(x << 7) & 1920`), whatever it is.
+  unsigned leastZeros(const llvm::Value &value) const {
+    if (!value.getType()->isIntegerTy())
+      return 0;
+    const llvm::DataLayout &layout = all_.front().at->getDataLayout();
+    return std::min(llvm::computeKnownBits(&value, layout).countMinTrailingZeros(), 63U);
+  }
+
   /// Whether each lane stays in a column of its own: whatever rows it is in, which are 2^n bytes
   /// long, places within a row follow from the thread's numbers alone (`counts[value][thread]`).
   bool areInOwnColumns(const SharedAccess &first, const SharedAccess &second) const {
@@ -137,7 +147,7 @@ class Exchanges {
         if (i && wordAt(*i).kind == Word::Kind::threadIndex && !shapes_.shape(i).isVarying())
           threads[which].emplace_back(value, times);
         else
-          rows |= uint64_t(times);
+          rows |= uint64_t(times) << leastZeros(*value);
       }
     if (threads[0] != threads[1] || rows == 0)
       return false;

@@ -249,7 +249,7 @@ class SerialAccesses {
   /// Cycles for the lane's element of a vector of addresses, and of what is stored, of an access
   /// that lies apart.
   float takenOut(const Instruction &access) const {
-    if (target_.hasMaskedGather())
+    if (target_.gathers(unsigned(bytesOf(access)) * 8))
       return 0;
     const float one = target_.costs.laneExtraction;
     if (shapes_.isInDivergentRegion(access.getParent()))

@@ -223,16 +223,17 @@ TEST(Width, LanesWithVectorsAreFewer) {
             16u);
 }
 
-/// Threads of 16 x 16 count in a column each: `counts[value][thread]`, rows of `row` bytes.
+/// Threads of 16 x 16 count in a column each: `counts[value][thread]`; `row`: the distance of the
+/// row of %v in bytes.
 TEST(Width, LanesThatCountInTheirOwnColumnsExchangeNothing) {
-  const auto lanesWith = [](unsigned row, const char *loaded) {
+  const auto lanesWith = [](const std::string &row, const char *loaded) {
     return widened("%x = call i32 @ptx.sreg.tid.x()\n%y = call i32 @ptx.sreg.tid.y()\n"
                    "%base = load i64, ptr %params\n%g = inttoptr i64 %base to ptr\n"
                    "%r = shl i32 %y, 4\n%t = add i32 %r, %x\n%o = shl i32 %t, 2\n"
                    "%e = zext i32 %o to i64\n%a = add i64 %base, %e\n"
                    "%from = inttoptr i64 %a to ptr\n%v = load i32, ptr %from, align 4\n"
-                   "%row = mul i32 %v, " +
-                       std::to_string(row) +
+                   "%shifted = shl i32 %v, 10\n%row = " +
+                       row +
                        "\n%at = add i32 %row, %o\n%p = inttoptr i32 %at to ptr addrspace(3)\n"
                        "%old = load i32, ptr addrspace(3) %p, align 4\n%new = add i32 %old, 1\n"
                        "store i32 %new, ptr addrspace(3) %p, align 4\n"
@@ -244,11 +245,15 @@ TEST(Width, LanesThatCountInTheirOwnColumnsExchangeNothing) {
                    {.lanes = 0, .block = {16, 16, 1}})
         .needs.lanes;
   };
-  EXPECT_EQ(lanesWith(1024, "2048"), 16u);
-  EXPECT_EQ(lanesWith(1024, "2052"), 32u); // a neighbour's
-  EXPECT_EQ(lanesWith(1024, "2050"), 32u); // the half of it
-  EXPECT_EQ(lanesWith(64, "2048"), 32u);   // the row of threads after it
-  EXPECT_EQ(lanesWith(1028, "2048"), 32u);
+  EXPECT_EQ(lanesWith("mul i32 %v, 1024", "2048"), 16u);
+  EXPECT_EQ(lanesWith("mul i32 %v, 1024", "2052"), 32u); // a neighbour's
+  EXPECT_EQ(lanesWith("mul i32 %v, 1024", "2050"), 32u); // the half of it
+  EXPECT_EQ(lanesWith("mul i32 %v, 64", "2048"), 32u);   // the row of threads after it
+  EXPECT_EQ(lanesWith("mul i32 %v, 1028", "2048"), 32u);
+  EXPECT_EQ(lanesWith("and i32 %shifted, 31744", "2048"), 16u); // (v & 31) * 1024
+  EXPECT_EQ(lanesWith("and i32 %shifted, 31744", "2052"), 32u);
+  EXPECT_EQ(lanesWith("and i32 %v, 31744", "2048"), 16u);
+  EXPECT_EQ(lanesWith("and i32 %v, 32704", "2048"), 32u); // multiples of 64
 }
 
 /// A loop of as many rounds as each thread computes, behind guards for none and for few, as nvcc
