@@ -23,6 +23,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "translate/jit/idle_rounds.h"
 #include "translate/jit/loop_counters.h"
 #include "translate/lower/analyses.h"
 
@@ -292,6 +293,7 @@ FunctionPassManager passesFor(const Effort &effort) {
   passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   if (!effort.isLarge())
     passes.addPass(GVNPass(GVNOptions().setPRE(false).setLoadPRE(true)));
+  passes.addPass(EndIdleRounds());
   passes.addPass(UnrollShortLoops());
   passes.addPass(JoinCounters());
   passes.addPass(DSEPass());
