@@ -122,10 +122,12 @@ class Accesses : protected ValueMap {
   bool mayTakeRegisters(unsigned number);
 
   // widen_groups.cpp
-  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size, bool doGuess = false);
+  std::optional<unsigned> groupsInRow(const Value *pointer, int64_t size,
+                                      LaneGroups::Kind kind = LaneGroups::Kind::neighbours);
   llvm::SmallVector<Value *> startsOfGroups(const Value *pointer, const Address &, unsigned group);
   int64_t stepOfGroups(const llvm::LoadInst &) const;
   Value *loadGroups(const llvm::LoadInst &, const Address &);
+  Value *loadColumns(const llvm::LoadInst &, const Address &);
   Value *loadGuessedGroups(const llvm::LoadInst &, const Address &);
   bool storeGroups(const llvm::StoreInst &, const Address &, Value *);
 
@@ -275,7 +277,7 @@ class Accesses : protected ValueMap {
   Value *exchangeRow(const llvm::AtomicRMWInst &, Value *row);
   Value *updateRow(const llvm::AtomicRMWInst &, UpdateBy, llvm::function_ref<Value *()> slowly);
 
-  std::map<std::pair<unsigned, bool>, LaneGroups> laneGroups_; // by how many lanes; guessed
+  std::map<std::pair<unsigned, LaneGroups::Kind>, LaneGroups> laneGroups_; // by how many lanes
   /// Where groups begin in the block being emitted, by the address less its bytes and how
   /// many lanes they have.
   struct Starts {

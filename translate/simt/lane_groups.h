@@ -14,10 +14,16 @@ class ShapeAnalysis;
 
 class LaneGroups {
  public:
-  /// Groups of `lanes`, which divide the gang. With `doGuess`, what mostly holds of active lanes
-  /// counts as known: a group that loads from one place gets one value, and counts on in loops.
-  LaneGroups(const ShapeAnalysis &shapes, unsigned lanes, bool doGuess = false)
-      : shapes_(shapes), lanes_(lanes), doGuess_(doGuess) {}
+  enum class Kind : uint8_t {
+    neighbours, ///< lanes on end
+    /// The same; what mostly holds of active lanes counts as known: a group that loads from one
+    /// place gets one value, and counts on in loops.
+    guessed,
+    columns, ///< every n-th lane, of n groups: the k of a fragment is the lane's number % 4
+  };
+  /// Groups of `lanes`, which divide the gang.
+  LaneGroups(const ShapeAnalysis &shapes, unsigned lanes, Kind kind = Kind::neighbours)
+      : shapes_(shapes), lanes_(lanes), kind_(kind) {}
 
   /// Of a value that a gang computes, of all its lanes: value(lane) = value(first lane of its
   /// group)
@@ -31,11 +37,15 @@ class LaneGroups {
   Offsets ofShape(const llvm::Value *) const;
   Offsets same() const;
   bool areSame(const llvm::Value *);
+  Offsets ofDisjointBits(const llvm::BinaryOperator &);
+  unsigned zerosOfFirst(const llvm::Value *) const;
+  unsigned firstOf(unsigned lane) const;
 
   const ShapeAnalysis &shapes_;
   unsigned lanes_, depth_ = 0;
-  bool doGuess_;
+  Kind kind_;
   llvm::DenseMap<const llvm::Value *, Offsets> known_;
+  llvm::DenseMap<const llvm::Value *, unsigned> zeros_; ///< of the first lanes: low bits
 };
 
 } // namespace ptxrun::simt

@@ -7,6 +7,8 @@
 
 #include "translate/simt/accesses.h"
 #include "translate/simt/linear_sum.h"
+#include "translate/simt/transposes.h"
+#include "translate/simt/transposes.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
@@ -115,15 +117,19 @@ class LinearStarts {
 
 /// In groups of how many lanes elements of `size` bytes follow each other, so that one access for
 /// each group is worth more than a gather.
-std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size, bool doGuess) {
+std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size,
+                                              LaneGroups::Kind kind) {
   for (unsigned group = lanes_ / 2; group > 1; group /= 2) {
     if (group * size < kLimits.accesses.leastPiece)
       return std::nullopt;
-    auto known = laneGroups_.try_emplace({group, doGuess}, shapes_, group, doGuess).first;
+    auto known = laneGroups_.try_emplace({group, kind}, shapes_, group, kind).first;
     const LaneGroups::Offsets offsets = known->second.offsetsOf(pointer);
+    const auto placeOf = [&](unsigned lane) {
+      return kind == LaneGroups::Kind::columns ? lane / (lanes_ / group) : lane % group;
+    };
     bool isRow = offsets.has_value();
     for (unsigned l = 0; isRow && l < lanes_; ++l)
-      isRow = (*offsets)[l] == int64_t(l % group) * size;
+      isRow = (*offsets)[l] == int64_t(placeOf(l)) * size;
     if (isRow)
       return group;
   }
@@ -191,6 +197,35 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   return concatenate(pieces);
 }
 
+/// Every n-th lane reads in a row of its group's: one load for each row, and lanes take turns.
+llvm::Value *Accesses::loadColumns(const llvm::LoadInst &load, const Address &a) {
+  llvm::Type *type = plain(&load);
+  const unsigned bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
+  if (mask() || !load.isSimple() || isBaseline() || type->isVectorTy() || type->isPointerTy() ||
+      bits != 32)
+    return nullptr;
+  const std::optional<unsigned> inRow =
+      groupsInRow(load.getPointerOperand(), bits / 8, LaneGroups::Kind::columns);
+  if (!inRow)
+    return nullptr;
+  const unsigned rows = lanes_ / *inRow;
+  Value *each = pointers(a);
+  llvm::SmallVector<Value *> pieces;
+  for (unsigned row = 0; row < rows; ++row) {
+    llvm::LoadInst *l = b_.CreateAlignedLoad(vec(type, *inRow), b_.CreateExtractElement(each, row),
+                                             load.getAlign());
+    copyAccessTraits(l, load);
+    pieces.push_back(l);
+  }
+  llvm::SmallVector<int> order;
+  for (unsigned l = 0; l < lanes_; ++l)
+    order.push_back(int(l % rows * *inRow + l / rows));
+  Value *result = concatenate(pieces);
+  for (llvm::ArrayRef<int> step : inSteps(order, context_.target.vectorBits / bits))
+    result = b_.CreateShuffleVector(result, step);
+  return result;
+}
+
 /// The same where the groups' beginnings are guessed, and where lanes are missing:
 ///     if (all active lanes: address == address[first lane of the group] + distance from it)
 ///       one load for each group
@@ -204,7 +239,8 @@ llvm::Value *Accesses::loadGuessedGroups(const llvm::LoadInst &load, const Addre
       type->isVectorTy() || !context_.target.hasMaskedAccess(bits) ||
       load.getPointerAddressSpace() == lower::kShared)
     return nullptr;
-  const std::optional<unsigned> group = groupsInRow(load.getPointerOperand(), bits / 8, true);
+  const std::optional<unsigned> group =
+      groupsInRow(load.getPointerOperand(), bits / 8, LaneGroups::Kind::guessed);
   if (!group)
     return nullptr;
   auto *addresses = vec(b_.getInt64Ty(), lanes_);

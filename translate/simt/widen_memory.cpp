@@ -77,6 +77,8 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
       result = neighbours_[&load];
     } else if (Value *groups = loadGroups(load, a)) {
       result = groups;
+    } else if (Value *columns = loadColumns(load, a)) {
+      result = columns;
     } else if (Value *guessed = loadGuessedGroups(load, a)) {
       result = guessed;
     } else if ((guess = guessNeighbours(pointer, plain(&load)))) {
