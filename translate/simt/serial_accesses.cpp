@@ -56,7 +56,8 @@ int64_t bytesOf(const Instruction &access) {
 class Apart {
  public:
   Apart(const ShapeAnalysis &shapes, const Target &target)
-      : shapes_(shapes), target_(target), groups_(shapes, std::min(shapes.lanes(), 4U), LaneGroups::Kind::guessed) {}
+      : shapes_(shapes), target_(target),
+        groups_(shapes, std::min(shapes.lanes(), 4U), LaneGroups::Kind::guessed) {}
 
   using Set = llvm::SmallPtrSet<const Instruction *, 16>;
   /// Of accesses that are done together. Where steps are known, only if loads and stores both lie

@@ -8,7 +8,6 @@
 #include "translate/simt/accesses.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/transposes.h"
-#include "translate/simt/transposes.h"
 #include "translate/simt/words.h"
 
 namespace ptxrun::simt {
