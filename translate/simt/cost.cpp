@@ -317,6 +317,7 @@ constinit const Limits kLimits = {
                  // Triton's products: 16 and more (compiled in 0.7 of the time).
                  .scatteredVectors = 16,
                  .leastPiece = 16,
+                 .leastColumn = 8,
                  .pieceRegister = 64,
                  .piecesPerRegister = 2,
                  .structureElements = 16,

@@ -135,6 +135,7 @@ struct Limits {
     unsigned windowPerData;    ///< bytes read for each byte wanted
     unsigned scatteredVectors; ///< accesses of a kernel to short vectors that are many
     int64_t leastPiece;        ///< bytes of one run that is worth an access
+    int64_t leastColumn;       ///< the same, of every n-th lane
     int64_t pieceRegister;     ///< so many bytes of a window weigh ...
     unsigned piecesPerRegister; ///< ... as much as so many runs
     int64_t structureElements;  ///< of a structure that is stored together

@@ -119,7 +119,8 @@ class LinearStarts {
 std::optional<unsigned> Accesses::groupsInRow(const Value *pointer, int64_t size,
                                               LaneGroups::Kind kind) {
   for (unsigned group = lanes_ / 2; group > 1; group /= 2) {
-    if (group * size < kLimits.accesses.leastPiece)
+    if (group * size < (kind == LaneGroups::Kind::columns ? kLimits.accesses.leastColumn
+                                                          : kLimits.accesses.leastPiece))
       return std::nullopt;
     auto known = laneGroups_.try_emplace({group, kind}, shapes_, group, kind).first;
     const LaneGroups::Offsets offsets = known->second.offsetsOf(pointer);
@@ -201,7 +202,7 @@ llvm::Value *Accesses::loadColumns(const llvm::LoadInst &load, const Address &a)
   llvm::Type *type = plain(&load);
   const unsigned bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
   if (mask() || !load.isSimple() || isBaseline() || type->isVectorTy() || type->isPointerTy() ||
-      bits != 32)
+      bits < 8 || bits > 32 || !llvm::isPowerOf2_32(bits))
     return nullptr;
   const std::optional<unsigned> inRow =
       groupsInRow(load.getPointerOperand(), bits / 8, LaneGroups::Kind::columns);
@@ -220,6 +221,8 @@ llvm::Value *Accesses::loadColumns(const llvm::LoadInst &load, const Address &a)
   for (unsigned l = 0; l < lanes_; ++l)
     order.push_back(int(l % rows * *inRow + l / rows));
   Value *result = concatenate(pieces);
+  if (bits != 32)
+    return b_.CreateShuffleVector(result, order);
   for (llvm::ArrayRef<int> step : inSteps(order, context_.target.vectorBits / bits))
     result = b_.CreateShuffleVector(result, step);
   return result;
