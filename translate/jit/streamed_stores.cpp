@@ -30,7 +30,7 @@ bool mayOrderMemory(const Instruction &i) {
     return true;
   const auto *call = dyn_cast<CallBase>(&i);
   return call && !isa<IntrinsicInst>(call) && !call->onlyAccessesArgMemory() &&
-         !call->doesNotAccessMemory() && !simt::entryAt(i).isAccess() && !simt::isCopyOfLanes(i);
+         !call->doesNotAccessMemory() && !simt::entryAt(i).isAccess();
 }
 
 /// The distance of `v` from the launch's parameters, if it is loaded from there.
