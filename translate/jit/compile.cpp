@@ -78,8 +78,9 @@ void nameAndHide(Module &module, std::string_view kernel) {
       continue;
     const bool isEntry = is_contained(simt::kEntryNames, function.getName());
     function.setLinkage(isEntry ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
-    if (isEntry)
-      function.setName(Twine(StringRef(kernel.data(), kernel.size())) + "." + function.getName());
+    const StringRef name(kernel.data(), kernel.size());
+    if (!function.getName().starts_with((name + ".").str()))
+      function.setName(name + "." + function.getName());
   }
 }
 

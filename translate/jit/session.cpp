@@ -114,8 +114,27 @@ shared::CWrapperFunctionResult recordForPerf(const char *data, uint64_t size) {
   return result;
 }
 
+/// Symbols of functions that only their own object knows (coroutines, copies of lanes) are pruned,
+/// since its code finds them without: kept for those who look for names.
+class KeepFunctions : public ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(MaterializationResponsibility &, jitlink::LinkGraph &,
+                        jitlink::PassConfiguration &config) override {
+    config.PrePrunePasses.push_back([](jitlink::LinkGraph &graph) {
+      for (jitlink::Symbol *symbol : graph.defined_symbols())
+        if (symbol->hasName() && symbol->isCallable())
+          symbol->setLive(true);
+      return Error::success();
+    });
+  }
+  Error notifyFailed(MaterializationResponsibility &) override { return Error::success(); }
+  Error notifyRemovingResources(JITDylib &, ResourceKey) override { return Error::success(); }
+  void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
+};
+
 /// PTXRUN_PERF=1: a jitdump in ~/.debug/jit (or $JITDUMPDIR) for `perf inject --jit`.
 void addPerf(ExecutionSession &session, ObjectLinkingLayer &layer) {
+  layer.addPlugin(std::make_unique<KeepFunctions>());
   layer.addPlugin(std::make_unique<PerfSupportPlugin>(
       session.getExecutorProcessControl(),
       ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
