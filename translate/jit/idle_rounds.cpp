@@ -34,7 +34,8 @@ std::optional<CountedLoop> counted(const Loop &loop) {
   const APInt *bound;
   Value *compared;
   ICmpInst::Predicate predicate;
-  if (std::next(phis.begin()) != phis.end() || branch->getSuccessor(0) != loop.getHeader() ||
+  if (phis.empty() || std::next(phis.begin()) != phis.end() ||
+      branch->getSuccessor(0) != loop.getHeader() ||
       !match(branch->getCondition(), m_ICmp(predicate, m_Value(compared), m_APInt(bound))) ||
       predicate != ICmpInst::ICMP_ULT || !branch->getCondition()->hasOneUse())
     return std::nullopt;

@@ -93,4 +93,19 @@ TEST(IdleRounds, OthersAreLeft) {
   EXPECT_EQ(boundOf({.result = "%thread"}), "32");
 }
 
+/// Loops that wait count nothing.
+TEST(IdleRounds, LoopsWithoutACounterAreLeft) {
+  LLVMContext context;
+  SMDiagnostic wrong;
+  const std::unique_ptr<Module> module = parseAssemblyString(
+      "define void @f(ptr %launch, ptr %cta, ptr %gang) {\nentry:\n  br label %wait\n"
+      "wait:\n  %flag = load volatile i32, ptr %cta\n  %isThere = icmp ult i32 %flag, 7\n"
+      "  br i1 %isThere, label %wait, label %done\ndone:\n  ret void\n}\n",
+      wrong, context);
+  ASSERT_TRUE(module) << wrong.getMessage().str();
+  ptxrun::lower::Analyses analyses(nullptr);
+  ptxrun::jit::EndIdleRounds().run(*module->getFunction("f"), analyses.functions);
+  EXPECT_FALSE(verifyModule(*module, &errs()));
+}
+
 } // namespace
