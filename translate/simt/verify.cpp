@@ -49,7 +49,7 @@ std::string checkFunctions(const GangModule &gang) {
       return "a second entry point: " + f.getName().str();
     if (!f.isDeclaration() || f.isIntrinsic() || f.use_empty())
       continue;
-    if (!f.getName().starts_with("ptxrun_"))
+    if (!f.getName().starts_with("ptxrun_") && !f.getName().starts_with(kCopyOfLanes))
       return "neither the runtime's nor an intrinsic: " + f.getName().str();
     if (gang.entry != EntryPoint::gang && entryOf(f).maySuspend())
       return name.str() + " calls " + f.getName().str() + ", which suspends";
