@@ -29,12 +29,12 @@ std::optional<CountedLoop> counted(const Loop &loop) {
   BasicBlock *latch = loop.getLoopLatch();
   if (!latch || loop.getExitingBlock() != latch || !loop.getLoopPredecessor())
     return std::nullopt;
-  auto *branch = cast<BranchInst>(latch->getTerminator());
+  auto *branch = dyn_cast<BranchInst>(latch->getTerminator());
   auto phis = loop.getHeader()->phis();
   const APInt *bound;
   Value *compared;
   ICmpInst::Predicate predicate;
-  if (phis.empty() || std::next(phis.begin()) != phis.end() ||
+  if (!branch || phis.empty() || std::next(phis.begin()) != phis.end() ||
       branch->getSuccessor(0) != loop.getHeader() ||
       !match(branch->getCondition(), m_ICmp(predicate, m_Value(compared), m_APInt(bound))) ||
       predicate != ICmpInst::ICMP_ULT || !branch->getCondition()->hasOneUse())

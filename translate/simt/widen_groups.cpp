@@ -206,7 +206,8 @@ llvm::Value *Accesses::loadColumns(const llvm::LoadInst &load, const Address &a)
     return nullptr;
   const std::optional<unsigned> inRow =
       groupsInRow(load.getPointerOperand(), bits / 8, LaneGroups::Kind::columns);
-  if (!inRow)
+  constexpr unsigned kFewest = 4; // fewer are no better than a gather
+  if (!inRow || *inRow < kFewest)
     return nullptr;
   const unsigned rows = lanes_ / *inRow;
   Value *each = pointers(a);
@@ -221,9 +222,10 @@ llvm::Value *Accesses::loadColumns(const llvm::LoadInst &load, const Address &a)
   for (unsigned l = 0; l < lanes_; ++l)
     order.push_back(int(l % rows * *inRow + l / rows));
   Value *result = concatenate(pieces);
-  if (bits != 32)
+  const unsigned perRegister = context_.target.vectorBits / bits;
+  if (bits != 32 || lanes_ < perRegister)
     return b_.CreateShuffleVector(result, order);
-  for (llvm::ArrayRef<int> step : inSteps(order, context_.target.vectorBits / bits))
+  for (llvm::ArrayRef<int> step : inSteps(order, perRegister))
     result = b_.CreateShuffleVector(result, step);
   return result;
 }
