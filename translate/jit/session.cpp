@@ -28,8 +28,16 @@ using namespace llvm::orc;
 
 namespace {
 
+/// Looks at objects as they are linked, and at nothing that becomes of them.
+class LinkPlugin : public ObjectLinkingLayer::Plugin {
+ public:
+  Error notifyFailed(MaterializationResponsibility &) override { return Error::success(); }
+  Error notifyRemovingResources(JITDylib &, ResourceKey) override { return Error::success(); }
+  void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
+};
+
 /// Notes where the executable sections of each object came to lie.
-class RangePlugin : public ObjectLinkingLayer::Plugin {
+class RangePlugin : public LinkPlugin {
  public:
   void modifyPassConfig(MaterializationResponsibility &what, jitlink::LinkGraph &,
                         jitlink::PassConfiguration &config) override {
@@ -39,9 +47,6 @@ class RangePlugin : public ObjectLinkingLayer::Plugin {
       return Error::success();
     });
   }
-  Error notifyFailed(MaterializationResponsibility &) override { return Error::success(); }
-  Error notifyRemovingResources(JITDylib &, ResourceKey) override { return Error::success(); }
-  void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
 
   CodeRange take(const JITDylib &dylib) {
     std::lock_guard lock(mutex_);
@@ -116,7 +121,7 @@ shared::CWrapperFunctionResult recordForPerf(const char *data, uint64_t size) {
 
 /// Symbols of functions that only their own object knows (coroutines, copies of lanes) are pruned,
 /// since its code finds them without: kept for those who look for names.
-class KeepFunctions : public ObjectLinkingLayer::Plugin {
+class KeepFunctions : public LinkPlugin {
  public:
   void modifyPassConfig(MaterializationResponsibility &, jitlink::LinkGraph &,
                         jitlink::PassConfiguration &config) override {
@@ -127,9 +132,6 @@ class KeepFunctions : public ObjectLinkingLayer::Plugin {
       return Error::success();
     });
   }
-  Error notifyFailed(MaterializationResponsibility &) override { return Error::success(); }
-  Error notifyRemovingResources(JITDylib &, ResourceKey) override { return Error::success(); }
-  void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
 };
 
 /// PTXRUN_PERF=1: a jitdump in ~/.debug/jit (or $JITDUMPDIR) for `perf inject --jit`.

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -28,7 +27,7 @@ struct GangLoop {
   std::string result = "0";                      ///< of the function
 };
 
-/// The function behind the pass; rounds: how many it runs, as far as they are counted.
+/// What its counter, or the next, is below behind the pass to go on; "none" where it never does.
 std::string boundOf(const GangLoop &l) {
   LLVMContext context;
   SMDiagnostic wrong;

@@ -32,7 +32,7 @@ bool isOdd(int lane) { return lane / 4 % 2 == 1; }
 /// Threads of neighbouring rows exchange halves (`turned`: bits), and rows and columns of pairs
 /// change places. `own` is the half that a thread of an even row keeps.
 std::unique_ptr<Module> transposed(LLVMContext &context, int turned, int own) {
-  const std::string v = "<32 x i32> ", other = std::to_string(turned);
+  const std::string v = "<32 x i32> ";
   const auto masks = [&](bool isOfOdd) {
     return vectorOf([&](int lane) { return isOdd(lane) == isOfOdd ? own : ~own; });
   };
