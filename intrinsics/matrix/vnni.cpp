@@ -1,5 +1,7 @@
 #include "intrinsics/matrix/vnni.h"
 
+#include <algorithm>
+
 #include "intrinsics/matrix/wide_sums.h"
 
 namespace ptxrun::matrix {
@@ -13,37 +15,72 @@ constexpr size_t kColumns = 8;
 
 const int32_t *words(const float *p) { return reinterpret_cast<const int32_t *>(p); }
 
+/// 16 k of 16 rows, a vector for each word of four k: rows 0, 4, 8, 12, 1, 5, ...
+using Piece = FourVectors;
+
+/// Steps of a tile's rows, in the order that the instruction takes them: for all its blocks.
+struct Rows {
+  static constexpr size_t kMostPieces = 32;
+  size_t begin, end, inStep; ///< steps, pieces of one
+  Piece pieces[kMostPieces];
+  __m512i sums; ///< what belongs to those of rows, in all steps
+};
+
 /// What one block of accumulators meets.
 struct Block {
   const PanelTiles &t;
   const PanelTile &tile;
-  size_t n;          ///< in its tile
-  size_t begin, end; ///< steps
-  int32_t *all;
+  size_t n; ///< in its tile
 
-  const int32_t *rows(size_t step) const { return words(t.rowsOf(tile, step)); }
   const int32_t *columns(size_t step) const { return words(t.columnsOf(tile, step, n)); }
+  int32_t *accumulators() const { return reinterpret_cast<int32_t *>(t.accumulatorsOf(tile, n)); }
 };
 
-/// WideSums that wait to be added to what is there: while the next block is multiplied.
+/// Sums that wait to be added to what is there: while the next block is multiplied.
 struct Waiting {
   WideSums sums;
   int32_t *all;
 };
 
+/// Registers have the halves by turns, prepared rows one behind the other.
+VNNI_INLINE void loadRows(const PanelTiles &t, const PanelTile &tile, size_t k, bool hasUnsignedB,
+                          Rows &rows) {
+  const size_t toHalf = t.areRowsRegisters ? 32 : 2 * k, toPiece = t.areRowsRegisters ? 64 : 32;
+  const __m512i flipped = _mm512_set1_epi32(int32_t(t.flippedRows));
+  FourVectors sums = {};
+  Piece *to = rows.pieces;
+#pragma clang loop unroll(disable)
+  for (size_t step = rows.begin; step != rows.end; ++step) {
+    const int32_t *from = words(t.rowsOf(tile, step));
+#pragma clang loop unroll(disable)
+    for (size_t piece = 0; piece != rows.inStep; ++piece, from += toPiece) {
+      FourVectors of;
+      for (size_t v = 0; v < 4; ++v)
+        of.at[v] =
+            _mm512_xor_si512(_mm512_loadu_si512(from + v / 2 * toHalf + v % 2 * 16), flipped);
+      *to++ = transposed(of);
+    }
+    for (size_t v = 0; v < 4 && hasUnsignedB; ++v)
+      sums.at[v] = _mm512_add_epi32(
+          sums.at[v], _mm512_loadu_si512(words(t.rowsOf(tile, step)) + 4 * k + v * 16));
+  }
+  rows.sums = transposed(sums).at[0];
+}
+
 /// Where the sums begin: what belongs to those of columns, and of rows, in all steps.
-VNNI_INLINE void begin(size_t k, bool hasUnsignedB, const Block &block, WideSums &sums) {
+VNNI_INLINE void begin(size_t k, bool hasUnsignedB, const Rows &rows, const Block &block,
+                       WideSums &sums) {
   const auto sumsOf = [&](size_t step) VNNI {
     const int32_t *all = block.t.columnSums;
     return all ? all + block.t.columnsAt(block.tile, step, block.n) * kColumns
                : block.columns(step) + 2 * k;
   };
   alignas(32) int32_t total[kColumns];
-  const int32_t *of = sumsOf(block.begin); // from memory: loads that broadcast are no shuffles
-  if (block.begin + 1 != block.end) {
+  const int32_t *of = sumsOf(rows.begin); // from memory: loads that broadcast are no shuffles
+  if (rows.begin + 1 != rows.end) {
     __m256i sum = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(of));
 #pragma clang loop unroll(disable) // few rounds, here and below: unrolled ones cost more to enter
-    for (size_t s = block.begin + 1; s != block.end; ++s)
+    for (size_t s = rows.begin + 1; s != rows.end; ++s)
       sum = _mm256_add_epi32(sum, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(sumsOf(s))));
     _mm256_store_si256(reinterpret_cast<__m256i *>(total), sum);
     of = total;
@@ -52,25 +89,13 @@ VNNI_INLINE void begin(size_t k, bool hasUnsignedB, const Block &block, WideSums
     sums.at[column] = _mm512_set1_epi32(of[column]);
   if (!hasUnsignedB)
     return;
-  FourVectors rows = {};
-#pragma clang loop unroll(disable)
-  for (size_t s = block.begin; s != block.end; ++s)
-    for (size_t v = 0; v < 4; ++v)
-      rows.at[v] = _mm512_add_epi32(rows.at[v], _mm512_loadu_si512(block.rows(s) + 4 * k + v * 16));
-  const __m512i ofRows = transposed(rows).at[0];
   for (__m512i &sum : sums.at)
-    sum = _mm512_add_epi32(sum, ofRows);
+    sum = _mm512_add_epi32(sum, rows.sums);
 }
-
-/// 16 k after 16 k of all steps.
-struct Piece {
-  size_t step, at;
-};
 
 /// Products of 16 k; between(0) to between(3) happen among them.
 template <class F>
-VNNI_INLINE void addPiece(const FourVectors &rows, const int32_t *columns, WideSums &sums,
-                          F between) {
+VNNI_INLINE void addPiece(const Piece &rows, const int32_t *columns, WideSums &sums, F between) {
 #pragma clang loop unroll(full)
   for (size_t word = 0; word < 4; ++word) {
     between(word);
@@ -80,82 +105,58 @@ VNNI_INLINE void addPiece(const FourVectors &rows, const int32_t *columns, WideS
   }
 }
 
-/// WideSums of one block, and those that wait go where they belong.
-VNNI_INLINE WideSums multiplyBlock(size_t k, bool hasUnsignedB, const Block &block,
-                                   const Waiting *waiting) {
-  const PanelTiles &t = block.t;
+/// Sums of one block, and those that wait go where they belong.
+VNNI_INLINE WideSums multiplyBlock(size_t k, bool hasUnsignedB, const Rows &rows,
+                                   const Block &block, const Waiting *waiting) {
   WideSums sums;
-  begin(k, hasUnsignedB, block, sums);
-  // Registers have the halves by turns, prepared rows one behind the other.
-  const size_t toHalf = t.areRowsRegisters ? 32 : 2 * k,
-               perWord = t.areRowsRegisters ? 2 : 1; // of columns
-  const __m512i flipped = _mm512_set1_epi32(int32_t(t.flippedRows));
-  const auto rowsAt = [&](Piece p) VNNI {
-    const int32_t *rows = block.rows(p.step) + p.at * perWord;
-    FourVectors of;
-    for (size_t v = 0; v < 4; ++v)
-      of.at[v] = _mm512_xor_si512(_mm512_loadu_si512(rows + v / 2 * toHalf + v % 2 * 16), flipped);
-    return interleaved(of);
-  };
-  const auto columnsAt = [&](Piece p) VNNI { return block.columns(p.step) + p.at; };
-  Piece piece = {block.begin, 0};
-  const Piece last = {block.end - 1, 2 * k - 32};
-  FourVectors rows = joined(rowsAt(piece));
-#pragma clang loop unroll(disable)
-  while (piece.step != last.step || piece.at != last.at) {
-    const int32_t *columns = columnsAt(piece);
-    const bool isAtEnd = piece.at == last.at;
-    piece = {piece.step + isAtEnd, isAtEnd ? 0 : piece.at + 32};
-    FourVectors next;
-    addPiece(rows, columns, sums, [&](size_t word) VNNI {
-      if (word == 0)
-        next = rowsAt(piece);
-      if (word == 2)
-        next = joined(next);
-    });
-    rows = next;
-  }
+  begin(k, hasUnsignedB, rows, block, sums);
   FourVectors half;
-  addPiece(rows, columnsAt(last), sums, [&](size_t word) VNNI {
+  const auto addWaiting = [&](size_t word) VNNI {
     if (waiting && word % 2 == 0)
       half = interleaved(word / 2, waiting->sums);
     if (waiting && word % 2 == 1)
       addTo<false>(word / 2, half, waiting->all);
-  });
+  };
+  const Piece *piece = rows.pieces;
+  addPiece(*piece++, block.columns(rows.begin), sums, addWaiting);
+  size_t at = 1; // in its step
+#pragma clang loop unroll(disable)
+  for (size_t step = rows.begin; step != rows.end; ++step, at = 0) {
+    const int32_t *columns = block.columns(step);
+#pragma clang loop unroll(disable)
+    for (; at != rows.inStep; ++at)
+      addPiece(*piece++, columns + at * 32, sums, [](size_t) VNNI {});
+  }
   return sums;
 }
 
-VNNI_INLINE Block blockOf(const PanelTiles &t, const PanelTile &tile, size_t n) {
-  return {t, tile, n, 0, tile.steps, reinterpret_cast<int32_t *>(t.accumulatorsOf(tile, n))};
-}
-
-/// WideSums that wrap run through all instructions.
+/// Sums that wrap run through all instructions, others are cut off behind each.
+template <bool isSaturating>
 VNNI void multiplyAll(size_t k, bool hasUnsignedB, const PanelTiles &t) {
-  if (t.count == 0)
-    return;
-  const Block first = blockOf(t, t.tiles[0], 0);
-  Waiting waiting = {multiplyBlock(k, hasUnsignedB, first, nullptr), first.all};
-  size_t n = 1;
-  for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile, n = 0)
-#pragma clang loop unroll(disable)
-    for (; n < tile->blocks; ++n) {
-      const Block block = blockOf(t, *tile, n);
-      waiting = {multiplyBlock(k, hasUnsignedB, block, &waiting), block.all};
-    }
-  addTo<false>(waiting.sums, waiting.all);
-}
-
-/// Others are cut off behind each.
-VNNI void multiplySaturating(size_t k, bool hasUnsignedB, const PanelTiles &t) {
+  Rows rows;
+  rows.inStep = k / 16;
+  const size_t most = isSaturating ? 1 : Rows::kMostPieces / rows.inStep;
+  Waiting waiting;
+  bool isWaiting = false;
   for (const PanelTile *tile = t.tiles, *end = tile + t.count; tile != end; ++tile)
-    for (size_t n = 0; n < tile->blocks; ++n) {
-      const Block all = blockOf(t, *tile, n);
-      for (size_t step = 0; step < tile->steps; ++step) {
-        const Block block = {t, *tile, n, step, step + 1, all.all};
-        const WideSums sums = multiplyBlock(k, hasUnsignedB, block, nullptr);
-        addTo<true>(sums, all.all);
+    for (rows.begin = 0; rows.begin != tile->steps; rows.begin = rows.end) {
+      rows.end = std::min<size_t>(tile->steps, rows.begin + most);
+      loadRows(t, *tile, k, hasUnsignedB, rows);
+#pragma clang loop unroll(disable)
+      for (size_t n = 0; n != tile->blocks; ++n) {
+        const Block block = {t, *tile, n};
+        if (isSaturating) {
+          addTo<true>(multiplyBlock(k, hasUnsignedB, rows, block, nullptr), block.accumulators());
+          continue;
+        }
+        waiting = {isWaiting ? multiplyBlock(k, hasUnsignedB, rows, block, &waiting)
+                             : multiplyBlock(k, hasUnsignedB, rows, block, nullptr),
+                   block.accumulators()};
+        isWaiting = true;
       }
     }
+  if (isWaiting)
+    addTo<false>(waiting.sums, waiting.all);
 }
 
 /// What belongs to the sums of one block of columns, which are signed.
@@ -198,7 +199,7 @@ bool hasVnni() {
 }
 
 void vnniTiles(size_t k, bool hasUnsignedB, bool isSaturating, const PanelTiles &t) {
-  isSaturating ? multiplySaturating(k, hasUnsignedB, t) : multiplyAll(k, hasUnsignedB, t);
+  isSaturating ? multiplyAll<true>(k, hasUnsignedB, t) : multiplyAll<false>(k, hasUnsignedB, t);
 }
 
 } // namespace ptxrun::matrix

@@ -41,7 +41,7 @@ bool Accesses::beginCopy(const llvm::LoadInst &load, const Address &a) {
   const int64_t ahead = mask() ? 0 : stepOfGroups(load);
   if (const auto group = ahead ? groupsInRow(from, bytes) : std::nullopt)
     for (Value *start : startsOfGroups(from, a, *group))
-      fetchAhead(b_, start, ahead);
+      fetchAhead(b_, start, ahead, Fetch::toReadLater);
   return true;
 }
 

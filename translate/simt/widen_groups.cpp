@@ -189,7 +189,7 @@ llvm::Value *Accesses::loadGroups(const llvm::LoadInst &load, const Address &a) 
   llvm::SmallVector<Value *> pieces;
   for (Value *at : startsOfGroups(load.getPointerOperand(), a, *group)) {
     if (ahead)
-      fetchAhead(b_, at, ahead);
+      fetchAhead(b_, at, ahead, Fetch::toReadLater);
     llvm::LoadInst *l = b_.CreateAlignedLoad(vec(element, *group * perLane), at, load.getAlign());
     copyAccessTraits(l, load);
     pieces.push_back(l);

@@ -145,7 +145,8 @@ const llvm::CallInst *shuffleOfWarpAt(const llvm::Value &v, Op shuffle) {
 void fetchAhead(llvm::IRBuilder<> &b, llvm::Value *at, int64_t distance, Fetch why) {
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
                     {b.CreateConstGEP1_64(b.getInt8Ty(), at, uint64_t(distance)),
-                     b.getInt32(why == Fetch::toWrite), b.getInt32(3), b.getInt32(1)});
+                     b.getInt32(why == Fetch::toWrite),
+                     b.getInt32(why == Fetch::toReadLater ? 2 : 3), b.getInt32(1)});
 }
 
 bool isOfMbarrier(Op op) { return op >= Op::mbarrierInit && op <= Op::mbarrierTryWait; }

@@ -94,7 +94,8 @@ bool isOfWholeWarps(const llvm::CallBase &shuffle);
 llvm::CallInst *callWord(llvm::IRBuilder<> &, Op, llvm::Type *result,
                          llvm::ArrayRef<llvm::Value *> arguments);
 
-enum class Fetch : uint8_t { toRead, toWrite };
+/// Later: when so much else has been read that the first cache would have lost it.
+enum class Fetch : uint8_t { toRead, toReadLater, toWrite };
 /// Fetches the line of the cache with the byte at this distance from `at`.
 void fetchAhead(llvm::IRBuilder<> &, llvm::Value *at, int64_t distance, Fetch = Fetch::toRead);
 
