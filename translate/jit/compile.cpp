@@ -19,6 +19,7 @@
 
 #include "translate/jit/bfloat_bits.h"
 #include "translate/jit/conditional_stores.h"
+#include "translate/jit/full_fences.h"
 #include "translate/jit/half_vectors.h"
 #include "translate/jit/jit.h"
 #include "translate/jit/known_masks.h"
@@ -398,6 +399,9 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
         streamStores(function, target, in.needs.lanes * in.gangsAtOnce);
   if (!effort.isBaseline() && target.level != CpuLevel::avx512)
     keepRegistersInSlowCalls(module, target.level);
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      lockForFences(function);
   if (std::string wrong = brokenIr(module); !wrong.empty())
     return make_error<lower::InternalError>("jit", "optimised: " + wrong);
   if (observer.afterOptimise)

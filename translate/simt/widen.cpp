@@ -1,5 +1,6 @@
 // The stage: choose W, prepare the functions, widen each, build the entry points.
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <optional>
@@ -41,8 +42,16 @@
 namespace ptxrun::simt {
 namespace {
 
+/// Where only those come by that go round once more.
+llvm::Instruction *onBackEdge(const llvm::Loop &loop, llvm::LoopInfo &loops) {
+  llvm::BasicBlock *latch = loop.getLoopLatch();
+  if (!latch->getSingleSuccessor())
+    latch = llvm::SplitEdge(latch, loop.getHeader(), nullptr, &loops);
+  return latch->getTerminator();
+}
+
 /// Loops that wait for memory to change, or (in kernels, which may be suspended at any W) for time
-/// to pass, let others run before each round.
+/// to pass, let others run before each round but the first.
 void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
   ShapeAnalysis shapes(f, gang, !isKernel);
   llvm::IRBuilder<> b(f.getContext());
@@ -53,18 +62,19 @@ void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Wa
   };
   if (waits.pollsByRecursion(f))
     makeYield(Op::yield, f.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), {});
-  for (const llvm::Loop *l : const_cast<llvm::LoopInfo &>(shapes.loops()).getLoopsInPreorder()) {
+  auto &loops = const_cast<llvm::LoopInfo &>(shapes.loops());
+  for (const llvm::Loop *l : loops.getLoopsInPreorder()) {
     const Polled polled = waits.polledBy(*l);
-    llvm::Instruction *end = l->getLoopLatch()->getTerminator();
-    if (!polled.isAny()) {
-      if (isKernel && waits.waitsForTime(*l))
-        makeYield(Op::yieldTime, end->getIterator(), end->getDebugLoc());
+    const bool isForTime = !polled.isAny() && isKernel && waits.waitsForTime(*l);
+    if (!polled.isAny() && !isForTime)
       continue;
-    }
-    if (polled.places.empty() && isEndlessWait(*polled.first))
+    if (polled.isAny() && polled.places.empty() && isEndlessWait(*polled.first))
       continue;
-    makeYield(polled.places.empty() ? Op::yieldMbarrier : Op::yield, end->getIterator(),
-              end->getDebugLoc());
+    const llvm::DebugLoc line = l->getLoopLatch()->getTerminator()->getDebugLoc();
+    makeYield(isForTime               ? Op::yieldTime
+              : polled.places.empty() ? Op::yieldMbarrier
+                                      : Op::yield,
+              onBackEdge(*l, loops)->getIterator(), line);
   }
 }
 
