@@ -285,7 +285,7 @@ constinit const Limits kLimits = {
     .ctaVersions = {.gangs = 4, .depth = 8, .instructions = 2000},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and
     // a half threads have few rounds (`reduce`).
-    .jam = {.repeated = 2000, .rowBytes = 1024, .manyThreads = 3 << 19},
+    .jam = {.repeated = 2000, .rowBytes = 1024, .manyThreads = 3 << 19, .plans = 8},
     // Streams long enough for the hardware to fetch ahead, and few lines of each between one row
     // and the next, which may read the same (`transpose`, `stencil`).
     .rowOrder = {.stripThreads = 4096, .sharedByRows = 8, .usual = 8},

@@ -101,6 +101,7 @@ struct Limits {
     size_t repeated;      ///< instructions, all gangs together
     uint64_t rowBytes;    ///< on end, all gangs together; more of them read no faster
     uint64_t manyThreads; ///< of a grid: from there on gang after gang where all of them stride
+    unsigned plans;       ///< of one function, each for the blocks that the one before asked for
   } jam;
   /// Whole rows of CTAs one after the other (row_order.cpp).
   struct RowOrder {

@@ -64,11 +64,11 @@ class Jam {
     analyse();
     if ((sharing_.empty() && across_.empty()) || !plan())
       return 1;
-    for (auto &[branch, meeting] : hammocks_)
-      isolate(branch, meeting);
-    analyse(); // of the blocks as they are now
-    if (!plan())
-      return 1;
+    for (unsigned rounds = 0; isolateMeetings(); ++rounds) {
+      analyse(); // of the blocks as they are now: ways may be told apart that were not before
+      if (rounds == kLimits.jam.plans || !plan())
+        return 1;
+    }
     count_ = gangsThatFit(gangsPerCta);
     if (count_ > 1)
       emit();
@@ -247,7 +247,8 @@ class Jam {
   bool isBeforeAllEffects(const llvm::Instruction &) const;
   llvm::SmallVector<const BasicBlock *> blocksTogether() const;
   unsigned gangsThatFit(unsigned gangsPerCta) const;
-  void isolate(BasicBlock *branch, BasicBlock *meeting);
+  bool isIsolated(const BasicBlock *branch, const BasicBlock *meeting) const;
+  bool isolateMeetings();
   void emit();
   void emitAcross(const AcrossGangs &, bool mayPart);
   void repeat(BasicBlock &);
@@ -454,13 +455,27 @@ unsigned Jam::gangsThatFit(unsigned gangsPerCta) const {
   return 1;
 }
 
-/// Gives a hammock a block of its own where its ways meet.
-void Jam::isolate(BasicBlock *branch, BasicBlock *meeting) {
-  llvm::SmallVector<BasicBlock *> ways;
-  for (BasicBlock *p : llvm::predecessors(meeting))
-    if (dominators_->dominates(branch, p) && !llvm::is_contained(ways, p))
-      ways.push_back(p);
-  llvm::SplitBlockPredecessors(meeting, ways, ".met", &*dominators_);
+/// Whether the ways of a hammock meet in a block of its own, with nothing but phis.
+bool Jam::isIsolated(const BasicBlock *branch, const BasicBlock *meeting) const {
+  return meeting->getSingleSuccessor() && meeting->getFirstNonPHI() == meeting->getTerminator() &&
+         llvm::all_of(llvm::predecessors(meeting),
+                      [&](const BasicBlock *p) { return dominators_->dominates(branch, p); });
+}
+
+/// Gives each hammock such a block; false where all had one.
+bool Jam::isolateMeetings() {
+  bool isNew = false;
+  for (auto &[branch, meeting] : hammocks_) {
+    if (isIsolated(branch, meeting))
+      continue;
+    llvm::SmallVector<BasicBlock *> ways;
+    for (BasicBlock *p : llvm::predecessors(meeting))
+      if (dominators_->dominates(branch, p) && !llvm::is_contained(ways, p))
+        ways.push_back(p);
+    llvm::SplitBlockPredecessors(meeting, ways, ".met", &*dominators_);
+    isNew = true;
+  }
+  return isNew;
 }
 
 void Jam::emit() {
