@@ -144,8 +144,9 @@ OpenGroup openGroup(Worker &worker, LaunchState &launch, uint64_t number) {
       return failMemory(launch, kNoRecords);
     if (!takeArena(g))
       return failMemory(launch, kNoShared);
+    const bool mayReadBelow = launch.request->schedule == Schedule::fast;
     for (uint32_t rank = 0; rank < launch.ctasPerGroup; ++rank)
-      if (!g.arena->commit(rank, launch.sharedBytes) ||
+      if (!g.arena->commit(rank, launch.sharedBytes, mayReadBelow) ||
           (launch.code->needs.usesReservedShared && !g.arena->commitReserved(rank)))
         return failMemory(launch, kNoShared);
     fillGangs(g, launch);

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 namespace ptxrun::rt {
 
 namespace {
@@ -18,7 +20,7 @@ SharedArena::SharedArena() {
   if (memory == MAP_FAILED)
     return;
   reservation_ = memory;
-  // kSharedFirstOffset falls on a page boundary, so that the byte before it is in a page of its own.
+  // kSharedFirstOffset falls on a page boundary: what lies below has a page of its own.
   base_ = static_cast<char *>(memory) + kHalf + kPage - abi::kSharedFirstOffset;
 }
 
@@ -27,18 +29,26 @@ SharedArena::~SharedArena() {
     munmap(reservation_, kReserved);
 }
 
-bool SharedArena::commitSlow(uint32_t rank, uint32_t bytes) {
-  uint32_t rounded = (bytes + kPage - 1) / kPage * kPage;
+bool SharedArena::commitSlow(uint32_t rank, uint32_t bytes, bool mayReadBelow) {
+  const uint32_t rounded =
+      std::max((bytes + kPage - 1) / kPage * kPage, uint64_t{committed_[rank]});
   char *first = base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
   if (!base_ || mprotect(first, rounded, PROT_READ | PROT_WRITE) != 0)
     return false;
   committed_[rank] = rounded;
+  if (!isReservedOpen_[rank] &&
+      mprotect(first - kPage, kPage, mayReadBelow ? PROT_READ : PROT_NONE) != 0)
+    return false;
+  if (mayReadBelow) // a page that nobody has read yet is as slow as a closed one
+    static_cast<void>(*static_cast<volatile const char *>(first - 1));
+  isBelowOpen_[rank] = mayReadBelow;
   return true;
 }
 
 bool SharedArena::commitReserved(uint32_t rank) {
   char *end = base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
-  return base_ && mprotect(end - kPage, kPage, PROT_READ | PROT_WRITE) == 0;
+  isReservedOpen_[rank] = base_ && mprotect(end - kPage, kPage, PROT_READ | PROT_WRITE) == 0;
+  return isReservedOpen_[rank];
 }
 
 bool SharedArena::contains(uint64_t address, int64_t *offset) const {

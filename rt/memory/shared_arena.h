@@ -17,12 +17,15 @@ class SharedArena {
   SharedArena &operator=(const SharedArena &) = delete;
 
   /// Host address of `.shared` offset 0 of rank 0. 1024-byte aligned; offsets below
-  /// kSharedFirstOffset fault until commitReserved.
+  /// kSharedFirstOffset cannot be written until commitReserved.
   char *base() const { return base_; }
   /// Makes [kSharedFirstOffset, kSharedFirstOffset + bytes) of `rank`'s window accessible (whole
-  /// pages; never shrinks).
-  bool commit(uint32_t rank, uint32_t bytes) {
-    return bytes <= committed_[rank] || commitSlow(rank, bytes);
+  /// pages; never shrinks). What lies below (reserved, on GPUs since 8.0) can be read where
+  /// `mayReadBelow`, and else faults: a masked load of a row that begins there, though no active
+  /// lane does (`if (t >= d) x = s[t - d]`), takes hundreds of cycles where the page is closed.
+  bool commit(uint32_t rank, uint32_t bytes, bool mayReadBelow) {
+    return (bytes <= committed_[rank] && mayReadBelow == isBelowOpen_[rank]) ||
+           commitSlow(rank, bytes, mayReadBelow);
   }
   /// Makes [0, kSharedFirstOffset) of `rank`'s window accessible (with the rest of its page).
   bool commitReserved(uint32_t rank);
@@ -30,10 +33,12 @@ class SharedArena {
   bool contains(uint64_t address, int64_t *offset) const;
 
  private:
-  bool commitSlow(uint32_t rank, uint32_t bytes);
+  bool commitSlow(uint32_t rank, uint32_t bytes, bool mayReadBelow);
   char *base_ = nullptr;
   void *reservation_ = nullptr;
   uint32_t committed_[16] = {};
+  bool isBelowOpen_[16] = {};
+  bool isReservedOpen_[16] = {};
 };
 
 } // namespace ptxrun::rt

@@ -77,7 +77,6 @@ class Accesses : protected ValueMap {
   Value *hostPointer(const Value *pointer);
   bool stridesAcrossLanes(const Value *pointer) const;
   Value *wrapTest(const Value *pointer);
-  Value *beginsBelowShared(const llvm::LoadInst &, const Address &);
 
   Value *ofLastLane(const Value *, const llvm::Instruction &user);
 
@@ -151,7 +150,6 @@ class Accesses : protected ValueMap {
   Value *loadOffsets(const llvm::LoadInst &, const Address &);
   Value *loadWithinPage(const llvm::LoadInst &, const Address &, Value *from, int64_t bytes,
                         llvm::function_ref<Value *()> loadWhole);
-  bool isElementRow(const llvm::LoadInst &) const;
   std::optional<int64_t> elementStride(const llvm::LoadInst &) const;
   Value *rowOf(const Address &);
   Value *loadByLanes(const llvm::LoadInst &, Value *row, int64_t stride);

@@ -4,7 +4,8 @@
 //   a[x]                                   [a[i + 1]], rest
 //
 // Filters read beside a pixel, and at the image's border the pixel next to it once more, or the one
-// at the other end (`x == 0 ? width - 1 : x - 1`). Such an index is no row for all that is known;
+// at the other end (`x == 0 ? width - 1 : x - 1`), or the pixel itself, which compilers make a step
+// of nothing (`x + (x == 0 ? 0 : -1)`). Such an index is no row for all that is known;
 // inside the image, where nearly all gangs are, it is one.
 //
 // All that is clamped in a part of the code and can be told where it begins has one version there.
@@ -56,7 +57,12 @@ class Clamps {
     if (auto *minMax = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&i))
       c = ofMinMax(*minMax, depth);
     else if (auto *select = llvm::dyn_cast<llvm::SelectInst>(&i))
-      c = ofSelect(*select, depth);
+      c = ofChoice(*select->getCondition(), select->getTrueValue(), select->getFalseValue(), depth);
+    else if (llvm::isa<llvm::SExtInst, llvm::ZExtInst>(i) &&
+             i.getOperand(0)->getType()->isIntegerTy(1))
+      c = ofChoice(*i.getOperand(0),
+                   llvm::ConstantInt::get(i.getType(), llvm::isa<llvm::SExtInst>(i) ? -1 : 1, true),
+                   llvm::ConstantInt::get(i.getType(), 0), depth);
     return c && mayHold(*c) ? c : std::nullopt;
   }
 
@@ -91,8 +97,9 @@ class Clamps {
   }
 
   /// The other end of a row, or its own end: chosen by comparing with a bound.
-  std::optional<Clamp> ofSelect(llvm::SelectInst &s, unsigned depth) const {
-    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(s.getCondition());
+  std::optional<Clamp> ofChoice(Value &condition, Value *chosen, Value *other,
+                                unsigned depth) const {
+    auto *compare = llvm::dyn_cast<llvm::ICmpInst>(&condition);
     if (!compare)
       return std::nullopt;
     Value *x = compare->getOperand(0), *bound = compare->getOperand(1);
@@ -103,7 +110,8 @@ class Clamps {
     }
     if (!shapes_.isUniform(bound) || !isRow(x, depth))
       return std::nullopt;
-    Value *chosen = s.getTrueValue(), *other = s.getFalseValue();
+    if (shapes_.isUniform(chosen) && shapes_.isUniform(other))
+      return ofStep({chosen, predicate, x, bound}, other);
     bool isChosenRow = isRow(chosen, depth), isOtherRow = isRow(other, depth);
     if (predicate == P::ICMP_EQ || !isChosenRow || other == x) {
       std::swap(chosen, other);
@@ -114,6 +122,21 @@ class Clamps {
         (isOtherRow && predicate != P::ICMP_NE && chosen != x))
       return std::nullopt;
     return Clamp{chosen, predicate, x, bound};
+  }
+
+  /// How far the neighbour is, or nothing where there is none: `i + (i == 0 ? 0 : -1)`. `otherwise`
+  /// is what stands for `c.inside` where the condition does not hold.
+  std::optional<Clamp> ofStep(Clamp c, Value *otherwise) const {
+    const bool isUnequal = c.predicate == P::ICMP_NE, isEqual = c.predicate == P::ICMP_EQ;
+    const auto isNothing = [](const Value *v) {
+      auto *number = llvm::dyn_cast<llvm::ConstantInt>(v);
+      return number && number->isZero();
+    };
+    if (isEqual || (!isUnequal && isNothing(c.inside))) {
+      std::swap(c.inside, otherwise);
+      c.predicate = P::getInversePredicate(c.predicate);
+    }
+    return isUnequal || isEqual || isNothing(otherwise) ? std::optional(c) : std::nullopt;
   }
 
   /// Not where every gang has a lane at the start of the block's row, which the thread's number

@@ -242,11 +242,15 @@ class Versions {
 
   bool addOne() {
     ShapeAnalysis shapes(function_, gang_, false);
-    if (checkIndex(shapes) ||
-        (forSameValues_ && addVersionForSameValue(shapes, function_, gang_, copied_, general_,
-                                                  [&](const llvm::BasicBlock *b) {
-                                                    return !shapes.isInDivergentRegion(b);
-                                                  })))
+    const auto isForWholeGangs = [&](const llvm::BasicBlock *b) {
+      return !shapes.isInDivergentRegion(b);
+    };
+    // Gangs that are not clamped: their indices are tested for wrapping with it.
+    if ((forClamped_ && addVersionForClampedIndices(shapes, function_, gang_, copied_, general_,
+                                                    isForWholeGangs)) ||
+        checkIndex(shapes) ||
+        (forSameValues_ &&
+         addVersionForSameValue(shapes, function_, gang_, copied_, general_, isForWholeGangs)))
       return true;
     for (llvm::BasicBlock *a : shapes.order()) {
       if (!shapes.isDivergentBranch(a) || rests_.contains(a) || general_.contains(a))

@@ -116,46 +116,6 @@ llvm::Value *Accesses::exactPointers(const Value *pointer) {
   return p;
 }
 
-namespace {
-
-/// A number that no base of the value is below.
-uint64_t leastOf(const llvm::Value *v, unsigned depth = 8) {
-  if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(v))
-    return c->getValue().isNonNegative() ? c->getZExtValue() : 0;
-  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-  if (!i || depth == 0)
-    return 0;
-  if (llvm::isa<llvm::IntToPtrInst>(i))
-    return leastOf(i->getOperand(0), depth - 1);
-  auto *disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(i);
-  auto *sum = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(i);
-  if ((disjoint && disjoint->isDisjoint()) ||
-      (i->getOpcode() == llvm::Instruction::Add && sum->hasNoUnsignedWrap()))
-    return leastOf(i->getOperand(0), depth - 1) + leastOf(i->getOperand(1), depth - 1);
-  return 0;
-}
-
-} // namespace
-
-/// Whether a masked load of a row of `.shared` memory might begin before that memory, where no lane
-/// that is active reads any (`if (t >= d) x = s[t - d]`): the page there is closed, and CPUs take
-/// hundreds of cycles to find that only lanes without a mask bit touch it. Null where it does not.
-/// A gather, or a loop over lanes, asks for the active lanes' elements alone, and faults where
-/// those are not there.
-llvm::Value *Accesses::beginsBelowShared(const llvm::LoadInst &load, const Address &a) {
-  const Value *pointer = load.getPointerOperand();
-  if (!mask() || !knownLanes().empty() || !a.offsets || isOffMainLine_ ||
-      context_.options.tier != Tier::optimised ||
-      (!isGatherSmall(load.getType()) && (a.wraps || !isElementRow(load))) ||
-      pointer->getType()->getPointerAddressSpace() != lower::kShared)
-    return nullptr;
-  const int64_t least = *std::min_element(a.offsets->begin(), a.offsets->end());
-  if (int64_t(leastOf(pointer)) + least >= int64_t(abi::kSharedFirstOffset))
-    return nullptr;
-  return b_.CreateICmpSLT(b_.CreateAdd(base(pointer), b_.getInt32(uint32_t(least))),
-                          b_.getInt32(abi::kSharedFirstOffset));
-}
-
 /// Whether an address is computed from something that differs between lanes, times something that
 /// is no constant.
 bool Accesses::stridesAcrossLanes(const Value *pointer) const {

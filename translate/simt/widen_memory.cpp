@@ -63,11 +63,7 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
     define(load, l);
     return;
   }
-  Address a = address(pointer);
-  Value *below = beginsBelowShared(load, a);
-  const bool isRowOfLanes = below && !a.wraps && isElementRow(load) && !isGatherSmall(plain(&load));
-  if (below)
-    a.wraps = a.wraps ? b_.CreateOr(a.wraps, below) : below;
+  const Address a = address(pointer);
   Value *result;
   std::optional<Guess> guess;
   if (!a.offsets) {
@@ -93,9 +89,7 @@ void Accesses::emitLoad(const llvm::LoadInst &load) {
     result = loadNeighbours(load, a) ? neighbours_[&load] : loadOffsets(load, a);
   } else {
     // if the index wraps inside the gang: lane by lane; else as the shape says
-    result = loadEither(load, a, [&] {
-      return isRowOfLanes ? loadByLanes(load, rowOf(a), *elementStride(load)) : loadSlowly(load, a);
-    });
+    result = loadEither(load, a, [&] { return loadSlowly(load, a); });
   }
   if (load.isAtomic() && llvm::isAcquireOrStronger(load.getOrdering()))
     b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
@@ -306,11 +300,6 @@ llvm::Value *Accesses::loadWithinPage(const llvm::LoadInst &load, const Address 
     return stride ? loadByLanes(load, rowOf(a), *stride) : loadEach(load, pointers(a));
   };
   return joined({whole, loadWhole}, {each, loadLanes}, done, load.getName());
-}
-
-/// Whether lanes load elements of a vector that lie in a row, for certain.
-bool Accesses::isElementRow(const llvm::LoadInst &load) const {
-  return elementStride(load) == int64_t(plain(&load)->getScalarSizeInBits() / 8);
 }
 
 /// How far lanes that load numbers are apart, where that is the same for all and certain.
