@@ -280,7 +280,7 @@ constinit const Limits kLimits = {
     // A tree over a block of 1024 has ten rounds of some 15 instructions, a scan twice as many; as
     // much code again as kernels of bench_kinds have at most.
     .rounds = {.instructions = 512},
-    .unify = {.instructions = 512},
+    .unify = {.instructions = 2048},
     // The CTA asks as much as two gangs do.
     .ctaVersions = {.gangs = 4, .depth = 8, .instructions = 2000},
     // Code of 2000 instructions takes about 30 ms to compile. Grid-stride loops with a million and

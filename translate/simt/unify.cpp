@@ -1,5 +1,6 @@
 #include "translate/simt/unify.h"
 
+#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/ProfDataUtils.h>
 
 #include "translate/simt/cost.h"
@@ -13,16 +14,19 @@ namespace {
 
 using llvm::Value;
 
-/// What `v` is computed with, operands first; false where that is not the same whenever it is done.
-bool collect(llvm::Instruction *v, llvm::SmallVectorImpl<llvm::Instruction *> &steps,
+/// What `v` is computed with of what differs between gangs, operands first; false where that is not
+/// the same whenever it is done.
+bool collect(llvm::Instruction *v, const CtaUniformity &uniformity,
+             llvm::SmallVectorImpl<llvm::Instruction *> &steps,
              llvm::DenseSet<llvm::Instruction *> &seen) {
-  if (!seen.insert(v).second)
+  if (uniformity.isUniform(v) || !seen.insert(v).second)
     return true;
   if ((!isRepeatable(*v) && !llvm::isa<llvm::FreezeInst>(v)) ||
       seen.size() > kLimits.unify.instructions)
     return false;
   for (Value *op : v->operands())
-    if (auto *i = llvm::dyn_cast<llvm::Instruction>(op); i && !collect(i, steps, seen))
+    if (auto *i = llvm::dyn_cast<llvm::Instruction>(op);
+        i && !collect(i, uniformity, steps, seen))
       return false;
   steps.push_back(v);
   return true;
@@ -67,7 +71,7 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
       continue;
     llvm::SmallVector<llvm::Instruction *> steps;
     llvm::DenseSet<llvm::Instruction *> seen;
-    if (!collect(condition, steps, seen) ||
+    if (!collect(condition, uniformity, steps, seen) ||
         steps.size() * gangsPerCta > kLimits.unify.instructions) {
       branch->setCondition(llvm::ConstantInt::getBool(full.getContext(), *general == 0));
       continue;
@@ -82,7 +86,11 @@ void unifyVersions(ModuleContext &context, llvm::Function &full, unsigned gangsP
         for (llvm::Use &u : copy->operands())
           if (Value *mapped = own.lookup(u.get()))
             u.set(mapped);
-        own[step] = b.Insert(copy);
+        b.Insert(copy);
+        Value *simple = llvm::simplifyInstruction(copy, {full.getDataLayout(), copy});
+        own[step] = simple ? simple : copy;
+        if (simple)
+          copy->eraseFromParent();
       }
       Value *holds = *general == 1 ? own[condition] : b.CreateNot(own[condition]);
       all = all ? b.CreateAnd(all, holds) : holds;
