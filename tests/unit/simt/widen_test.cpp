@@ -362,7 +362,7 @@ TEST(Widen, BlocksThatKeepAnOrderDoNotRunRowByRow) {
     EXPECT_FALSE(hasBlock(*widened(body, {.lanes = 16, .block = {16, 16, 1}}).module, "row"));
 }
 
-TEST(Widen, MaskedRowsThatMayBeginBelowSharedMemoryAreGatheredThere) {
+TEST(Widen, MaskedRowsMayBeginBelowSharedMemory) {
   const char *body =
       "%x = call i32 @ptx.sreg.tid.x()\n%n = call i32 @ptx.sreg.ctaid.x()\n"
       "%c = icmp uge i32 %x, %n\nbr i1 %c, label %t, label %z\nt:\n%d = sub i32 %x, %n\n"
@@ -372,9 +372,9 @@ TEST(Widen, MaskedRowsThatMayBeginBelowSharedMemoryAreGatheredThere) {
       "br label %z\nz:\nret void";
   Counts c =
       count(*widened(body, {.lanes = 32, .block = {256, 1, 1}, .level = CpuLevel::avx512}).module);
-  EXPECT_EQ(c.gathers, 1u);
+  EXPECT_EQ(c.gathers, 0u); // rt leaves the page in front open (rt/memory/shared_arena.h)
   EXPECT_EQ(c.maskedLoads, 1u);
-  EXPECT_EQ(c.scatters, 0u); // its address cannot be that low
+  EXPECT_EQ(c.scatters, 0u);
 }
 
 TEST(Widen, SaturatingConversionsAreVectors) {
