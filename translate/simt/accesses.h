@@ -142,8 +142,13 @@ class Accesses : protected ValueMap {
 
   // widen_memory.cpp
   bool fetchNextRound(const llvm::LoadInst &, Value *at, int64_t bytes);
-  std::optional<int64_t> stepToNextCta(const llvm::Instruction &access, int64_t size) const;
-  void fetchForNextCta(Value *at, int64_t bytes, int64_t step, Fetch = Fetch::toRead);
+  /// From one CTA to the next along x: bytes, or so many times a number that only the launch knows.
+  struct StepToCta {
+    int64_t bytes;
+    const Value *by;
+  };
+  std::optional<StepToCta> stepToNextCta(const llvm::Instruction &access, int64_t size) const;
+  void fetchForNextCta(Value *at, int64_t bytes, StepToCta, Fetch = Fetch::toRead);
   /// Bytes of elements of this size that a row of the block has.
   int64_t rowOfBlock(int64_t size) const { return int64_t(context_.options.block[0]) * size; }
   void prefetchForNextGangs(const llvm::LoadInst &, Value *at, int64_t size);

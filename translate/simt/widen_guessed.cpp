@@ -370,10 +370,12 @@ Value *Accesses::loadRowsOrEach(const llvm::LoadInst &load, const Guess &g, cons
         *done = newBlock("load.end");
   Value *starts = startsOfRows(g);
   b_.CreateCondBr(areFewRows(starts), inRows, each);
-  const std::optional<int64_t> step = g.isShared ? std::nullopt : stepToNextCta(load, g.size);
+  const std::optional<StepToCta> step = g.isShared ? std::nullopt : stepToNextCta(load, g.size);
   const auto loadRow = [&](const Row &row, Value *soFar) {
-    if (step)
-      fetchForNextCta(row.first, std::min(*step, rowOfBlock(g.size)), *step);
+    if (step) {
+      const int64_t all = rowOfBlock(g.size);
+      fetchForNextCta(row.first, step->by ? all : std::min(step->bytes, all), *step);
+    }
     return b_.CreateMaskedLoad(wide(&load), row.place, load.getAlign(), row.lanes, soFar);
   };
   const auto loadByRows = [&] {

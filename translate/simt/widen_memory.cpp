@@ -149,11 +149,11 @@ bool Accesses::fetchNextRound(const llvm::LoadInst &load, Value *at, int64_t byt
   return true;
 }
 
-/// By how many bytes the next CTA along x goes on from here, if it does: in blocks of several rows
+/// How far from here the next CTA along x goes on, if it does: in blocks of several rows
 /// that wait at barriers, each row is a stream, of which each CTA has a line or two: more streams
 /// than the hardware follows. An index that nothing is known of is taken to follow the threads.
-std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
-                                               int64_t size) const {
+std::optional<Accesses::StepToCta> Accesses::stepToNextCta(const llvm::Instruction &access,
+                                                           int64_t size) const {
   const auto &block = context_.options.block;
   const llvm::Loop *loop = shapes_.loops().getLoopFor(access.getParent());
   const Value *pointer = llvm::getLoadStorePointerOperand(&access);
@@ -161,22 +161,37 @@ std::optional<int64_t> Accesses::stepToNextCta(const llvm::Instruction &access,
       (loop && llvm::any_of(loop->blocks(), [](const Block *b) { return hasBarrier(*b); })))
     return std::nullopt;
   const LinearSum sum = sumOf(pointer, Extensions::through);
-  for (const auto &[term, times] : sum.terms)
-    if (auto *i = llvm::dyn_cast<llvm::Instruction>(term)) {
-      const Word word = wordAt(*i);
-      if (word.op == Op::ctaid && word.axis == context_.leadingAxis)
-        return times > 0 ? std::optional(times) : std::nullopt;
-    }
+  const auto isCtaAlong = [&](const Value *v) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    const Word word = i ? wordAt(*i) : Word{};
+    return word.op == Op::ctaid && word.axis == context_.leadingAxis;
+  };
+  for (const auto &[term, times] : sum.terms) {
+    if (isCtaAlong(term))
+      return times > 0 ? std::optional(StepToCta{times, nullptr}) : std::nullopt;
+    auto *product = llvm::dyn_cast<llvm::BinaryOperator>(term);
+    if (!product || product->getOpcode() != llvm::Instruction::Mul)
+      continue;
+    for (unsigned k : {0u, 1u})
+      if (isCtaAlong(product->getOperand(k)) && shapes_.isUniform(product->getOperand(1 - k)))
+        return StepToCta{times, product->getOperand(1 - k)};
+  }
   const bool isKnown = shapes_.shape(pointer).hasOffsets();
-  return isKnown ? std::nullopt : std::optional(rowOfBlock(size));
+  return isKnown ? std::nullopt : std::optional(StepToCta{rowOfBlock(size), nullptr});
 }
 
 /// Fetches what the next CTA reads or writes of a row of `bytes`, of which this one has the
 /// first lines.
-void Accesses::fetchForNextCta(Value *at, int64_t bytes, int64_t step, Fetch why) {
+void Accesses::fetchForNextCta(Value *at, int64_t bytes, StepToCta step, Fetch why) {
   const int64_t line = context_.target.lineBytes;
-  for (int64_t ahead = step <= bytes ? line : 0; ahead < bytes + line; ahead += line)
-    fetchAhead(b_, at, step + ahead, why);
+  if (step.by) {
+    Value *by = b_.CreateSExtOrTrunc(base(step.by), b_.getInt64Ty());
+    at = b_.CreateGEP(b_.getInt8Ty(), at, b_.CreateMul(by, b_.getInt64(uint64_t(step.bytes))));
+    step.bytes = 0;
+  }
+  const bool isOwn = step.bytes != 0 && step.bytes <= bytes;
+  for (int64_t ahead = isOwn ? line : 0; ahead < bytes + line; ahead += line)
+    fetchAhead(b_, at, step.bytes + ahead, why);
 }
 
 /// A loop that strides through memory by whole grids leaves each gang with a few lines of many
@@ -194,7 +209,7 @@ void Accesses::prefetchForNextGangs(const llvm::LoadInst &load, Value *at, int64
   const int64_t bytes = size * int64_t(lanes_);
   if (fetchNextRound(load, at, bytes))
     return;
-  if (const std::optional<int64_t> step = stepToNextCta(load, size))
+  if (const std::optional<StepToCta> step = stepToNextCta(load, size))
     return fetchForNextCta(at, bytes, *step);
   const uint32_t row = context_.options.block[0];
   if (row < kLimits.accesses.gangsInRow * lanes_)
@@ -693,7 +708,7 @@ bool Accesses::storeOffsets(const llvm::StoreInst &store, const Address &a, Valu
   if (runs.size() > kLimits.accesses.runs && !isBounded)
     return false;
   if (runs.size() == 1 && store.getPointerAddressSpace() != lower::kShared)
-    if (const std::optional<int64_t> step = stepToNextCta(store, size))
+    if (const std::optional<StepToCta> step = stepToNextCta(store, size))
       fetchForNextCta(a.base, size * int64_t(lanes_), *step, Fetch::toWrite);
   for (const Run &run : runs) {
     llvm::SmallVector<int> order;
