@@ -43,6 +43,17 @@ bool isGuard(const BasicBlock &b, const BlockSet &parted, const ShapeAnalysis &s
   return false;
 }
 
+/// A condition of floats, or of bits of one: nobody knows how many lanes meet it. What mathematical
+/// functions ask for, of infinities and numbers far from one, holds for none.
+bool isOfFloats(const llvm::Value *condition, const ShapeAnalysis &shapes) {
+  bool isFloat = false;
+  walkSources(condition, shapes, [&](const llvm::Instruction &i) {
+    isFloat |= i.getType()->isFloatingPointTy();
+    return !isFloat && !llvm::isa<llvm::LoadInst>(i);
+  });
+  return isFloat;
+}
+
 class Weights {
  public:
   explicit Weights(const ShapeAnalysis &shapes) {
@@ -55,6 +66,7 @@ class Weights {
       }
       weights_[b] = w;
     }
+    BlockSet seldom;
     for (const BasicBlock *a : shapes.order()) {
       const llvm::Loop *loop = shapes.loops().getLoopFor(a);
       if (!partsByValues(*a, shapes) || (loop && loop->isLoopExiting(a)))
@@ -67,8 +79,13 @@ class Weights {
             parted.insert(b);
       if (isGuard(*a, parted, shapes))
         continue;
-      for (const BasicBlock *b : parted) // some lane comes, nearly always
+      // Of numbers in memory some lane has one that lets it through, nearly always.
+      const bool mayBeNone = isOfFloats(a->getTerminator()->getOperand(0), shapes);
+      for (const BasicBlock *b : parted) {
         weights_[b].lane /= 2;
+        if (mayBeNone && seldom.insert(b).second)
+          weights_[b].gang /= 2; // once: of many ways lanes take several
+      }
     }
   }
   Weight of(const BasicBlock *b) const { return weights_.lookup(b); }
