@@ -25,8 +25,7 @@ bool collect(llvm::Instruction *v, const CtaUniformity &uniformity,
       seen.size() > kLimits.unify.instructions)
     return false;
   for (Value *op : v->operands())
-    if (auto *i = llvm::dyn_cast<llvm::Instruction>(op);
-        i && !collect(i, uniformity, steps, seen))
+    if (auto *i = llvm::dyn_cast<llvm::Instruction>(op); i && !collect(i, uniformity, steps, seen))
       return false;
   steps.push_back(v);
   return true;

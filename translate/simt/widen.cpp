@@ -51,8 +51,10 @@ llvm::Instruction *onBackEdge(const llvm::Loop &loop, llvm::LoopInfo &loops) {
 }
 
 /// Loops that wait for memory to change, or (in kernels, which may be suspended at any W) for time
-/// to pass, let others run before each round but the first.
-void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits) {
+/// to pass, let others run before each round but the first; where a schedule says who runs, behind
+/// each one: others may run while a lock that was free is held.
+void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Waits &waits,
+               bool isScheduled) {
   ShapeAnalysis shapes(f, gang, !isKernel);
   llvm::IRBuilder<> b(f.getContext());
   auto makeYield = [&](Op op, llvm::BasicBlock::iterator at, llvm::DebugLoc line) {
@@ -70,11 +72,12 @@ void addYields(llvm::Function &f, const GangShape &gang, bool isKernel, const Wa
       continue;
     if (polled.isAny() && polled.places.empty() && isEndlessWait(*polled.first))
       continue;
-    const llvm::DebugLoc line = l->getLoopLatch()->getTerminator()->getDebugLoc();
+    llvm::Instruction *end = l->getLoopLatch()->getTerminator();
+    const llvm::DebugLoc line = end->getDebugLoc();
     makeYield(isForTime               ? Op::yieldTime
               : polled.places.empty() ? Op::yieldMbarrier
                                       : Op::yield,
-              onBackEdge(*l, loops)->getIterator(), line);
+              (isScheduled ? end : onBackEdge(*l, loops))->getIterator(), line);
   }
 }
 
@@ -222,7 +225,8 @@ std::vector<llvm::Function *> runLanePasses(ModuleContext &context,
     passes.run(Pass::yields, [&] {
       const Waits waits(context.module);
       for (llvm::Function *f : functions)
-        addYields(*f, gang, f == &kernel, waits);
+        addYields(*f, gang, f == &kernel, waits,
+                  context.options.schedulesGangs || context.options.isWatched);
     });
   if (gang.lanes == 1 || context.options.tier != Tier::optimised)
     return {};
