@@ -145,13 +145,13 @@ VNNI void multiplyAll(size_t k, bool hasUnsignedB, const PanelTiles &t) {
 #pragma clang loop unroll(disable)
       for (size_t n = 0; n != tile->blocks; ++n) {
         const Block block = {t, *tile, n};
+        const WideSums sums =
+            multiplyBlock(k, hasUnsignedB, rows, block, isWaiting ? &waiting : nullptr);
         if (isSaturating) {
-          addTo<true>(multiplyBlock(k, hasUnsignedB, rows, block, nullptr), block.accumulators());
+          addTo<true>(sums, block.accumulators());
           continue;
         }
-        waiting = {isWaiting ? multiplyBlock(k, hasUnsignedB, rows, block, &waiting)
-                             : multiplyBlock(k, hasUnsignedB, rows, block, nullptr),
-                   block.accumulators()};
+        waiting = {sums, block.accumulators()};
         isWaiting = true;
       }
     }

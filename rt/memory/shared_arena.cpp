@@ -32,22 +32,21 @@ SharedArena::~SharedArena() {
 bool SharedArena::commitSlow(uint32_t rank, uint32_t bytes, bool mayReadBelow) {
   const uint32_t rounded =
       std::max((bytes + kPage - 1) / kPage * kPage, uint64_t{committed_[rank]});
-  char *first = base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
-  if (!base_ || mprotect(first, rounded, PROT_READ | PROT_WRITE) != 0)
+  if (!base_ || mprotect(first(rank), rounded, PROT_READ | PROT_WRITE) != 0)
     return false;
   committed_[rank] = rounded;
   if (!isReservedOpen_[rank] &&
-      mprotect(first - kPage, kPage, mayReadBelow ? PROT_READ : PROT_NONE) != 0)
+      mprotect(first(rank) - kPage, kPage, mayReadBelow ? PROT_READ : PROT_NONE) != 0)
     return false;
   if (mayReadBelow) // a page that nobody has read yet is as slow as a closed one
-    static_cast<void>(*static_cast<volatile const char *>(first - 1));
+    static_cast<void>(*static_cast<volatile const char *>(first(rank) - 1));
   isBelowOpen_[rank] = mayReadBelow;
   return true;
 }
 
 bool SharedArena::commitReserved(uint32_t rank) {
-  char *end = base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
-  isReservedOpen_[rank] = base_ && mprotect(end - kPage, kPage, PROT_READ | PROT_WRITE) == 0;
+  isReservedOpen_[rank] =
+      base_ && mprotect(first(rank) - kPage, kPage, PROT_READ | PROT_WRITE) == 0;
   return isReservedOpen_[rank];
 }
 

@@ -24,8 +24,9 @@ class SharedArena {
   /// `mayReadBelow`, and else faults: a masked load of a row that begins there, though no active
   /// lane does (`if (t >= d) x = s[t - d]`), takes hundreds of cycles where the page is closed.
   bool commit(uint32_t rank, uint32_t bytes, bool mayReadBelow) {
-    return (bytes <= committed_[rank] && mayReadBelow == isBelowOpen_[rank]) ||
-           commitSlow(rank, bytes, mayReadBelow);
+    const bool isBelowRight = mayReadBelow == isBelowOpen_[rank] ||
+                              (bytes == 0 && !isBelowOpen_[rank]); // no rows begin there
+    return (bytes <= committed_[rank] && isBelowRight) || commitSlow(rank, bytes, mayReadBelow);
   }
   /// Makes [0, kSharedFirstOffset) of `rank`'s window accessible (with the rest of its page).
   bool commitReserved(uint32_t rank);
@@ -34,6 +35,10 @@ class SharedArena {
 
  private:
   bool commitSlow(uint32_t rank, uint32_t bytes, bool mayReadBelow);
+  /// Host address of what comes first in `rank`'s window behind what is reserved; of a page.
+  char *first(uint32_t rank) const {
+    return base_ + (uint64_t{rank} << abi::kSharedWindowShift) + abi::kSharedFirstOffset;
+  }
   char *base_ = nullptr;
   void *reservation_ = nullptr;
   uint32_t committed_[16] = {};

@@ -11,6 +11,7 @@
 // All that is clamped in a part of the code and can be told where it begins has one version there.
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
@@ -126,17 +127,14 @@ class Clamps {
 
   /// How far the neighbour is, or nothing where there is none: `i + (i == 0 ? 0 : -1)`. `otherwise`
   /// is what stands for `c.inside` where the condition does not hold.
-  std::optional<Clamp> ofStep(Clamp c, Value *otherwise) const {
+  static std::optional<Clamp> ofStep(Clamp c, Value *otherwise) {
+    using namespace llvm::PatternMatch;
     const bool isUnequal = c.predicate == P::ICMP_NE, isEqual = c.predicate == P::ICMP_EQ;
-    const auto isNothing = [](const Value *v) {
-      auto *number = llvm::dyn_cast<llvm::ConstantInt>(v);
-      return number && number->isZero();
-    };
-    if (isEqual || (!isUnequal && isNothing(c.inside))) {
+    if (isEqual || (!isUnequal && match(c.inside, m_Zero()))) {
       std::swap(c.inside, otherwise);
       c.predicate = P::getInversePredicate(c.predicate);
     }
-    return isUnequal || isEqual || isNothing(otherwise) ? std::optional(c) : std::nullopt;
+    return isUnequal || isEqual || match(otherwise, m_Zero()) ? std::optional(c) : std::nullopt;
   }
 
   /// Not where every gang has a lane at the start of the block's row, which the thread's number
