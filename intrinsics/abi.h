@@ -95,6 +95,9 @@ struct KernelNeeds {
   /// Threads of a CTA (Gang::firstThread) and CTAs of the grid (CtaRangeFunction) are counted along this axis first, in whose
   /// place x is; 0: x.
   uint8_t leadingAxis = 0;
+  /// So many CTAs along each axis of the grid run as one, of so many times the threads along that axis: `.ctaid` of records
+  /// and CtaRangeFunction count these. Of the last ones along an axis threads may exceed the grid: code lets them return.
+  Dim3 joinedCtas;
   bool hasOwnWindow = false;  ///< `.shared` addresses are offsets in the CTA's own window; else they carry the CTA's rank
 };
 

@@ -13,15 +13,18 @@
 #include "loader/device/device.h"
 #include "loader/device/form_record.h"
 #include "loader/device/join.h"
+#include "loader/device/joined_ctas.h"
 #include "loader/device/kernel_info.h"
 #include "loader/device/memory.h"
 #include "loader/device/observer.h"
 #include "loader/device/summary.h"
 #include "loader/device/summary_forms.h"
+#include "rt/exec/openmp.h"
 #include "rt/exec/run.h"
 #include "rt/observe/trace.h"
 #include "translate/jit/kernel.h"
 #include "translate/lower/shared_names.h"
+#include "translate/simt/pass_names.h"
 #include "translate/translate.h"
 
 namespace ptxrun::device {
@@ -49,8 +52,10 @@ bool isExplicitCluster(const KernelInfo &kernel, const LaunchOptions &options) {
   return options.cluster.x != 0 || kernel.clusterShape[0] != 0 || kernel.isExplicitCluster;
 }
 
-/// The code that a launch needs.
-CodeOptions codeFor(const KernelInfo &kernel, const LaunchOptions &options) {
+/// The code that a launch needs. `joinable`: of a kernel, asked for where it matters.
+template <class JoinableOf>
+CodeOptions codeFor(const KernelInfo &kernel, const LaunchOptions &options,
+                    const JoinableOf &joinable) {
   CodeOptions code = options.code;
   const bool isFast = options.schedule == rt::Schedule::fast;
   if (options.stepper || !(isFast || options.hasPinnedLanes))
@@ -62,6 +67,11 @@ CodeOptions codeFor(const KernelInfo &kernel, const LaunchOptions &options) {
   code.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
   code.schedulesGangs =
       options.isCooperative || !isFast || isExplicitCluster(kernel, options) || code.defersCopies;
+  const bool mayJoin = isFast && !code.schedulesGangs && !code.isRecorded && code.checks == Checks{};
+  if (mayJoin && options.block.x < abi::kWarpSize &&
+      !code.passesLeftOut.has(simt::Pass::joinedCtas))
+    code.joinedCtas = chooseJoinedCtas(
+        joinable(), options, options.threads > 0 ? options.threads : rt::openMpThreads());
   return code;
 }
 
@@ -136,6 +146,7 @@ class LoadedModule final : public Module {
 
   /// Null kernel on errors.
   Variant make(const KernelInfo &, CodeOptions, Tiers, Outcome &);
+  Joinable joinable(const KernelInfo &);
   /// Once for each kernel, before it is compiled.
   void countForms(const KernelInfo &);
   void remember(const KernelInfo &, const CodeOptions &, const Variant &, const Outcome &refusal);
@@ -149,6 +160,8 @@ class LoadedModule final : public Module {
   std::shared_mutex mutex_;    // guards made_ and counted_
   std::mutex dependenceMutex_; // guards dependences_
   std::map<const KernelInfo *, ScheduleDependence> dependences_;
+  std::mutex joinableMutex_; // guards joinables_
+  std::map<const KernelInfo *, Joinable> joinables_;
   std::set<const KernelInfo *> counted_; // by noteForms
   std::vector<Made> made_;               // short: few block shapes per kernel occur
 };
@@ -217,6 +230,14 @@ LoadedModule::Made *LoadedModule::findMade(const KernelInfo &kernel, const CodeO
   return found == made_.end() ? nullptr : &*found;
 }
 
+Joinable LoadedModule::joinable(const KernelInfo &kernel) {
+  std::lock_guard lock(joinableMutex_);
+  const auto [entry, isNew] = joinables_.try_emplace(&kernel);
+  if (isNew)
+    entry->second = readJoinable(checked(), kernel.name);
+  return entry->second;
+}
+
 void LoadedModule::countForms(const KernelInfo &kernel) {
   std::unique_lock lock(mutex_);
   if (counted_.insert(&kernel).second)
@@ -234,7 +255,7 @@ void LoadedModule::remember(const KernelInfo &kernel, const CodeOptions &key,
 
 Variant LoadedModule::compile(const KernelInfo &kernel, const LaunchOptions &options,
                               Outcome &outcome) {
-  const CodeOptions key = codeFor(kernel, options);
+  const CodeOptions key = codeFor(kernel, options, [&] { return joinable(kernel); });
   Variant variant;
   {
     std::shared_lock lock(mutex_);

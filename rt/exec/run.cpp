@@ -38,6 +38,16 @@ Failure invalid(std::string message) {
   return f;
 }
 
+/// What the code makes of it: blocks of joined CTAs (KernelNeeds::joinedCtas).
+abi::Dim3 joinedGrid(const LaunchRequest &r) {
+  const abi::Dim3 &n = r.code->needs.joinedCtas;
+  return {(r.grid.x + n.x - 1) / n.x, (r.grid.y + n.y - 1) / n.y, (r.grid.z + n.z - 1) / n.z};
+}
+abi::Dim3 joinedBlock(const LaunchRequest &r) {
+  const abi::Dim3 &n = r.code->needs.joinedCtas;
+  return {r.block.x * n.x, r.block.y * n.y, r.block.z * n.z};
+}
+
 /// Whether the request can be run at all; ok or invalid with the reason.
 Failure check(const LaunchRequest &r) {
   if (!r.code)
@@ -58,6 +68,9 @@ Failure check(const LaunchRequest &r) {
   if (uint64_t{r.code->needs.staticSharedBytes} + r.dynamicSharedBytes > kMaxSharedBytes)
     return invalid("more shared memory asked for than a thread block's window holds");
   const bool isPlain = volume(r.cluster) == 1 && !r.isExplicitCluster && !r.isCooperative;
+  if (volume(r.code->needs.joinedCtas) > 1 &&
+      (!isPlain || r.schedule != Schedule::fast || volume(joinedBlock(r)) > kMaxThreadsPerCta))
+    return invalid("code for joined thread blocks does not fit the launch");
   if (!r.code->gang && !r.code->gangStart &&
       (r.code->needs.maySuspend || !r.code->ctaRange || !isPlain))
     return invalid("the kernel has no entry point for this launch");
@@ -96,12 +109,14 @@ void fill(LaunchState &l, const LaunchRequest &r) {
   l.request = &r;
   l.code = r.code;
   l.id = lastId.fetch_add(1, std::memory_order_relaxed) + 1;
-  l.ctas = volume(r.grid);
-  l.threadsPerCta = static_cast<uint32_t>(volume(r.block));
+  const abi::Dim3 grid = joinedGrid(r);
+  l.block = joinedBlock(r);
+  l.ctas = volume(grid);
+  l.threadsPerCta = static_cast<uint32_t>(volume(l.block));
   l.gangsPerCta = (l.threadsPerCta + r.code->needs.lanes - 1) / r.code->needs.lanes;
   l.ctasPerGroup = static_cast<uint32_t>(volume(r.cluster));
   l.groups = l.ctas / l.ctasPerGroup;
-  l.clusterGrid = {r.grid.x / r.cluster.x, r.grid.y / r.cluster.y, r.grid.z / r.cluster.z};
+  l.clusterGrid = {grid.x / r.cluster.x, grid.y / r.cluster.y, grid.z / r.cluster.z};
   const auto &needs = r.code->needs;
   uint32_t shared = needs.staticSharedBytes + r.dynamicSharedBytes;
   // Dynamic shared memory starts at an aligned place behind the static part.

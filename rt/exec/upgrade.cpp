@@ -11,6 +11,11 @@ bool hasForm(const LaunchState &launch, const abi::KernelCode &code) {
     return code.ctaRange && !code.needs.maySuspend;
   return launch.usesCoroutines ? code.gangStart != nullptr : code.gang != nullptr;
 }
+/// CTAs of the grid.
+bool countsOtherwise(const abi::KernelNeeds &a, const abi::KernelNeeds &b) {
+  return a.leadingAxis != b.leadingAxis || a.joinedCtas.x != b.joinedCtas.x ||
+         a.joinedCtas.y != b.joinedCtas.y || a.joinedCtas.z != b.joinedCtas.z;
+}
 } // namespace
 
 void takeUpgrade(Worker &worker) {
@@ -19,7 +24,7 @@ void takeUpgrade(Worker &worker) {
   const LaunchState &launch = *worker.launch;
   const abi::KernelCode *better = launch.request->upgrade->code();
   if (!better || !hasForm(launch, *better) || better->needs.lanes != launch.code->needs.lanes ||
-      better->needs.leadingAxis != launch.code->needs.leadingAxis) // it counts CTAs otherwise
+      countsOtherwise(better->needs, launch.code->needs))
     return;
   if (better->needs.stackBytes > worker.stackBytes) {
     if (!worker.inFlight.empty())

@@ -180,7 +180,8 @@ void addWaiters(Failure &f, const GroupState &group) {
         ++f.moreWaiters;
         continue;
       }
-      f.waiters.push_back({cta.cta.ctaid, g.gang.firstThread, g.gang.laneCount, pc, std::move(at),
+      const ThreadPlace first = placeOfThread(g, g.gang.firstThread);
+      f.waiters.push_back({first.ctaid, first.number, g.gang.laneCount, pc, std::move(at),
                            g.wait == WaitKind::mbarrier ? sharedAddressOfWait(g) : -1});
     }
   }

@@ -15,6 +15,12 @@ std::string text(abi::Dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
+uint32_t along(const abi::Dim3 &d, uint32_t axis) { return axis == 0 ? d.x : axis == 1 ? d.y : d.z; }
+
+const LaunchState &launchOf(const GangState &g) { return *g.cta->group->launch; }
+
+bool hasJoined(const LaunchState &launch) { return launch.block.x != launch.abi.block.x || launch.block.y != launch.abi.block.y; }
+
 /// `step`: from one to the next.
 std::string threadsText(uint32_t first, uint32_t count, uint32_t step = 1) {
   if (count <= 1)
@@ -28,19 +34,33 @@ std::string threadsText(uint32_t first, uint32_t count, uint32_t step = 1) {
 
 /// The gang's threads, the first of each row along the axis that they lie along, and the next ones.
 std::string threadsText(const GangState &g) {
-  const auto &code = *g.cta->group->code;
+  const LaunchState &launch = launchOf(g);
+  const uint8_t axis = launch.code->needs.leadingAxis;
   const uint32_t first = g.gang.firstThread, count = g.gang.laneCount;
-  if (code.needs.leadingAxis == 0)
+  if (axis == 0 && !hasJoined(launch))
     return threadsText(first, count);
-  const uint32_t row =
-      code.needs.leadingAxis == 1 ? g.cta->cta.launch->block.y : g.cta->cta.launch->block.z;
+  const uint32_t row = along(g.cta->cta.launch->block, axis);
   std::string text;
   for (uint32_t at = first, n; at < first + count; at += n) {
     n = std::min(row - at % row, first + count - at);
-    const uint32_t begin = linearThread(g, at);
-    text += (text.empty() ? "" : " and ") + threadsText(begin, n, linearThread(g, at + 1) - begin);
+    const uint32_t begin = placeOfThread(g, at).number;
+    text += (text.empty() ? "" : " and ") +
+            threadsText(begin, n, placeOfThread(g, at + 1).number - begin);
   }
   return text;
+}
+
+/// Between which CTAs of the grid the gang's are.
+std::pair<abi::Dim3, abi::Dim3> ctasOf(const GangState &g) {
+  abi::Dim3 low = placeOfThread(g, g.gang.firstThread).ctaid, high = low;
+  for (uint32_t n = 1; n < g.gang.laneCount; ++n) {
+    const abi::Dim3 at = placeOfThread(g, g.gang.firstThread + n).ctaid;
+    low = {std::min(low.x, at.x), std::min(low.y, at.y), std::min(low.z, at.z)};
+    high = {std::max(high.x, at.x), std::max(high.y, at.y), std::max(high.z, at.z)};
+  }
+  const abi::Dim3 &grid = g.cta->cta.launch->grid; // the last ones of the grid are fewer
+  high = {std::min(high.x, grid.x - 1), std::min(high.y, grid.y - 1), std::min(high.z, grid.z - 1)};
+  return {low, high};
 }
 
 _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
@@ -53,21 +73,26 @@ _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
 
 } // namespace
 
-uint32_t linearThread(const GangState &g, uint32_t n) {
-  const uint8_t axis = g.cta->group->code->needs.leadingAxis;
-  const abi::Dim3 &block = g.cta->cta.launch->block;
-  const uint32_t extents[3] = {block.x, block.y, block.z};
+ThreadPlace placeOfThread(const GangState &g, uint32_t n) {
+  const LaunchState &launch = launchOf(g);
+  const abi::Dim3 &own = launch.abi.block, &all = launch.block, &joined = launch.code->needs.joinedCtas;
   uint32_t order[3] = {0, 1, 2}, at[3];
-  std::swap(order[0], order[axis]);
+  std::swap(order[0], order[launch.code->needs.leadingAxis]);
   for (const uint32_t a : order) {
-    at[a] = n % extents[a];
-    n /= extents[a];
+    at[a] = n % along(all, a);
+    n /= along(all, a);
   }
-  return at[0] + block.x * (at[1] + block.y * at[2]);
+  const abi::Dim3 &cta = g.cta->cta.ctaid;
+  return {{cta.x * joined.x + at[0] / own.x, cta.y * joined.y + at[1] / own.y,
+           cta.z * joined.z + at[2] / own.z},
+          at[0] % own.x + own.x * (at[1] % own.y + own.y * (at[2] % own.z))};
 }
 
 std::string describeGang(const GangState &g) {
-  return "thread block " + text(g.cta->cta.ctaid) + ", " + threadsText(g);
+  if (hasJoined(launchOf(g)))
+    if (const auto [low, high] = ctasOf(g); low.x != high.x || low.y != high.y || low.z != high.z)
+      return "one of thread blocks " + text(low) + " to " + text(high);
+  return "thread block " + text(placeOfThread(g, g.gang.firstThread).ctaid) + ", " + threadsText(g);
 }
 
 std::string describe(const Waiter &w) {
@@ -82,9 +107,12 @@ uint64_t callingKernelPlace() {
 }
 
 void fillPlace(Failure &f, const GangState &g) {
-  f.ctaid = g.cta->cta.ctaid;
-  f.firstThread = linearThread(g, g.gang.firstThread);
+  const ThreadPlace first = placeOfThread(g, g.gang.firstThread);
+  f.ctaid = first.ctaid;
+  f.firstThread = first.number;
   f.threadCount = g.gang.laneCount;
+  if (hasJoined(launchOf(g)))
+    f.threadCount = std::min(f.threadCount, g.cta->cta.launch->block.x - first.number % g.cta->cta.launch->block.x);
 }
 
 void recordFailure(GangState &g, Status status, std::string message, uint32_t line) {

@@ -13,12 +13,17 @@ void recordFailure(GangState &, Status, std::string message, uint32_t line = 0);
 [[noreturn]] void leaveKernel(GangState &);
 /// The call in the kernel that led to the calling entry point; 0 if it cannot be found.
 uint64_t callingKernelPlace();
-/// The number in its CTA, x first, of the thread that the gang's code counts as the n-th
-/// (KernelNeeds::leadingAxis).
-uint32_t linearThread(const GangState &, uint32_t n);
+/// A thread as the launch knows it.
+struct ThreadPlace {
+  abi::Dim3 ctaid;
+  uint32_t number; ///< in its CTA, x first
+};
+/// The thread that the gang's code counts as the n-th (KernelNeeds::leadingAxis, joinedCtas).
+ThreadPlace placeOfThread(const GangState &, uint32_t n);
 /// Where the gang is.
 void fillPlace(Failure &, const GangState &);
-/// "thread block (1,2,3), threads 32 to 63", or, of a gang along y, "threads 3, 19 ... 243".
+/// "thread block (1,2,3), threads 32 to 63", or, of a gang along y, "threads 3, 19 ... 243", or, of
+/// joined CTAs, "one of thread blocks (0,0,0) to (7,0,0)".
 std::string describeGang(const GangState &);
 
 } // namespace ptxrun::rt

@@ -4,6 +4,13 @@
 
 namespace ptxrun::rt {
 
+namespace {
+/// Threads of a CTA of the launch: fewer than those of a block of joined ones.
+uint32_t ownThreads(const LaunchState &launch) {
+  return launch.abi.block.x * launch.abi.block.y * launch.abi.block.z;
+}
+} // namespace
+
 abi::Dim3 placeInGrid(uint64_t linear, abi::Dim3 grid) {
   if (linear < grid.x)
     return {static_cast<uint32_t>(linear), 0, 0};
@@ -41,7 +48,8 @@ bool takeOneGroup(LaunchState &launch, uint64_t *number) {
 
 void countFinished(LaunchState &launch, uint64_t groups) {
   if (auto *finished = launch.request->finishedCtas)
-    finished->fetch_add(groups * launch.ctasPerGroup, std::memory_order_relaxed);
+    finished->fetch_add(groups * launch.ctasPerGroup * (launch.threadsPerCta / ownThreads(launch)),
+                        std::memory_order_relaxed);
 }
 
 } // namespace ptxrun::rt

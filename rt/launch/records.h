@@ -236,7 +236,8 @@ struct LaunchState {
   const LaunchRequest *request = nullptr;
   const abi::KernelCode *code = nullptr;
   uint64_t id = 0;
-  uint64_t ctas = 0;
+  uint64_t ctas = 0; ///< where code joins them (KernelNeeds::joinedCtas), blocks of joined ones
+  abi::Dim3 block;   ///< likewise
   uint32_t threadsPerCta = 0;
   uint32_t gangsPerCta = 0;
   uint32_t ctasPerGroup = 1;

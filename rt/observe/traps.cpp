@@ -45,10 +45,10 @@ std::string trapMessage(const GangState &g, abi::TrapKind kind, uint32_t mask) {
 std::string assertionText(const GangState &g, uint32_t t, const char *message, const char *file,
                           uint32_t line, const char *function) {
   const abi::Dim3 &block = g.cta->cta.launch->block;
-  t = linearThread(g, t);
-  abi::Dim3 thread{t % block.x, t / block.x % block.y, t / block.x / block.y};
+  const auto [ctaid, n] = placeOfThread(g, t);
+  abi::Dim3 thread{n % block.x, n / block.x % block.y, n / block.x / block.y};
   return std::string(file) + ":" + std::to_string(line) + ": " + function +
-         ": block: " + triple(g.cta->cta.ctaid) + ", thread: " + triple(thread) + " Assertion `" +
+         ": block: " + triple(ctaid) + ", thread: " + triple(thread) + " Assertion `" +
          message + "` failed.";
 }
 

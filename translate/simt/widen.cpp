@@ -13,6 +13,7 @@
 #include "translate/simt/early_returns.h"
 #include "translate/simt/entry.h"
 #include "translate/simt/jam.h"
+#include "translate/simt/joined_ctas.h"
 #include "translate/simt/leading_axis.h"
 #include "translate/simt/local_rows.h"
 #include "translate/simt/lockstep.h"
@@ -345,6 +346,8 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
   PassRun passes(m, options.passesLeftOut, observer);
   const std::vector<llvm::Function *> scalar = bodies(m);
   const Target target = targetFor(options.level, options.model);
+  if (options.joinedCtas != BlockShape{1, 1, 1})
+    passes.run(Pass::joinedCtas, [&] { joinCtas(m, *kernel, options); });
   const GangShape anyWidth{32, options.block};
   passes.run(Pass::prepare, [&] {
     for (llvm::Function *f : scalar)
@@ -451,6 +454,8 @@ llvm::Expected<std::optional<GangModule>> widenOnce(lower::LaneModule &lane, Cod
     return std::nullopt;
   result.needs.lanes = width.lanes;
   result.needs.leadingAxis = uint8_t(axis);
+  const BlockShape &joined = options.joinedCtas;
+  result.needs.joinedCtas = {joined[0], joined[1], joined[2]};
   result.needs.staticSharedBytes = lane.staticSharedBytes;
   result.needs.staticSharedAlign = lane.staticSharedAlign;
   result.needs.maySuspend = maySuspend && result.entry != EntryPoint::ctaRange;
