@@ -105,10 +105,10 @@ class IndexReader {
  private:
   enum class Kind : uint8_t {
     other,
-    thread,  ///< %tid
-    cta,     ///< %ctaid
-    extent,  ///< %ntid
-    base,    ///< %ctaid * %ntid, and perhaps something that is the same everywhere
+    thread, ///< %tid
+    cta,    ///< %ctaid
+    extent, ///< %ntid
+    base,   ///< %ctaid * %ntid, and perhaps something that is the same everywhere
   };
   struct Part {
     Kind kind = Kind::other;
@@ -246,8 +246,8 @@ BlockShape chooseJoinedCtas(const Joinable &kernel, const rt::RunOptions &launch
   uint64_t blocks = grid[2];
   for (unsigned axis : {0u, 1u}) {
     const uint32_t own = block[axis];
-    const bool isByIndex = kernel.isByIndex[axis] &&
-                           (kernel.presumed[axis] == 0 || kernel.presumed[axis] == own);
+    const bool isByIndex =
+        kernel.isByIndex[axis] && (kernel.presumed[axis] == 0 || kernel.presumed[axis] == own);
     // Rows along y serve kernels whose memory lies along y.
     const bool mayJoin = (axis == 0 || own > 1) && (isSmall || isByIndex) && kRow % own == 0 &&
                          uint64_t{grid[axis]} * own <= INT32_MAX;

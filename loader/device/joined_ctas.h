@@ -1,4 +1,5 @@
-// Small CTAs that neighbour each other in the grid, run as one block, so that gangs have lanes for all of them.
+// Small CTAs that neighbour each other in the grid, run as one block, so that gangs have lanes for
+// all of them.
 #pragma once
 #include <array>
 #include <string_view>

@@ -67,11 +67,12 @@ CodeOptions codeFor(const KernelInfo &kernel, const LaunchOptions &options,
   code.defersCopies = options.asyncCopies != rt::AsyncCopies::eager;
   code.schedulesGangs =
       options.isCooperative || !isFast || isExplicitCluster(kernel, options) || code.defersCopies;
-  const bool mayJoin = isFast && !code.schedulesGangs && !code.isRecorded && code.checks == Checks{};
+  const bool mayJoin =
+      isFast && !code.schedulesGangs && !code.isRecorded && code.checks == Checks{};
   if (mayJoin && options.block.x < abi::kWarpSize &&
       !code.passesLeftOut.has(simt::Pass::joinedCtas))
-    code.joinedCtas = chooseJoinedCtas(
-        joinable(), options, options.threads > 0 ? options.threads : rt::openMpThreads());
+    code.joinedCtas = chooseJoinedCtas(joinable(), options,
+                                       options.threads > 0 ? options.threads : rt::openMpThreads());
   return code;
 }
 

@@ -15,11 +15,15 @@ std::string text(abi::Dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
-uint32_t along(const abi::Dim3 &d, uint32_t axis) { return axis == 0 ? d.x : axis == 1 ? d.y : d.z; }
+uint32_t along(const abi::Dim3 &d, uint32_t axis) {
+  return axis == 0 ? d.x : axis == 1 ? d.y : d.z;
+}
 
 const LaunchState &launchOf(const GangState &g) { return *g.cta->group->launch; }
 
-bool hasJoined(const LaunchState &launch) { return launch.block.x != launch.abi.block.x || launch.block.y != launch.abi.block.y; }
+bool hasJoined(const LaunchState &launch) {
+  return launch.block.x != launch.abi.block.x || launch.block.y != launch.abi.block.y;
+}
 
 /// `step`: from one to the next.
 std::string threadsText(uint32_t first, uint32_t count, uint32_t step = 1) {
@@ -75,7 +79,8 @@ _Unwind_Reason_Code stopInKernel(_Unwind_Context *context, void *result) {
 
 ThreadPlace placeOfThread(const GangState &g, uint32_t n) {
   const LaunchState &launch = launchOf(g);
-  const abi::Dim3 &own = launch.abi.block, &all = launch.block, &joined = launch.code->needs.joinedCtas;
+  const abi::Dim3 &own = launch.abi.block, &all = launch.block,
+                  &joined = launch.code->needs.joinedCtas;
   uint32_t order[3] = {0, 1, 2}, at[3];
   std::swap(order[0], order[launch.code->needs.leadingAxis]);
   for (const uint32_t a : order) {
@@ -112,7 +117,8 @@ void fillPlace(Failure &f, const GangState &g) {
   f.firstThread = first.number;
   f.threadCount = g.gang.laneCount;
   if (hasJoined(launchOf(g)))
-    f.threadCount = std::min(f.threadCount, g.cta->cta.launch->block.x - first.number % g.cta->cta.launch->block.x);
+    f.threadCount = std::min(f.threadCount, g.cta->cta.launch->block.x -
+                                                first.number % g.cta->cta.launch->block.x);
 }
 
 void recordFailure(GangState &g, Status status, std::string message, uint32_t line) {

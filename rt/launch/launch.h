@@ -79,7 +79,8 @@ struct RunOptions {
   bool isCooperative = false;   ///< every CTA is started, however many wait for others
   int threads = 0;              ///< workers; 0 = OMP_NUM_THREADS or all cores
   const std::atomic<bool> *cancel = nullptr;
-  std::atomic<uint64_t> *finishedCtas = nullptr; ///< progress, optional
+  /// Progress, optional. Of blocks of joined CTAs all are counted, those beyond the grid too.
+  std::atomic<uint64_t> *finishedCtas = nullptr;
   Schedule schedule = Schedule::fast;
   uint64_t seed = 0;                        ///< of Schedule::seeded
   uint32_t gangThreads = abi::kWarpSize;    ///< of Schedule::gangs: how many threads take turns

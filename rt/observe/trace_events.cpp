@@ -59,6 +59,8 @@ void traceRange(Worker &worker, uint64_t first, uint64_t end, uint64_t begin) {
                          : "CTAs " + std::to_string(first) + " to " + std::to_string(end - 1);
   if (const uint8_t axis = worker.code->needs.leadingAxis; axis != 0)
     name += std::string(", counted along ") + "xyz"[axis];
+  if (const abi::Dim3 &joined = worker.code->needs.joinedCtas; joined.x * joined.y * joined.z > 1)
+    name += ", each of " + placeText(joined) + " CTAs of the grid";
   trace::span("cta", name, begin, nowNs(),
               "\"first\":" + std::to_string(first) + ",\"count\":" + std::to_string(end - first));
 }

@@ -48,8 +48,8 @@ std::string assertionText(const GangState &g, uint32_t t, const char *message, c
   const auto [ctaid, n] = placeOfThread(g, t);
   abi::Dim3 thread{n % block.x, n / block.x % block.y, n / block.x / block.y};
   return std::string(file) + ":" + std::to_string(line) + ": " + function +
-         ": block: " + triple(ctaid) + ", thread: " + triple(thread) + " Assertion `" +
-         message + "` failed.";
+         ": block: " + triple(ctaid) + ", thread: " + triple(thread) + " Assertion `" + message +
+         "` failed.";
 }
 
 void failAssertion(GangState &g, uint32_t mask, const char *message, const char *file,

@@ -251,8 +251,7 @@ void chooseByGrid(ModuleContext &context, llvm::Function &small, llvm::Function 
   llvm::Type *i64 = e.b.getInt64Ty();
   Value *count = e.b.CreateZExt(e.threadCount(), i64);
   for (unsigned a = 0; a < 3; ++a)
-    count = e.b.CreateMul(count,
-                          e.b.CreateZExt(e.gridExtent(a), i64));
+    count = e.b.CreateMul(count, e.b.CreateZExt(e.gridExtent(a), i64));
   e.b.CreateCondBr(e.b.CreateICmpULT(count, e.b.getInt64(threads)), onSmall, onLarge);
   for (auto [at, callee] : {std::pair{onSmall, &small}, std::pair{onLarge, &large}}) {
     e.b.SetInsertPoint(at);

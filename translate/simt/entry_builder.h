@@ -32,7 +32,9 @@ struct Entry {
     const unsigned axis = context.gridAxis(n);
     llvm::Value *ctas = readLaunch(offsetof(abi::Launch, grid) + 4 * axis);
     const uint32_t joined = context.options.joinedCtas[axis];
-    return joined == 1 ? ctas : b.CreateUDiv(b.CreateAdd(ctas, b.getInt32(joined - 1)), b.getInt32(joined));
+    return joined == 1
+               ? ctas
+               : b.CreateUDiv(b.CreateAdd(ctas, b.getInt32(joined - 1)), b.getInt32(joined));
   }
   /// Where the CTA is along that axis: for its code, and for reports.
   void writeCtaid(llvm::Value *(&ctaid)[3], unsigned n, llvm::Value *at) {

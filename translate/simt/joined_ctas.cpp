@@ -1,9 +1,9 @@
 #include "translate/simt/joined_ctas.h"
 
+#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
-#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -36,7 +36,7 @@ Place placeIn(const Value *v, unsigned axis) {
     return {};
   if (const Word word = wordAt(*i); word.kind != Word::Kind::none)
     return (word.op == Op::tid || word.op == Op::ctaid) && word.axis == axis ? Place{word.op, 1}
-                                                                            : Place{};
+                                                                             : Place{};
   if (llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i)) { // neither is negative
     auto *inner = llvm::dyn_cast<Instruction>(i->getOperand(0));
     const bool isWord = inner && wordAt(*inner).kind != Word::Kind::none;
@@ -112,7 +112,8 @@ class Joiner {
     llvm::BasicBlock *rest = llvm::SplitBlock(entry, behind);
     auto *out = llvm::BasicBlock::Create(f_.getContext(), "beyond", &f_, rest);
     llvm::ReturnInst::Create(f_.getContext(), out);
-    llvm::ReplaceInstWithInst(entry->getTerminator(), llvm::BranchInst::Create(out, rest, isBeyond));
+    llvm::ReplaceInstWithInst(entry->getTerminator(),
+                              llvm::BranchInst::Create(out, rest, isBeyond));
   }
 
  private:
@@ -152,7 +153,8 @@ class Joiner {
   }
 
   llvm::CallInst *wordCall(llvm::IRBuilder<> &b, const std::string &name) {
-    auto word = f_.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(b.getInt32Ty(), false));
+    auto word =
+        f_.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(b.getInt32Ty(), false));
     auto *callee = llvm::cast<llvm::Function>(word.getCallee());
     callee->setSpeculatable();
     callee->setDoesNotAccessMemory();
@@ -166,8 +168,9 @@ class Joiner {
     if (!known) {
       llvm::IRBuilder<> b(&*f_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
       llvm::CallInst *call = wordCall(b, nameOf(op));
-      call->setMetadata(llvm::LLVMContext::MD_range,
-                        llvm::MDBuilder(f_.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
+      call->setMetadata(
+          llvm::LLVMContext::MD_range,
+          llvm::MDBuilder(f_.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
       if (const Instruction *next = call->getNextNode())
         call->setDebugLoc(next->getDebugLoc());
       made_.insert(call);
