@@ -11,6 +11,12 @@ std::string placeText(abi::Dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
+/// What a CTA of the worker's code is, where it is several of the launch's.
+std::string joinedText(const Worker &worker) {
+  const abi::Dim3 &n = worker.code->needs.joinedCtas;
+  return n.x * n.y * n.z == 1 ? "" : ", each of " + placeText(n) + " CTAs of the grid";
+}
+
 std::string blockArgument(const CtaState &cta) {
   return "\"block\":" + trace::quoted(placeText(cta.cta.ctaid));
 }
@@ -44,8 +50,8 @@ void traceAsync(GangState &gang, const char *what, uint64_t bytes, uint64_t begi
 
 void traceGroup(GroupState &group) {
   nameWorker(*group.worker);
-  const std::string name =
-      (group.ctaCount > 1 ? "cluster " : "CTA ") + placeText(group.ctas[0].cta.ctaid);
+  const std::string name = (group.ctaCount > 1 ? "cluster " : "CTA ") +
+                           placeText(group.ctas[0].cta.ctaid) + joinedText(*group.worker);
   const std::string arguments = "\"first\":" + std::to_string(group.number * group.ctaCount) +
                                 ",\"count\":" + std::to_string(group.ctaCount);
   (group.isAloneInTrace ? trace::span : trace::overlapping)("cta", name, group.openedAt, nowNs(),
@@ -59,8 +65,7 @@ void traceRange(Worker &worker, uint64_t first, uint64_t end, uint64_t begin) {
                          : "CTAs " + std::to_string(first) + " to " + std::to_string(end - 1);
   if (const uint8_t axis = worker.code->needs.leadingAxis; axis != 0)
     name += std::string(", counted along ") + "xyz"[axis];
-  if (const abi::Dim3 &joined = worker.code->needs.joinedCtas; joined.x * joined.y * joined.z > 1)
-    name += ", each of " + placeText(joined) + " CTAs of the grid";
+  name += joinedText(worker);
   trace::span("cta", name, begin, nowNs(),
               "\"first\":" + std::to_string(first) + ",\"count\":" + std::to_string(end - first));
 }
