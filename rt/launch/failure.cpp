@@ -54,6 +54,10 @@ std::string threadsText(const GangState &g) {
   return text;
 }
 
+bool isSame(const abi::Dim3 &a, const abi::Dim3 &b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
 /// Between which CTAs of the grid the gang's are.
 std::pair<abi::Dim3, abi::Dim3> ctasOf(const GangState &g) {
   abi::Dim3 low = placeOfThread(g, g.gang.firstThread).ctaid, high = low;
@@ -94,10 +98,24 @@ ThreadPlace placeOfThread(const GangState &g, uint32_t n) {
 }
 
 std::string describeGang(const GangState &g) {
-  if (hasJoined(launchOf(g)))
-    if (const auto [low, high] = ctasOf(g); low.x != high.x || low.y != high.y || low.z != high.z)
-      return "one of thread blocks " + text(low) + " to " + text(high);
+  if (const auto [low, high] = ctasOf(g); !isSame(low, high))
+    return "one of thread blocks " + text(low) + " to " + text(high);
   return "thread block " + text(placeOfThread(g, g.gang.firstThread).ctaid) + ", " + threadsText(g);
+}
+
+std::string describeLanes(const GangState &g, uint32_t mask) {
+  const int count = __builtin_popcount(mask);
+  if (count == 0 || count >= static_cast<int>(g.gang.laneCount))
+    return describeGang(g);
+  if (const auto [low, high] = ctasOf(g); !isSame(low, high)) {
+    const ThreadPlace first = placeOfThread(g, g.gang.firstThread + __builtin_ctz(mask));
+    return "thread block " + text(first.ctaid) + ", thread " + std::to_string(first.number) +
+           (count > 1 ? " and " + std::to_string(count - 1) + " more" : "");
+  }
+  std::string lanes;
+  for (; mask; mask &= mask - 1)
+    lanes += " " + std::to_string(__builtin_ctz(mask));
+  return describeGang(g) + ", lanes" + lanes;
 }
 
 std::string describe(const Waiter &w) {

@@ -25,5 +25,7 @@ void fillPlace(Failure &, const GangState &);
 /// "thread block (1,2,3), threads 32 to 63", or, of a gang along y, "threads 3, 19 ... 243", or, of
 /// joined CTAs, "one of thread blocks (0,0,0) to (7,0,0)".
 std::string describeGang(const GangState &);
+/// And which of its lanes; of joined CTAs, the first one's thread. None, or all: the gang.
+std::string describeLanes(const GangState &, uint32_t mask);
 
 } // namespace ptxrun::rt

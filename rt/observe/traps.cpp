@@ -31,14 +31,7 @@ std::string triple(abi::Dim3 d) {
 }
 
 std::string trapMessage(const GangState &g, abi::TrapKind kind, uint32_t mask) {
-  std::string s = describeTrap(kind);
-  s += " in " + describeGang(g);
-  if (mask && __builtin_popcount(mask) < static_cast<int>(g.gang.laneCount)) {
-    s += ", lanes";
-    for (; mask; mask &= mask - 1)
-      s += " " + std::to_string(__builtin_ctz(mask));
-  }
-  return s;
+  return describeTrap(kind) + (" in " + describeLanes(g, mask));
 }
 
 /// The line CUDA prints for the t-th thread of the gang's CTA.
