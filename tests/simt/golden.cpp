@@ -4,7 +4,7 @@
 //   simt_golden FOLDER [--update] [NAME...]
 //
 // The first line of a case says how it is run:
-//   ; lanes=32 block=256,1,1 cpu=avx512 with=versions
+//   ; lanes=32 block=256,1,1 cpu=avx512 with=versions joined=2,1,1
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Support/SourceMgr.h>
@@ -38,11 +38,12 @@ CodeOptions optionsOf(llvm::StringRef text, llvm::StringRef pass, std::string &p
     const auto [name, value] = word.split('=');
     if (name == "lanes" && !value.getAsInteger(10, options.lanes))
       continue;
-    if (name == "block") {
+    if (name == "block" || name == "joined") {
+      BlockShape &shape = name == "block" ? options.block : options.joinedCtas;
       llvm::SmallVector<llvm::StringRef> sizes;
       value.split(sizes, ',');
       for (size_t axis = 0; axis < std::min<size_t>(3, sizes.size()); ++axis)
-        sizes[axis].getAsInteger(10, options.block[axis]);
+        sizes[axis].getAsInteger(10, shape[axis]);
       continue;
     }
     if (name == "with") {
