@@ -137,12 +137,22 @@ RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
       {16, 8, 1}, {8, 8, 1},   {100, 1, 1}, {5, 1, 1},  {24, 1, 1}, {32, 2, 1},  {17, 3, 1},
       {31, 1, 1}, {16, 5, 1},  {40, 1, 1},  {12, 1, 1}, {8, 3, 1},  {63, 1, 1},  {4, 32, 1},
       {3, 20, 1}, {256, 1, 1}, {32, 8, 1},  {64, 4, 1}};
+  // Many small blocks that have nothing to do with each other: some of them are run as one.
+  constexpr std::array<uint32_t, 3> kSmallBlocks[] = {{1, 1, 1}, {2, 1, 1},  {4, 1, 1}, {8, 1, 1},
+                                                      {4, 4, 1}, {8, 3, 1},  {2, 8, 1}, {16, 1, 1},
+                                                      {8, 8, 1}, {16, 4, 1}, {4, 9, 1}};
+  const bool isOfSmallBlocks = seed % 8 == 5;
   // As most kernels are: a guard, many warps, no barrier.
-  const bool isGuarded = draw.oneIn(6);
+  const bool isGuarded = draw.oneIn(6) || isOfSmallBlocks;
   block_ = kBlocks[draw.below(std::size(kBlocks))];
   while (isGuarded && (blockThreads() < 128 || blockThreads() % 32 != 0))
     block_ = kBlocks[draw.below(std::size(kBlocks))];
   grid_ = 1 + draw.below(3);
+  if (isOfSmallBlocks) {
+    block_ = kSmallBlocks[draw.below(std::size(kSmallBlocks))];
+    const uint32_t blocksInARow = 32 / block_[0];
+    grid_ = 4 * blocksInARow + draw.below(2 * blocksInARow);
+  }
   parameter_ = draw.oneIn(3) ? draw.below(200) : draw.word();
   wrapStart_ = 65536 - draw.below(2 * threads() + 2);
   countsAlongY_ = !isGuarded && block_[1] > 1 && draw.oneIn(3);
