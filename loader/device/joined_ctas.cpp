@@ -251,13 +251,15 @@ BlockShape chooseJoinedCtas(const Joinable &kernel, const rt::RunOptions &launch
     // Rows along y serve kernels whose memory lies along y.
     const bool mayJoin = (axis == 0 || own > 1) && (isSmall || isByIndex) && kRow % own == 0 &&
                          uint64_t{grid[axis]} * own <= INT32_MAX;
-    if (mayJoin && grid[axis] >= kRow / own)
+    // Along y no thread may be beyond the grid: gangs that return would keep apart what the rows of
+    // a block do alike.
+    if (mayJoin && grid[axis] >= kRow / own && (axis == 0 || grid[axis] % (kRow / own) == 0))
       joined[axis] = kRow / own;
     while (joined[axis] > 1 && volume(block) * volume(joined) > kMostThreads)
       joined[axis] /= 2;
     blocks *= (grid[axis] + joined[axis] - 1) / joined[axis];
   }
-  // One shape or none: each is code of its own.
+  // Few shapes: each is code of its own.
   return blocks < uint64_t{kBlocksPerWorker} * uint64_t(workers) ? kNone : joined;
 }
 

@@ -24,7 +24,7 @@ Joinable readJoinable(const check::Module &, std::string_view kernel);
 
 /// How many CTAs along each axis of the grid become one block of at most 1024 threads: as many as
 /// give gangs of 32 lanes rows of their own, as long as the grid has some blocks for each worker.
-/// All ones where nothing is to be gained.
+/// All ones where nothing is to be gained. The grid is a multiple of them along y and z.
 BlockShape chooseJoinedCtas(const Joinable &, const rt::RunOptions &, int workers);
 
 } // namespace ptxrun::device

@@ -69,7 +69,8 @@ Failure check(const LaunchRequest &r) {
     return invalid("more shared memory asked for than a thread block's window holds");
   const bool isPlain = volume(r.cluster) == 1 && !r.isExplicitCluster && !r.isCooperative;
   if (volume(r.code->needs.joinedCtas) > 1 &&
-      (!isPlain || r.schedule != Schedule::fast || volume(joinedBlock(r)) > kMaxThreadsPerCta))
+      (!isPlain || r.schedule != Schedule::fast || volume(joinedBlock(r)) > kMaxThreadsPerCta ||
+       r.grid.y % r.code->needs.joinedCtas.y != 0 || r.grid.z % r.code->needs.joinedCtas.z != 0))
     return invalid("code for joined thread blocks does not fit the launch");
   if (!r.code->gang && !r.code->gangStart &&
       (r.code->needs.maySuspend || !r.code->ctaRange || !isPlain))

@@ -226,7 +226,7 @@ void joinCtas(llvm::Module &m, llvm::Function &kernel, CodeOptions &options) {
       Joiner joiner(f, axis);
       joiner.joinSums();
       joiner.replaceWords();
-      if (&f == &kernel)
+      if (&f == &kernel && a == 0)
         joiner.returnBeyondGrid();
     }
   }

@@ -9,8 +9,9 @@ namespace ptxrun::simt {
 /// From here on %tid, %ctaid and the options' block mean threads and places of blocks that each are
 /// CodeOptions::joinedCtas CTAs of the launch (abi::KernelNeeds::joinedCtas); what the code made of
 /// the launch's own is computed of them: %ctaid * %ntid + %tid, the commonest, is the same sum.
-/// Threads beyond the grid, of the last block along an axis, return at once. Nothing may tell which
-/// threads are of a CTA but %tid, %ctaid, %ntid and %nctaid, which is still the launch's.
+/// The grid is a multiple of them along y and z; threads beyond it, of the last blocks along x,
+/// return at once. Nothing may tell which threads are of a CTA but %tid, %ctaid, %ntid and %nctaid,
+/// which is still the launch's.
 void joinCtas(llvm::Module &, llvm::Function &kernel, CodeOptions &);
 
 } // namespace ptxrun::simt

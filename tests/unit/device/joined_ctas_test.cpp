@@ -91,6 +91,8 @@ TEST(JoinedCtas, AsManyAsGiveRowsOfLanes) {
   EXPECT_EQ(chooseJoinedCtas(byNumber, launch({64, 64, 1}, {4, 4, 1}), 2), (Shape{8, 8, 1}));
   EXPECT_EQ(chooseJoinedCtas(byIndex, launch({64, 64, 1}, {16, 16, 1}), 2), (Shape{2, 2, 1}));
   EXPECT_EQ(chooseJoinedCtas(byIndex, launch({4096, 1, 1}, {1, 1, 1}), 2), (Shape{32, 1, 1}));
+  EXPECT_EQ(chooseJoinedCtas(byIndex, launch({63, 72, 1}, {4, 4, 1}), 2), (Shape{8, 8, 1}));
+  EXPECT_EQ(chooseJoinedCtas(byIndex, launch({64, 63, 1}, {4, 4, 1}), 2), (Shape{8, 1, 1}));
   // Blocks of a warp or more that know their number, rows of 32, blocks that are no part of a row,
   // grids that are too small for all workers.
   EXPECT_EQ(chooseJoinedCtas(byNumber, launch({64, 64, 1}, {16, 16, 1}), 2), (Shape{1, 1, 1}));
