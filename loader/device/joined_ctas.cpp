@@ -235,13 +235,15 @@ Joinable readJoinable(const check::Module &module, std::string_view kernel) {
 }
 
 BlockShape chooseJoinedCtas(const Joinable &kernel, const rt::RunOptions &launch, int workers) {
-  constexpr uint32_t kRow = abi::kWarpSize, kMostThreads = 1024, kBlocksPerWorker = 4;
+  constexpr uint32_t kRow = abi::kWarpSize, kMostThreads = 1024;
   constexpr BlockShape kNone{1, 1, 1};
   const BlockShape block{launch.block.x, launch.block.y, launch.block.z},
       grid{launch.grid.x, launch.grid.y, launch.grid.z};
   if (!kernel.isAny || block[0] >= kRow)
     return kNone;
   const bool isSmall = volume(block) < kRow;
+  // Blocks of a warp or more gain less than what workers lose that wait for the last one.
+  const uint64_t blocksPerWorker = isSmall ? 4 : 16;
   BlockShape joined = kNone;
   uint64_t blocks = grid[2];
   for (unsigned axis : {0u, 1u}) {
@@ -260,7 +262,7 @@ BlockShape chooseJoinedCtas(const Joinable &kernel, const rt::RunOptions &launch
     blocks *= (grid[axis] + joined[axis] - 1) / joined[axis];
   }
   // Few shapes: each is code of its own.
-  return blocks < uint64_t{kBlocksPerWorker} * uint64_t(workers) ? kNone : joined;
+  return blocks < blocksPerWorker * uint64_t(workers) ? kNone : joined;
 }
 
 } // namespace ptxrun::device

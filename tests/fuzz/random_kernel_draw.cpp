@@ -151,7 +151,7 @@ RandomKernel::RandomKernel(uint64_t seed) : seed_(seed) {
   if (isOfSmallBlocks) {
     block_ = kSmallBlocks[draw.below(std::size(kSmallBlocks))];
     const uint32_t blocksInARow = 32 / block_[0];
-    grid_ = 4 * blocksInARow + draw.below(2 * blocksInARow);
+    grid_ = (blockThreads() < 32 ? 4 : 16) * blocksInARow + draw.below(2 * blocksInARow);
   }
   parameter_ = draw.oneIn(3) ? draw.below(200) : draw.word();
   wrapStart_ = 65536 - draw.below(2 * threads() + 2);

@@ -99,6 +99,7 @@ TEST(JoinedCtas, AsManyAsGiveRowsOfLanes) {
   EXPECT_EQ(chooseJoinedCtas(byIndex, launch({64, 64, 1}, {32, 8, 1}), 2), (Shape{1, 1, 1}));
   EXPECT_EQ(chooseJoinedCtas(byIndex, launch({4096, 1, 1}, {3, 1, 1}), 2), (Shape{1, 1, 1}));
   EXPECT_EQ(chooseJoinedCtas(byIndex, launch({64, 64, 1}, {4, 4, 1}), 32), (Shape{1, 1, 1}));
+  EXPECT_EQ(chooseJoinedCtas(byIndex, launch({16, 4, 1}, {8, 8, 1}), 2), (Shape{1, 1, 1}));
   EXPECT_EQ(chooseJoinedCtas(Joinable{}, launch({64, 64, 1}, {4, 4, 1}), 2), (Shape{1, 1, 1}));
 }
 
