@@ -1,7 +1,6 @@
 #include "loader/device/joined_ctas.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 
