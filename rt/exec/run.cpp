@@ -11,6 +11,7 @@
 #include "rt/exec/scheduler.h"
 #include "rt/launch/faults.h"
 #include "rt/launch/floating_environment.h"
+#include "rt/launch/grid.h"
 #include "rt/launch/sanitizers.h"
 #include "rt/launch/sole_launch.h"
 #include "rt/launch/watchdog.h"
@@ -28,8 +29,6 @@ constexpr uint64_t kInlineLimitNs = 20'000;
 constexpr uint32_t kMaxThreadsPerCta = 1024;
 constexpr uint64_t kMaxSharedBytes =
     (uint64_t{1} << abi::kSharedWindowShift) - abi::kSharedFirstOffset;
-
-uint64_t volume(abi::Dim3 d) { return uint64_t{d.x} * d.y * d.z; }
 
 Failure invalid(std::string message) {
   Failure f;

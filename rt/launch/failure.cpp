@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rt/launch/code_ranges.h"
+#include "rt/launch/grid.h"
 #include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
@@ -21,9 +22,7 @@ uint32_t along(const abi::Dim3 &d, uint32_t axis) {
 
 const LaunchState &launchOf(const GangState &g) { return *g.cta->group->launch; }
 
-bool hasJoined(const LaunchState &launch) {
-  return launch.block.x != launch.abi.block.x || launch.block.y != launch.abi.block.y;
-}
+bool hasJoined(const LaunchState &launch) { return volume(launch.code->needs.joinedCtas) > 1; }
 
 /// `step`: from one to the next.
 std::string threadsText(uint32_t first, uint32_t count, uint32_t step = 1) {

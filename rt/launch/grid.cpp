@@ -4,13 +4,6 @@
 
 namespace ptxrun::rt {
 
-namespace {
-/// Threads of a CTA of the launch: fewer than those of a block of joined ones.
-uint32_t ownThreads(const LaunchState &launch) {
-  return launch.abi.block.x * launch.abi.block.y * launch.abi.block.z;
-}
-} // namespace
-
 abi::Dim3 placeInGrid(uint64_t linear, abi::Dim3 grid) {
   if (linear < grid.x)
     return {static_cast<uint32_t>(linear), 0, 0};
@@ -48,7 +41,7 @@ bool takeOneGroup(LaunchState &launch, uint64_t *number) {
 
 void countFinished(LaunchState &launch, uint64_t groups) {
   if (auto *finished = launch.request->finishedCtas)
-    finished->fetch_add(groups * launch.ctasPerGroup * (launch.threadsPerCta / ownThreads(launch)),
+    finished->fetch_add(groups * launch.ctasPerGroup * volume(launch.code->needs.joinedCtas),
                         std::memory_order_relaxed);
 }
 

@@ -4,6 +4,7 @@
 
 namespace ptxrun::rt {
 
+inline uint64_t volume(abi::Dim3 d) { return uint64_t{d.x} * d.y * d.z; }
 /// Position of a linear number in a grid, x fastest.
 abi::Dim3 placeInGrid(uint64_t linear, abi::Dim3 grid);
 /// Takes the next groups [*first, *end) of the grid for this worker, at most `limit`.

@@ -1,6 +1,7 @@
 #include "rt/observe/trace_events.h"
 
 #include "rt/launch/clock.h"
+#include "rt/launch/grid.h"
 #include "rt/launch/worker.h"
 
 namespace ptxrun::rt {
@@ -14,7 +15,7 @@ std::string placeText(abi::Dim3 d) {
 /// What a CTA of the worker's code is, where it is several of the launch's.
 std::string joinedText(const Worker &worker) {
   const abi::Dim3 &n = worker.code->needs.joinedCtas;
-  return n.x * n.y * n.z == 1 ? "" : ", each of " + placeText(n) + " CTAs of the grid";
+  return volume(n) == 1 ? "" : ", each of " + placeText(n) + " CTAs of the grid";
 }
 
 std::string blockArgument(const CtaState &cta) {
