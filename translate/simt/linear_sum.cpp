@@ -1,6 +1,7 @@
 #include "translate/simt/linear_sum.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Instructions.h>
@@ -106,6 +107,43 @@ class Summing {
   unsigned steps_ = 0;
 };
 
+/// What integers may be, unsigned: of what goes round loops, or comes from several places, what
+/// comes from elsewhere.
+class Ranges {
+ public:
+  explicit Ranges(const llvm::DataLayout &layout) : layout_(layout) {}
+
+  llvm::ConstantRange of(const Value &value) {
+    const unsigned bits = value.getType()->getIntegerBitWidth();
+    llvm::SmallSetVector<const Value *, 8> sources;
+    sources.insert(&value);
+    llvm::ConstantRange all = llvm::ConstantRange::getEmpty(bits);
+    for (size_t k = 0; k < sources.size(); ++k) {
+      if (++looked_ > kLimits.search.numbers)
+        return llvm::ConstantRange::getFull(bits);
+      if (auto *phi = llvm::dyn_cast<llvm::PHINode>(sources[k]))
+        sources.insert(phi->value_op_begin(), phi->value_op_end());
+      else
+        all = all.unionWith(ofSource(*sources[k]));
+    }
+    return all;
+  }
+
+ private:
+  llvm::ConstantRange ofSource(const Value &source) {
+    const llvm::ConstantRange known = llvm::computeConstantRangeIncludingKnownBits(
+        &source, /*ForSigned=*/false, llvm::SimplifyQuery(layout_));
+    auto *op = llvm::dyn_cast<llvm::BinaryOperator>(&source);
+    if (!op || !known.getUnsignedMax().isSignBitSet())
+      return known;
+    return known.intersectWith(
+        of(*op->getOperand(0)).binaryOp(op->getOpcode(), of(*op->getOperand(1))));
+  }
+
+  const llvm::DataLayout &layout_;
+  unsigned looked_ = 0;
+};
+
 } // namespace
 
 void LinearSum::add(const Value *value, int64_t times) {
@@ -188,8 +226,7 @@ std::optional<Bytes> bytesWithin(const LinearSum &address, int64_t bytes,
     const uint32_t threads = word.kind == Word::Kind::threadIndex ? block[word.axis] : 0;
     const llvm::ConstantRange range =
         threads ? llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threads))
-                : llvm::computeConstantRangeIncludingKnownBits(value, /*ForSigned=*/false,
-                                                               llvm::SimplifyQuery(layout));
+                : Ranges(layout).of(*value);
     const llvm::APInt most = range.getUnsignedMax();
     if (range.isEmptySet() || most.ugt(uint64_t(kMost)))
       return std::nullopt;

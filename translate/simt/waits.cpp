@@ -289,22 +289,39 @@ bool repeatsItself(const llvm::Instruction &i, const llvm::Loop &loop) {
   return loop.isLoopInvariant(v);
 }
 
-/// The constant that `read`, a compare-and-swap, leaves the loop at: each round that finds it is
-/// the last. Null where there is none.
-const llvm::Constant *leftAt(const llvm::Instruction *read, const llvm::Loop &loop,
-                             const llvm::DominatorTree &dominators) {
+/// Whether who is in `from` and stays in the loop comes by the end of `by` before he comes there
+/// again.
+bool comesBy(const llvm::BasicBlock &from, const llvm::BasicBlock &by, const llvm::Loop &loop) {
+  llvm::SmallPtrSet<const llvm::BasicBlock *, 8> seen;
+  llvm::SmallVector<const llvm::BasicBlock *> stack{&from};
+  while (!stack.empty()) {
+    const llvm::BasicBlock *b = stack.pop_back_val();
+    if (b == &by || !loop.contains(b) || !seen.insert(b).second)
+      continue;
+    if (llvm::any_of(llvm::successors(b), [&](const llvm::BasicBlock *next) {
+          return next == &from || next == loop.getHeader();
+        }))
+      return false;
+    stack.append(llvm::succ_begin(b), llvm::succ_end(b));
+  }
+  return true;
+}
+
+/// The constant that `read`, a compare-and-swap, leaves the loop at: a round in which it finds that
+/// is the last. Null where there is none.
+const llvm::Constant *leftAt(const llvm::Instruction *read, const llvm::Loop &loop) {
   auto *cas = llvm::dyn_cast_or_null<llvm::AtomicCmpXchgInst>(read);
   auto *k = cas ? llvm::dyn_cast<llvm::Constant>(cas->getCompareOperand()) : nullptr;
   llvm::SmallVector<llvm::BasicBlock *> exiting;
   loop.getExitingBlocks(exiting);
-  const bool isLeft = k && llvm::any_of(exiting, [&](const llvm::BasicBlock *b) {
-                        auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
-                        if (!branch || !dominators.dominates(cas->getParent(), b) ||
-                            !dominators.dominates(b, loop.getLoopLatch()))
-                          return false;
-                        const auto found = whereItSucceeds(branch->getCondition(), *cas);
-                        return found && !loop.contains(branch->getSuccessor(*found ? 0 : 1));
-                      });
+  const bool isLeft =
+      k && llvm::any_of(exiting, [&](const llvm::BasicBlock *b) {
+        auto *branch = llvm::dyn_cast<llvm::BranchInst>(b->getTerminator());
+        if (!branch || !branch->isConditional() || !comesBy(*cas->getParent(), *b, loop))
+          return false;
+        const auto found = whereItSucceeds(branch->getCondition(), *cas);
+        return found && !loop.contains(branch->getSuccessor(*found ? 0 : 1));
+      });
   return isLeft ? k : nullptr;
 }
 
@@ -490,7 +507,7 @@ void Waits::addLoops(const llvm::Function &f) {
     all_.reads.append(one.reads.begin(), one.reads.end());
     all_.mbarriers |= one.mbarriers;
     for (const llvm::Instruction *read : one.reads)
-      leftAt_.push_back(leftAt(read, *l, dominators));
+      leftAt_.push_back(leftAt(read, *l));
   }
 }
 

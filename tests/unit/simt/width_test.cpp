@@ -471,6 +471,43 @@ TEST(Width, ProbingForAnEmptySlotIsNoWaitForThoseThatFillSome) {
   EXPECT_EQ(lanesOf("-2", ""), 1u);
 }
 
+/// Probing that looks at a slot before it compares and swaps: of a table in `.shared` memory,
+/// behind which lanes that have their slot count in another one. `behind`: where a lane goes from
+/// its swap.
+TEST(Width, ProbingThatLooksFirstIsNoWaitForThoseThatFillSlots) {
+  const auto lanesOf = [](const char *behind, const char *countsAt) {
+    const std::string body =
+        "entry:\n%me = call i32 @ptx.sreg.tid.x()\nbr label %outer\n"
+        "outer:\n%i = phi i32 [ 0, %entry ], [ %i1, %found ]\n%w0 = and i32 %me, 63\n"
+        "br label %probe\n"
+        "probe:\n%h = phi i32 [ %w0, %outer ], [ %h1, %taken ], [ %h, %tried ]\n"
+        "%o = shl i32 %h, 2\n%p = inttoptr i32 %o to ptr addrspace(3)\n"
+        "%key = load i32, ptr addrspace(3) %p\n%isFree = icmp eq i32 %key, -1\n"
+        "br i1 %isFree, label %try, label %taken\n"
+        "try:\n%r = cmpxchg ptr addrspace(3) %p, i32 -1, i32 %me monotonic monotonic\n"
+        "%v = extractvalue { i32, i1 } %r, 0\n%wasFree = icmp eq i32 %v, -1\n"
+        "%isMine = icmp eq i32 %v, %me\n%isFound = or i1 %wasFree, %isMine\n" +
+        std::string(behind) +
+        "tried:\nbr i1 %isFound, label %found, label %probe\n"
+        "taken:\n%next = add i32 %h, 1\n%h1 = and i32 %next, 63\n"
+        "%isThere = icmp eq i32 %key, %me\nbr i1 %isThere, label %found, label %probe\n"
+        "found:\n%at = phi i32 [ %h, %tried ], [ %h, %taken ]\n%n = shl i32 %at, 2\n"
+        "%c = add i32 %n, " +
+        countsAt +
+        "\n%q = inttoptr i32 %c to ptr addrspace(3)\n"
+        "atomicrmw add ptr addrspace(3) %q, i32 1 monotonic\n"
+        "%i1 = add i32 %i, 1\n%more = icmp ult i32 %i1, 9\nbr i1 %more, label %outer, label %z\n"
+        "z:\nret void";
+    return widened(body, {.lanes = 0, .block = {64, 1, 1}}).needs.lanes;
+  };
+  EXPECT_EQ(lanesOf("br label %tried\n", "256"), 32u);
+  EXPECT_EQ(lanesOf("br label %tried\n", "252"), 1u); // the last key
+  // Some try again without a look at what they found.
+  EXPECT_EQ(
+      lanesOf("%isOdd = icmp slt i32 %v, 5\nbr i1 %isOdd, label %taken, label %tried\n", "256"),
+      1u);
+}
+
 /// Walks through volatile memory that go on only while numbers fall end by themselves.
 TEST(Width, WalksThatOnlyGoDownAreNoWaits) {
   const auto lanesOf = [](const char *goesOn) {
