@@ -58,6 +58,41 @@ Value *convert(llvm::IRBuilder<> &b, Value *v, llvm::Type *to) {
   return to->isPointerTy() ? b.CreateIntToPtr(v, to) : b.CreatePtrToInt(v, to);
 }
 
+class CarriedChain {
+ public:
+  CarriedChain(const llvm::Loop &loop, const AloneCost &cost, bool isGang)
+      : loop_(loop), cost_(cost), isGang_(isGang) {}
+
+  float length() {
+    float most = 0;
+    for (const llvm::PHINode &phi : loop_.getHeader()->phis())
+      most = std::max(most, before(phi.getIncomingValueForBlock(loop_.getLoopLatch())));
+    return most;
+  }
+
+ private:
+  /// Until `v` is there; nothing where it does not wait for the round before.
+  float before(const Value *v) {
+    auto *i = llvm::dyn_cast<Instruction>(v);
+    if (!i || !loop_.contains(i))
+      return kNever;
+    if (llvm::isa<llvm::PHINode>(i) && i->getParent() == loop_.getHeader())
+      return 0;
+    auto [it, isNew] = lengths_.try_emplace(i, kNever);
+    if (!isNew)
+      return it->second;
+    float most = kNever;
+    for (const Value *operand : i->operands())
+      most = std::max(most, before(operand));
+    return lengths_[i] = most == kNever ? kNever : most + cost_.latency(*i, isGang_);
+  }
+  static constexpr float kNever = -1;
+  const llvm::Loop &loop_;
+  const AloneCost &cost_;
+  const bool isGang_;
+  llvm::DenseMap<const Instruction *, float> lengths_;
+};
+
 llvm::DebugLoc lineIn(llvm::DISubprogram *function, unsigned line) {
   return function ? llvm::DebugLoc(llvm::DILocation::get(function->getContext(), line, 0, function))
                   : llvm::DebugLoc();
@@ -186,6 +221,21 @@ float AloneCost::ofAccess(const Instruction &i) const {
   return std::clamp(whole, registers(i), std::max(registers(i), of(i).gang));
 }
 
+float AloneCost::latency(const Instruction &i, bool isGang) const {
+  if (isDivision(i) || i.isIntDivRem())
+    return isGang ? of(i).gang : of(i).lane;
+  if (llvm::isa<llvm::PHINode, llvm::CastInst>(i))
+    return 0;
+  if (isGang && llvm::isa<llvm::LoadInst>(i) && isApart(i))
+    return target_.costs.gatherLatency;
+  if (i.getType()->isFPOrFPVectorTy() || llvm::isa<llvm::LoadInst>(i))
+    return kLimits.stragglers.floatLatency;
+  if (i.getOpcode() != Instruction::Mul)
+    return 1;
+  const bool isInSteps = isGang && shapes_.shape(&i).isVarying() && widthOfNumbers(i) == 64;
+  return kLimits.stragglers.productLatency * (isInSteps ? kLimits.alone.product64 / 2 : 1);
+}
+
 int64_t AloneCost::span(const Shape &shape) {
   const auto [least, most] = std::minmax_element(shape.offsets->begin(), shape.offsets->end());
   return *most - *least;
@@ -206,6 +256,10 @@ float AloneCost::registers(const Instruction &i) const {
     type = compare->getOperand(0)->getType();
   const uint64_t bits = type->isPointerTy() ? 64 : type->getScalarSizeInBits();
   return float(target_.registersFor(bits * shapes_.lanes()));
+}
+
+float carriedChain(const llvm::Loop &loop, const AloneCost &cost, bool isGang) {
+  return CarriedChain(loop, cost, isGang).length();
 }
 
 AloneFunction::AloneFunction(llvm::Function &kernel, llvm::ArrayRef<Value *> inputs,

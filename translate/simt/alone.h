@@ -44,6 +44,8 @@ class AloneCost {
   /// Of a gang's load or store without a mask: of what lies within known distances, the registers
   /// that hold all in between.
   float ofAccess(const llvm::Instruction &) const;
+  /// Until the result is there, of a gang or of one lane.
+  float latency(const llvm::Instruction &, bool isGang) const;
 
  private:
   std::optional<AloneCosts> ofWords(const llvm::Instruction &) const;
@@ -56,6 +58,10 @@ class AloneCost {
   const ShapeAnalysis &shapes_;
   const Target &target_;
 };
+
+/// Cycles from a round's begin to what it leaves for the next, of a gang or of one lane: the next
+/// one begins as soon as it has that.
+float carriedChain(const llvm::Loop &, const AloneCost &, bool isGang);
 
 /// A function, still empty, that a kernel's lanes call one after the other. Pointers go in and out
 /// as integers, which is what addresses are in the code of a thread.

@@ -243,7 +243,15 @@ constinit const Limits kLimits = {
     // s += f(in[k]) over rows of 20, 100 and 784 floats at W = 8 and 32: a square's difference 1.5
     // and 1.4, 0.95 and 1.7, 1.0 and 1.6 ms; 11 operations 1.5 and 1.7, 1.6 and 2.5, 1.1 and 2.5;
     // expf 4.1 and 3.0, 4.3 and 4.3, 4.2 and 4.2.
-    .rows = {.unrolled = 512, .workPerAccess = 1.5F, .workPerRead = 12},
+    // s, t = f(in[k], s, t), out[k] = s + t with 8, 16, 32 and 64 fma for each element, one after
+    // the
+    // other, in rows of 1000 and 1024 floats at W = 8, 16, 32 (Sapphire Rapids, AVX-512): 0.31,
+    // 0.31,
+    // 0.49 and 0.55, 1.2, 1.3 ms; 0.48, 0.25, 0.24 and 0.60, 1.3, 1.4; 0.97, 0.47, 0.34 and 0.95,
+    // 1.2, 1.4; 1.9, 0.94, 0.52 and 1.9, 1.3, 1.4; at AVX2 0.55, 0.64, 0.53 and 0.67, 1.4, 1.4;
+    // 0.60, 0.53, 0.58 and 0.55, 1.3, 1.5; 0.94, 0.69, 1.3 and 0.95, 1.3, 1.4; 2.0, 1.6, 1.1 and
+    // 1.9, 1.4, 1.5.
+    .rows = {.unrolled = 512, .workPerAccess = 1.5F, .workPerRead = 12, .workPerWrite = 24},
     // What LLVM makes of them at AVX2. One by one of gangs' time, and what the model says: elliptic
     // curves (secp256k1) 0.6 (of W = 8) and 1.07; without carries, `mix64` of bench_kinds 3 and
     // 0.3.
@@ -254,6 +262,15 @@ constinit const Limits kLimits = {
     // few have a round or two left. As much code again as kernels have in such loops.
     .stragglers =
         {.lanes = 6, .copied = 512, .perCycle = 2, .floatLatency = 4, .productLatency = 3},
+    // Twice as many lanes as fit, or as long code gets: what the model says of the narrower gang,
+    // and
+    // the time with the wider one (Sapphire Rapids). AVX2: crc32 of bench_kinds 0.87 and 0.80,
+    // fnv64
+    // 0.54 and 0.76, optionPaths 1.34 and 0.83, mandelbrot 1.06 and 1.10; aesRounds 0.11 and 1.14,
+    // powerModulo 0.45 and 1.25, `sha256` of samples 0.46 and 1.41. Both levels: distances of
+    // curves
+    // 0.55 and 0.7, angles of joints 0.8 and 0.6, counts of genotypes 0.7 and 0.9 to 1.05.
+    .width = {.latency = 0.5F},
     // One by one of gangs' time, and what the model says a gang takes of one by one (Zen 3, AVX2):
     // `csrScalar` of bench_kinds 0.55 and 1.2, page rank over 4 to 15 neighbours 0.42 and 1.05,
     // triangles by merging 0.43 and 1.6, structures of eight words added in memory 0.48 and 2.2;

@@ -31,7 +31,10 @@ struct Limits {
   struct Rows {
     uint64_t unrolled;   ///< instructions
     float workPerAccess; ///< with more, walks are worth lanes
-    float workPerRead;   ///< with more, walks that only read are worth more than a register of them
+    /// With more, walks that only read are worth more than a register of lanes, and those that also
+    /// write as much as one.
+    float workPerRead;
+    float workPerWrite; ///< with more, walks that also write are nothing beside it
   } rows;
   /// Numbers of several words (alone.cpp).
   struct Alone {
@@ -46,6 +49,11 @@ struct Limits {
     /// a sum or product of floats, and of a product of integers, to what wants it.
     float perCycle, floatLatency, productLatency;
   } stragglers;
+  /// W (width.cpp).
+  struct Width {
+    float
+        latency; ///< share of a loop's cycles that a round waits for the one before: from there on
+  } width;
   /// Kernels whose lanes are better off one by one (one_lane.cpp).
   struct OneLane {
     unsigned blocks; ///< of kernels that are looked at: each is held against each branch

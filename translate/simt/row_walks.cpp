@@ -76,12 +76,16 @@ RowWalks rowWalksIn(const ShapeAnalysis &shapes, const Target &target) {
     const int64_t lines = walk.stores == 0 ? 4 : 1;
     if (walk.longestStep >= lines * target.lineBytes)
       return {};
-    const auto accesses = float(walk.loads + walk.stores);
-    const bool isBusy = float(walk.work) > kLimits.rows.workPerAccess * accesses;
-    isForReaders &= float(walk.work) <= kLimits.rows.workPerRead * accesses &&
-                    walk.leastBits * readers >= target.vectorBits;
-    if (walk.stores != 0)
-      writers = std::max(writers, isBusy ? 8u : 1u);
+    const float perAccess = float(walk.work) / float(walk.loads + walk.stores);
+    const bool isBusy = perAccess > kLimits.rows.workPerRead;
+    isForReaders &= !isBusy && walk.leastBits * readers >= target.vectorBits;
+    if (walk.stores == 0)
+      continue;
+    if (perAccess > kLimits.rows.workPerWrite)
+      return {};
+    writers = std::max(writers, isBusy                                   ? readers
+                                : perAccess > kLimits.rows.workPerAccess ? 8u
+                                                                         : 1u);
   }
   if (writers != 0)
     return {writers, true};

@@ -32,56 +32,12 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-/// Cycles from a round's begin to what it leaves for the next: rounds of one lane begin as soon as
-/// they have that.
-class CarriedChain {
- public:
-  CarriedChain(const llvm::Loop &loop, const AloneCost &cost) : loop_(loop), cost_(cost) {}
-
-  float length() {
-    float most = 0;
-    for (const llvm::PHINode &phi : loop_.getHeader()->phis())
-      most = std::max(most, before(phi.getIncomingValueForBlock(loop_.getLoopLatch())));
-    return most;
-  }
-
- private:
-  /// Until `v` is there; nothing where it does not wait for the round before.
-  float before(const Value *v) {
-    auto *i = llvm::dyn_cast<Instruction>(v);
-    if (!i || !loop_.contains(i))
-      return kNever;
-    if (llvm::isa<llvm::PHINode>(i) && i->getParent() == loop_.getHeader())
-      return 0;
-    auto [it, isNew] = lengths_.try_emplace(i, kNever);
-    if (!isNew)
-      return it->second;
-    float most = kNever;
-    for (const Value *operand : i->operands())
-      most = std::max(most, before(operand));
-    return lengths_[i] = most == kNever ? kNever : most + latency(*i);
-  }
-  float latency(const Instruction &i) const {
-    const bool isFloat = i.getType()->isFPOrFPVectorTy();
-    return isDivision(i) || i.isIntDivRem()              ? cost_.of(i).lane
-           : isFloat || llvm::isa<llvm::LoadInst>(i)     ? kLimits.stragglers.floatLatency
-           : i.getOpcode() == Instruction::Mul           ? kLimits.stragglers.productLatency
-           : llvm::isa<llvm::PHINode, llvm::CastInst>(i) ? 0.f
-                                                         : 1.f;
-  }
-
-  static constexpr float kNever = -1;
-  const llvm::Loop &loop_;
-  const AloneCost &cost_;
-  llvm::DenseMap<const Instruction *, float> lengths_;
-};
-
 AloneCosts roundOf(const llvm::Loop &loop, const AloneCost &cost) {
   AloneCosts sum;
   for (const BasicBlock *b : loop.blocks())
     for (const Instruction &i : *b)
       sum += cost.of(i);
-  sum.lane = std::max(sum.lane / kLimits.stragglers.perCycle, CarriedChain(loop, cost).length());
+  sum.lane = std::max(sum.lane / kLimits.stragglers.perCycle, carriedChain(loop, cost, false));
   return sum;
 }
 

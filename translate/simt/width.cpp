@@ -3,6 +3,9 @@
 #include <llvm/ADT/BitVector.h>
 #include <llvm/IR/Instructions.h>
 
+#include <cmath>
+
+#include "translate/simt/alone.h"
 #include "translate/simt/cost.h"
 #include "translate/simt/linear_sum.h"
 #include "translate/simt/one_lane.h"
@@ -178,8 +181,30 @@ bool isMostlyFloat(const ShapeAnalysis &shapes) {
   return 2 * floats > all;
 }
 
-/// Few in long code, whose bodies for more lanes take long to compile, outgrow the first cache for
-/// instructions and keep most of what is in flight in memory.
+/// Whether gangs mostly wait for what their own round before computes: in the loop that takes most
+/// of their time, as far as the operations' costs tell. More lanes fill that time.
+bool isBoundByLatency(const ShapeAnalysis &shapes, const Target &target) {
+  const AloneCost cost(shapes, target);
+  llvm::DenseMap<const llvm::Loop *, float> cycles; // of a round, without those of loops in it
+  for (const llvm::BasicBlock *b : shapes.order())
+    for (const llvm::Instruction &i : *b)
+      cycles[shapes.loops().getLoopFor(b)] += cost.of(i).gang;
+  float most = 0;
+  bool isBound = false;
+  for (const llvm::Loop *loop : shapes.loops().getLoopsInPreorder()) {
+    const float chain = carriedChain(*loop, cost, true), own = cycles.lookup(loop),
+                rounds = std::pow(kLimits.oneLane.rounds, float(loop->getLoopDepth())),
+                time = rounds * std::max(own, chain);
+    if (time <= most)
+      continue;
+    most = time;
+    isBound = chain >= kLimits.width.latency * own;
+  }
+  return isBound;
+}
+
+/// A register's lanes in long code, whose bodies for more take long to compile, outgrow the first
+/// cache for instructions and keep most of what is in flight in memory.
 unsigned lanesForLength(const ShapeAnalysis &shapes, const Target &target) {
   size_t instructions = 0;
   for (const llvm::BasicBlock *b : shapes.order())
@@ -231,6 +256,12 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     return {1, "each thread walks along a row of its own, and writes one"};
   if (!f.hasBarriers && !f.spins && isBetterAlone(usual, target) && !takesWarpForOne())
     return {1, "threads mostly part, or read and write all over memory: one by one is sooner"};
+  // Twice as many where gangs of so many would mostly wait.
+  const auto unlessBound = [&](unsigned lanes) {
+    return lanes < 32 && isBoundByLatency(UsualShapes(body, {lanes, o.block}).usual(), target)
+               ? 2 * lanes
+               : lanes;
+  };
   std::string reason = "one gang per warp";
   bool areRows = false;
   if (walk > 1 && threads % walk == 0) {
@@ -254,10 +285,11 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   } else if (walks.lanes > 1 && threads % walks.lanes == 0) {
     wanted = walks.lanes;
     reason = "each thread reads a row of its own";
-  } else if (const unsigned few = lanesForLength(usual, target); few < 32 && threads % few == 0) {
+  } else if (const unsigned few = unlessBound(lanesForLength(usual, target));
+             few < 32 && threads % few == 0) {
     wanted = few;
     reason = "long code: " + std::to_string(few) + " lanes keep it short";
-  } else if (unsigned fitting = lanesThatFit(usual, target);
+  } else if (const unsigned fitting = unlessBound(lanesThatFit(usual, target));
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
     reason =

@@ -107,17 +107,21 @@ TEST(Width, ThreadsThatWalkAlongRowsAreFew) {
                    work +
                    "store float %t, ptr %op, align 4\n%l = add i32 %k, 1\n"
                    "%c = icmp ult i32 %l, %n\nbr i1 %c, label %loop, label %end\nend:\nret void",
-               {.lanes = 0, .block = {128, 1, 1}})
+               {.lanes = 0, .block = {128, 1, 1}, .level = CpuLevel::avx512})
         .needs.lanes;
   };
   const std::string apart = "%first = mul i32 %x, %n\n", beside = "%first = shl i32 %x, 0\n";
   const std::string little = "%t = fmul float %u, 0.5\n";
-  std::string much = "%w0 = fmul float %u, %v\n";
-  for (unsigned k = 0; k < 8; ++k)
-    much += "%w" + std::to_string(k + 1) + " = fmul float %w" + std::to_string(k) + ", %u\n";
-  much += "%t = fadd float %w8, %v\n";
+  const auto products = [](unsigned count) {
+    std::string all = "%w0 = fmul float %u, %v\n";
+    for (unsigned k = 0; k < count; ++k)
+      all += "%w" + std::to_string(k + 1) + " = fmul float %w" + std::to_string(k) + ", %u\n";
+    return all + "%t = fadd float %w" + std::to_string(count) + ", %v\n";
+  };
   EXPECT_EQ(lanesWith(apart, little), 1u);
-  EXPECT_EQ(lanesWith(apart, much), 8u);
+  EXPECT_EQ(lanesWith(apart, products(8)), 8u);
+  EXPECT_EQ(lanesWith(apart, products(35)), 16u); // a register
+  EXPECT_EQ(lanesWith(apart, products(80)), 32u); // beside which rows are nothing
   EXPECT_EQ(lanesWith("%first = mul i32 %x, 1024\n", little), 1u);
   EXPECT_GT(lanesWith(beside, little), 8u);        // neighbours
   EXPECT_GT(lanesWith(apart, little, "%out"), 8u); // writes no row
@@ -192,6 +196,39 @@ TEST(Width, LongCodeHasFewLanes) {
   EXPECT_EQ(lanesOf(2000, CpuLevel::sse4), 8u);
   EXPECT_EQ(lanesOf(400, CpuLevel::avx512), 32u);
   EXPECT_EQ(lanesOf(2000, CpuLevel::avx512), 16u);
+}
+
+/// Two registers' worth, where rounds of one would wait for the one before.
+TEST(Width, LongCodeWhoseRoundsWaitHasMoreLanes) {
+  const auto lanesOf = [](unsigned chains, CpuLevel level) {
+    std::string body = "%base = load i64, ptr %params\n%n = trunc i64 %base to i32\n"
+                       "%x0 = call i32 @ptx.sreg.tid.x()\n%f = uitofp i32 %x0 to float\n"
+                       "br label %loop\nloop:\n%k = phi i32 [ 0, %0 ], [ %l, %loop ]\n";
+    const auto value = [](unsigned chain, unsigned k) {
+      return "%v" + std::to_string(chain) + "." + std::to_string(k);
+    };
+    const unsigned length = 2000 / chains;
+    for (unsigned c = 0; c < chains; ++c)
+      body += value(c, 0) + " = phi float [ %f, %0 ], [ " + value(c, length) + ", %loop ]\n";
+    for (unsigned c = 0; c < chains; ++c)
+      for (unsigned k = 0; k < length; ++k)
+        body += value(c, k + 1) + " = " + (k % 2 ? "fadd" : "fmul") + " float " + value(c, k) +
+                ", 0.5\n";
+    body += "%l = add i32 %k, 1\n%c = icmp ult i32 %l, %n\nbr i1 %c, label %loop, label %end\n"
+            "end:\n%e = zext i32 %x0 to i64\n%o = shl i64 %e, 2\n";
+    for (unsigned c = 0; c < chains; ++c)
+      body += "%a" + std::to_string(c) + " = add i64 %base, " + std::to_string(4096 * c) + "\n%b" +
+              std::to_string(c) + " = add i64 %a" + std::to_string(c) + ", %o\n%p" +
+              std::to_string(c) + " = inttoptr i64 %b" + std::to_string(c) +
+              " to ptr\nstore float " + value(c, length) + ", ptr %p" + std::to_string(c) +
+              ", align 4\n";
+    return widened(body + "ret void", {.lanes = 0, .block = {128, 1, 1}, .level = level})
+        .needs.lanes;
+  };
+  EXPECT_EQ(lanesOf(1, CpuLevel::avx2), 16u);
+  EXPECT_EQ(lanesOf(1, CpuLevel::avx512), 32u);
+  EXPECT_EQ(lanesOf(20, CpuLevel::avx2), 8u);
+  EXPECT_EQ(lanesOf(20, CpuLevel::avx512), 16u);
 }
 
 /// Each element of a vector that lanes load from places of their own takes registers.
