@@ -34,6 +34,7 @@
 #include "translate/jit/quiet_calls.h"
 #include "translate/jit/row_conditions.h"
 #include "translate/jit/shared_values.h"
+#include "translate/jit/single_elements.h"
 #include "translate/jit/spread_masks.h"
 #include "translate/jit/streamed_stores.h"
 #include "translate/jit/target.h"
@@ -375,6 +376,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   Blocks blocks{.longest = longestBlock(module, target.vectorBytes())};
   if (!effort.isBaseline())
     for (Function &function : module) {
+      computeSingleElements(function);
       if (target.level == CpuLevel::avx512) {
         fixUpNans(function);
         permuteWords(function, target.vectorBits);
