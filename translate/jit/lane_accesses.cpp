@@ -3,6 +3,7 @@
 #include <llvm/Analysis/BlockFrequencyInfo.h>
 #include <llvm/Analysis/BranchProbabilityInfo.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -66,6 +67,64 @@ void accessInPlace(IntrinsicInst &i, AllocaInst *nobody) {
   }
   if (!access.isStore)
     replaceGather(i, access, ir, result);
+  i.eraseFromParent();
+}
+
+/// Addresses as a number that is the same for all lanes and numbers from zero on that differ.
+struct Apart {
+  Value *alike = nullptr, *differing = nullptr;
+};
+/// Of those whose distances surely have less than 31 bits; nothing of others.
+std::optional<Apart> takeApart(Value *addresses, const DataLayout &layout) {
+  using namespace PatternMatch;
+  Value *x, *y;
+  if (!match(addresses, m_Add(m_Value(x), m_Value(y))))
+    return std::nullopt;
+  if (!getSplatValue(y))
+    std::swap(x, y);
+  Value *alike = getSplatValue(y);
+  return alike && computeKnownBits(x, layout).countMinLeadingZeros() > 33
+             ? std::optional(Apart{alike, x})
+             : std::nullopt;
+}
+
+/// A gather that is one of words. Elements that may lie across two of them are not.
+bool isOfWords(const LaneAccess &access, const simt::Target &target) {
+  return !access.isStore && target.gathersInWords(access.elementBits()) &&
+         access.align.value() * 8 >= access.elementBits();
+}
+
+/// A gather of bytes or halves, where there is one of words: the words that they lie in, which are
+/// on the same pages, and of each what is wanted.
+void gatherWords(IntrinsicInst &i) {
+  constexpr uint64_t kInWord = 3; // bits of an address
+  const LaneAccess access(i);
+  IRBuilder<> ir(&i);
+  const auto vectorOf = [&](Type *type) { return FixedVectorType::get(type, access.lanes()); };
+  Value *addresses = nullptr;
+  if (auto *cast = dyn_cast<IntToPtrInst>(access.pointers))
+    addresses = cast->getOperand(0);
+  else
+    addresses = ir.CreatePtrToInt(access.pointers, vectorOf(ir.getInt64Ty()));
+  Value *places, *inWord;
+  if (const auto apart = takeApart(addresses, i.getDataLayout())) {
+    Value *index = ir.CreateAdd(
+        ir.CreateTrunc(apart->differing, vectorOf(ir.getInt32Ty())),
+        ir.CreateVectorSplat(access.lanes(),
+                             ir.CreateTrunc(ir.CreateAnd(apart->alike, kInWord), ir.getInt32Ty())));
+    inWord = ir.CreateAnd(index, kInWord);
+    places = ir.CreateGEP(
+        ir.getInt8Ty(), ir.CreateIntToPtr(ir.CreateAnd(apart->alike, ~kInWord), ir.getPtrTy()),
+        ir.CreateSExt(ir.CreateAnd(index, uint32_t(~kInWord)), vectorOf(ir.getInt64Ty())));
+  } else {
+    inWord = ir.CreateAnd(ir.CreateTrunc(addresses, vectorOf(ir.getInt32Ty())), kInWord);
+    places = ir.CreateIntToPtr(ir.CreateAnd(addresses, ~kInWord), vectorOf(ir.getPtrTy()));
+  }
+  Value *words =
+      ir.CreateMaskedGather(vectorOf(ir.getInt32Ty()), places, Align(kInWord + 1), access.mask);
+  Value *wanted = ir.CreateTrunc(ir.CreateLShr(words, ir.CreateShl(inWord, 3)),
+                                 vectorOf(ir.getIntNTy(access.elementBits())));
+  replaceGather(i, access, ir, ir.CreateBitCast(wanted, access.type));
   i.eraseFromParent();
 }
 
@@ -333,6 +392,10 @@ SmallVector<IntrinsicInst *> hottest(const Function &function, const LoopInfo &l
 } // namespace
 
 void accessLanesInPlace(Module &module, const simt::Target &target, bool isBaseline) {
+  for (Function &function : module)
+    for (IntrinsicInst *i : laneAccesses(function, target))
+      if (isOfWords(LaneAccess(*i), target))
+        gatherWords(*i);
   constexpr unsigned kInPlace = 64; // bits: wider elements are no elements of vectors
   const auto &limits = simt::kLimits.code;
   uint64_t often = isBaseline ? limits.lanesOnce : limits.lanesOften, once = limits.lanesOnce;

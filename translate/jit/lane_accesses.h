@@ -4,6 +4,8 @@
 //     =>  for each lane:  store i32 %v[lane], (%mask[lane] ? %p[lane] : %nobody)       in place
 //     =>  call scatter(pointers in memory, values in memory, %mask as bits)            by calls
 //
+// Bytes and halves are gathered as the words that they lie in, where the CPU gathers words.
+//
 // In place, that is a hundred instructions. Kernels that have many such accesses (sorting, merging
 // and selecting by CUB has hundreds, which run once a tile) compile twice as long by it, and
 // outgrow the first caches for instructions: theirs are calls.

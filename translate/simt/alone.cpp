@@ -167,6 +167,8 @@ AloneCosts AloneCost::of(const Instruction &i) const {
   if (llvm::getLoadStorePointerOperand(&i)) {
     const bool isStore = llvm::isa<llvm::StoreInst>(i);
     const llvm::Type *type = isStore ? i.getOperand(0)->getType() : i.getType();
+    if (isApart(i) && target_.gathersInWords(type->getScalarSizeInBits()) && !isStore)
+      return {lanes * costs.gather + 3.F * float(target_.registersFor(32 * uint64_t(lanes))), 1};
     if (isApart(i) && target_.hasMaskedGather() && !target_.gathers(type->getScalarSizeInBits()))
       return {lanes * 2 * costs.laneExtraction, 1}; // the address, and the element
     if (isApart(i))
@@ -242,9 +244,12 @@ int64_t AloneCost::span(const Shape &shape) {
 }
 
 bool AloneCost::isApart(const Instruction &access) const {
-  const Shape shape = shapes_.shape(llvm::getLoadStorePointerOperand(&access));
+  const llvm::Value *pointer = llvm::getLoadStorePointerOperand(&access);
+  const Shape shape = shapes_.shape(pointer);
   if (!shape.hasOffsets())
     return shape.isVarying();
+  if (llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)))
+    return false; // one element of all lanes' arrays: a row (local_rows.h)
   return float(span(shape)) > 2 * registers(access) * float(target_.vectorBytes());
 }
 

@@ -407,7 +407,9 @@ size_t sizeOf(const llvm::Instruction &i, const Target &target) {
     return 1;
   const LaneAccess access(llvm::cast<llvm::IntrinsicInst>(i));
   const unsigned perLane = 3; // its pointer, its value, the access
-  return target.gathers(access.elementBits()) ? 1 : perLane * access.lanes();
+  const bool isOwn = target.gathers(access.elementBits()) ||
+                     (!access.isStore && target.gathersInWords(access.elementBits()));
+  return isOwn ? 1 : perLane * access.lanes();
 }
 
 /// Those that gangs which stay together may come to.

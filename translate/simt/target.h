@@ -61,6 +61,11 @@ struct Target {
   bool hasMaskedGather() const { return hasMaskRegisters(); }
   /// Whether one of elements of `bits` is.
   bool gathers(unsigned bits) const { return hasMaskedGather() && (bits == 32 || bits == 64); }
+  /// Whether one of elements of `bits` is one of the words that they lie in, of which shifts leave
+  /// them.
+  bool gathersInWords(unsigned bits) const {
+    return hasMaskedGather() && (bits == 8 || bits == 16);
+  }
   /// Whether registers are two halves, and a shuffle across both takes another instruction.
   bool hasCheapHalves() const { return vectorBits == 256 && !hasMaskRegisters(); }
   /// Elements from one lane's to the next one's, from where on loads and stores of single elements

@@ -539,7 +539,8 @@ bool Accesses::isOneOfMany(const llvm::StoreInst &access) {
 /// gathered where the fewest instructions are wanted.
 llvm::Type *Accesses::gatheredAs(const llvm::Instruction &access, llvm::Type *type, size_t lanes) {
   const auto bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
-  const bool isOwn = context_.target.gathers(bits);
+  const bool isOwn = context_.target.gathers(bits) ||
+                     (llvm::isa<llvm::LoadInst>(access) && context_.target.gathersInWords(bits));
   const bool isOfMost = lanes == lanes_ || ((isOwn || !mask()) && lanes > lanes_ / 4);
   if (!isOfMost || !llvm::isPowerOf2_32(bits) || bits < 8 || bits > 128 || type->isPointerTy())
     return nullptr;

@@ -203,19 +203,24 @@ bool isBoundByLatency(const ShapeAnalysis &shapes, const Target &target) {
   return isBound;
 }
 
-/// A register's lanes in long code, whose bodies for more take long to compile, outgrow the first
-/// cache for instructions and keep most of what is in flight in memory.
-unsigned lanesForLength(const ShapeAnalysis &shapes, const Target &target) {
+using IsBound = llvm::function_ref<bool(unsigned lanes)>; ///< by latency
+
+/// A register's lanes in long code, or two registers' where one would mostly wait: bodies for more
+/// take long to compile, outgrow the first cache for instructions and keep most of what is in
+/// flight in memory. 0: the code is not long.
+unsigned lanesForLength(const ShapeAnalysis &shapes, const Target &target, IsBound isBound) {
   size_t instructions = 0;
   for (const llvm::BasicBlock *b : shapes.order())
     instructions += b->size();
-  return instructions > kLimits.code.wide ? target.lanesOfRegister() : 32;
+  const unsigned few = target.lanesOfRegister();
+  return instructions <= kLimits.code.wide ? 0 : isBound(few) ? 2 * few : few;
 }
 
 /// The widest gang, not below 8, whose values that live through loops find room in the vector
 /// registers, and most of those that live at once where a gang of 32 has few registers for each.
-/// `shapes`: of the widest gang.
-unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
+/// Twice as wide where it would mostly wait, and has not that many values. `shapes`: of the widest
+/// gang.
+unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target, IsBound isBound) {
   const DifferingValues differing(shapes);
   const Loops aroundBarriers = loopsAroundBarriers(shapes);
   const unsigned live = liveThroughLoops(shapes, differing, aroundBarriers);
@@ -223,12 +228,13 @@ unsigned lanesThatFit(const ShapeAnalysis &shapes, const Target &target) {
   const unsigned atOnce =
       target.hasMaskRegisters() ? 0 : mostLive(shapes, differing, aroundBarriers);
   const unsigned room = target.registersAtOnce(isMostlyFloat(shapes), live > 0);
+  const auto inLoops = [&](unsigned lanes) { return live * (lanes / perRegister); };
   unsigned lanes = 32;
   while (lanes > 8 && lanes > perRegister &&
-         (live * (lanes / perRegister) > target.registersForLoops() ||
-          atOnce * (lanes / perRegister) > room))
+         (inLoops(lanes) > target.registersForLoops() || atOnce * (lanes / perRegister) > room))
     lanes /= 2;
-  return lanes;
+  return lanes < 32 && inLoops(lanes) <= target.registersForLoops() && isBound(lanes) ? 2 * lanes
+                                                                                      : lanes;
 }
 
 /// 32 where warp operations want the warp in one gang; 16 where rows of the block are 16 wide; few
@@ -256,11 +262,8 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
     return {1, "each thread walks along a row of its own, and writes one"};
   if (!f.hasBarriers && !f.spins && isBetterAlone(usual, target) && !takesWarpForOne())
     return {1, "threads mostly part, or read and write all over memory: one by one is sooner"};
-  // Twice as many where gangs of so many would mostly wait.
-  const auto unlessBound = [&](unsigned lanes) {
-    return lanes < 32 && isBoundByLatency(UsualShapes(body, {lanes, o.block}).usual(), target)
-               ? 2 * lanes
-               : lanes;
+  const auto isBound = [&](unsigned lanes) {
+    return isBoundByLatency(UsualShapes(body, {lanes, o.block}).usual(), target);
   };
   std::string reason = "one gang per warp";
   bool areRows = false;
@@ -285,11 +288,12 @@ Width chooseWidth(llvm::Module &m, const llvm::Function *kernel, const CodeOptio
   } else if (walks.lanes > 1 && threads % walks.lanes == 0) {
     wanted = walks.lanes;
     reason = "each thread reads a row of its own";
-  } else if (const unsigned few = unlessBound(lanesForLength(usual, target));
-             few < 32 && threads % few == 0) {
+  } else if (const unsigned few = lanesForLength(usual, target, isBound);
+             few != 0 && threads % few == 0) {
     wanted = few;
-    reason = "long code: " + std::to_string(few) + " lanes keep it short";
-  } else if (const unsigned fitting = unlessBound(lanesThatFit(usual, target));
+    if (few < 32)
+      reason = "long code: " + std::to_string(few) + " lanes keep it short";
+  } else if (const unsigned fitting = lanesThatFit(usual, target, isBound);
              fitting < 32 && threads % fitting == 0) {
     wanted = fitting;
     reason =
