@@ -186,7 +186,42 @@ void Widener::emitBlock(unsigned n) {
     emitInstruction(i);
   }
   setLine(block->getTerminator()->getDebugLoc());
+  storeUsual(block);
   emitTerminator(block, n);
+}
+
+/// The value that most ways to a block bring, where they part in lanes and have it before they do:
+/// lanes that take another way put theirs in its place. Null where two ways are all.
+const llvm::Value *Widener::usualValue(const llvm::PHINode &phi) {
+  const auto [known, isNew] = usualValues_.try_emplace(&phi, nullptr);
+  if (!isNew)
+    return known->second;
+  const Block *to = phi.getParent();
+  const unsigned ways = phi.getNumIncomingValues();
+  const llvm::Loop *loop = shapes_.loops().getLoopFor(to);
+  const Block *parted = shapes_.dominators().getNode(to)->getIDom()->getBlock();
+  if (ways < 3 || ways > kLimits.code.ways || !shapes_.shape(&phi).isVarying() ||
+      (loop && loop->getHeader() == to) || shapes_.loops().getLoopFor(parted) != loop ||
+      (accumulators_ && accumulators_->placeOf(phi)))
+    return nullptr;
+  const auto isLoopLeft = [&](const Block *from) { return divergentLoopLeft(from, to) != nullptr; };
+  if (llvm::any_of(phi.blocks(), isLoopLeft))
+    return nullptr;
+  for (const Value *v : phi.incoming_values()) {
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    if (!llvm::isa<llvm::UndefValue>(v) && 2 * llvm::count(phi.incoming_values(), v) > ways &&
+        (!i || shapes_.dominators().dominates(i->getParent(), parted)))
+      return usualValues_[&phi] = v;
+  }
+  return nullptr;
+}
+
+/// Those of blocks that the ways which part at the end of `parted` lead to.
+void Widener::storeUsual(const Block *parted) {
+  for (const auto *next : shapes_.dominators().getNode(parted)->children())
+    for (const llvm::PHINode &phi : next->getBlock()->phis())
+      if (const Value *v = usualValue(phi))
+        b_.CreateStore(vector(v), incomingSlot(phi));
 }
 
 /// Values that phis of `to` receive on this edge. All are read before the first is written (they
@@ -214,8 +249,11 @@ void Widener::storePhis(const Block *from, const Block *to, Value *edgeMask) {
       stores.push_back({slot, base(in)});
       continue;
     }
+    const Value *usual = usualValue(phi);
+    if (in == usual)
+      continue;
     Value *v = vector(in);
-    if (isBlended) {
+    if (isBlended || (usual && edgeMask)) {
       Value *old = b_.CreateLoad(slot->getAllocatedType(), slot);
       v = laneSelect(edgeMask, v, old);
     }

@@ -64,6 +64,8 @@ class Widener : private Collectives {
   const llvm::Loop *divergentLoopLeft(const Block *from, const Block *to) const;
   Value *maskOf(const Block *);
   llvm::Constant *knownMask(const Block *);
+  const Value *usualValue(const llvm::PHINode &);
+  void storeUsual(const Block *parted);
   void storePhis(const Block *from, const Block *to, Value *edgeMask);
   llvm::AllocaInst *maskSlot(const Block *);
 
@@ -87,6 +89,7 @@ class Widener : private Collectives {
   llvm::DenseMap<const llvm::Loop *, unsigned> loopEndOf_;
   std::set<unsigned> everPending_;
   std::optional<llvm::DenseSet<const Block *>> exitsMatter_, beforeWaits_;
+  llvm::DenseMap<const llvm::PHINode *, const Value *> usualValues_;
   llvm::DenseMap<const Block *, llvm::AllocaInst *> maskSlots_, maskValues_;
   llvm::DenseMap<const Block *, llvm::Constant *> knownMasks_; // by their root
   llvm::DenseMap<const Block *, const Block *>
