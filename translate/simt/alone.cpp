@@ -171,8 +171,11 @@ AloneCosts AloneCost::of(const Instruction &i) const {
       return {lanes * costs.gather + 3.F * float(target_.registersFor(32 * uint64_t(lanes))), 1};
     if (isApart(i) && target_.hasMaskedGather() && !target_.gathers(type->getScalarSizeInBits()))
       return {lanes * 2 * costs.laneExtraction, 1}; // the address, and the element
-    if (isApart(i))
-      return {lanes * (isStore ? costs.scatter : costs.gather), 1};
+    if (isApart(i)) {
+      const float each = isStore ? costs.scatter : costs.gather;
+      const bool isAsked = !target_.hasMaskedGather() && shapes_.isInDivergentRegion(i.getParent());
+      return {lanes * (isAsked ? std::max(each, kLimits.alone.askedLane) : each), 1};
+    }
     return {registers(i) * (isStore ? costs.maskedStore : costs.maskedLoad), 1};
   }
   if (llvm::isa<llvm::AtomicRMWInst>(i)) // each lane is asked, and serves itself

@@ -255,7 +255,12 @@ constinit const Limits kLimits = {
     // What LLVM makes of them at AVX2. One by one of gangs' time, and what the model says: elliptic
     // curves (secp256k1) 0.6 (of W = 8) and 1.07; without carries, `mix64` of bench_kinds 3 and
     // 0.3.
-    .alone = {.product64 = 6, .product128 = 14, .carry = 3, .wordLane = 0.5F},
+    // Gathers under masks at AVX2, W = 1 and the best other W (Sapphire Rapids): sparse products
+    // 0.56
+    // and 0.62 (csrScalar of bench_kinds), one of 27 neighbours 0.45, runs of bytes 0.73, levels of
+    // a
+    // graph 1.04; colouring a graph 1.8, parity checks 1.9.
+    .alone = {.product64 = 6, .product128 = 14, .carry = 3, .wordLane = 0.5F, .askedLane = 1.6F},
     // `sieve`, `bfsLevel` and `hashLookup` of bench_kinds_avx2 at 0, 4, 6 and 8
     // lanes: 8.7, 2.4, 2.0
     // and 1.8 of the loops' time; 1.7, 1.1, 1.0 and 0.8; 0.79, 0.76, 0.81 and 0.86, where the last

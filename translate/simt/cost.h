@@ -40,6 +40,8 @@ struct Limits {
   struct Alone {
     float product64, product128, carry; ///< instructions for each register of 64-bit numbers
     float wordLane;                     ///< cycles of a sum or product of one lane
+    /// Cycles at least of each lane of a gather under a mask, where that is a branch for each.
+    float askedLane;
   } alone;
   /// The last lanes of a loop (stragglers.cpp).
   struct Stragglers {
