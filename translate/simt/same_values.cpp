@@ -16,12 +16,14 @@
 //
 //   br ptx.few(v), turns, rest
 //   turns:  u = ptx.next(v);  if (v == u) [v = u; what depends on it];  br v == u, end, turns
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "translate/simt/agreed_comparisons.h"
 #include "translate/simt/cost.h"
@@ -207,6 +209,104 @@ void addVersion(Instruction &v, const Region &region, const GangShape &gang,
       i.replaceUsesOfWith(&v, again);
 }
 
+void replaceByZero(Instruction &i) {
+  llvm::replaceAndRecursivelySimplify(&i, llvm::Constant::getNullValue(i.getType()));
+}
+
+/// What the region's accesses are worth where `sign` is none, nor any of what then lies in a row.
+uint64_t worthWithout(const Instruction &sign, const Region &region, const GangShape &gang) {
+  llvm::ValueToValueMapTy map;
+  llvm::Function *trial =
+      llvm::CloneFunction(const_cast<llvm::Function *>(sign.getFunction()), map);
+  llvm::SmallVector<BasicBlock *> blocks;
+  for (const BasicBlock *block : region.blocks)
+    blocks.push_back(llvm::cast<BasicBlock>(&*map[block]));
+  llvm::SmallVector<llvm::WeakTrackingVH> signs;
+  signs.emplace_back(map[&sign]);
+  uint64_t found = 0;
+  while (!signs.empty()) {
+    for (const llvm::WeakTrackingVH &each : signs)
+      if (auto *i = llvm::dyn_cast_or_null<Instruction>(&*each))
+        replaceByZero(*i);
+    signs.clear();
+    const ShapeAnalysis shapes(*trial, gang, false);
+    found = worth(shapes, blocks);
+    for (BasicBlock *block : blocks)
+      for (Instruction &i : *block)
+        if (isSign(i) && shapes.shape(i.getOperand(0)).hasOffsets())
+          signs.emplace_back(&i);
+  }
+  trial->eraseFromParent();
+  return found;
+}
+
+/// Whether it is the sign of what lies in a row, or of what all lanes share of such a number:
+/// shifted and added to it, it leaves none.
+bool roundsRow(const ShapeAnalysis &shapes, const Instruction &sign) {
+  const Shape of = shapes.shape(sign.getOperand(0));
+  if (!of.isUniform())
+    return of.hasOffsets();
+  return llvm::any_of(sign.users(), [&](const llvm::User *shifted) {
+    return llvm::any_of(shifted->users(), [&](const llvm::User *sum) {
+      return llvm::isa<Instruction>(sum) && !shapes.isUniform(sum);
+    });
+  });
+}
+
+/// What depends on `sign`, by way of a few numbers that lie in rows whatever it is.
+llvm::DenseSet<const BasicBlock *> behindSign(const ShapeAnalysis &shapes,
+                                              const Instruction &sign) {
+  llvm::DenseSet<const BasicBlock *> blocks;
+  llvm::SmallSetVector<const Instruction *, 8> numbers;
+  numbers.insert(&sign);
+  for (size_t k = 0; k < std::min<size_t>(numbers.size(), kLimits.search.agreed); ++k) {
+    const auto behind = dependents(shapes, *numbers[k]);
+    blocks.insert(behind.begin(), behind.end());
+    for (const llvm::User *user : numbers[k]->users())
+      if (auto *i = llvm::cast<Instruction>(user); i->isBinaryOp() && !shapes.shape(i).isVarying())
+        numbers.insert(i);
+  }
+  return blocks;
+}
+
+/// A version for gangs whose lanes hold no negative number in what `sign` is the sign of, where
+/// what depends on it then lies in rows.
+bool addVersionWithoutSign(const ShapeAnalysis &shapes, Instruction &sign, const GangShape &gang,
+                           unsigned &copied, llvm::DenseSet<const BasicBlock *> &general) {
+  if (sign.hasMetadata(kTried) || !roundsRow(shapes, sign))
+    return false;
+  sign.setMetadata(kTried, llvm::MDNode::get(sign.getContext(), {}));
+  const llvm::DenseSet<const BasicBlock *> wanted = behindSign(shapes, sign);
+  const Region region = wanted.empty() ? Region{} : regionFrom(shapes, sign.getParent(), wanted);
+  const unsigned size = sizeOf(region, &sign);
+  const auto isApart = [&](const Instruction &i) {
+    const Value *pointer = llvm::getLoadStorePointerOperand(&i);
+    return pointer && shapes.shape(pointer).isVarying();
+  };
+  if (region.blocks.empty() || mayMeetOtherGangs(region) ||
+      copied + size > kLimits.versions.copied ||
+      sign.getFunction()->getInstructionCount() > kLimits.versions.copied ||
+      llvm::none_of(region.blocks,
+                    [&](const BasicBlock *b) { return llvm::any_of(*b, isApart); }) ||
+      worthWithout(sign, region, gang) < worth(shapes, region.blocks) + size)
+    return false;
+  copied += size;
+  llvm::ValueToValueMapTy map;
+  const Fork f = fork(*sign.getNextNode(), region, map, [&](llvm::IRBuilder<> &b) {
+    Value *number = sign.getOperand(0);
+    return callWord(b, Op::all, b.getInt1Ty(),
+                    b.CreateICmpSGE(number, llvm::Constant::getNullValue(number->getType())));
+  });
+  general.insert(f.rest.begin(), f.rest.end());
+  Instruction *special = sign.clone();
+  special->insertBefore(&*f.special[0]->getFirstInsertionPt());
+  for (BasicBlock *block : f.special)
+    for (Instruction &i : *block)
+      i.replaceUsesOfWith(&sign, special);
+  replaceByZero(*special);
+  return true;
+}
+
 /// Nobody outside the lane sees in which order lanes run it, and no lane waits for others in it.
 bool mayTakeTurns(const Instruction &i) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
@@ -338,7 +438,8 @@ bool addVersionForSameValue(const ShapeAnalysis &shapes, llvm::Function &f, cons
     llvm::SmallVector<Instruction *> together, coarseOnes;
     llvm::MDNode *tried = llvm::MDNode::get(f.getContext(), {});
     for (Instruction &coarse : *block) {
-      if (isSign(coarse) && assumeNoSign(shapes, coarse))
+      if (isSign(coarse) && (assumeNoSign(shapes, coarse) ||
+                             addVersionWithoutSign(shapes, coarse, gang, copied, general)))
         return true;
       Instruction *value = mayBeSame(shapes, coarse);
       if (!value || value->hasMetadata(kTried) || coarse.hasMetadata(kTried) ||
