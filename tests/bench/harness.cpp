@@ -46,19 +46,21 @@ double medianMs(std::vector<double> seconds) {
   return seconds.empty() ? 0 : seconds[seconds.size() / 2] * 1e3;
 }
 
-static std::unique_ptr<device::Module> loadText(const std::string &name, const std::string &text) {
+static std::unique_ptr<device::Module> loadText(const std::string &name, const std::string &text,
+                                                const device::LoadOptions &options = {}) {
   device::Outcome outcome;
-  auto module = device::Module::load(name, text, {}, outcome);
+  auto module = device::Module::load(name, text, options, outcome);
   if (!module)
     stop(outcome.message);
   return module;
 }
 
-std::unique_ptr<device::Module> loadModule(const std::string &path) {
+std::unique_ptr<device::Module> loadModule(const std::string &path,
+                                           const device::LoadOptions &options) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  return loadText(path, text.str());
+  return loadText(path, text.str(), options);
 }
 
 Sample::Sample(const std::string &name) : name_(name) {

@@ -45,7 +45,8 @@ template <class T> class Data {
 };
 
 /// Optimised. Exits with a message when it does not load.
-std::unique_ptr<device::Module> loadModule(const std::string &path);
+std::unique_ptr<device::Module> loadModule(const std::string &path,
+                                           const device::LoadOptions & = {});
 
 /// A sample's module and one way to launch its kernels through our own libraries.
 class Sample {

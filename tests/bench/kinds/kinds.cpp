@@ -5,11 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "translate/check/checked_module.h"
+
 namespace ptxrun::bench::kinds {
 namespace {
 
 // The bars. W: within so much of the best W for so many of the kernels.
 constexpr double kMeanBar = 1.2, kWorstBar = 3.0, kWidthBar = 1.15, kWidthShare = 0.9;
+// Milliseconds that compiling a kernel of fewer instructions takes.
+constexpr size_t kFewInstructions = 100;
+constexpr double kBaselineBar = 5, kOptimisedBar = 30;
 
 [[noreturn]] void stop(const std::string &message) {
   std::fprintf(stderr, "bench_kinds: %s\n", message.c_str());
@@ -65,8 +70,15 @@ std::string findDifference(const Kind &kind, const std::vector<std::vector<std::
 
 } // namespace
 
-Kinds::Group::Group(Kinds &owner, const std::string &file)
-    : owner_(owner), module_(loadModule(std::string(PTXRUN_KINDS) + "/" + file + ".ptx")) {}
+Kinds::Group::Group(Kinds &owner, const std::string &path)
+    : owner_(owner), path_(path), module_(loadModule(path)) {}
+
+void Kinds::Group::measure(const Kind &kind) {
+  if (owner_.options_.compiles)
+    owner_.measureCompiling(path_, name_, kind);
+  else
+    owner_.measure(*module_, name_, kind);
+}
 
 void Kinds::measureAll(const char *file, const Kernels &kernels) {
   auto isWanted = [&](const std::string &name) {
@@ -75,7 +87,7 @@ void Kinds::measureAll(const char *file, const Kernels &kernels) {
   if (std::none_of(kernels.begin(), kernels.end(),
                    [&](const auto &kernel) { return isWanted(kernel.first); }))
     return;
-  Group group(*this, file);
+  Group group(*this, std::string(PTXRUN_KINDS) + "/" + file + ".ptx");
   for (const auto &[name, run] : kernels)
     if (isWanted(name)) {
       group.name_ = name;
@@ -158,7 +170,57 @@ void Kinds::measure(device::Module &module, const std::string &kernel, const Kin
   std::fflush(stdout);
 }
 
+void Kinds::measureCompiling(const std::string &path, const std::string &kernel, const Kind &kind) {
+  size_t instructions = 0;
+  auto milliseconds = [&](device::Tiers tiers) {
+    device::LoadOptions loading;
+    loading.useCache = false;
+    loading.tiers = tiers;
+    std::vector<double> times;
+    for (int round = 0; round < options_.rounds; ++round) {
+      const auto module = loadModule(path, loading);
+      const device::KernelInfo *info = module->findKernel(kernel);
+      if (!info)
+        stop("no kernel " + kernel);
+      device::LaunchOptions options;
+      options.grid = kind.grid;
+      options.block = kind.block;
+      device::Outcome outcome;
+      const double start = secondsNow();
+      module->compile(*info, options, outcome);
+      times.push_back(secondsNow() - start);
+      if (!outcome.isOk())
+        stop(kernel + ": " + outcome.message);
+      instructions = module->checked().findFunction(kernel)->body.size();
+    }
+    return *std::min_element(times.begin(), times.end()) * 1e3;
+  };
+  const double baseline = milliseconds(device::Tiers::baseline),
+               optimised = milliseconds(device::Tiers::optimised);
+  std::printf("%-22s %12zu %9.2f %9.2f", kernel.c_str(), instructions, baseline, optimised);
+  if (instructions < kFewInstructions) {
+    baselineMs_.push_back(baseline);
+    optimisedMs_.push_back(optimised);
+    if (baseline > kBaselineBar || optimised > kOptimisedBar) {
+      tooLong_.push_back(kernel);
+      std::printf("  above the bar");
+    }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+bool Kinds::summaryOfCompiling() const {
+  std::printf("%zu kernels of fewer than %zu instructions: geometric means %.2f and %.2f ms, "
+              "%zu above %g or %g\n",
+              baselineMs_.size(), kFewInstructions, geometricMean(baselineMs_),
+              geometricMean(optimisedMs_), tooLong_.size(), kBaselineBar, kOptimisedBar);
+  return tooLong_.empty();
+}
+
 bool Kinds::summary() const {
+  if (options_.compiles)
+    return summaryOfCompiling();
   const double mean = geometricMean(toLoop_);
   std::printf("%zu kernels: geometric mean %.2f of the loops' time (bar %.2f), %zu above %g, %u "
               "wrong\n",

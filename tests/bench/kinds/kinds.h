@@ -60,6 +60,7 @@ struct KindOptions {
   int rounds = 7;
   std::string only;        ///< part of a kernel's name
   bool triesWidths = true; ///< times W = 1, 8, 16 and 32, too
+  bool compiles = false;   ///< times compiling instead of running
 };
 
 /// Measures, prints a line for each kernel, and keeps what the summary needs.
@@ -70,12 +71,13 @@ class Kinds {
   class Group {
    public:
     /// The kernel that add() was asked for.
-    void measure(const Kind &kind) { owner_.measure(*module_, name_, kind); }
+    void measure(const Kind &kind);
 
    private:
     friend class Kinds;
-    Group(Kinds &owner, const std::string &file);
+    Group(Kinds &owner, const std::string &path);
     Kinds &owner_;
+    std::string path_;
     std::unique_ptr<device::Module> module_;
     std::string name_;
   };
@@ -87,12 +89,16 @@ class Kinds {
 
  private:
   void measure(device::Module &, const std::string &kernel, const Kind &);
+  /// What compiling takes, without the cache: baseline code, and optimised code.
+  void measureCompiling(const std::string &path, const std::string &kernel, const Kind &);
+  bool summaryOfCompiling() const;
   /// chosen: the W of the planner.
   void tryWidths(device::Module &, const device::KernelInfo &, device::LaunchOptions, const Kind &,
                  unsigned chosen);
   KindOptions options_;
   std::vector<double> toLoop_, toBestWidth_;
-  std::vector<std::string> tooSlow_;
+  std::vector<std::string> tooSlow_, tooLong_;
+  std::vector<double> baselineMs_, optimisedMs_; ///< of kernels of few instructions
   unsigned wrong_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// bench_kinds [--rounds N] [--only NAME] [--no-widths]: the second table. bench_kinds_avx2 is the
-// same with loops built for x86-64-v3, and runs our code at that level.
+// bench_kinds [--rounds N] [--only NAME] [--no-widths | --compile]: the second table.
+// bench_kinds_avx2 is the same with loops built for x86-64-v3, and runs our code at that level.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -14,12 +14,15 @@ int main(int count, char **arguments) {
     const char *value = k + 1 < count ? arguments[k + 1] : "";
     if (option == "--no-widths")
       options.triesWidths = false;
+    else if (option == "--compile")
+      options.compiles = true;
     else if (option == "--rounds")
       options.rounds = std::max(1, std::atoi(value)), ++k;
     else if (option == "--only")
       options.only = value, ++k;
     else {
-      std::fprintf(stderr, "usage: bench_kinds [--rounds N] [--only NAME] [--no-widths]\n");
+      std::fprintf(stderr,
+                   "usage: bench_kinds [--rounds N] [--only NAME] [--no-widths | --compile]\n");
       return 2;
     }
   }
@@ -27,9 +30,13 @@ int main(int count, char **arguments) {
   setenv("PTXRUN_CPU", PTXRUN_KINDS_LEVEL, 1);
 #endif
   setThreads(1);
-  std::printf("one thread, CPU ms, medians of %d rounds in turn\n%-22s %8s %8s %6s  %2s%s\n",
-              options.rounds, "kernel", "ptxrun", "loop", "ratio", "W",
-              options.triesWidths ? " / best (W)" : "");
+  if (options.compiles)
+    std::printf("compiling, CPU ms, least of %d rounds\n%-22s %12s %9s %9s\n", options.rounds,
+                "kernel", "instructions", "baseline", "optimised");
+  else
+    std::printf("one thread, CPU ms, medians of %d rounds in turn\n%-22s %8s %8s %6s  %2s%s\n",
+                options.rounds, "kernel", "ptxrun", "loop", "ratio", "W",
+                options.triesWidths ? " / best (W)" : "");
   kinds::Kinds table(options);
   kinds::measureReductions(table);
   kinds::measureScans(table);
