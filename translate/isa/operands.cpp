@@ -60,6 +60,10 @@ class Fit {
       *why_ = std::move(message) + ", found " + describe(found);
     return false;
   }
+  /// That something else was wanted; the text is made for those who ask.
+  bool isNot(Type type, const Argument &found, const char *more = "") {
+    return why_ && no("expected " + wanted(type) + more, found);
+  }
   bool has(OperandFlags flag) const { return (o_.flags & flag) != 0; }
 
   bool value(const Argument &a) {
@@ -82,7 +86,7 @@ class Fit {
     const bool isRead = !has(kDestination) && !has(kRegisterOnly);
     return (isRead && a.base == Argument::Base::variable && a.integer >= 0 &&
             (family == Family::integer || family == Family::bits)) ||
-           no("expected " + wanted(type), a);
+           isNot(type, a);
   }
 
   bool scalar(const Argument &a, Type type) {
@@ -93,26 +97,24 @@ class Fit {
     case Kind::floating:
       return constant(a, type);
     case Kind::sink:
-      return (has(kDestination) && has(kSink)) || no("expected " + wanted(type), a);
+      return (has(kDestination) && has(kSink)) || isNot(type, a);
     case Kind::special:
       if (has(kSpecial) && !isThere(a))
         return false;
-      return (has(kSpecial) && a.vector == 1 && a.type != Type::pred) ||
-             no("expected " + wanted(type), a);
+      return (has(kSpecial) && a.vector == 1 && a.type != Type::pred) || isNot(type, a);
     default:
-      return no("expected " + wanted(type), a);
+      return isNot(type, a);
     }
   }
 
   bool reg(const Argument &a, Type type) {
     if (a.vector != 1)
-      return no("expected " + wanted(type), a);
+      return isNot(type, a);
     if (a.isNegated && (has(kDestination) || (type != Type::pred && !has(kNegatable))))
       return no("only a predicate that is read can be negated", a);
     if (a.selector != Token::none && !selects(selectorOf(a.selector)))
       return no("this byte or half-word selector cannot stand here", a);
-    return registerFits(type, a.type, has(kWider), o_.typeSlot >= 0) ||
-           no("expected " + wanted(type), a);
+    return registerFits(type, a.type, has(kWider), o_.typeSlot >= 0) || isNot(type, a);
   }
 
   bool selects(const Selector &s) const {
@@ -140,7 +142,7 @@ class Fit {
         a.isBitPattern && family == Family::bits && bitWidth(a.type) == bitWidth(type);
     if (a.kind == Kind::integer ? isInteger : family == Family::floating || isPattern)
       return o_.rangeCount == 0 || inRange(a);
-    return no("expected " + wanted(type), a);
+    return isNot(type, a);
   }
 
   bool vector(const Argument &a, Type type, unsigned low, unsigned high) {
@@ -171,7 +173,7 @@ class Fit {
         *element_ = int(i);
       if (e.kind == Kind::sink ? !has(kDestination) || has(kRegisterOnly)
                                : !elementFits(e, type, i, isBitVector))
-        return e.kind == Kind::sink && no("expected " + wanted(type), e);
+        return e.kind == Kind::sink && isNot(type, e);
       isNamed |= e.kind != Kind::sink;
       if (e.kind != Kind::reg || (has(kIndexed) && i == 0))
         continue;
@@ -221,7 +223,7 @@ class Fit {
     }
     if (a.kind == Kind::variable || a.kind == Kind::function)
       return family == Family::integer || family == Family::bits ||
-             no("expected " + wanted(type) + "; an address needs an integer type", a);
+             isNot(type, a, "; an address needs an integer type");
     return scalar(a, type);
   }
 

@@ -364,7 +364,7 @@ Expected<ObjectCode> compile(simt::GangModule in, std::string_view kernel,
   for (Function &function : module)
     takeLongProductsApart(function);
   optimise(module, *machine, effort);
-  accessLanesByCalls(module, target);
+  accessLanesByCalls(module, target, effort.isBaseline());
   if (!effort.isBaseline() && !effort.isLarge())
     for (Function &function : module) {
       keepSharedValues(function, target.vectorBytes(), target.sharedBytesInRegisters(),

@@ -171,7 +171,8 @@ Indexed indexedBy(IRBuilder<> &ir, const LaneAccess &access) {
 /// a kernel's code a hundred values may wait there.
 class LaneFunctions {
  public:
-  explicit LaneFunctions(Module &module) : module_(module) {}
+  /// isBaseline: with as little code as can be.
+  LaneFunctions(Module &module, bool isBaseline) : module_(module), isBaseline_(isBaseline) {}
 
   /// What a call of simt::kCopyOfLanes does.
   Function *ofCopy(const CallInst &call) {
@@ -243,20 +244,24 @@ class LaneFunctions {
     return function;
   }
 
-  /// All lanes on end, or those that are active from bit to bit.
-  static void forEachLane(Function &function, unsigned lanes,
-                          function_ref<void(IRBuilder<> &, Value *lane)> move) {
+  /// All lanes on end (not in baseline code), or those that are active from bit to bit.
+  void forEachLane(Function &function, unsigned lanes,
+                   function_ref<void(IRBuilder<> &, Value *lane)> move) const {
     LLVMContext &c = function.getContext();
     auto block = [&](const char *called) { return BasicBlock::Create(c, called, &function); };
-    BasicBlock *entry = block("entry"), *all = block("all"), *some = block("some"),
-               *each = block("each"), *done = block("done");
+    BasicBlock *some = block("some"), *each = block("each"), *done = block("done");
     Value *mask = function.getArg(function.arg_size() - 1);
-    IRBuilder<> ir(entry);
-    ir.CreateCondBr(ir.CreateICmpEQ(mask, allOf(ir, lanes)), all, some);
-    ir.SetInsertPoint(all);
-    for (unsigned lane = 0; lane < lanes; ++lane)
-      move(ir, ir.getInt64(lane));
-    ir.CreateRetVoid();
+    IRBuilder<> ir(c);
+    if (!isBaseline_) {
+      BasicBlock *entry = block("entry"), *all = block("all");
+      entry->moveBefore(some);
+      ir.SetInsertPoint(entry);
+      ir.CreateCondBr(ir.CreateICmpEQ(mask, allOf(ir, lanes)), all, some);
+      ir.SetInsertPoint(all);
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        move(ir, ir.getInt64(lane));
+      ir.CreateRetVoid();
+    }
     ir.SetInsertPoint(some);
     ir.CreateCondBr(ir.CreateIsNull(mask), done, each);
     ir.SetInsertPoint(each);
@@ -296,6 +301,7 @@ class LaneFunctions {
   };
 
   Module &module_;
+  const bool isBaseline_;
 };
 
 /// Where a function leaves what it hands over.
@@ -396,17 +402,17 @@ void accessLanesInPlace(Module &module, const simt::Target &target, bool isBasel
     for (IntrinsicInst *i : laneAccesses(function, target))
       if (isOfWords(LaneAccess(*i), target))
         gatherWords(*i);
+  if (isBaseline)
+    return;
   constexpr unsigned kInPlace = 64; // bits: wider elements are no elements of vectors
-  const auto &limits = simt::kLimits.code;
-  uint64_t often = isBaseline ? limits.lanesOnce : limits.lanesOften, once = limits.lanesOnce;
+  uint64_t often = simt::kLimits.code.lanesOften, once = simt::kLimits.code.lanesOnce;
   for (Function &function : module) {
     SmallVector<IntrinsicInst *> accesses = laneAccesses(function, target);
     if (accesses.empty())
       continue;
     DominatorTree dominators(function);
     const LoopInfo loops(dominators);
-    if (!isBaseline)
-      accesses = hottest(function, loops, dominators, accesses);
+    accesses = hottest(function, loops, dominators, accesses);
     AllocaInst *nobody = nullptr;
     for (IntrinsicInst *i : accesses) {
       const uint64_t lanes = LaneAccess(*i).lanes();
@@ -422,8 +428,8 @@ void accessLanesInPlace(Module &module, const simt::Target &target, bool isBasel
   }
 }
 
-void accessLanesByCalls(Module &module, const simt::Target &target) {
-  LaneFunctions functions(module);
+void accessLanesByCalls(Module &module, const simt::Target &target, bool isBaseline) {
+  LaneFunctions functions(module, isBaseline);
   SmallVector<Function *> callers;
   for (Function &function : module)
     callers.push_back(&function);

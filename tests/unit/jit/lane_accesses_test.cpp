@@ -62,7 +62,32 @@ std::set<std::string> gathering(const char *text, bool isBaseline) {
 
 TEST(LaneAccesses, ThatRunSeldomAreCalls) {
   EXPECT_EQ(gathering(kText, false), std::set<std::string>{"rest"});
-  EXPECT_EQ(gathering(kText, true), std::set<std::string>{}); // baseline code counts nothing
+}
+
+TEST(LaneAccesses, AreCallsInBaselineCode) {
+  EXPECT_EQ(gathering(kText, true), (std::set<std::string>{"loop", "rest"}));
+}
+
+/// Instructions of the function that does the gathers of kText.
+unsigned sizeOfFunction(bool isBaseline) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(kText, problem, context);
+  accessLanesByCalls(*module, simt::targetFor(CpuLevel::sse4), isBaseline);
+  unsigned size = 0;
+  for (const llvm::Function &function : *module)
+    if (function.getName().starts_with("gather.")) {
+      EXPECT_EQ(size, 0u); // one for both
+      size = function.getInstructionCount();
+    }
+  return size;
+}
+
+TEST(LaneAccesses, CallOneFunctionShortInBaselineCode) {
+  const unsigned size = sizeOfFunction(true);
+  EXPECT_GT(size, 0u);
+  EXPECT_LT(size, 24u);
+  EXPECT_GT(sizeOfFunction(false), size + 3 * 8u); // each of eight lanes, too
 }
 
 /// As many gathers in a loop as `number`.
