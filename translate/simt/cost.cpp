@@ -280,6 +280,8 @@ constinit const Limits kLimits = {
     // `csrScalar` of bench_kinds 0.55 and 1.2, page rank over 4 to 15 neighbours 0.42 and 1.05,
     // triangles by merging 0.43 and 1.6, structures of eight words added in memory 0.48 and 2.2;
     // hashes of 0 to 23 bytes 1.03 and 0.8, densities of 72 neighbours in cells 2.1 and 0.7.
+    // Sapphire Rapids, AVX2: sets joined by CAS 1.5 and 0.7, runs merged by paths 1.8 and 0.7,
+    // `quicksort` of samples 0.45 and 7.
     .oneLane = {.blocks = 256, .rounds = 8, .spread = 3.2F, .mispredicted = 16, .gain = 1},
     // Transposes, which read along one axis and write along another, stay as they are. Without and
     // with it (Zen 3, AVX2): `stencilByRows` of bench_kinds 18.6 and 0.44 ms, `waveByPlanes` 36 and
@@ -364,6 +366,7 @@ constinit const Limits kLimits = {
                .nested = 4,
                .walked = 256,
                .clamped = 24,
+               .steps = 8,
                .blocksBack = 4,
                .edgeSteps = 6,
                .matched = 4000,

@@ -1,6 +1,7 @@
 #include "translate/simt/one_lane.h"
 
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "translate/simt/alone.h"
 #include "translate/simt/cost.h"
@@ -54,15 +55,42 @@ bool isOfFloats(const llvm::Value *condition, const ShapeAnalysis &shapes) {
   return isFloat;
 }
 
+/// Whether a number that `loop` itself moves on by as much each round, `v` in the end of one, is
+/// `phi` in its beginning.
+bool isStepOf(const llvm::Value *v, const llvm::PHINode &phi, const llvm::Loop &loop,
+              const llvm::LoopInfo &loops, unsigned depth) {
+  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+  if (depth == 0 || !i || i == &phi || loops.getLoopFor(i->getParent()) != &loop)
+    return false;
+  if (auto *ways = llvm::dyn_cast<llvm::PHINode>(i))
+    return llvm::all_of(ways->incoming_values(), [&](const llvm::Value *way) {
+      return isStepOf(way, phi, loop, loops, depth - 1);
+    });
+  using namespace llvm::PatternMatch;
+  const llvm::Value *step;
+  return match(i, m_c_Add(m_Specific(&phi), m_Value(step))) && loop.isLoopInvariant(step);
+}
+
+/// A loop right around innermost ones that counts nothing itself: it goes round until something
+/// came out right (an exchange by CAS, the end of a run), which lanes do alike.
+bool isRetried(const llvm::Loop &loop, const llvm::LoopInfo &loops) {
+  const BasicBlock *latch = loop.getLoopLatch();
+  return !loop.isInnermost() && latch && llvm::all_of(loop.getSubLoops(), [](auto *inner) {
+    return inner->isInnermost();
+  }) && llvm::none_of(loop.getHeader()->phis(), [&](const llvm::PHINode &phi) {
+    return isStepOf(phi.getIncomingValueForBlock(latch), phi, loop, loops, kLimits.search.steps);
+  });
+}
+
 class Weights {
  public:
   explicit Weights(const ShapeAnalysis &shapes) {
-    const auto &limits = kLimits.oneLane;
     for (const BasicBlock *b : shapes.order()) {
       Weight w;
       for (const llvm::Loop *l = shapes.loops().getLoopFor(b); l; l = l->getParentLoop()) {
-        w.lane *= limits.rounds;
-        w.gang *= limits.rounds * (leftApart(*l, shapes) ? limits.spread : 1);
+        const Weight more = roundsOf(*l, shapes);
+        w.lane *= more.lane;
+        w.gang *= more.gang;
       }
       weights_[b] = w;
     }
@@ -91,6 +119,11 @@ class Weights {
   Weight of(const BasicBlock *b) const { return weights_.lookup(b); }
 
  private:
+  static Weight roundsOf(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
+    const auto &limits = kLimits.oneLane;
+    const bool isSpread = leftApart(loop, shapes) && !isRetried(loop, shapes.loops());
+    return {limits.rounds * (isSpread ? limits.spread : 1), limits.rounds};
+  }
   static bool leftApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
     llvm::SmallVector<BasicBlock *> exiting;
     loop.getExitingBlocks(exiting);

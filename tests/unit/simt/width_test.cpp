@@ -396,6 +396,39 @@ TEST(Width, ThreadsThatEachGoOneOfManyWaysAreFasterAlone) {
   EXPECT_EQ(lanesOf("%own"), 1u);
 }
 
+/// Two walks through memory for each edge, from root to root: of as many edges as a thread has, of
+/// which some have more than others, or until both roots are one, which lanes come to alike.
+TEST(Width, RoundsThatAreTriedAgainDoNotPartLanes) {
+  const auto lanesOf = [](const char *from, const char *goesOn) {
+    const auto walk = [](const std::string &n, const std::string &start, const char *before,
+                         const char *next) {
+      return "f" + n + ":\n%u" + n + " = phi i32 [ " + start + ", %" + before + " ], [ %v" + n +
+             ", %f" + n + " ]\n%e" + n + " = zext i32 %u" + n + " to i64\n%o" + n +
+             " = shl i64 %e" + n + ", 2\n%a" + n + " = add i64 %base, %o" + n + "\n%p" + n +
+             " = inttoptr i64 %a" + n + " to ptr\n%v" + n + " = load i32, ptr %p" + n + "\n%c" + n +
+             " = icmp eq i32 %v" + n + ", %u" + n + "\nbr i1 %c" + n + ", label %" + next +
+             ", label %f" + n + "\n";
+    };
+    const std::string body =
+        "entry:\n%base = load i64, ptr %params\n%x = call i32 @ptx.sreg.tid.x()\n"
+        "%xe = zext i32 %x to i64\n%xo = shl i64 %xe, 2\n%xa = add i64 %base, %xo\n"
+        "%xp = inttoptr i64 %xa to ptr\n%n = load i32, ptr %xp\nbr label %outer\n"
+        "outer:\n%i = phi i32 [ 0, %entry ], [ %i1, %met ]\n"
+        "%l = phi i32 [ %x, %entry ], [ %s, %met ]\n%m = phi i32 [ %n, %entry ], [ %r, %met ]\n"
+        "%start = add i32 %l, " +
+        std::string(from) + "\nbr label %f1\n" + walk("1", "%start", "outer", "met1") +
+        "met1:\n%s = phi i32 [ %u1, %f1 ]\nbr label %f2\n" + walk("2", "%m", "met1", "met") +
+        "met:\n%r = phi i32 [ %u2, %f2 ]\n" + goesOn + "\nbr i1 %more, label %outer, label %z\n" +
+        "z:\nstore i32 %r, ptr %xp\nret void";
+    return widened(
+               body,
+               {.lanes = 0, .block = {256, 1, 1}, .level = CpuLevel::avx2, .model = CpuModel::zen3})
+        .needs.lanes;
+  };
+  EXPECT_EQ(lanesOf("%i", "%i1 = add i32 %i, 1\n%more = icmp slt i32 %i1, %n"), 1u);
+  EXPECT_GT(lanesOf("0", "%i1 = xor i32 %i, %s\n%more = icmp ne i32 %s, %r"), 1u);
+}
+
 /// Threads of 8 x 8 store an element each at `stored`, and read what is at `read`.
 TEST(Width, LanesExchangeNothingByDifferentArrays) {
   const auto lanesWith = [](const std::string &read) {
