@@ -255,6 +255,8 @@ class Accesses : protected ValueMap {
                           llvm::function_ref<Value *()> byLane);
   std::optional<Ahead> updateAhead(const llvm::AtomicRMWInst &, const Places &);
   void updateInRuns(const llvm::AtomicRMWInst &, const Places &);
+  struct UpdatedRuns;
+  UpdatedRuns updatedRuns(const llvm::AtomicRMWInst &, const Places &);
   Value *next(const llvm::AtomicRMWInst &, Value *place, Value *old, Value *operand);
   Value *loadForUpdate(llvm::Type *, Value *place, llvm::Align, UpdateBy);
   bool areAddedUp(const llvm::AtomicRMWInst &);

@@ -334,6 +334,45 @@ llvm::Value *Accesses::unlessAllAreDone(const llvm::Instruction &i, const Places
   return joined({some, byLane}, {none, asFound}, done);
 }
 
+/// Lanes on end that update one place, and what they update it by; in memory, an element for each
+/// lane.
+struct Accesses::UpdatedRuns {
+  llvm::AllocaInst *indices, *values;
+  /// What those by themselves find and leave there; null where that is not found out ahead.
+  llvm::AllocaInst *seenAhead = nullptr, *wantedAhead = nullptr;
+  Value *active; ///< lanes that update, a bit for each
+  Value *same;   ///< those whose place is that of the lane before, which updates, too
+};
+
+Accesses::UpdatedRuns Accesses::updatedRuns(const llvm::AtomicRMWInst &rmw, const Places &places) {
+  const auto inMemory = [&](Value *v, const char *name) {
+    llvm::AllocaInst *memory = entryAlloca(v->getType(), name);
+    memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
+    b_.CreateStore(v, memory);
+    return memory;
+  };
+  UpdatedRuns runs;
+  Value *index = b_.CreateFreeze(places.index);
+  runs.indices = inMemory(index, "run.places");
+  runs.values = inMemory(vector(rmw.getValOperand()), "run.values");
+  llvm::SmallVector<int> before{0};
+  for (unsigned l = 1; l < lanes_; ++l)
+    before.push_back(int(l) - 1);
+  Value *isSame = b_.CreateICmpEQ(index, b_.CreateShuffleVector(index, before));
+  Value *lanesToUpdate = fullMask();
+  if (const std::optional<Ahead> ahead = updateAhead(rmw, places)) {
+    runs.seenAhead = inMemory(ahead->seen, "run.seen");
+    runs.wantedAhead = inMemory(ahead->wanted, "run.wanted");
+    if (mayBeLeftAlone(rmw))
+      lanesToUpdate = b_.CreateAnd(lanesToUpdate, b_.CreateICmpNE(ahead->seen, ahead->wanted));
+  }
+  llvm::Type *i64 = b_.getInt64Ty();
+  runs.active = b_.CreateZExt(maskBits(lanesToUpdate), i64);
+  runs.same = b_.CreateAnd(b_.CreateZExt(maskBits(isSame), i64),
+                           b_.CreateAnd(runs.active, b_.CreateShl(runs.active, 1)));
+  return runs;
+}
+
 /// Lanes that follow each other in the gang and update one place do so in one exchange, in their
 /// order (rows of a sparse matrix, sorted keys): nobody comes in between, which is one of the
 /// orders. Those by themselves exchange what has been found out for all lanes together, so that
@@ -349,57 +388,35 @@ llvm::Value *Accesses::unlessAllAreDone(const llvm::Instruction &i, const Places
 ///       } while ((old = cmpxchg(place[first], seen, x)) != seen)
 void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places) {
   llvm::Type *type = rmw.getType(), *bits = bitsOf(type), *i64 = b_.getInt64Ty();
-  const auto inMemory = [&](Value *v, const char *name) {
-    llvm::AllocaInst *memory = entryAlloca(v->getType(), name);
-    memory->setMetadata(kScratch, llvm::MDNode::get(b_.getContext(), {}));
-    b_.CreateStore(v, memory);
-    return memory;
-  };
   const auto loadOf = [&](llvm::Type *element, Value *memory, Value *lane) {
     return b_.CreateLoad(element, b_.CreateGEP(element, memory, lane));
   };
   llvm::Type *indexType = places.index->getType()->getScalarType();
-  Value *index = b_.CreateFreeze(places.index);
-  llvm::AllocaInst *indices = inMemory(index, "run.places"),
-                   *values = inMemory(vector(rmw.getValOperand()), "run.values");
-  llvm::SmallVector<int> before{0};
-  for (unsigned l = 1; l < lanes_; ++l)
-    before.push_back(int(l) - 1);
-  Value *isSame = b_.CreateICmpEQ(index, b_.CreateShuffleVector(index, before));
-  Value *lanesToUpdate = fullMask();
-  llvm::AllocaInst *seenAhead = nullptr, *wantedAhead = nullptr;
-  if (const std::optional<Ahead> ahead = updateAhead(rmw, places)) {
-    seenAhead = inMemory(ahead->seen, "run.seen");
-    wantedAhead = inMemory(ahead->wanted, "run.wanted");
-    if (mayBeLeftAlone(rmw))
-      lanesToUpdate = b_.CreateAnd(lanesToUpdate, b_.CreateICmpNE(ahead->seen, ahead->wanted));
-  }
-  Value *active = b_.CreateZExt(maskBits(lanesToUpdate), i64);
-  Value *same = b_.CreateAnd(b_.CreateZExt(maskBits(isSame), i64),
-                             b_.CreateAnd(active, b_.CreateShl(active, 1)));
+  const UpdatedRuns runs = updatedRuns(rmw, places);
   Block *entry = b_.GetInsertBlock(), *run = newBlock("run"),
-        *alone = seenAhead ? newBlock("run.alone") : nullptr, *load = newBlock("run.load"),
+        *alone = runs.seenAhead ? newBlock("run.alone") : nullptr, *load = newBlock("run.load"),
         *update = newBlock("run.update"), *lanes = newBlock("run.lanes"),
         *exchange = newBlock("run.exchange"), *latch = newBlock("run.next"),
         *done = newBlock("run.done");
-  b_.CreateCondBr(b_.CreateIsNotNull(active), run, done);
+  b_.CreateCondBr(b_.CreateIsNotNull(runs.active), run, done);
 
   b_.SetInsertPoint(run);
   llvm::PHINode *left = b_.CreatePHI(i64, 2, "lanes.left");
-  left->addIncoming(active, entry);
+  left->addIncoming(runs.active, entry);
   Value *first = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {i64}, {left, b_.getTrue()});
   Value *second = b_.CreateAdd(first, b_.getInt64(1));
-  Value *place = placeAt(places, loadOf(indexType, indices, first));
+  Value *place = placeAt(places, loadOf(indexType, runs.indices, first));
   const auto isInRun = [&](Value *lane) {
-    return b_.CreateTrunc(b_.CreateLShr(same, lane), b_.getInt1Ty());
+    return b_.CreateTrunc(b_.CreateLShr(runs.same, lane), b_.getInt1Ty());
   };
   llvm::PHINode *seen = llvm::PHINode::Create(bits, 3, "", update);
   if (alone) {
     b_.CreateCondBr(isInRun(second), load, alone);
     b_.SetInsertPoint(alone);
     Value *exchanged = b_.CreateAtomicCmpXchg(
-        place, loadOf(bits, seenAhead, first), loadOf(bits, wantedAhead, first), rmw.getAlign(),
-        rmw.getOrdering(), llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
+        place, loadOf(bits, runs.seenAhead, first), loadOf(bits, runs.wantedAhead, first),
+        rmw.getAlign(), rmw.getOrdering(),
+        llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(rmw.getOrdering()));
     seen->addIncoming(b_.CreateExtractValue(exchanged, 0), alone);
     b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), latch, update);
   } else {
@@ -420,7 +437,7 @@ void Accesses::updateInRuns(const llvm::AtomicRMWInst &rmw, const Places &places
   llvm::PHINode *lane = b_.CreatePHI(i64, 2, "lane"), *soFar = b_.CreatePHI(type, 2);
   lane->addIncoming(first, update);
   soFar->addIncoming(old, update);
-  Value *wanted = next(rmw, place, soFar, loadOf(type, values, lane));
+  Value *wanted = next(rmw, place, soFar, loadOf(type, runs.values, lane));
   Value *behind = b_.CreateAdd(lane, b_.getInt64(1));
   lane->addIncoming(behind, b_.GetInsertBlock());
   soFar->addIncoming(wanted, b_.GetInsertBlock());
