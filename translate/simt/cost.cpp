@@ -366,7 +366,6 @@ constinit const Limits kLimits = {
                .nested = 4,
                .walked = 256,
                .clamped = 24,
-               .steps = 8,
                .blocksBack = 4,
                .edgeSteps = 6,
                .matched = 4000,

@@ -177,7 +177,6 @@ struct Limits {
     unsigned nested;    ///< bounds that cut off what others have
     unsigned walked;    ///< blocks that threads walk along which have returned
     unsigned clamped;   ///< indices that are cut off by bounds, of one version
-    unsigned steps;     ///< ways on which a loop may hand a number on to its next round
     unsigned blocksBack, edgeSteps; ///< to a condition that tells a value; from it to what it makes
     unsigned matched;   ///< pairs of values of an unrolled loop and the loop of what is left
     unsigned halfSteps; ///< sums that an index goes through in the upper half of a register

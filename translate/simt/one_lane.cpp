@@ -1,10 +1,10 @@
 #include "translate/simt/one_lane.h"
 
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/PatternMatch.h>
 
 #include "translate/simt/alone.h"
 #include "translate/simt/cost.h"
+#include "translate/simt/linear_sum.h"
 #include "translate/simt/prepare.h"
 
 namespace ptxrun::simt {
@@ -55,31 +55,21 @@ bool isOfFloats(const llvm::Value *condition, const ShapeAnalysis &shapes) {
   return isFloat;
 }
 
-/// Whether a number that `loop` itself moves on by as much each round, `v` in the end of one, is
-/// `phi` in its beginning.
-bool isStepOf(const llvm::Value *v, const llvm::PHINode &phi, const llvm::Loop &loop,
-              const llvm::LoopInfo &loops, unsigned depth) {
-  auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-  if (depth == 0 || !i || i == &phi || loops.getLoopFor(i->getParent()) != &loop)
+/// Whether each round of the loop moves `phi`, in its beginning, on by as much.
+bool isCounter(const llvm::PHINode &phi, const llvm::Loop &loop) {
+  if (!phi.getType()->isIntegerTy())
     return false;
-  if (auto *ways = llvm::dyn_cast<llvm::PHINode>(i))
-    return llvm::all_of(ways->incoming_values(), [&](const llvm::Value *way) {
-      return isStepOf(way, phi, loop, loops, depth - 1);
-    });
-  using namespace llvm::PatternMatch;
-  const llvm::Value *step;
-  return match(i, m_c_Add(m_Specific(&phi), m_Value(step))) && loop.isLoopInvariant(step);
+  const std::optional<LinearSum> move = movePerRound(sumOf(&phi), loop);
+  return move && (!move->terms.empty() || move->constant != 0);
 }
 
 /// A loop right around innermost ones that counts nothing itself: it goes round until something
 /// came out right (an exchange by CAS, the end of a run), which lanes do alike.
-bool isRetried(const llvm::Loop &loop, const llvm::LoopInfo &loops) {
-  const BasicBlock *latch = loop.getLoopLatch();
-  return !loop.isInnermost() && latch && llvm::all_of(loop.getSubLoops(), [](auto *inner) {
-    return inner->isInnermost();
-  }) && llvm::none_of(loop.getHeader()->phis(), [&](const llvm::PHINode &phi) {
-    return isStepOf(phi.getIncomingValueForBlock(latch), phi, loop, loops, kLimits.search.steps);
-  });
+bool isRetried(const llvm::Loop &loop) {
+  return !loop.isInnermost() &&
+         llvm::all_of(loop.getSubLoops(), [](auto *inner) { return inner->isInnermost(); }) &&
+         llvm::none_of(loop.getHeader()->phis(),
+                       [&](const llvm::PHINode &phi) { return isCounter(phi, loop); });
 }
 
 class Weights {
@@ -121,7 +111,7 @@ class Weights {
  private:
   static Weight roundsOf(const llvm::Loop &loop, const ShapeAnalysis &shapes) {
     const auto &limits = kLimits.oneLane;
-    const bool isSpread = leftApart(loop, shapes) && !isRetried(loop, shapes.loops());
+    const bool isSpread = leftApart(loop, shapes) && !isRetried(loop);
     return {limits.rounds * (isSpread ? limits.spread : 1), limits.rounds};
   }
   static bool leftApart(const llvm::Loop &loop, const ShapeAnalysis &shapes) {

@@ -70,12 +70,12 @@ std::string findDifference(const Kind &kind, const std::vector<std::vector<std::
 
 } // namespace
 
-Kinds::Group::Group(Kinds &owner, const std::string &path)
-    : owner_(owner), path_(path), module_(loadModule(path)) {}
+Kinds::Group::Group(Kinds &owner, const std::string &file)
+    : owner_(owner), module_(loadModule(std::string(PTXRUN_KINDS) + "/" + file + ".ptx")) {}
 
 void Kinds::Group::measure(const Kind &kind) {
   if (owner_.options_.compiles)
-    owner_.measureCompiling(path_, name_, kind);
+    owner_.measureCompiling(*module_, name_, kind);
   else
     owner_.measure(*module_, name_, kind);
 }
@@ -87,7 +87,7 @@ void Kinds::measureAll(const char *file, const Kernels &kernels) {
   if (std::none_of(kernels.begin(), kernels.end(),
                    [&](const auto &kernel) { return isWanted(kernel.first); }))
     return;
-  Group group(*this, std::string(PTXRUN_KINDS) + "/" + file + ".ptx");
+  Group group(*this, file);
   for (const auto &[name, run] : kernels)
     if (isWanted(name)) {
       group.name_ = name;
@@ -170,28 +170,28 @@ void Kinds::measure(device::Module &module, const std::string &kernel, const Kin
   std::fflush(stdout);
 }
 
-void Kinds::measureCompiling(const std::string &path, const std::string &kernel, const Kind &kind) {
-  size_t instructions = 0;
+void Kinds::measureCompiling(const device::Module &loaded, const std::string &kernel,
+                             const Kind &kind) {
+  const check::Function *function = loaded.checked().findFunction(kernel);
+  if (!function)
+    stop("no kernel " + kernel);
+  const size_t instructions = function->body.size();
   auto milliseconds = [&](device::Tiers tiers) {
     device::LoadOptions loading;
     loading.useCache = false;
     loading.tiers = tiers;
     std::vector<double> times;
     for (int round = 0; round < options_.rounds; ++round) {
-      const auto module = loadModule(path, loading);
-      const device::KernelInfo *info = module->findKernel(kernel);
-      if (!info)
-        stop("no kernel " + kernel);
+      const auto module = loadModule(loaded.name(), loading); // none that has the code already
       device::LaunchOptions options;
       options.grid = kind.grid;
       options.block = kind.block;
       device::Outcome outcome;
       const double start = secondsNow();
-      module->compile(*info, options, outcome);
+      module->compile(*module->findKernel(kernel), options, outcome);
       times.push_back(secondsNow() - start);
       if (!outcome.isOk())
         stop(kernel + ": " + outcome.message);
-      instructions = module->checked().findFunction(kernel)->body.size();
     }
     return *std::min_element(times.begin(), times.end()) * 1e3;
   };

@@ -75,9 +75,8 @@ class Kinds {
 
    private:
     friend class Kinds;
-    Group(Kinds &owner, const std::string &path);
+    Group(Kinds &owner, const std::string &file);
     Kinds &owner_;
-    std::string path_;
     std::unique_ptr<device::Module> module_;
     std::string name_;
   };
@@ -90,7 +89,7 @@ class Kinds {
  private:
   void measure(device::Module &, const std::string &kernel, const Kind &);
   /// What compiling takes, without the cache: baseline code, and optimised code.
-  void measureCompiling(const std::string &path, const std::string &kernel, const Kind &);
+  void measureCompiling(const device::Module &, const std::string &kernel, const Kind &);
   bool summaryOfCompiling() const;
   /// chosen: the W of the planner.
   void tryWidths(device::Module &, const device::KernelInfo &, device::LaunchOptions, const Kind &,
